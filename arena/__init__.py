@@ -1,0 +1,1 @@
+"""arena runs a prediction competition on the organiser's own machine."""

@@ -1,0 +1,237 @@
+"""The Protocols that plugins implement, and the study that an analysis receives.
+
+A metric must be a :class:`Metric`. Whatever else it can do is found by Protocol, never by name:
+what it lacks is made up for by a slower path, and nothing is refused for lacking it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.types import (
+    Finding,
+    FloatArray,
+    IntArray,
+    MetricTraits,
+    PredictionKind,
+    Release,
+    WeightArray,
+)
+
+__all__ = [
+    "Analysis",
+    "Competitor",
+    "Evaluation",
+    "HasInfluenceValues",
+    "HasResample",
+    "HasRowValues",
+    "HasTraits",
+    "Mechanism",
+    "Metric",
+    "MetricFamily",
+    "PredictionBlocks",
+    "Study",
+    "traits_of",
+]
+
+
+@runtime_checkable
+class Metric(Protocol):
+    """A score of predictions against the truth, in its natural sign.
+
+    A metric that is a dataclass takes its fields as parameters: ``f1(average=macro)``.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name under which the metric is asked for."""
+
+    @property
+    def greater_is_better(self) -> bool:
+        """Whether a larger score is a better one."""
+
+    @property
+    def prediction(self) -> PredictionKind:
+        """What a submission must hold."""
+
+    def score(
+        self,
+        truth: npt.NDArray[Any],
+        prediction: npt.NDArray[Any],
+        weight: npt.NDArray[Any] | None = None,
+    ) -> float:
+        """Return the score of one submission; NaN where it is not defined.
+
+        ``truth`` is ``(n,)`` and ``prediction`` ``(n,)`` or ``(n, n_classes)``, as
+        :class:`~arena.types.PredictionKind` says; ``weight`` is ``(n,)``, not negative.
+        """
+
+
+@runtime_checkable
+class HasTraits(Protocol):
+    """A metric that declares ranges or needs of its own."""
+
+    @property
+    def traits(self) -> MetricTraits:
+        """What the metric declares."""
+
+
+@runtime_checkable
+class HasRowValues(Protocol):
+    """A pointwise metric: the score is ``from_mean`` of the (weighted) mean of its row values."""
+
+    def row_values(
+        self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
+    ) -> npt.NDArray[np.float64]:
+        """Return ``(m, n)`` row values of ``(m, n)`` or ``(m, n, n_classes)`` predictions."""
+
+    def from_mean(self, mean: FloatArray) -> FloatArray:
+        """Return the score of a mean of row values, elementwise (identity, or a square root)."""
+
+
+@runtime_checkable
+class HasInfluenceValues(Protocol):
+    """A metric whose score moves with each row by a known amount."""
+
+    def influence_values(
+        self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
+    ) -> npt.NDArray[np.float64]:
+        """Return ``(m, n)`` influence values, of mean zero in each row of the result.
+
+        The standard error of the score is ``sqrt(sum(v**2) / (n * (n - 1)))``, and that of a
+        difference of two submissions the same of the difference of their values.
+        """
+
+
+@runtime_checkable
+class HasResample(Protocol):
+    """A metric with an exact, fast path for many weightings of the same rows."""
+
+    def resample(
+        self,
+        truth: npt.NDArray[Any],
+        predictions: npt.NDArray[Any],
+        weights: WeightArray,
+    ) -> FloatArray:
+        """Return ``(m, B)``: the score of each submission under each column of ``weights``.
+
+        ``predictions`` is ``(m, n)`` or ``(m, n, n_classes)``, ``weights`` ``(n, B)`` small
+        counts. An undefined score is NaN. Runs in several threads at once.
+        """
+
+
+@runtime_checkable
+class MetricFamily(Protocol):
+    """Metrics made on demand: ``prefix:rest`` asks the family ``prefix`` for ``rest``."""
+
+    @property
+    def prefix(self) -> str:
+        """What stands before the colon."""
+
+    def make(self, rest: str, parameters: Mapping[str, Any]) -> Metric:
+        """Return the metric, or raise :class:`~arena.errors.UnknownNameError`."""
+
+    def known(self) -> Sequence[str]:
+        """Return the names that can stand after the colon, where they can be listed."""
+
+
+def traits_of(metric: Metric) -> MetricTraits:
+    """Return what a metric declares about itself, or the defaults."""
+    return metric.traits if isinstance(metric, HasTraits) else MetricTraits()
+
+
+@runtime_checkable
+class PredictionBlocks(Protocol):
+    """Predictions of m submissions, handed out in blocks so that all never stand in memory."""
+
+    @property
+    def n_submissions(self) -> int:
+        """The number m of submissions."""
+
+    def blocks(self, size: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+        """Yield ``(start, predictions)``, at most ``size`` submissions each, in order.
+
+        ``predictions`` is ``(k, n)`` or ``(k, n, n_columns)``: the rows of one split.
+        """
+
+    def subset(self, submissions: IntArray) -> PredictionBlocks:
+        """Return the same for the submissions at these positions, in this order."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Study:
+    """What an analysis of a board receives: everything that the organiser's machine knows."""
+
+    metric: Metric
+    truth: npt.NDArray[Any]
+    """``(n,)`` of the ranked rows, or ``(n, n_targets)``."""
+    teams: tuple[str, ...]
+    submissions: IntArray
+    """``(m,)`` submission ids; m submissions, in the order in which they were received."""
+    predictions: PredictionBlocks
+    scores: FloatArray
+    """``(m,)`` in the metric's natural sign, all finite."""
+    resampled: FloatArray
+    """``(m, B)`` scores of the same B joint resamples of the rows."""
+    level: float
+    """Confidence level of every interval, such as 0.95."""
+    clusters: IntArray | None = None
+    """``(n,)`` codes of the groups that were resampled whole."""
+    classes: tuple[str, ...] | None = None
+
+
+@runtime_checkable
+class Analysis(Protocol):
+    """Something to find out about a finished board."""
+
+    @property
+    def name(self) -> str:
+        """The name under which the analysis is asked for."""
+
+    def run(self, study: Study, rng: np.random.Generator) -> Finding:
+        """Return what was found; the same study and generator give the same finding."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """One submission on the public rows, as a mechanism sees it."""
+
+    submission: int
+    score: float
+    greater_is_better: bool
+    n_rows: int
+    standard_error_of_difference: Callable[[int], float]
+    """The standard error of this score less that of an earlier submission, named by its id."""
+
+
+@runtime_checkable
+class Mechanism(Protocol):
+    """Decides what the public board shows. A pure function of a small stored state."""
+
+    @property
+    def name(self) -> str:
+        """The name under which the mechanism is asked for."""
+
+    def release(
+        self, state: Mapping[str, Any], evaluation: Evaluation, rng: np.random.Generator
+    ) -> Release:
+        """Return what is shown for this submission, and the state for the next one."""
+
+
+@runtime_checkable
+class Competitor(Protocol):
+    """A simulated team. Sees what a participant sees and nothing else."""
+
+    @property
+    def name(self) -> str:
+        """The name under which the competitor is asked for."""
+
+    def submit(
+        self, released: Sequence[float], n_rows: int, rng: np.random.Generator
+    ) -> npt.NDArray[Any]:
+        """Return ``(n_rows,)`` predictions, given the released scores of the earlier ones."""
