@@ -1,0 +1,254 @@
+"""A typed facade over pluggy: it loads plugins, calls their hooks, and names whoever fails.
+
+pluggy ends a whole hook call when one implementation raises. Here every implementation is called
+on its own, and what it returns is exhausted on the spot, so that a failure has a name and the
+others go on. A broken plugin never takes the program down.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterable, Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+import pluggy
+
+from arena import hookspecs
+from arena.errors import DuplicateNameError, PluginError
+from arena.interfaces import Analysis, Competitor, Mechanism, Metric, MetricFamily
+from arena.plugin_info import Failure, PluginInfo, missing_members
+from arena.registry import Registry, nearest
+from arena.types import CompetitionInfo, Fault, Release, Section, SubmissionRecord
+
+__all__ = ["ENTRY_POINT_GROUP", "PluginManager"]
+
+ENTRY_POINT_GROUP = "arena"
+# A plugin may raise anything, and a module may even call exit while it is imported.
+_ANY_FAILURE = (Exception, SystemExit)
+
+
+class PluginManager:
+    """The plugins of one run.
+
+    Parameters
+    ----------
+    entry_points
+        Whether the installed plugins (entry points of group ``arena``) are loaded; tests and
+        notebooks may start with none and :meth:`register` their own.
+
+    Raises
+    ------
+    DuplicateNameError
+        If two distributions provide a plugin of one name.
+
+    Examples
+    --------
+    >>> manager = PluginManager(entry_points=False)
+    >>> manager.plugins
+    ()
+    """
+
+    def __init__(self, *, entry_points: bool = True) -> None:
+        self._pluggy = pluggy.PluginManager(hookspecs.PROJECT)
+        self._pluggy.add_hookspecs(hookspecs)
+        self._infos: dict[str, PluginInfo] = {}
+        self._failures: list[Failure] = []
+        self._registries: dict[str, Registry[Any]] = {}
+        if entry_points:
+            self._load_entry_points()
+
+    # -- loading -------------------------------------------------------------------------------
+
+    def _load_entry_points(self) -> None:
+        found = sorted(metadata.entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name)
+        for first, second in itertools.pairwise(found):
+            if first.name == second.name:
+                raise DuplicateNameError(
+                    f"Two installed distributions, {_origin(first)} and {_origin(second)}, both "
+                    f"provide a plugin named {first.name!r}. Uninstall one of them."
+                )
+        for point in found:
+            self._load_entry_point(point)
+
+    def _load_entry_point(self, point: metadata.EntryPoint) -> None:
+        version = point.dist.version if point.dist else ""
+        started = time.perf_counter()
+        try:
+            plugin = point.load()
+            self._register(plugin, point.name)
+            failure = None
+        except _ANY_FAILURE as error:
+            failure = self._fail(point.name, "loading", error)
+        self._infos[point.name] = PluginInfo(
+            name=point.name,
+            version=version,
+            origin=_origin(point),
+            load_seconds=time.perf_counter() - started,
+            failed_to_load=failure is not None,
+        )
+
+    def register(self, plugin: object, name: str) -> None:
+        """Register a module or object with hook implementations.
+
+        Raises
+        ------
+        PluginError
+            If it implements a hook that does not exist, or with arguments that the hook does
+            not have.
+        DuplicateNameError
+            If the name is taken.
+        """
+        if name in self._infos:
+            raise DuplicateNameError(f"A plugin named {name!r} is already registered.")
+        self._register(plugin, name)
+        origin = getattr(plugin, "__file__", None) or type(plugin).__name__
+        self._infos[name] = PluginInfo(name, version="", origin=str(origin), load_seconds=0.0)
+
+    def _register(self, plugin: object, name: str) -> None:
+        try:
+            self._pluggy.register(plugin, name=name)
+        except (pluggy.PluginValidationError, ValueError) as error:
+            self._pluggy.unregister(name=name)
+            raise PluginError(f"Plugin {name!r} cannot be registered: {error}") from error
+        problem = self._misuse(plugin)
+        if problem:
+            self._pluggy.unregister(name=name)
+            raise PluginError(f"Plugin {name!r} {problem}")
+        self._registries.clear()
+
+    def _misuse(self, plugin: object) -> str | None:
+        known = [name for name, value in vars(hookspecs).items() if hasattr(value, "arena_spec")]
+        for caller in self._pluggy.get_hookcallers(plugin) or []:
+            if not caller.has_spec():
+                guess = nearest(caller.name, known)
+                hint = f"Did you mean {guess}?" if guess else f"Hooks are: {', '.join(known)}."
+                return f"implements {caller.name!r}, which is not a hook. {hint}"
+            for implementation in caller.get_hookimpls():
+                if implementation.plugin is plugin and (
+                    implementation.hookwrapper or implementation.wrapper
+                ):
+                    return f"wraps the hook {caller.name!r}; arena calls no wrappers."
+        return None
+
+    # -- calling -------------------------------------------------------------------------------
+
+    def _fail(self, plugin: str, action: str, error: BaseException) -> Failure:
+        failure = Failure(plugin, action, error)
+        self._failures.append(failure)
+        return failure
+
+    def _implementations(self, hook: str) -> list[pluggy.HookImpl]:
+        caller: pluggy.HookCaller = getattr(self._pluggy.hook, hook)
+        return sorted(caller.get_hookimpls(), key=lambda one: one.plugin_name)
+
+    def _call(
+        self, hook: str, arguments: dict[str, Any], finish: Callable[[Any], Any]
+    ) -> Iterator[tuple[str, Any]]:
+        """Yield ``(plugin, finish(result))`` of each implementation that does not fail."""
+        for implementation in self._implementations(hook):
+            wanted = {name: arguments[name] for name in implementation.argnames}
+            try:
+                result = finish(implementation.function(**wanted))
+            except _ANY_FAILURE as error:
+                self._fail(implementation.plugin_name, f"running {hook}", error)
+                continue
+            yield implementation.plugin_name, result
+
+    # -- what plugins provide ------------------------------------------------------------------
+
+    @property
+    def metrics(self) -> Registry[Metric]:
+        """Every metric and family of metrics. Raises DuplicateNameError for one name twice."""
+        return self._registry("metric", "provide_metrics", Metric)
+
+    @property
+    def mechanisms(self) -> Registry[Mechanism]:
+        """Every mechanism. Raises DuplicateNameError for one name twice."""
+        return self._registry("mechanism", "provide_mechanisms", Mechanism)
+
+    @property
+    def analyses(self) -> Registry[Analysis]:
+        """Every analysis. Raises DuplicateNameError for one name twice."""
+        return self._registry("analysis", "provide_analyses", Analysis)
+
+    @property
+    def competitors(self) -> Registry[Competitor]:
+        """Every competitor. Raises DuplicateNameError for one name twice."""
+        return self._registry("competitor", "provide_competitors", Competitor)
+
+    def _registry(self, kind: str, hook: str, protocol: Any) -> Registry[Any]:
+        if kind not in self._registries:
+            registry = Registry[Any](kind)
+            for plugin, items in self._call(hook, {}, _exhaust):
+                for item in items:
+                    self._add(registry, plugin, item, protocol)
+            self._registries[kind] = registry
+        return self._registries[kind]
+
+    def _add(self, registry: Registry[Any], plugin: str, item: Any, protocol: Any) -> None:
+        if registry.kind == "metric" and isinstance(item, MetricFamily):
+            registry.add_family(item, plugin=plugin)
+            return
+        missing = missing_members(item, protocol)
+        if missing:
+            what = f"{type(item).__name__} is no {registry.kind}: it lacks {', '.join(missing)}"
+            self._fail(plugin, f"providing a {registry.kind}", TypeError(what))
+            return
+        registry.add(str(item.name), item, plugin=plugin)
+
+    # -- hooks of a run ------------------------------------------------------------------------
+
+    def read_predictions(self, path: Path, competition: CompetitionInfo) -> Any:
+        """Return the first plugin's table of this file, or None if no plugin knows the format."""
+        arguments = {"path": path, "competition": competition}
+        results = self._call("read_predictions", arguments, lambda table: table)
+        return next((table for _, table in results if table is not None), None)
+
+    def check_submission(
+        self, predictions: npt.NDArray[Any], competition: CompetitionInfo
+    ) -> tuple[Fault, ...]:
+        """Return the faults that the host's own rules find."""
+        arguments = {"predictions": predictions, "competition": competition}
+        results = self._call("check_submission", arguments, _exhaust)
+        return tuple(fault for _, faults in results for fault in faults)
+
+    def submission_scored(
+        self, submission: SubmissionRecord, release: Release | None, competition: CompetitionInfo
+    ) -> None:
+        """Announce a stored submission."""
+        arguments = {"submission": submission, "release": release, "competition": competition}
+        list(self._call("submission_scored", arguments, lambda answer: answer))
+
+    def competition_finalized(self, result: Any, competition: CompetitionInfo) -> None:
+        """Announce a computed private board."""
+        arguments = {"result": result, "competition": competition}
+        list(self._call("competition_finalized", arguments, lambda answer: answer))
+
+    def provide_report_sections(self, result: Any) -> tuple[Section, ...]:
+        """Return every section for the report of a result."""
+        results = self._call("provide_report_sections", {"result": result}, _exhaust)
+        return tuple(section for _, sections in results for section in sections)
+
+    # -- what became of them -------------------------------------------------------------------
+
+    @property
+    def plugins(self) -> tuple[PluginInfo, ...]:
+        """Every plugin that was found, those that failed to load included, by name."""
+        return tuple(self._infos[name] for name in sorted(self._infos))
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """Everything that went wrong in plugins so far, in order."""
+        return tuple(self._failures)
+
+
+def _exhaust(result: Iterable[Any] | None) -> tuple[Any, ...]:
+    return () if result is None else tuple(result)
+
+
+def _origin(point: metadata.EntryPoint) -> str:
+    return f"{point.dist.name} {point.dist.version}" if point.dist else point.value

@@ -1,0 +1,153 @@
+"""Items by name, and the plugin that each came from."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+
+from arena.errors import DuplicateNameError, UnknownNameError, UsageError
+from arena.interfaces import MetricFamily
+from arena.specification import parse_specification
+
+__all__ = ["Entry", "Registry", "nearest"]
+
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(Generic[_Item]):
+    """An item and where it came from."""
+
+    name: str
+    item: _Item
+    plugin: str
+
+
+class Registry(Generic[_Item]):
+    """Items of one kind by name. A name stands once, whoever provides it.
+
+    Examples
+    --------
+    >>> registry = Registry[object]("mechanism")
+    >>> registry.add("full", object(), plugin="mine")
+    >>> registry.resolve("ful")
+    Traceback (most recent call last):
+    arena.errors.UnknownNameError: There is no mechanism 'ful'. Did you mean 'full'?
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._entries: dict[str, Entry[_Item]] = {}
+        self._families: dict[str, Entry[MetricFamily]] = {}
+
+    def add(self, name: str, item: _Item, *, plugin: str) -> None:
+        """Register an item.
+
+        Raises
+        ------
+        DuplicateNameError
+            If the name is taken.
+        """
+        self._refuse_duplicate(name, plugin, self._entries)
+        self._entries[name] = Entry(name, item, plugin)
+
+    def add_family(self, family: MetricFamily, *, plugin: str) -> None:
+        """Register a family, which makes the items ``prefix:rest`` on demand."""
+        self._refuse_duplicate(family.prefix, plugin, self._families)
+        self._families[family.prefix] = Entry(family.prefix, family, plugin)
+
+    def _refuse_duplicate(self, name: str, plugin: str, taken: Mapping[str, Entry[Any]]) -> None:
+        if name in taken:
+            raise DuplicateNameError(
+                f"The plugins {taken[name].plugin!r} and {plugin!r} both provide a {self.kind} "
+                f"named {name!r}. Uninstall one of them, or ask its author to rename it."
+            )
+
+    def __iter__(self) -> Iterator[Entry[_Item]]:
+        return iter(sorted(self._entries.values(), key=lambda entry: entry.name))
+
+    @property
+    def families(self) -> tuple[Entry[MetricFamily], ...]:
+        """The families, by prefix."""
+        return tuple(self._families[prefix] for prefix in sorted(self._families))
+
+    def resolve(self, text: str) -> _Item:
+        """Return the item that a specification such as ``f1(average=macro)`` asks for.
+
+        An item with parameters is a dataclass: its fields are the parameters.
+
+        Raises
+        ------
+        UnknownNameError
+            If nothing has this name; the message holds the nearest names.
+        UsageError
+            If the specification, or one of its parameters, is wrong.
+        """
+        specification = parse_specification(text)
+        prefix, colon, rest = specification.name.partition(":")
+        if colon and prefix in self._families:
+            family: Any = self._families[prefix].item
+            return cast("_Item", family.make(rest, specification.parameters))
+        entry = self._entries.get(specification.name)
+        if entry is None:
+            raise UnknownNameError(self._unknown(specification.name))
+        return _with_parameters(entry, specification.parameters, self.kind)
+
+    def plugin_of(self, text: str) -> str:
+        """Return the name of the plugin that provides what a specification asks for.
+
+        Raises
+        ------
+        UnknownNameError
+            If nothing has this name.
+        """
+        name = parse_specification(text).name
+        family = self._families.get(name.partition(":")[0])
+        entry = self._entries.get(name) or (family if ":" in name else None)
+        if entry is None:
+            raise UnknownNameError(self._unknown(name))
+        return entry.plugin
+
+    def _unknown(self, name: str) -> str:
+        known = [*self._entries, *(f"{prefix}:" for prefix in self._families)]
+        if not known:
+            return f"There is no {self.kind} {name!r}: no plugin provides any."
+        guess = nearest(name, known)
+        return f"There is no {self.kind} {name!r}. " + (
+            f"Did you mean {guess}?" if guess else f"There are: {', '.join(sorted(known))}."
+        )
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """Return the names most like this one, quoted, or an empty text.
+
+    >>> nearest("acuracy", ["accuracy", "mae"])
+    "'accuracy'"
+    """
+    folded = {candidate.lower(): candidate for candidate in known}
+    matches = difflib.get_close_matches(name.lower().replace("-", "_"), folded, n=3)
+    return " or ".join(repr(folded[match]) for match in matches)
+
+
+def _with_parameters(entry: Entry[_Item], parameters: Mapping[str, Any], kind: str) -> _Item:
+    if not parameters:
+        return entry.item
+    fields = _fields(entry.item)
+    unknown = [name for name in parameters if name not in fields]
+    if unknown:
+        takes = f"It takes: {', '.join(fields)}." if fields else "It takes none."
+        raise UsageError(f"The {kind} {entry.name!r} has no parameter {unknown[0]!r}. {takes}")
+    replace: Callable[..., _Item] = dataclasses.replace
+    try:
+        return replace(entry.item, **parameters)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"The {kind} {entry.name!r} refused its parameters: {error}") from error
+
+
+def _fields(item: object) -> list[str]:
+    if not dataclasses.is_dataclass(item):
+        return []
+    return [field.name for field in dataclasses.fields(item) if field.init]

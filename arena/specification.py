@@ -1,0 +1,103 @@
+"""Specifications such as ``f1(average=macro)``: a name and its parameters, as users write them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from arena.errors import UsageError
+
+__all__ = ["Specification", "parse_specification", "split_specifications"]
+
+_CALL = re.compile(r"(?P<name>[^()]+?)\s*(?:\((?P<arguments>.*)\))?\s*", re.DOTALL)
+_WORDS = {"true": True, "false": False, "none": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Specification:
+    """A name and its parameters."""
+
+    name: str
+    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __str__(self) -> str:
+        if not self.parameters:
+            return self.name
+        written = (f"{key}={_written(value)}" for key, value in self.parameters.items())
+        return f"{self.name}({', '.join(written)})"
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, str) and value.isidentifier() and value.lower() not in _WORDS:
+        return value
+    return repr(value)
+
+
+def parse_specification(text: str) -> Specification:
+    """Read ``name`` or ``name(key=value, …)``; a bare word as a value is a string.
+
+    Raises
+    ------
+    UsageError
+        If the text has another form.
+
+    Examples
+    --------
+    >>> parse_specification("f1(average=macro)").parameters["average"]
+    'macro'
+    >>> str(parse_specification("kaggle( rounding = 1e-5 )"))
+    'kaggle(rounding=1e-05)'
+    """
+    match = _CALL.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"{text!r} is not of the form name or name(key=value, …).")
+    return Specification(match["name"], _parameters(text, match["arguments"] or ""))
+
+
+def _parameters(text: str, arguments: str) -> Mapping[str, Any]:
+    problem = UsageError(
+        f"{text!r} is not of the form name(key=value, …); a value is a number, a word, True, "
+        f"False, None, a quoted text or a list of these."
+    )
+    try:
+        call = ast.parse(f"_({arguments})", mode="eval").body
+    except (SyntaxError, ValueError) as error:
+        raise problem from error
+    if not isinstance(call, ast.Call) or call.args:
+        raise problem
+    names = [keyword.arg for keyword in call.keywords]
+    if None in names or len(set(names)) < len(names):
+        raise problem
+    try:
+        values = {str(keyword.arg): _value(keyword.value) for keyword in call.keywords}
+    except ValueError as error:
+        raise problem from error
+    return MappingProxyType(values)
+
+
+def _value(node: ast.expr) -> Any:
+    if isinstance(node, ast.Name):
+        return _WORDS.get(node.id.lower(), node.id)
+    if isinstance(node, ast.List | ast.Tuple):
+        return [_value(element) for element in node.elts]
+    return ast.literal_eval(node)
+
+
+def split_specifications(text: str) -> tuple[str, ...]:
+    """Split a list of specifications at the commas outside brackets.
+
+    >>> split_specifications("ladder(eta=0.01, start=inf), full")
+    ('ladder(eta=0.01, start=inf)', 'full')
+    """
+    parts, depth, start = [], 0, 0
+    for position, character in enumerate(text):
+        depth += (character in "([") - (character in ")]")
+        if character == "," and depth == 0:
+            parts.append(text[start:position])
+            start = position + 1
+    parts.append(text[start:])
+    return tuple(part.strip() for part in parts if part.strip())
