@@ -1,0 +1,99 @@
+"""Finds the installed commands: entry points of group ``arena.commands``, name -> module:app.
+
+arena's own commands are entry points like any plugin's. For the help a module is read, not
+imported: its docstring's first line says what the command does.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from dataclasses import dataclass
+from importlib import metadata
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from arena.errors import ArenaError, DuplicateNameError, PluginError
+
+__all__ = ["COMMAND_GROUP", "InstalledCommand", "installed"]
+
+COMMAND_GROUP = "arena.commands"
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledCommand:
+    """A command that some distribution provides."""
+
+    name: str
+    entry_point: metadata.EntryPoint
+
+    @property
+    def distribution(self) -> str:
+        """The name of the distribution that provides it."""
+        return self.entry_point.dist.name if self.entry_point.dist else self.entry_point.value
+
+    def help_line(self) -> str:
+        """Return the first line of the module's docstring, without importing the module."""
+        path = _module_file(self.entry_point.module)
+        try:
+            tree = ast.parse(path.read_text(encoding="utf-8")) if path else None
+        except (OSError, SyntaxError, ValueError):
+            tree = None
+        docstring = ast.get_docstring(tree) if tree else None
+        return docstring.splitlines()[0] if docstring else f"(from {self.distribution})"
+
+    def load(self) -> Any:
+        """Import the command.
+
+        Raises
+        ------
+        PluginError
+            If the module cannot be imported, or what it names is no ``typer.Typer``.
+        """
+        where = f"The command {self.name!r} of {self.distribution} cannot be loaded"
+        try:
+            app = self.entry_point.load()
+        except ArenaError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise PluginError(f"{where}: {type(error).__name__}: {error}") from error
+        if not isinstance(app, typer.Typer):
+            raise PluginError(f"{where}: {self.entry_point.value} is no typer.Typer.")
+        command = typer.main.get_command(app)
+        command.name = self.name
+        return command
+
+
+def _module_file(module: str) -> Path | None:
+    """Find a module's file without importing the packages above it."""
+    search: list[str] | None = None
+    spec = None
+    parts = module.split(".")
+    for depth in range(len(parts)):
+        spec = PathFinder.find_spec(".".join(parts[: depth + 1]), search)
+        if spec is None:
+            return None
+        search = list(spec.submodule_search_locations or [])
+    return Path(spec.origin) if spec and spec.origin else None
+
+
+def installed() -> tuple[InstalledCommand, ...]:
+    """Return every installed command, by name.
+
+    Raises
+    ------
+    DuplicateNameError
+        If two distributions provide a command of one name.
+    """
+    points = sorted(metadata.entry_points(group=COMMAND_GROUP), key=lambda point: point.name)
+    found = [InstalledCommand(point.name, point) for point in points]
+    for first, second in itertools.pairwise(found):
+        if first.name == second.name:
+            raise DuplicateNameError(
+                f"Two installed distributions, {first.distribution} and {second.distribution}, "
+                f"both provide a command {first.name!r}. Uninstall one of them."
+            )
+    return tuple(found)

@@ -1,0 +1,111 @@
+"""What the commands share to talk to people and to programs.
+
+Results go to stdout; progress, warnings and errors to stderr.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from arena.text import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import TaskID
+
+__all__ = ["TerminalProgress", "console", "print_document", "say_error", "say_note"]
+
+_SECONDS_BEFORE_A_BAR = 1.0
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console that interprets no markup: text of participants is shown as it is."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+
+
+def print_document(document: Mapping[str, Any]) -> None:
+    """Print one JSON document on stdout; a number that JSON does not know is an error."""
+    json.dump(document, sys.stdout, indent=2, allow_nan=False)
+    sys.stdout.write("\n")
+
+
+def say_error(message: str) -> None:
+    """Say on stderr what went wrong."""
+    sys.stderr.write(f"arena: {_safe(message)}\n")
+
+
+def say_note(message: str) -> None:
+    """Say on stderr something that the user should know."""
+    sys.stderr.write(f"{_safe(message)}\n")
+
+
+def _safe(message: str) -> str:
+    return "\n".join(printable(line) for line in message.splitlines())
+
+
+class TerminalProgress:
+    """Progress on stderr: a bar for any stage that lasts, none where stderr is no terminal."""
+
+    def __init__(self) -> None:
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
+        self._console = console(stderr=True)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+        )
+        self._stage: TaskID | None = None
+        self._label, self._total, self._done, self._started = "", 0, 0, 0.0
+
+    def __enter__(self) -> TerminalProgress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def say(self, message: str) -> None:
+        """Print a sentence above the bar."""
+        self._console.print(_safe(message))
+
+    def start(self, label: str, total: int) -> None:
+        """Begin a stage; its bar appears once the stage has lasted a second."""
+        if self._stage is not None:
+            self._bar.remove_task(self._stage)
+            self._stage = None
+        self._label, self._total, self._done = label, total, 0
+        self._started = time.monotonic()
+
+    def advance(self, steps: int = 1) -> None:
+        """Move the bar on."""
+        self._done += steps
+        if self._stage is not None:
+            self._bar.update(self._stage, completed=self._done)
+        elif self._lasts():
+            self._bar.start()
+            self._stage = self._bar.add_task(self._label, total=self._total, completed=self._done)
+
+    def _lasts(self) -> bool:
+        late = time.monotonic() - self._started > _SECONDS_BEFORE_A_BAR
+        return late and self._console.is_terminal

@@ -1,0 +1,113 @@
+"""The program ``arena``: finds commands, runs one, and says in one line what went wrong."""
+
+from __future__ import annotations
+
+import errno
+import sys
+import traceback
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from arena.cli import commands
+from arena.cli.console import say_error
+from arena.errors import ArenaError
+
+__all__ = ["main"]
+
+_INTERRUPTED = 130
+_FAULT_IN_ARENA = 3
+
+
+class LazyCommands(TyperGroup):
+    """Commands that are imported when they are called, never for the sake of the help."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self._found = {command.name: command for command in commands.installed()}
+        for name in sorted(self._found):
+            help_line = self._found[name].help_line()
+            self.add_command(TyperCommand(name=name, help=help_line), name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Find the command by its name, then import it."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name is not None:
+            command = self._found[name].load()
+        return name, command, rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; every error on purpose becomes one message and an exit code."""
+        verbose = bool(ctx.params.get("verbose"))
+        try:
+            return super().invoke(ctx)
+        except ArenaError as error:
+            code = error.exit_code
+            say_error(str(error))
+        except KeyboardInterrupt:
+            code = _INTERRUPTED
+            say_error("Interrupted. What was stored before is intact.")
+        except Exception as error:
+            if _is_for_typer(error):
+                raise
+            code = _FAULT_IN_ARENA
+            say_error(_unexpected(error))
+        if verbose:
+            traceback.print_exc()
+        raise typer.Exit(code)
+
+
+def _is_for_typer(error: Exception) -> bool:
+    """Tell usage errors, exits and a closed pipe, which typer handles, from everything else."""
+    closed_pipe = isinstance(error, OSError) and error.errno == errno.EPIPE
+    return closed_pipe or type(error).__module__.startswith("typer")
+
+
+def _unexpected(error: Exception) -> str:
+    what = f"{type(error).__name__}: {error}".strip().splitlines()[0]
+    return f"arena itself failed, which is a fault in arena: {what}. --verbose shows where."
+
+
+app = typer.Typer(
+    cls=LazyCommands,
+    name="arena",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"arena {version('arena')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show the whole traceback of an error.")
+    ] = False,
+) -> None:
+    """Run a prediction competition on your own machine and rank it with honest uncertainty."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the program; ``--verbose`` may stand anywhere in the arguments."""
+    given = sys.argv[1:] if arguments is None else arguments
+    rest = [argument for argument in given if argument != "--verbose"]
+    ahead = ["--verbose"] if len(rest) < len(given) else []
+    try:
+        group = typer.main.get_group(app)
+    except ArenaError as error:
+        say_error(str(error))
+        sys.exit(error.exit_code)
+    group.main(args=ahead + rest, prog_name="arena")

@@ -1,0 +1,37 @@
+"""Text of participants, made safe to show: it may hold anything."""
+
+from __future__ import annotations
+
+import unicodedata
+
+__all__ = ["printable", "shorten"]
+
+
+def printable(text: str) -> str:
+    r"""Return the text with control, format and bidirectional characters written out.
+
+    A team name may not move the cursor, reverse the line that it stands in, or hide.
+
+    >>> printable("ro\x1b[31mbot\u202e")
+    'ro\\x1b[31mbot\\u202e'
+    """
+    return "".join(_written_out(character) for character in text)
+
+
+def _written_out(character: str) -> str:
+    # A joiner inside an emoji is a format character too, but does no harm.
+    if character == "\u200d" or unicodedata.category(character) not in {
+        "Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp",
+    }:  # fmt: skip
+        return character
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def shorten(text: str, length: int = 60) -> str:
+    """Return the printable text, cut to a length.
+
+    >>> shorten("a" * 100, 10)
+    'aaaaaaaaa…'
+    """
+    safe = printable(text[: length + 1])
+    return safe if len(safe) <= length else safe[: length - 1] + "…"
