@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Failure", "PluginInfo", "missing_members"]
+from arena.errors import ArenaError, PluginError
+
+__all__ = ["Failure", "PluginInfo", "attributed", "missing_members"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +52,21 @@ def missing_members(item: Any, protocol: type[Any]) -> list[str]:
     """
     members = [name for name in vars(protocol) if not name.startswith("_")]
     return [name for name in members if not hasattr(item, name)]
+
+
+@contextlib.contextmanager
+def attributed(plugin: str, action: str) -> Iterator[None]:
+    """Name the plugin in any error that its code raises and that arena does not know.
+
+    >>> with attributed("mine", "scoring"):
+    ...     raise ValueError("bad shape")
+    Traceback (most recent call last):
+    arena.errors.PluginError: Plugin 'mine' failed while scoring: ValueError: bad shape
+    """
+    try:
+        yield
+    except ArenaError:
+        raise
+    except Exception as error:
+        failure = Failure(plugin, action, error)
+        raise PluginError(str(failure).replace("plugin", "Plugin", 1)) from error

@@ -7,6 +7,7 @@ others go on. A broken plugin never takes the program down.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -232,6 +233,14 @@ class PluginManager:
         """Return every section for the report of a result."""
         results = self._call("provide_report_sections", {"result": result}, _exhaust)
         return tuple(section for _, sections in results for section in sections)
+
+    @contextlib.contextmanager
+    def guarded(self, plugin: str, action: str) -> Iterator[None]:
+        """Run code of a plugin's object: if it fails, that is put on record and goes no further."""
+        try:
+            yield
+        except _ANY_FAILURE as error:
+            self._fail(plugin, action, error)
 
     # -- what became of them -------------------------------------------------------------------
 

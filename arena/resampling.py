@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -123,12 +124,16 @@ def _weighted_means(values: FloatArray, weights: WeightArray) -> FloatArray:
 def _score_drawn(
     metric: Metric, truth: npt.NDArray[Any], prediction: npt.NDArray[Any], weights: WeightArray
 ) -> FloatArray:
-    """Score one submission on the rows that each column draws, each repeated as often as drawn."""
-    scores = np.empty(weights.shape[1])
+    """Score one submission on the rows that each column draws, each repeated as often as drawn.
+
+    A metric that refuses the drawn rows, for lack of a class in them, say, is undefined there.
+    """
+    scores = np.full(weights.shape[1], np.nan)
     rows = np.arange(len(weights))
     for b in range(weights.shape[1]):
         drawn = np.repeat(rows, weights[:, b])
-        scores[b] = metric.score(truth[drawn], prediction[drawn])
+        with contextlib.suppress(ValueError, ZeroDivisionError):
+            scores[b] = metric.score(truth[drawn], prediction[drawn])
     return scores
 
 
@@ -186,12 +191,22 @@ def _opaque_task(
 
 
 def full_scores(
-    metric: Metric, truth: npt.NDArray[Any], predictions: PredictionBlocks
+    metric: Metric,
+    truth: npt.NDArray[Any],
+    predictions: PredictionBlocks,
+    *,
+    workers: int = 1,
 ) -> FloatArray:
-    """Return ``(m,)`` scores on all rows, rounded to 12 significant digits; NaN where undefined."""
-    scores = [
-        float(metric.score(truth, one)) for _, block in predictions.blocks(1) for one in block
-    ]
+    """Return ``(m,)`` scores on all rows, rounded to 12 significant digits; NaN where undefined.
+
+    Raises
+    ------
+    Whatever the metric raises.
+    """
+    if isinstance(metric, HasResample | HasRowValues):
+        once = np.ones((len(truth), 1), dtype=np.uint8)
+        return score_under_weights(metric, truth, predictions, once, workers=workers)[:, 0]
+    scores = [metric.score(truth, block[0]) for _, block in predictions.blocks(1)]
     return round_significant(np.array(scores, dtype=np.float64))
 
 

@@ -1,0 +1,129 @@
+"""What scoring a folder comes to: the document that is printed, and the frame of a notebook."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from arena.types import Fault, Finding
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["SCHEMA", "STANDING_COLUMNS", "RejectedFile", "ScoreResult", "as_json"]
+
+SCHEMA = "arena/score/1"
+
+STANDING_COLUMNS = (
+    "rank", "team", "submission", "file", "score", "score_low", "score_high", "rank_low",
+    "rank_high", "tier", "spread_low", "spread_high", "rank_median", "share_won", "prize_share",
+    "public_score", "public_rank",
+)  # fmt: skip
+"""The columns of every board. Those that an analysis delivers are null where it is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedFile:
+    """A file that does not stand on the board, and why."""
+
+    file: str
+    faults: tuple[Fault, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreResult:
+    """The private board of a folder of submissions, with its uncertainty.
+
+    Everything in the metric's natural units and sign.
+    """
+
+    metric: str
+    """The specification that was asked for, such as ``f1(average=macro)``."""
+    greater_is_better: bool
+    split: str
+    n_rows: int
+    """The number of rows ranked on."""
+    positive: str | None
+    """The label that counts as positive, where there are two."""
+    resamples: int
+    """The number of resamples behind every interval; those left out are not counted."""
+    resamples_redrawn: int
+    resamples_undefined: int
+    level: float
+    seed: int
+    standings: tuple[Mapping[str, Any], ...]
+    """Best first; the keys of :data:`STANDING_COLUMNS`, then those of other analyses."""
+    best_score_corrected: Mapping[str, float | None]
+    """``estimate``, ``low`` and ``high``."""
+    rejected: tuple[RejectedFile, ...]
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...]
+    """What was decided silently and a person should know."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document ``arena/score/1``, all of it JSON."""
+        document = {
+            "schema": SCHEMA,
+            "metric": self.metric,
+            "greater_is_better": self.greater_is_better,
+            "split": self.split,
+            "n_rows": self.n_rows,
+            "positive": self.positive,
+            "resamples": self.resamples,
+            "resamples_redrawn": self.resamples_redrawn,
+            "resamples_undefined": self.resamples_undefined,
+            "level": self.level,
+            "seed": self.seed,
+            "standings": list(self.standings),
+            "best_score_corrected": self.best_score_corrected,
+            "rejected": [rejected_document(file) for file in self.rejected],
+            "findings": [
+                {"analysis": one.analysis, "verdict": one.verdict, "document": one.document}
+                for one in self.findings
+            ],
+            "notes": list(self.notes),
+        }
+        cleaned: dict[str, Any] = as_json(document)
+        return cleaned
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the standings as a frame, best first."""
+        import pandas as pd
+
+        columns = list(self.standings[0]) if self.standings else list(STANDING_COLUMNS)
+        return pd.DataFrame(list(self.standings), columns=columns)
+
+
+def rejected_document(rejected: RejectedFile) -> dict[str, Any]:
+    """Return a rejected file as JSON."""
+    faults = [
+        {
+            "kind": fault.kind,
+            "message": fault.message,
+            "row": fault.row,
+            "id": fault.id,
+            "column": fault.column,
+        }
+        for fault in rejected.faults
+    ]
+    return {"file": rejected.file, "faults": faults}
+
+
+def as_json(value: Any) -> Any:
+    """Return plain JSON: numpy's numbers as Python's, and null for what is not finite.
+
+    >>> import numpy as np
+    >>> as_json({"n": np.int64(3), "x": [float("nan"), np.float64(0.5)]})
+    {'n': 3, 'x': [None, 0.5]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): as_json(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [as_json(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
