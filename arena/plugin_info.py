@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import metadata
 from typing import Any
 
-from arena.errors import ArenaError, PluginError
+from arena.errors import ArenaError, DuplicateNameError, PluginError
 
-__all__ = ["Failure", "PluginInfo", "attributed", "missing_members"]
+__all__ = [
+    "Failure",
+    "PluginInfo",
+    "attributed",
+    "distribution_of",
+    "missing_members",
+    "unique_entry_points",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +79,28 @@ def attributed(plugin: str, action: str) -> Iterator[None]:
     except Exception as error:
         failure = Failure(plugin, action, error)
         raise PluginError(str(failure).replace("plugin", "Plugin", 1)) from error
+
+
+def distribution_of(point: metadata.EntryPoint) -> str:
+    """Return the distribution of an entry point with its version, such as ``arena 0.1.0``."""
+    return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
+
+
+def unique_entry_points(group: str) -> list[metadata.EntryPoint]:
+    """Return the installed entry points of a group, by name.
+
+    Raises
+    ------
+    DuplicateNameError
+        If two distributions provide one name.
+    """
+    points = metadata.entry_points(group=group)
+    found = sorted(points, key=lambda point: (point.name, distribution_of(point)))
+    for first, second in itertools.pairwise(found):
+        if first.name == second.name:
+            raise DuplicateNameError(
+                f"Two installed distributions, {distribution_of(first)} and "
+                f"{distribution_of(second)}, both provide {first.name!r} in the entry points "
+                f"{group!r}. Uninstall one of them."
+            )
+    return found

@@ -8,7 +8,6 @@ others go on. A broken plugin never takes the program down.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator
 from importlib import metadata
@@ -21,7 +20,13 @@ import pluggy
 from arena import hookspecs
 from arena.errors import DuplicateNameError, PluginError
 from arena.interfaces import Analysis, Competitor, Mechanism, Metric, MetricFamily
-from arena.plugin_info import Failure, PluginInfo, missing_members
+from arena.plugin_info import (
+    Failure,
+    PluginInfo,
+    distribution_of,
+    missing_members,
+    unique_entry_points,
+)
 from arena.registry import Registry, nearest
 from arena.types import CompetitionInfo, Fault, Release, Section, SubmissionRecord
 
@@ -65,14 +70,7 @@ class PluginManager:
     # -- loading -------------------------------------------------------------------------------
 
     def _load_entry_points(self) -> None:
-        found = sorted(metadata.entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name)
-        for first, second in itertools.pairwise(found):
-            if first.name == second.name:
-                raise DuplicateNameError(
-                    f"Two installed distributions, {_origin(first)} and {_origin(second)}, both "
-                    f"provide a plugin named {first.name!r}. Uninstall one of them."
-                )
-        for point in found:
+        for point in unique_entry_points(ENTRY_POINT_GROUP):
             self._load_entry_point(point)
 
     def _load_entry_point(self, point: metadata.EntryPoint) -> None:
@@ -87,7 +85,7 @@ class PluginManager:
         self._infos[point.name] = PluginInfo(
             name=point.name,
             version=version,
-            origin=_origin(point),
+            origin=distribution_of(point),
             load_seconds=time.perf_counter() - started,
             failed_to_load=failure is not None,
         )
@@ -257,7 +255,3 @@ class PluginManager:
 
 def _exhaust(result: Iterable[Any] | None) -> tuple[Any, ...]:
     return () if result is None else tuple(result)
-
-
-def _origin(point: metadata.EntryPoint) -> str:
-    return f"{point.dist.name} {point.dist.version}" if point.dist else point.value

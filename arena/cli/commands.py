@@ -7,7 +7,6 @@ imported: its docstring's first line says what the command does.
 from __future__ import annotations
 
 import ast
-import itertools
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.machinery import PathFinder
@@ -16,7 +15,8 @@ from typing import Any
 
 import typer
 
-from arena.errors import ArenaError, DuplicateNameError, PluginError
+from arena.errors import ArenaError, PluginError
+from arena.plugin_info import distribution_of, unique_entry_points
 
 __all__ = ["COMMAND_GROUP", "InstalledCommand", "installed"]
 
@@ -32,8 +32,8 @@ class InstalledCommand:
 
     @property
     def distribution(self) -> str:
-        """The name of the distribution that provides it."""
-        return self.entry_point.dist.name if self.entry_point.dist else self.entry_point.value
+        """The distribution that provides it, with its version."""
+        return distribution_of(self.entry_point)
 
     def help_line(self) -> str:
         """Return the first line of the module's docstring, without importing the module."""
@@ -88,12 +88,5 @@ def installed() -> tuple[InstalledCommand, ...]:
     DuplicateNameError
         If two distributions provide a command of one name.
     """
-    points = sorted(metadata.entry_points(group=COMMAND_GROUP), key=lambda point: point.name)
-    found = [InstalledCommand(point.name, point) for point in points]
-    for first, second in itertools.pairwise(found):
-        if first.name == second.name:
-            raise DuplicateNameError(
-                f"Two installed distributions, {first.distribution} and {second.distribution}, "
-                f"both provide a command {first.name!r}. Uninstall one of them."
-            )
-    return tuple(found)
+    points = unique_entry_points(COMMAND_GROUP)
+    return tuple(InstalledCommand(point.name, point) for point in points)
