@@ -1,0 +1,149 @@
+"""Files and folders to submission files, each with the team that sent it."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+
+from arena.errors import InputError
+from arena.intake.faults import clean, show
+from arena.types import Fault
+
+__all__ = ["MAX_TEAM_LENGTH", "SubmissionFile", "find_submissions", "team_fault", "team_name"]
+
+MAX_TEAM_LENGTH = 100
+"""The longest name of a team, in characters."""
+
+_SUFFIXES = (".gz", ".csv", ".tsv", ".txt", ".parquet", ".pq")
+_LITTER = {"thumbs.db", "desktop.ini", "__macosx", "icon\r"}
+_SAMPLES = {"sample_submission.csv", "sample_submission.parquet", "sample_submission.csv.gz"}
+_CONTROL = {"Cc", "Cs", "Zl", "Zp"}
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionFile:
+    """A file that somebody sent, not opened yet."""
+
+    team: str
+    path: Path
+    name: str
+    """The path below the folder that was searched, fit to be shown."""
+    faults: tuple[Fault, ...] = ()
+    """Why the file must not be read, or the team's name not be used."""
+    superseded: bool = False
+    """A later file of the same team, by name, counts instead."""
+
+
+def find_submissions(paths: Sequence[Path]) -> tuple[SubmissionFile, ...]:
+    """Return every file under the paths, in the order of their names.
+
+    In a folder, ``team.csv`` and ``team/anything.csv`` belong to ``team``. Hidden files, what
+    operating systems leave behind, and ``sample_submission.csv`` directly in the folder are
+    passed over; links out of the folder are faults, and links to folders are not followed.
+    Of several files of one team the last by name counts.
+
+    Raises
+    ------
+    InputError
+        If a path does not exist or cannot be listed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for name in ("a.csv", "b-1.csv"):
+    ...     (folder / name).touch()
+    >>> [file.team for file in find_submissions([folder])]
+    ['a', 'b-1']
+    """
+    found: list[SubmissionFile] = []
+    for path in paths:
+        if not os.path.lexists(path):
+            message = f"There is no file or folder {show(str(path))}: check the path."
+            raise InputError(message)
+        found.extend(
+            _in_folder(path) if path.is_dir() else [_submission(path, PurePath(path.name))]
+        )
+    found.sort(key=lambda file: (file.name, str(file.path)))
+    last = {file.team: file for file in found if not file.faults}
+    return tuple(
+        file if file.faults or last[file.team] is file else replace(file, superseded=True)
+        for file in found
+    )
+
+
+def team_name(text: str) -> str:
+    """Return the name of a team in its one form: NFC, without spaces around it.
+
+    >>> team_name(" Zoe" + chr(0x308)) == "Zo" + chr(0xEB)
+    True
+    """
+    return unicodedata.normalize("NFC", text).strip()
+
+
+def team_fault(team: str) -> Fault | None:
+    """Return what is wrong with the name of a team, if anything is."""
+    if not team:
+        message = "The name of the team is empty: name the file after the team."
+    elif len(team) > MAX_TEAM_LENGTH:
+        message = (
+            f"The name of the team has {len(team):,} characters, and {MAX_TEAM_LENGTH} "
+            "are allowed: shorten it."
+        )
+    elif any(unicodedata.category(c) in _CONTROL for c in team):
+        message = f"The name of the team, {show(team)}, holds control characters: remove them."
+    else:
+        return None
+    return Fault("team name", message)
+
+
+def _in_folder(folder: Path) -> Iterator[SubmissionFile]:
+    inside = folder.resolve()
+
+    def fail(error: OSError) -> None:
+        message = f"The folder {show(str(error.filename))} cannot be listed ({error.strerror})."
+        raise InputError(message) from error
+
+    for parent, folders, files in os.walk(folder, onerror=fail):
+        folders[:] = sorted(name for name in folders if not _is_litter(name))
+        links = [name for name in folders if Path(parent, name).is_symlink()]
+        for name in sorted([name for name in files if not _is_litter(name)] + links):
+            path = Path(parent, name)
+            below = path.relative_to(folder)
+            if str(below).casefold() not in _SAMPLES:
+                yield _submission(path, below, inside)
+
+
+def _is_litter(name: str) -> bool:
+    return name.startswith((".", "~$")) or name.casefold() in _LITTER
+
+
+def _submission(path: Path, below: PurePath, inside: Path | None = None) -> SubmissionFile:
+    team = team_name(below.parts[0] if len(below.parts) > 1 else _stem(below.name))
+    fault = team_fault(team)
+    if inside is not None and path.is_symlink():
+        fault = _link_fault(path, inside) or fault
+    shown = team if fault is None else clean(team, MAX_TEAM_LENGTH) or "(no name)"
+    faults = () if fault is None else (fault,)
+    return SubmissionFile(shown, path, clean(below.as_posix(), 1_000), faults)
+
+
+def _link_fault(path: Path, inside: Path) -> Fault | None:
+    try:
+        target = path.resolve(strict=True)
+    except (OSError, RuntimeError):
+        return Fault("link", "The file is a link that leads nowhere: send the file itself.")
+    if target.is_relative_to(inside) and target.is_file():
+        return None
+    return Fault("link", "The file is a link out of the folder: send the file itself.")
+
+
+def _stem(name: str) -> str:
+    """Return a file's name without the endings of data files."""
+    path = PurePath(name)
+    while path.suffix.casefold() in _SUFFIXES:
+        path = path.with_suffix("")
+    return path.name if path.name != name else path.stem

@@ -1,0 +1,240 @@
+"""The organiser's solution file to ids, truth, usage, and the columns of a submission."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from arena.errors import InputError
+from arena.intake.alignment import find_duplicates
+from arena.intake.cells import Place, to_text
+from arena.intake.content import read_content
+from arena.intake.faults import FaultList, clean, describe, plural, show, show_all
+from arena.intake.submission import READING_ERRORS, read_table
+from arena.intake.table import RawTable
+from arena.intake.targets import TargetReading, read_targets
+from arena.types import Fault, IntArray, PredictionKind, Solution, Usage
+
+__all__ = ["MAX_SOLUTION_BYTES", "read_solution"]
+
+MAX_SOLUTION_BYTES = 2**31 - 2**20
+"""The largest solution file, packed or unpacked."""
+
+_MAX_ROWS = 2**31 - 1
+_ID = "id"
+_USAGES = pa.array([usage.name.lower() for usage in Usage])
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Which column of the file plays which part."""
+
+    id: str
+    targets: tuple[str, ...]
+    usage: str | None
+    cluster: str | None
+
+
+def read_solution(
+    path: Path,
+    *,
+    kind: PredictionKind,
+    id_column: str | None = None,
+    target_columns: Sequence[str] | None = None,
+    usage_column: str = "Usage",
+    positive: str | None = None,
+    cluster_column: str | None = None,
+    max_classes: int | None = None,
+    truth_range: tuple[float, float] = (-np.inf, np.inf),
+) -> Solution:
+    r"""Read and check the organiser's CSV or Parquet file; the names of options are the CLI's.
+
+    Memory of about six times the file's (unpacked) size is held while it is read.
+
+    Parameters
+    ----------
+    path
+        CSV (plain or gzip) or Parquet, told apart by content; no more than 2 GiB.
+    kind
+        What the metric needs of a submission. It decides how the targets are read:
+
+        - ``VALUE``: numbers; several columns are several targets.
+        - ``LABEL``: labels; several columns are several targets, each with its own classes.
+        - one column of labels otherwise: two classes are predicted by one column, named as the
+          target (the second class in sorted order is positive); more by a column per class.
+        - several columns with two classes each: several binary targets, except that for
+          ``CLASS_PROBABILITIES`` columns that are one-hot are one target, and its classes.
+    id_column
+        By default ``id``, else the first column.
+    target_columns
+        By default the only column that is left.
+    usage_column
+        Public, Private or Ignored, in any case. Without a column ``Usage`` all rows are private.
+    positive
+        The positive one of two labels.
+    cluster_column
+        Rows with the same text here belong together.
+    max_classes
+        The largest number of classes for which the metric is defined.
+    truth_range
+        Closed range of the targets of ``VALUE``.
+
+    Raises
+    ------
+    InputError
+        With every fault of the file, one to a line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "solution.csv"
+    >>> _ = path.write_text("id,y,Usage\n007,cat,Public\n8,dog,Private\n")
+    >>> solution = read_solution(path, kind=PredictionKind.PROBABILITY)
+    >>> solution.columns, solution.targets[0].classes, solution.truth, solution.usage
+    (('y',), ('cat', 'dog'), array([0, 1]), array([0, 1], dtype=uint8))
+    """
+    faults = FaultList()
+    table, sha256 = _read(path, (id_column, *(target_columns or ()), cluster_column), faults)
+    _stop(path, faults)
+    columns = _assign(table, id_column, target_columns, usage_column, cluster_column, faults)
+    _stop(path, faults)
+    cells = {name: table.columns[table.names.index(name)] for name in set(table.names)}
+    ids = to_text(cells[columns.id])
+    place = Place(table.row_number, ids)
+    _check_ids(ids, place, faults)
+    usage = _read_usage(cells[columns.usage] if columns.usage else None, ids, place, faults)
+    ranked = usage != Usage.IGNORED
+    reading = TargetReading(kind, positive, max_classes, truth_range, table.decimal_comma)
+    targets = read_targets(
+        {name: cells[name] for name in columns.targets}, ranked, reading, place, faults
+    )
+    clusters = _read_clusters(cells, columns.cluster, ranked, place, faults)
+    _stop(path, faults)
+    return Solution(
+        id_column=columns.id,
+        targets=targets.targets,
+        columns=targets.columns,
+        kind=kind,
+        ids=ids,
+        truth=targets.truth,
+        usage=usage,
+        sha256=sha256,
+        clusters=clusters,
+    )
+
+
+def _stop(path: Path, faults: FaultList) -> None:
+    """Raise one error with all faults found so far, if there are any."""
+    if not faults:
+        return
+    lines = [describe(fault) for fault in faults.to_tuple()]
+    head = f"The solution {show(path.name)} cannot be used ({plural(len(lines), 'fault')}):"
+    raise InputError("\n".join([head, *(f"  {line}" for line in lines)]))
+
+
+def _read(path: Path, expected: Sequence[str | None], faults: FaultList) -> tuple[RawTable, str]:
+    try:
+        content = read_content(path, MAX_SOLUTION_BYTES, faults)
+        if content is not None:
+            names = [name for name in expected if name is not None]
+            table = read_table(content.data, names, _MAX_ROWS, MAX_SOLUTION_BYTES, faults)
+            if table is not None:
+                return table, content.sha256
+    except READING_ERRORS as error:
+        faults.add("unreadable file", clean(str(error)))
+    _stop(path, faults)
+    message = f"The solution {show(path.name)} holds no table."
+    raise InputError(message)
+
+
+def _assign(
+    table: RawTable,
+    id_column: str | None,
+    target_columns: Sequence[str] | None,
+    usage_column: str,
+    cluster_column: str | None,
+    faults: FaultList,
+) -> _Columns:
+    """Return which column is what; names that are not there are faults."""
+    names = table.names
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        faults.add("repeated column", "The column occurs twice: rename one.", column=name)
+    id_name = id_column or (_ID if _ID in names else names[0])
+    usage = next((n for n in names if n == usage_column), None) or next(
+        (n for n in names if n.casefold() == usage_column.casefold()), None
+    )
+    asked = [id_name, *(target_columns or ()), *([cluster_column] if cluster_column else [])]
+    if usage is None and usage_column != "Usage":
+        asked.append(usage_column)
+    for name in (name for name in asked if name not in names):
+        message = f"There is no column {show(name)}; the file has {show_all(names)}."
+        faults.add("missing column", message, column=name)
+    left = tuple(n for n in dict.fromkeys(names) if n not in {id_name, usage, cluster_column})
+    if target_columns is None and len(left) != 1:
+        message = f"{len(left):,} columns could be the target: name it with --target"
+        some = f" ({show_all(left)}; several are separated by commas)." if left else "."
+        faults.add("no single target", (message if left else "There is no target column") + some)
+    return _Columns(id_name, tuple(dict.fromkeys(target_columns or left)), usage, cluster_column)
+
+
+def _check_ids(ids: Any, place: Place, faults: FaultList) -> None:
+    empty = np.flatnonzero(pc.equal(ids, "").to_numpy(zero_copy_only=False))
+    faults.add_each(
+        "empty id", empty.tolist(), lambda p: place.fault("empty id", "The id is empty.", p, None)
+    )
+    codes = ids.dictionary_encode().indices.to_numpy().astype(np.intp)
+    repeated, first = find_duplicates(codes)
+    first_of = dict(zip(repeated.tolist(), first.tolist(), strict=True))
+
+    def fault(position: int) -> Fault:
+        message = f"The id stands in row {place.row_number(first_of[position])} already."
+        return place.fault("duplicate id", message, position, None)
+
+    faults.add_each("duplicate id", repeated.tolist(), fault)
+
+
+def _read_usage(
+    column: Any | None, ids: Any, place: Place, faults: FaultList
+) -> npt.NDArray[np.uint8]:
+    if column is None:
+        return np.full(len(ids), Usage.PRIVATE, dtype=np.uint8)
+    text = to_text(column)
+    codes = pc.index_in(pc.utf8_lower(pc.utf8_trim_whitespace(text)), value_set=_USAGES)
+    usage: npt.NDArray[np.uint8] = pc.fill_null(codes, 255).to_numpy().astype(np.uint8)
+
+    def fault(position: int) -> Fault:
+        message = f"{show(text[position].as_py())} is not Public, Private or Ignored."
+        return place.fault("unknown usage", message, position, None)
+
+    unknown = np.flatnonzero(usage == 255)
+    faults.add_each("unknown usage", unknown.tolist(), fault)
+    if (usage == Usage.IGNORED).all():
+        faults.add("no ranked row", "Every row is Ignored: mark rows as Public or Private.")
+    return usage
+
+
+def _read_clusters(
+    cells: dict[str, Any],
+    name: str | None,
+    ranked: npt.NDArray[np.bool_],
+    place: Place,
+    faults: FaultList,
+) -> IntArray | None:
+    if name is None:
+        return None
+    text = to_text(cells[name])
+    empty = pc.equal(text, "").to_numpy(zero_copy_only=False) & ranked
+    faults.add_each(
+        "empty cell",
+        np.flatnonzero(empty).tolist(),
+        lambda p: place.fault("empty cell", "The cluster is missing.", p, name),
+    )
+    codes: IntArray = text.dictionary_encode().indices.to_numpy().astype(np.intp)
+    return codes
