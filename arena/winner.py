@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import UsageError
+from arena.execution import Progress
 from arena.held_out import held_out_folds
 from arena.interfaces import Study, traits_of
 from arena.resampling import round_significant, score_under_weights
@@ -69,9 +70,9 @@ def corrected_best_score(
     The estimate is the average, over partitions of the rows into folds f of n_f rows, of
     ``sum_f (n_f / n) score_f(argmax_j score_-f(j))``: the winner of the other folds is scored on
     the fold that did not choose it. Where several submissions tie for the win, their mean counts.
-    A score that is no mean over rows (RMSE, F1, R2) is off on a fifth of the rows by its own small
-    amount, so each winner's score on all rows less its mean over folds is added; for a mean over
-    rows, and for a single submission's sum, this is exactly zero or exactly the board's score.
+    A score that is no mean over rows (RMSE, F1, R2) is off on a fifth of the rows by an amount of
+    its own, so each winner's score on all rows less its mean over the folds is added: nothing for
+    a mean over rows, and what makes the estimate of a single submission its score.
 
     A fold without a score (no positive in it, say) is left out and the others of its partition
     weigh more; a submission without a score on the other folds cannot win.
@@ -221,12 +222,8 @@ def best_score_interval(
     Both ends bound all true scores at once, so they hold whichever submission is truly best. A
     submission whose score no resample changes (s_j = 0) enters with its score alone.
 
-    Parameters
-    ----------
-    scores
-        ``(m,)`` natural sign.
-    resampled
-        ``(m, B)``; resamples in which any score is undefined are left out.
+    ``scores`` is ``(m,)`` in natural sign and ``resampled`` ``(m, B)``; resamples in which any score
+    is undefined are left out, and with fewer than two others both ends are NaN.
 
     Examples
     --------
@@ -249,9 +246,8 @@ def best_score_interval(
         tail = (1 + level) / 2
         c_low = float(np.quantile(standardised.max(axis=0), tail, method="inverted_cdf"))
         c_high = float(np.quantile((-standardised).max(axis=0), tail, method="inverted_cdf"))
-    ends = (np.max(signed - c_low * deviations), np.max(signed + c_high * deviations))
-    low, high = sorted(float(sign * end) for end in ends)
-    return low, high
+    ends = np.max(signed - c_low * deviations), np.max(signed + c_high * deviations)
+    return float(min(sign * end for end in ends)), float(max(sign * end for end in ends))
 
 
 def corrected_best(
@@ -261,6 +257,7 @@ def corrected_best(
     partitions: int = 50,
     folds: int = 5,
     workers: int = 1,
+    progress: Progress | None = None,
 ) -> CorrectedBest:
     """Apply :func:`corrected_best_score` to a study, with the fastest path of its metric.
 
@@ -270,7 +267,7 @@ def corrected_best(
     Raises
     ------
     UsageError
-        As :func:`corrected_best_score`.
+        If the study holds no submission or a score that is not finite.
     """
     traits = traits_of(study.metric)
     stratify = traits.needs_every_class or traits.stratify_by_class
@@ -287,7 +284,9 @@ def corrected_best(
         predictions = study.predictions
         if len(submissions) < predictions.n_submissions:
             predictions = predictions.subset(submissions)
-        return score_under_weights(study.metric, study.truth, predictions, weights, workers=workers)
+        return score_under_weights(
+            study.metric, study.truth, predictions, weights, workers=workers, progress=progress
+        )
 
     return corrected_best_score(
         study.scores,

@@ -1,0 +1,210 @@
+"""The analysis ``ranks``: how certain the rank of each submission is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from arena.errors import UsageError
+from arena.execution import available_workers
+from arena.interfaces import Study
+from arena.leaderboard import best_first
+from arena.resampling import round_significant
+from arena.types import Finding, FloatArray, IntArray, Table
+from arena_ranking.copies import near_copies
+from arena_ranking.differences import floor_standard_errors
+from arena_ranking.evidence import PairwiseEvidence, pairwise_evidence
+from arena_ranking.paired import PairedTests, top_against_others
+from arena_ranking.simultaneous import RankIntervals, rank_intervals
+from arena_ranking.spread import (
+    RankSpread,
+    prize_shares,
+    rank_spread,
+    score_intervals,
+    share_in_top,
+)
+from arena_ranking.verdict import ranks_verdict
+
+__all__ = ["Ranks"]
+
+_TOPS = (3, 10)
+_TABLE_ROWS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """Score intervals, simultaneous rank intervals, tiers, spread, prizes and paired tests.
+
+    A study of 3,000 submissions and 1,000 resamples takes some 700 MB besides itself.
+    """
+
+    name: str = "ranks"
+
+    def run(self, study: Study, rng: np.random.Generator) -> Finding:  # noqa: ARG002
+        """Return the finding. Nothing is drawn: all chance is in the study's resamples.
+
+        Raises
+        ------
+        UsageError
+            If the study holds no submission.
+        """
+        if not len(study.scores):
+            raise UsageError("There is no submission to rank.")
+        workers = available_workers()
+        better_is_greater = study.metric.greater_is_better
+        evidence = pairwise_evidence(study, workers=workers)
+        same = evidence.first_identical
+        scores = round_significant(study.scores)[same]
+        resampled = round_significant(study.resampled)[same]
+        intervals = rank_intervals(
+            scores,
+            resampled,
+            study.level,
+            greater_is_better=better_is_greater,
+            standard_errors=floor_standard_errors(
+                evidence.standard_errors, evidence.differing, scores
+            ),
+            workers=workers,
+        )
+        spread = rank_spread(resampled, study.level, greater_is_better=better_is_greater)
+        prizes = prize_shares(spread.ranks, study.teams)
+        order = best_first(scores, greater_is_better=better_is_greater)
+        tests = _paired_tests(scores, evidence, order)
+        return Finding(
+            analysis=self.name,
+            verdict=ranks_verdict(intervals.better, order, study.level),
+            document=_document(study, evidence, intervals, spread, prizes, tests),
+            columns=_columns(score_intervals(resampled, study.level), intervals, spread, prizes),
+            tables=_tables(study, spread, prizes, tests, order),
+        )
+
+
+def _paired_tests(
+    scores: FloatArray, evidence: PairwiseEvidence, order: IntArray
+) -> PairedTests | None:
+    """Test the first against the others; None without two submissions and two rows."""
+    if len(scores) < 2 or evidence.n_units < 2:
+        return None
+    top = int(order[0])
+    return top_against_others(scores, evidence.standard_errors, evidence.n_units - 1, top)
+
+
+def _columns(
+    score_ends: tuple[FloatArray, FloatArray],
+    intervals: RankIntervals,
+    spread: RankSpread,
+    prizes: FloatArray,
+) -> dict[str, list[Any]]:
+    arrays = {
+        "score_low": round_significant(score_ends[0]),
+        "score_high": round_significant(score_ends[1]),
+        "rank_low": intervals.low,
+        "rank_high": intervals.high,
+        "tier": intervals.tier,
+        "spread_low": spread.low,
+        "spread_high": spread.high,
+        "rank_median": spread.median,
+        "share_won": spread.share_won,
+        "prize_share": round_significant(prizes),
+    }
+    return {name: array.tolist() for name, array in arrays.items()}
+
+
+def _document(
+    study: Study,
+    evidence: PairwiseEvidence,
+    intervals: RankIntervals,
+    spread: RankSpread,
+    prizes: FloatArray,
+    tests: PairedTests | None,
+) -> dict[str, Any]:
+    copies = near_copies(
+        evidence.standard_errors, evidence.deviations, evidence.differing, evidence.n_units
+    )
+    return {
+        "level": intervals.level,
+        "resamples": spread.ranks.shape[1],
+        "standard_errors_from": evidence.source,
+        "critical_value": float(round_significant(intervals.critical_value)),
+        "rounds": intervals.rounds,
+        "submissions": study.submissions.tolist(),
+        "share_in_top": {str(k): share_in_top(spread.ranks, k).tolist() for k in _TOPS},
+        "prizes": _prizes_of_teams(study.teams, prizes),
+        "near_copies": [study.submissions[group].tolist() for group in copies],
+        "paired_tests": None if tests is None else _tests_document(study, tests),
+    }
+
+
+def _prizes_of_teams(teams: tuple[str, ...], prizes: FloatArray) -> list[dict[str, Any]]:
+    """Return the teams that ever win, the largest share first."""
+    totals: dict[str, float] = {}
+    for team, share in zip(teams, prizes.tolist(), strict=True):
+        totals[team] = totals.get(team, 0.0) + share
+    ordered = sorted(totals.items(), key=lambda item: (-item[1], item[0]))
+    return [
+        {"team": team, "share": float(round_significant(share))} for team, share in ordered if share
+    ]
+
+
+def _tests_document(study: Study, tests: PairedTests) -> dict[str, Any]:
+    columns = {
+        "submission": study.submissions[tests.others],
+        "difference": round_significant(tests.difference),
+        "statistic": round_significant(tests.statistic),
+        "raw": round_significant(tests.raw),
+        "bonferroni": round_significant(tests.bonferroni),
+        "holm": round_significant(tests.holm),
+        "benjamini_hochberg": round_significant(tests.benjamini_hochberg),
+    }
+    rows = zip(*(array.tolist() for array in columns.values()), strict=True)
+    return {
+        "top": int(study.submissions[tests.top]),
+        "comparisons": tests.comparisons,
+        "tests": [dict(zip(columns, row, strict=True)) for row in rows],
+    }
+
+
+def _tables(
+    study: Study,
+    spread: RankSpread,
+    prizes: FloatArray,
+    tests: PairedTests | None,
+    order: IntArray,
+) -> tuple[Table, ...]:
+    shown = order[:_TABLE_ROWS]
+    chances = Table(
+        "How often each would come first on another draw of the rows",
+        ("team", "submission", "first", "among the first 3", "share of the prize"),
+        tuple(
+            (study.teams[j], int(study.submissions[j]), float(won), float(top), float(prize))
+            for j, won, top, prize in zip(
+                shown,
+                spread.share_won[shown],
+                share_in_top(spread.ranks[shown], 3),
+                prizes[shown],
+                strict=True,
+            )
+        ),
+    )
+    return (chances,) if tests is None else (chances, _tests_table(study, tests, order))
+
+
+def _tests_table(study: Study, tests: PairedTests, order: IntArray) -> Table:
+    """Return the tests against the next few of the board."""
+    place_of = {int(other): place for place, other in enumerate(tests.others)}
+    places = [place_of[int(j)] for j in order[1 : _TABLE_ROWS + 1]]
+    corrected = (tests.raw, tests.bonferroni, tests.holm, tests.benjamini_hochberg)
+    return Table(
+        f"How surprising the lead of {study.teams[tests.top]} would be if there were none",
+        ("team", "lead", "uncorrected", "Bonferroni", "Holm", "Benjamini-Hochberg"),
+        tuple(
+            (
+                study.teams[tests.others[place]],
+                abs(float(tests.difference[place])),
+                *(float(values[place]) for values in corrected),
+            )
+            for place in places
+        ),
+    )

@@ -1,0 +1,262 @@
+"""Rank intervals, tiers, closure: worked by hand, and what must not change them."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from arena_ranking.differences import standard_errors_from_resamples
+from arena_ranking.maxima import compiled_maxima, largest_differences, numpy_maxima
+from arena_ranking.simultaneous import rank_intervals, tiers, transitive_closure
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arena.errors import UsageError
+
+SETTINGS = settings(deadline=None, max_examples=30, derandomize=True)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def board(seed: int, m: int = 8, resamples: int = 200):
+    """Scores with gaps, and correlated resamples of them, all rounded to 12 decimals."""
+    rng = np.random.default_rng(seed)
+    scores = np.round(0.8 + 0.02 * rng.integers(0, 8, m) + 0.001 * rng.normal(size=m), 12)
+    noise = rng.normal(size=resamples) + rng.normal(size=(m, resamples))
+    return scores, np.round(scores[:, None] + 0.008 * noise, 12)
+
+
+def by_the_book(scores, resampled, level):
+    """The definition, pair by pair, without any shortcut."""
+    m = len(scores)
+    errors = resampled - scores[:, None]
+    se = {
+        (j, k): np.std(resampled[j] - resampled[k], ddof=1)
+        for j, k in itertools.permutations(range(m), 2)
+    }
+    family, better, rounds = set(se), set(), 0
+    while True:
+        rounds += 1
+        largest = np.max([(errors[j] - errors[k]) / se[j, k] for j, k in sorted(family)], axis=0)
+        c = np.sort(largest)[int(np.ceil(level * len(largest))) - 1]
+        new = {(j, k) for j, k in family if scores[j] - scores[k] > c * se[j, k]}
+        if not new:
+            break
+        family -= new
+        better |= new
+    while True:
+        implied = {(j, n) for j, k in better for i, n in better if k == i} - better
+        if not implied:
+            break
+        better |= implied
+    low = [1 + sum((k, j) in better for k in range(m)) for j in range(m)]
+    high = [m - sum((j, k) in better for k in range(m)) for j in range(m)]
+    return better, low, high, c, rounds
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("level", [0.5, 0.9])
+def test_the_definition_pair_by_pair(seed, level):
+    scores, resampled = board(seed)
+    ranks = rank_intervals(scores, resampled, level)
+    better, low, high, c, rounds = by_the_book(scores, resampled, level)
+    assert set(zip(*map(np.ndarray.tolist, np.nonzero(ranks.better)), strict=True)) == better
+    assert (ranks.low.tolist(), ranks.high.tolist(), ranks.rounds) == (low, high, rounds)
+    assert ranks.critical_value == pytest.approx(c, rel=1e-12)
+
+
+def test_the_stepdown_takes_several_rounds_and_decides_more_for_it():
+    found = []
+    for seed in range(20):
+        scores, resampled = board(seed, m=12)
+        ranks = rank_intervals(scores, resampled, 0.9)
+        se = standard_errors_from_resamples(resampled)
+        errors = resampled - scores[:, None]
+        pairs = ~np.eye(12, dtype=bool)
+        first = largest_differences(errors, np.divide(1, se, where=pairs, out=se * 0), pairs)
+        single_step = np.quantile(first, 0.9, method="inverted_cdf")
+        assert ranks.critical_value <= single_step
+        found.append((ranks.rounds, ranks.critical_value < single_step))
+    assert max(rounds for rounds, _ in found) >= 3
+    assert any(smaller for _, smaller in found)
+
+
+def test_a_critical_value_by_hand():
+    # Two submissions, SE = 0.1 given, four resamples: |D* - D| / SE is 1, 2, 3 and 4.
+    resampled = np.array([[0.6, 0.7, 0.8, 0.1], [0.0, 0.0, 0.0, 0.0]])
+    se = np.array([[0.0, 0.1], [0.1, 0.0]])
+    ranks = rank_intervals(np.array([0.5, 0.0]), resampled, 0.75, standard_errors=se)
+    # Undecided, the 3rd of 4 is 3, and 0.5 > 0.3 decides; then only the reverse pair is left,
+    # whose values are -1, -2, -3 and 4, so that c is 0 at least: max(-1, 0).
+    assert ranks.better.tolist() == [[False, True], [False, False]]
+    assert (ranks.rounds, ranks.critical_value) == (2, 0.0)
+    assert (ranks.low.tolist(), ranks.high.tolist()) == ([1, 2], [1, 2])
+
+
+def test_a_difference_on_the_boundary_decides_nothing():
+    # 0.3 / 0.1 in floating point lies beside the critical value 3 of (0.9 - 0.6) / 0.1.
+    resampled = np.array([[0.6, 0.6], [0.0, 0.0]])
+    se = np.array([[0.0, 0.1], [0.1, 0.0]])
+    ranks = rank_intervals(np.array([0.3, 0.0]), resampled, 0.9, standard_errors=se)
+    assert not ranks.better.any()
+
+
+def test_closure_and_tiers_by_hand():
+    scores = np.array([4.0, 3.0, 2.0, 1.0])
+    better = np.zeros((4, 4), dtype=bool)
+    better[0, 1] = better[1, 2] = better[0, 3] = True
+    closed = transitive_closure(better, scores)
+    assert np.argwhere(closed).tolist() == [[0, 1], [0, 2], [0, 3], [1, 2]]
+    assert tiers(closed, scores).tolist() == tiers(better, scores).tolist() == [1, 2, 3, 2]
+
+
+@SETTINGS
+@given(seeds)
+def test_closure_is_closed_and_adds_only_what_follows(seed):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=20)
+    better = (rng.random((20, 20)) < 0.1) & (scores[:, None] > scores)
+    closed = transitive_closure(better, scores)
+    step = closed.astype(int)
+    assert (((step @ step) > 0) <= closed).all()
+    reached = np.linalg.matrix_power(np.eye(20) + better, 20) > 0
+    np.testing.assert_array_equal(closed, reached & ~np.eye(20, dtype=bool))
+
+
+@SETTINGS
+@given(seeds, st.sampled_from([0.5, 0.8, 0.95]))
+def test_permuted_submissions_have_permuted_ranks(seed, level):
+    scores, resampled = board(seed)
+    order = np.random.default_rng(seed).permutation(len(scores))
+    se = standard_errors_from_resamples(resampled)
+    one = rank_intervals(scores, resampled, level, standard_errors=se)
+    other = rank_intervals(
+        scores[order], resampled[order], level, standard_errors=se[np.ix_(order, order)]
+    )
+    for name in ("low", "high", "tier"):
+        np.testing.assert_array_equal(getattr(other, name), getattr(one, name)[order])
+    np.testing.assert_array_equal(other.better, one.better[np.ix_(order, order)])
+    assert other.critical_value == one.critical_value
+
+
+@SETTINGS
+@given(seeds, st.floats(-100, 100))
+def test_a_constant_on_all_scores_changes_nothing(seed, constant):
+    scores, resampled = board(seed)
+    one = rank_intervals(scores, resampled, 0.9)
+    other = rank_intervals(scores + constant, resampled + constant, 0.9)
+    np.testing.assert_array_equal(one.better, other.better)
+    assert other.critical_value == pytest.approx(one.critical_value, rel=1e-9)
+
+
+@SETTINGS
+@given(seeds)
+def test_a_loss_is_the_mirror_image_of_a_score(seed):
+    scores, resampled = board(seed)
+    one = rank_intervals(scores, resampled, 0.9)
+    other = rank_intervals(-scores, -resampled, 0.9, greater_is_better=False)
+    np.testing.assert_array_equal(one.better, other.better)
+    assert one.critical_value == other.critical_value
+
+
+@SETTINGS
+@given(seeds)
+def test_what_must_hold_of_every_result(seed):
+    scores, resampled = board(seed, m=10)
+    ranks = rank_intervals(scores, resampled, 0.8)
+    place = 1 + (scores > scores[:, None]).sum(axis=1)
+    assert (ranks.low <= place).all()
+    assert (place <= ranks.high).all()
+    assert ranks.tier.min() == 1
+    assert ranks.tier[np.argmax(scores)] == 1
+    assert (ranks.tier <= ranks.low).all()
+    assert (scores[:, None] > scores)[ranks.better].all()
+
+
+@SETTINGS
+@given(seeds)
+def test_duplicates_are_tied(seed):
+    scores, resampled = board(seed, m=6)
+    twice = np.r_[np.arange(6), 2, 2]
+    ranks = rank_intervals(scores[twice], resampled[twice], 0.9)
+    for values in (ranks.low, ranks.high, ranks.tier):
+        assert values[2] == values[6] == values[7]
+    assert not ranks.better[2, 6]
+    assert not ranks.better[6, 2]
+
+
+def test_higher_levels_decide_less():
+    total = np.zeros(3, dtype=int)
+    for seed in range(5):
+        scores, resampled = board(seed, m=12)
+        levels = (0.3, 0.8, 0.99)
+        decided = [rank_intervals(scores, resampled, level).better for level in levels]
+        assert (decided[1] <= decided[0]).all()
+        assert (decided[2] <= decided[1]).all()
+        total += [int(better.sum()) for better in decided]
+    assert total[0] > total[1] > total[2]
+
+
+def test_one_submission_and_all_the_same():
+    one = rank_intervals(np.array([0.5]), np.full((1, 10), 0.5))
+    assert (one.low.tolist(), one.high.tolist(), one.tier.tolist()) == ([1], [1], [1])
+    tied = rank_intervals(np.full(3, 0.5), np.full((3, 10), 0.5))
+    assert (tied.low.tolist(), tied.high.tolist(), tied.tier.tolist()) == (
+        [1] * 3,
+        [3] * 3,
+        [1] * 3,
+    )
+
+
+def test_undefined_resamples_are_left_out():
+    scores, resampled = board(1)
+    with_gaps = np.insert(resampled, [0, 7], np.nan, axis=1)
+    one, other = rank_intervals(scores, resampled), rank_intervals(scores, with_gaps)
+    np.testing.assert_array_equal(one.better, other.better)
+    assert one.critical_value == other.critical_value
+
+
+@SETTINGS
+@given(seeds, st.integers(2, 70), st.integers(1, 40))
+def test_the_compiled_kernel_has_the_bits_of_the_numpy_form(seed, m, resamples):
+    rng = np.random.default_rng(seed)
+    errors = rng.normal(size=(m, resamples))
+    precisions = rng.random((m, m))
+    precisions += precisions.T
+    open_pairs = rng.random((m, m)) < rng.random()
+    np.fill_diagonal(open_pairs, False)
+    expected = numpy_maxima(errors, precisions, open_pairs)
+    for workers in (1, 2):
+        found = compiled_maxima(errors, precisions, open_pairs, workers=workers)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_large_board_takes_the_compiled_path_and_gives_the_same_on_any_workers(monkeypatch):
+    scores, resampled = board(5, m=350, resamples=1000)
+    one = rank_intervals(scores, resampled, workers=1)
+    two = rank_intervals(scores, resampled, workers=2)
+    monkeypatch.setattr("arena_ranking.maxima._COMPILE_ABOVE", np.inf)
+    plain = rank_intervals(scores, resampled)
+    for other in (two, plain):
+        np.testing.assert_array_equal(one.better, other.better)
+        assert (one.critical_value, one.rounds) == (other.critical_value, other.rounds)
+
+
+@pytest.mark.parametrize(
+    ("scores", "resampled", "level", "message"),
+    [
+        ([], np.zeros((0, 5)), 0.9, "at least one submission"),
+        ([np.nan, 1.0], np.zeros((2, 5)), 0.9, "every score finite"),
+        ([1.0, 2.0], np.zeros((3, 5)), 0.9, "one row per submission"),
+        ([1.0, 2.0], np.zeros((2, 5)), 1.0, "between 0 and 1"),
+        ([1.0, 2.0], np.full((2, 5), np.nan), 0.9, "at least two resamples"),
+    ],
+)
+def test_what_does_not_fit_is_refused(scores, resampled, level, message):
+    with pytest.raises(UsageError, match=message):
+        rank_intervals(np.array(scores), resampled, level)
+
+
+def test_standard_errors_of_another_shape_are_refused():
+    with pytest.raises(UsageError, match="one row and one column"):
+        rank_intervals(np.ones(2), np.ones((2, 5)), standard_errors=np.ones((3, 3)))
