@@ -1,0 +1,109 @@
+"""A solution to tables and back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import datetime
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from arena.types import PredictionKind, Solution, Target
+
+__all__ = ["fingerprint", "insert_solution", "select_solution"]
+
+
+def fingerprint(solution: Solution) -> str:
+    """Return a hash of everything in a solution but the bytes of its file."""
+    digest = hashlib.sha256(json.dumps([*_header(solution)]).encode())
+    lengths = np.array([len(id.encode()) for id in solution.ids.to_pylist()], dtype=np.int64)
+    parts = [lengths, solution.truth, solution.usage]
+    if solution.clusters is not None:
+        parts.append(solution.clusters)
+    digest.update("".join(solution.ids.to_pylist()).encode())
+    for part in parts:
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()
+
+
+def _header(solution: Solution) -> tuple[Any, ...]:
+    targets = [[target.name, target.classes] for target in solution.targets]
+    return solution.id_column, solution.kind.value, list(solution.columns), targets
+
+
+def insert_solution(
+    cursor: duckdb.DuckDBPyConnection,
+    number: int,
+    solution: Solution,
+    metric: str | None,
+    stored: datetime,
+) -> None:
+    """Append a solution under a number, inside a transaction."""
+    id_column, kind, columns, targets = _header(solution)
+    row = [number, solution.sha256, fingerprint(solution), id_column, kind]
+    row += [json.dumps(columns), json.dumps(targets), solution.n_rows]
+    row += [solution.clusters is not None, metric, stored]
+    cursor.execute("INSERT INTO solutions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    positions = np.arange(solution.n_rows, dtype=np.int32)
+    clusters = solution.clusters
+    rows = pa.table(
+        {
+            "position": positions,
+            "id": solution.ids,
+            "usage": solution.usage,
+            "cluster": pa.nulls(len(positions), pa.int64()) if clusters is None else clusters,
+        }
+    )
+    _append(cursor, "solution_rows", number, rows)
+    truth = solution.truth.reshape(solution.n_rows, -1)
+    for target in range(truth.shape[1]):
+        numbers = np.full(len(positions), target, dtype=np.int32)
+        values = np.ascontiguousarray(truth[:, target], dtype=np.float64)
+        table = pa.table({"target": numbers, "position": positions, "value": values})
+        _append(cursor, "truth", number, table)
+
+
+def _append(cursor: duckdb.DuckDBPyConnection, table: str, number: int, rows: pa.Table) -> None:
+    cursor.register("incoming_rows", rows)
+    cursor.execute(f"INSERT INTO {table} SELECT {number}, * FROM incoming_rows")  # noqa: S608
+    cursor.unregister("incoming_rows")
+
+
+def select_solution(cursor: duckdb.DuckDBPyConnection, number: int) -> Solution | None:
+    """Return the solution of a number, or None."""
+    found = cursor.execute(
+        "SELECT id_column, kind, columns, targets, n_rows, has_clusters, sha256 "
+        "FROM solutions WHERE solution = ?",
+        [number],
+    ).fetchone()
+    if found is None:
+        return None
+    id_column, kind, columns, targets, n_rows, has_clusters, sha256 = found
+    rows: Any = cursor.sql(
+        "SELECT id, usage, cluster FROM solution_rows WHERE solution = ? ORDER BY position",
+        params=[number],
+    ).to_arrow_table()
+    values: Any = cursor.sql(
+        "SELECT value FROM truth WHERE solution = ? ORDER BY target, position", params=[number]
+    ).to_arrow_table()
+    named = tuple(
+        Target(name, None if classes is None else tuple(classes))
+        for name, classes in json.loads(targets)
+    )
+    truth = values["value"].to_numpy().reshape(len(named), n_rows).T
+    truth = np.ascontiguousarray(truth[:, 0] if len(named) == 1 else truth)
+    clusters = rows["cluster"].to_numpy().astype(np.intp) if has_clusters else None
+    return Solution(
+        id_column=id_column,
+        targets=named,
+        columns=tuple(json.loads(columns)),
+        kind=PredictionKind(kind),
+        ids=pa.concat_arrays(rows["id"].cast(pa.string()).chunks),
+        truth=truth if kind == PredictionKind.VALUE else truth.astype(np.intp),
+        usage=rows["usage"].to_numpy().astype(np.uint8),
+        sha256=sha256,
+        clusters=clusters,
+    )
