@@ -59,14 +59,14 @@ def insert_record(
     """Append a record, inside a transaction; return it, and whether it is a new one."""
     key = incoming.idempotency_key
     query = f"SELECT {_COLUMNS} FROM submissions WHERE team = ? AND key = ?"  # noqa: S608
-    known = cursor.execute(query, [incoming.team, key]).fetchone()
-    if known is not None:
-        return _record(known), False
+    known = cursor.execute(query, [incoming.team, key]).fetchall()
+    if known:
+        return _record(known[0]), False
     rejected = incoming.values is None or incoming.faults
     received = incoming.received or now()
     if received.tzinfo is not None:
         received = received.astimezone(UTC).replace(tzinfo=None)
-    row = cursor.execute(
+    rows = cursor.execute(
         "INSERT INTO submissions SELECT coalesce(max(submission), 0) + 1, ?, ?, ?, ?, ?, ?, ? "  # noqa: S608
         f"FROM submissions RETURNING {_COLUMNS}",
         [
@@ -78,9 +78,8 @@ def insert_record(
             received,
             _json_of(incoming.faults),
         ],
-    ).fetchone()
-    assert row is not None, "INSERT … RETURNING gives the row"  # noqa: S101
-    return _record(row), True
+    ).fetchall()
+    return _record(rows[0]), True
 
 
 def insert_predictions(cursor: duckdb.DuckDBPyConnection, values: Mapping[int, FloatArray]) -> None:

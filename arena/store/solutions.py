@@ -78,10 +78,10 @@ def select_solution(cursor: duckdb.DuckDBPyConnection, number: int) -> Solution 
         "SELECT id_column, kind, columns, targets, n_rows, has_clusters, sha256 "
         "FROM solutions WHERE solution = ?",
         [number],
-    ).fetchone()
-    if found is None:
+    ).fetchall()
+    if not found:
         return None
-    id_column, kind, columns, targets, n_rows, has_clusters, sha256 = found
+    id_column, kind, columns, targets, n_rows, has_clusters, sha256 = found[0]
     rows: Any = cursor.sql(
         "SELECT id, usage, cluster FROM solution_rows WHERE solution = ? ORDER BY position",
         params=[number],

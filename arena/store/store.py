@@ -96,10 +96,10 @@ class Store:
         """
         with self._database.writing() as cursor:
             query = "SELECT fingerprint FROM solutions WHERE solution = ?"
-            found = cursor.execute(query, [_SOLUTION]).fetchone()
-            if found is None:
+            found = cursor.execute(query, [_SOLUTION]).fetchall()
+            if not found:
                 insert_solution(cursor, _SOLUTION, solution, metric, now())
-            elif found[0] != fingerprint(solution):
+            elif found[0][0] != fingerprint(solution):
                 raise StoreError(
                     f"The database '{self.path}' holds another solution, or the same one read "
                     "for another kind of prediction: choose another file with --db."
