@@ -84,7 +84,7 @@ def check_submission(
 def submission_scored(
     submission: SubmissionRecord, release: Release | None, competition: CompetitionInfo
 ) -> None:
-    """Announce that a submission was stored; ``release`` is what its team was shown, if anything."""
+    """Announce a stored submission; ``release`` is what its team was shown, if anything."""
 
 
 @hookspec

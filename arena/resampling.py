@@ -32,6 +32,7 @@ _BLOCK_BYTES = 64 * 2**20
 _TILE_ELEMENTS = 2**20
 _OPAQUE_CALLS_PER_TASK = 50
 _SECONDS_WORTH_A_PROCESS = 3.0
+_SMALLEST_ROUNDED = 1e-280
 
 
 def score_under_weights(
@@ -236,8 +237,8 @@ def round_significant(values: npt.ArrayLike, digits: int = 12) -> FloatArray:
     0.3
     """
     array = np.asarray(values, dtype=np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        exponent = np.floor(np.log10(np.abs(array)))
-        scale = 10.0 ** np.where(np.isfinite(exponent), digits - 1 - exponent, 0.0)
-        rounded = np.round(array * scale) / scale
-    return np.where(np.isfinite(array) & (array != 0), rounded, array)
+    size = np.abs(array)
+    ordinary = (size > _SMALLEST_ROUNDED) & (size < 1 / _SMALLEST_ROUNDED)
+    exponent = np.floor(np.log10(np.where(ordinary, size, 1.0)))
+    scale = 10.0 ** (digits - 1 - exponent)
+    return np.where(ordinary, np.round(np.where(ordinary, array, 0.0) * scale) / scale, array)

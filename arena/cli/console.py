@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import TaskID
 
-__all__ = ["TerminalProgress", "console", "print_document", "say_error", "say_note"]
+    from arena.plugin_manager import PluginManager
+
+__all__ = [
+    "TerminalProgress",
+    "console",
+    "print_document",
+    "say_error",
+    "say_failures",
+    "say_note",
+]
 
 _SECONDS_BEFORE_A_BAR = 1.0
 
@@ -44,6 +53,12 @@ def say_error(message: str) -> None:
 def say_note(message: str) -> None:
     """Say on stderr something that the user should know."""
     sys.stderr.write(f"{_safe(message)}\n")
+
+
+def say_failures(manager: PluginManager) -> None:
+    """Say on stderr which plugins failed; what they would have added is missing."""
+    for failure in manager.failures:
+        say_error(str(failure))
 
 
 def _safe(message: str) -> str:

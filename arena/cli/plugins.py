@@ -1,4 +1,4 @@
-"""List the installed plugins, what each provides, and what failed."""
+"""List the plugins, what each provides and what failed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from arena.cli import commands
-from arena.cli.console import console, print_document, say_error
+from arena.cli.console import console, print_document, say_error, say_failures
 from arena.errors import DuplicateNameError
 from arena.plugin_manager import PluginManager
 from arena.text import printable
@@ -29,8 +29,7 @@ def plugins(
         print_document(document)
         return
     _print_table(document)
-    for failure in manager.failures:
-        say_error(str(failure))
+    say_failures(manager)
 
 
 def _document(manager: PluginManager) -> dict[str, Any]:

@@ -1,0 +1,89 @@
+"""Let 32 models compete, and print their board."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from arena.cli import options
+from arena.cli.board import print_result
+from arena.cli.console import TerminalProgress, console, print_document, say_failures, say_note
+from arena.cli.demo_teams import DEMO_METRIC, N_TEAMS, write_competition
+from arena.errors import UsageError
+from arena.plugin_manager import PluginManager
+from arena.private_board import BoardSettings
+from arena.score_settings import ScoreSettings
+from arena.scoring import score
+
+app = typer.Typer()
+
+_DATABASE = "arena-demo.duckdb"
+
+
+@app.command()
+def demo(
+    folder: Annotated[
+        Path, typer.Option("--out", help="Where the files of the competition are written.")
+    ] = Path("arena-demo"),
+    seed: Annotated[int, typer.Option(help="The seed of all chance.")] = 0,
+    as_json: options.AsJson = False,
+) -> None:
+    """Let 32 models compete, and print their board with the uncertainty of every rank.
+
+    The models are scikit-learn's, the data handwritten digits that it ships, and the files are
+    taken in, stored and judged as anyone's are.
+    """
+    _prepare(folder)
+    manager = PluginManager()
+    settings = ScoreSettings(
+        metric=DEMO_METRIC, database=folder / _DATABASE, board=BoardSettings(seed=seed)
+    )
+    with TerminalProgress() as progress:
+        progress.start("Training the teams' models", N_TEAMS)
+        for _ in write_competition(folder, seed=seed):
+            progress.advance()
+        result = score(
+            folder / "solution.csv",
+            [folder / "submissions"],
+            settings,
+            manager=manager,
+            progress=progress,
+        )
+    say_failures(manager)
+    for note in result.notes:
+        say_note(note)
+    if as_json:
+        print_document(result.to_dict())
+        return
+    print_result(result, console())
+    _say_what_next(folder, seed)
+
+
+def _prepare(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file; choose another folder with --out.")
+    if folder.exists() and any(folder.iterdir()) and not (folder / _DATABASE).exists():
+        raise UsageError(
+            f"The folder {folder} holds something else than a demo; choose another with --out."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def _say_what_next(folder: Path, seed: int) -> None:
+    solution, submissions = folder / "solution.csv", folder / "submissions"
+    files = f"{shlex.quote(str(solution))} {shlex.quote(str(submissions))}"
+    out = console()
+    out.print()
+    lines = (
+        f"The solution is {solution}, the submissions lie in {submissions}, and the",
+        f"database is {folder / _DATABASE}. To score them yourself, or your own files like them:",
+        f"    arena score {files} --metric {DEMO_METRIC} --seed {seed}",
+        f"    arena score {files} --metric {DEMO_METRIC} --json",
+        f"    arena validate {files} --metric {DEMO_METRIC}",
+        "    arena metrics",
+    )
+    for line in lines:
+        out.print(line, soft_wrap=True)

@@ -1,0 +1,110 @@
+"""List the metrics, or describe one."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated, Any
+
+import typer
+
+from arena.cli import options
+from arena.cli.console import console, print_document, say_failures
+from arena.interfaces import HasInfluenceValues, HasResample, HasRowValues, Metric, traits_of
+from arena.plugin_manager import PluginManager
+from arena.text import printable
+
+app = typer.Typer()
+
+_CAPABILITIES = (
+    ("row values", HasRowValues, "its rows are scored one by one: resampling is a matrix product"),
+    ("influence values", HasInfluenceValues, "standard errors and paired tests come from its rows"),
+    ("resample", HasResample, "it brings a fast path of its own for resampling"),
+)
+
+
+@app.command()
+def metrics(
+    name: Annotated[
+        str | None, typer.Argument(help="A metric, such as roc_auc or f1(average=macro).")
+    ] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """List the metrics, or show one: its direction, what it asks of a submission, its parameters.
+
+    The families at the end of the list make metrics on demand, such as sklearn:jaccard_score.
+    """
+    manager = PluginManager()
+    registry = manager.metrics
+    if name is not None:
+        found = [_document(name, registry.resolve(name), registry.plugin_of(name))]
+    else:
+        found = [_document(entry.name, entry.item, entry.plugin) for entry in registry]
+    families = [
+        {"prefix": family.name, "plugin": family.plugin, "known": list(family.item.known())}
+        for family in registry.families
+    ]
+    say_failures(manager)
+    if as_json:
+        print_document({"schema": "arena/metrics/1", "metrics": found, "families": families})
+    elif name is not None:
+        _print_one(found[0])
+    else:
+        _print_all(found, families)
+
+
+def _document(name: str, metric: Metric, plugin: str) -> dict[str, Any]:
+    traits = traits_of(metric)
+    return {
+        "name": name,
+        "plugin": plugin,
+        "greater_is_better": metric.greater_is_better,
+        "prediction": str(metric.prediction),
+        "parameters": _parameters(metric),
+        "capabilities": [name for name, kind, _ in _CAPABILITIES if isinstance(metric, kind)],
+        "needs_every_class": traits.needs_every_class,
+        "stratify_by_class": traits.stratify_by_class,
+        "description": (type(metric).__doc__ or "").strip().split("\n\n")[0],
+    }
+
+
+def _parameters(metric: Metric) -> dict[str, Any]:
+    if not dataclasses.is_dataclass(metric):
+        return {}
+    return {
+        field.name: getattr(metric, field.name)
+        for field in dataclasses.fields(metric)
+        if field.init
+    }
+
+
+def _print_all(found: list[dict[str, Any]], families: list[dict[str, Any]]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD)
+    for column in ("metric", "better", "a submission holds", "parameters", "plugin"):
+        table.add_column(column)
+    for one in found:
+        parameters = ", ".join(f"{key}={value}" for key, value in one["parameters"].items())
+        direction = "larger" if one["greater_is_better"] else "smaller"
+        cells = (one["name"], direction, one["prediction"], parameters, one["plugin"])
+        table.add_row(*map(printable, cells))
+    for family in families:
+        table.add_row(f"{family['prefix']}:NAME", "", "", "", family["plugin"])
+    console().print(table)
+
+
+def _print_one(one: dict[str, Any]) -> None:
+    out = console()
+    out.print(printable(one["name"]), style="bold")
+    out.print(" ".join(printable(one["description"].replace("\n", " ")).split()))
+    out.print(f"Better is {'larger' if one['greater_is_better'] else 'smaller'}.")
+    out.print(f"A submission holds: {one['prediction']}.")
+    for key, value in one["parameters"].items():
+        out.print(f"Parameter {key}, now {value!r}.")
+    for name, _, meaning in _CAPABILITIES:
+        if name in one["capabilities"]:
+            out.print(f"It has {name}: {meaning}.")
+    if not one["capabilities"]:
+        out.print("It can only be called as a whole, once per submission and resample: slowly.")
+    out.print(f"From the plugin {printable(one['plugin'])}.")

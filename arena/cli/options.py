@@ -1,0 +1,53 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "AsJson",
+    "Cluster",
+    "IdColumn",
+    "Metric",
+    "Positive",
+    "SolutionFile",
+    "Strict",
+    "SubmissionFiles",
+    "Target",
+    "UsageColumn",
+]
+
+SolutionFile = Annotated[
+    Path, typer.Argument(help="CSV or Parquet with the ids and the truth.", metavar="SOLUTION")
+]
+SubmissionFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        help="Files, or folders of team.csv or team/anything.csv.", metavar="SUBMISSIONS…"
+    ),
+]
+Metric = Annotated[
+    str, typer.Option("--metric", "-m", help="A name from 'arena metrics', or name(key=value, …).")
+]
+IdColumn = Annotated[
+    str | None, typer.Option("--id", help="The id column.  [default: id, else the first]")
+]
+Target = Annotated[
+    list[str] | None,
+    typer.Option("--target", help="A target column; may be given again.  [default: the rest]"),
+]
+UsageColumn = Annotated[
+    str, typer.Option("--usage", help="The column that says Public, Private or Ignored.")
+]
+Positive = Annotated[
+    str | None,
+    typer.Option("--positive", help="The positive label of two.  [default: the second, sorted]"),
+]
+Cluster = Annotated[
+    str | None, typer.Option("--cluster", help="A column of groups that are resampled whole.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if any file is rejected.")]

@@ -1,0 +1,81 @@
+"""Rank submissions, with the uncertainty of every rank."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from arena.cli import options
+from arena.cli.board import print_result
+from arena.cli.console import (
+    TerminalProgress,
+    console,
+    print_document,
+    say_error,
+    say_failures,
+    say_note,
+)
+from arena.plugin_manager import PluginManager
+from arena.private_board import BoardSettings
+from arena.score_settings import ScoreSettings, SolutionColumns
+from arena.scoring import score as score_files
+
+app = typer.Typer()
+
+
+@app.command()
+def score(
+    solution: options.SolutionFile,
+    submissions: options.SubmissionFiles,
+    metric: options.Metric,
+    id_column: options.IdColumn = None,
+    target: options.Target = None,
+    usage: options.UsageColumn = "Usage",
+    split: Annotated[
+        str, typer.Option(help="The rows to rank on: private, public or all.")
+    ] = "private",
+    positive: options.Positive = None,
+    db: Annotated[
+        Path | None, typer.Option(help="Keep the submissions in this DuckDB file.")
+    ] = None,
+    resamples: Annotated[int, typer.Option(help="How often the rows are resampled.")] = 1_000,
+    level: Annotated[float, typer.Option(help="The confidence level of every interval.")] = 0.95,
+    stratify: Annotated[
+        bool | None,
+        typer.Option(
+            "--stratify/--no-stratify",
+            help="Resample within classes.  [default: as the metric has it]",
+        ),
+    ] = None,
+    cluster: options.Cluster = None,
+    seed: Annotated[int, typer.Option(help="The seed of all chance.")] = 0,
+    as_json: options.AsJson = False,
+    workers: Annotated[
+        int, typer.Option(help="Worker threads or processes; 0: one per processor.")
+    ] = 0,
+    strict: options.Strict = False,
+) -> None:
+    """Score submissions against a solution and rank them, with the uncertainty of every rank."""
+    settings = ScoreSettings(
+        metric=metric,
+        columns=SolutionColumns(id_column, tuple(target or ()), usage, positive, cluster),
+        split=split,
+        database=db,
+        board=BoardSettings(resamples, level, seed, stratify, workers),
+    )
+    manager = PluginManager()
+    with TerminalProgress() as progress:
+        result = score_files(solution, submissions, settings, manager=manager, progress=progress)
+    say_failures(manager)
+    for note in result.notes:
+        say_note(note)
+    if as_json:
+        print_document(result.to_dict())
+    else:
+        print_result(result, console())
+    if not result.standings:
+        say_error("No submission could be ranked: every file was rejected.")
+    if not result.standings or (strict and result.rejected):
+        raise typer.Exit(1)
