@@ -203,10 +203,17 @@ class Evaluation:
 
     submission: int
     score: float
+    """On the public rows, at full precision, in the metric's natural sign."""
     greater_is_better: bool
     n_rows: int
     standard_error_of_difference: Callable[[int], float]
     """The standard error of this score less that of an earlier submission, named by its id."""
+    budget: int | None = None
+    """How many submissions a team may send in all; None: no limit."""
+    baseline: float | None = None
+    """The public score of the organiser's baseline, if there is one."""
+    row_range: tuple[float, float] | None = None
+    """The range of the metric's row values, if they are bounded."""
 
 
 @runtime_checkable

@@ -170,6 +170,8 @@ class Release:
     improved: bool
     state: Mapping[str, Any] = field(default_factory=dict)
     """Small JSON that the next release starts from; submissions are named by id."""
+    ranked_by: float | None = None
+    """What the public board ranks by, where it is not the score that is shown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,84 @@
+"""Mechanisms that release every score, whole or rounded. They protect nothing from an attacker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from arena.errors import UsageError
+from arena.interfaces import Evaluation
+from arena.resampling import round_significant
+from arena.types import Release
+
+__all__ = ["Full", "Kaggle", "round_to_multiple"]
+
+
+def round_to_multiple(value: float, step: float) -> float:
+    """Return the multiple of ``step`` nearest to a value, to 12 significant digits.
+
+    >>> round_to_multiple(0.1234567, 1e-5), round_to_multiple(0.73, 0.25)
+    (0.12346, 0.75)
+    """
+    return float(round_significant(round(value / step) * step))
+
+
+@dataclass(frozen=True, slots=True)
+class Full:
+    """Release every score at full precision."""
+
+    name: str = "full"
+
+    def release(
+        self,
+        state: Mapping[str, Any],
+        evaluation: Evaluation,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> Release:
+        """Return the score itself; ``improved`` if it is better than every earlier one."""
+        return _release(evaluation.score, evaluation.score, state, evaluation)
+
+
+@dataclass(frozen=True, slots=True)
+class Kaggle:
+    """Release scores rounded for display, as Kaggle does (Blum and Hardt 2015, Figure 7).
+
+    Ranks are by full precision unless ``rank_rounded`` is true; the rounding and the ranking are
+    separate, because a board that ranks by more than it shows releases more than it shows.
+
+    Raises
+    ------
+    UsageError
+        If ``rounding`` is not positive.
+    """
+
+    rounding: float = 1e-5
+    rank_rounded: bool = False
+    name: str = "kaggle"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rounding < np.inf:
+            raise UsageError(f"kaggle: rounding must be positive, not {self.rounding}.")
+
+    def release(
+        self,
+        state: Mapping[str, Any],
+        evaluation: Evaluation,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> Release:
+        """Return the rounded score; ``improved`` if what it ranks by is better than before."""
+        shown = round_to_multiple(evaluation.score, self.rounding)
+        ranked = shown if self.rank_rounded else evaluation.score
+        return _release(shown, ranked, state, evaluation)
+
+
+def _release(
+    shown: float, ranked: float, state: Mapping[str, Any], evaluation: Evaluation
+) -> Release:
+    best = state.get("best")
+    sign = 1 if evaluation.greater_is_better else -1
+    improved = best is None or sign * ranked > sign * best
+    kept = {"best": ranked, "submission": evaluation.submission} if improved else dict(state)
+    return Release(score=shown, improved=improved, state=kept, ranked_by=ranked)
