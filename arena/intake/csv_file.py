@@ -62,8 +62,7 @@ def read_csv(data: bytes, expected: Iterable[str], faults: FaultList) -> RawTabl
     faults
         Takes rows with too many or too few fields, a missing body, and a last line cut short.
     """
-    blank = _BLANK_LINES.match(data)
-    start = blank.end() if blank else 0
+    start = _end_of_blank_lines(data, 0)
     if start == len(data):
         faults.add("empty file", "The file is empty: send a header line and one row per id.")
         return None
@@ -77,7 +76,7 @@ def read_csv(data: bytes, expected: Iterable[str], faults: FaultList) -> RawTabl
         )
         return None
     body = pa.py_buffer(data).slice(end)
-    if not data[end:].strip(b"\r\n"):
+    if _end_of_blank_lines(data, end) == len(data):
         message = "The file holds a header line only: add one row per id."
         faults.add("no rows", message, row=header_row)
         return None
@@ -88,6 +87,11 @@ def read_csv(data: bytes, expected: Iterable[str], faults: FaultList) -> RawTabl
     if columns is None:
         return None
     return RawTable(tuple(names), columns, numbers, header_row, decimal_comma=delimiter != ",")
+
+
+def _end_of_blank_lines(data: bytes, start: int) -> int:
+    found = _BLANK_LINES.match(data, start)
+    return found.end() if found else start
 
 
 def _end_of_record(data: bytes, start: int) -> int:
