@@ -55,9 +55,10 @@ def rank_spread(
 
     This is what challengeR and others show. It is a description and not a confidence interval:
     on crowded boards, where many submissions are worth nearly the same, the best of them is often
-    far from the top in every resample. In simulations of 30 correlated submissions of nearly the
-    same accuracy on 2,000 rows the 90 % spread held all true ranks at once in 0 % of the boards;
-    :func:`~arena_ranking.simultaneous.rank_intervals` held them in at least 90 %.
+    far from the top in every resample. Of 200 simulated boards of 30 correlated submissions with
+    accuracies from 0.80 to 0.82 on 2,000 rows, the 90 % spread held the rank of the truly best
+    one in 60 %, and all true ranks at once in 0.5 %;
+    :func:`~arena_ranking.simultaneous.rank_intervals` held all at once in 99 %.
 
     Parameters
     ----------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from arena.interfaces import Study
 from arena.resamples import draw_resamples
 from arena.resampling import full_scores, score_under_weights
-from arena.types import FloatArray, IntArray, PredictionKind
+from arena.types import FloatArray, IntArray, PredictionKind, WeightArray
 
 Array = npt.NDArray[Any]
 
@@ -84,6 +85,11 @@ class Opaque:
         return float(np.average(truth != prediction, weights=weight))
 
 
+@lru_cache(maxsize=50)
+def weights_of(n: int, resamples: int, seed: int) -> WeightArray:
+    return draw_resamples(n, resamples, seed).weights
+
+
 StudyMaker = Callable[..., Study]
 
 
@@ -99,7 +105,10 @@ def make_study(
     clusters: IntArray | None = None,
 ) -> Study:
     held = Held(predictions)
-    weights = draw_resamples(len(truth), resamples, seed, clusters=clusters).weights
+    if clusters is None:
+        weights = weights_of(len(truth), resamples, seed)
+    else:
+        weights = draw_resamples(len(truth), resamples, seed, clusters=clusters).weights
     return Study(
         metric=metric,
         truth=truth,

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arena.errors import UsageError
 from arena_ranking.copies import near_copies
 from arena_ranking.differences import (
     floor_standard_errors,
@@ -13,10 +17,6 @@ from arena_ranking.differences import (
 )
 from arena_ranking.evidence import pairwise_evidence
 from arena_ranking.fingerprints import count_differing, first_identical, row_fingerprints
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from arena.errors import UsageError
 
 SETTINGS = settings(deadline=None, max_examples=25, derandomize=True)
 seeds = st.integers(0, 2**32 - 1)

@@ -6,13 +6,13 @@ import itertools
 
 import numpy as np
 import pytest
-from arena_ranking.differences import standard_errors_from_resamples
-from arena_ranking.maxima import compiled_maxima, largest_differences, numpy_maxima
-from arena_ranking.simultaneous import rank_intervals, tiers, transitive_closure
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.errors import UsageError
+from arena_ranking.differences import standard_errors_from_resamples
+from arena_ranking.maxima import compiled_maxima, largest_differences, numpy_maxima
+from arena_ranking.simultaneous import rank_intervals, tiers, transitive_closure
 
 SETTINGS = settings(deadline=None, max_examples=30, derandomize=True)
 seeds = st.integers(0, 2**32 - 1)

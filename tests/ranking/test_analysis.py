@@ -1,0 +1,167 @@
+"""The analysis `ranks` on whole studies."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import arena_ranking
+from arena.errors import UsageError
+from arena.interfaces import Analysis
+from arena_ranking.analysis import Ranks
+
+COLUMNS = [
+    "score_low",
+    "score_high",
+    "rank_low",
+    "rank_high",
+    "tier",
+    "spread_low",
+    "spread_high",
+    "rank_median",
+    "share_won",
+    "prize_share",
+]
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(params=["accuracy", "rmse", "opaque"])
+def parts(request, metrics, correlated_labels):
+    """A metric, truth and predictions of 12 submissions, the third and the last the same."""
+    truth, predictions = correlated_labels(
+        np.random.default_rng(0), np.linspace(0.75, 0.95, 12), 500
+    )
+    predictions[11] = predictions[2]
+    if request.param == "rmse":
+        truth, predictions = truth.astype(float), predictions * 0.8
+    return metrics[request.param], truth, predictions
+
+
+def test_the_plugin_provides_the_analysis():
+    (analysis,) = arena_ranking.provide_analyses()
+    assert isinstance(analysis, Analysis)
+    assert analysis.name == "ranks"
+
+
+def test_importing_the_plugin_imports_no_mathematics():
+    code = "import sys, arena_ranking; print([m for m in ('scipy', 'numba') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_finding_has_every_column_in_plain_numbers(study_of, parts):
+    study = study_of(*parts)
+    finding = Ranks().run(study, RNG)
+    assert list(finding.columns) == COLUMNS
+    for values in finding.columns.values():
+        assert len(values) == 12
+        assert {type(value) for value in values} <= {int, float}
+    json.dumps(finding.document, allow_nan=False)
+    json.dumps([table.rows for table in finding.tables], allow_nan=False)
+    assert all(len(row) == len(t.columns) for t in finding.tables for row in t.rows)
+    assert finding.verdict.endswith("at 95 %.")
+    text = finding.verdict + str(finding.tables)
+    assert not any(word in text for word in ("bootstrap", "resample", "p-value", "equal"))
+
+
+def test_the_columns_agree_with_each_other(study_of, parts):
+    study = study_of(*parts)
+    found = {name: np.array(values) for name, values in Ranks().run(study, RNG).columns.items()}
+    assert (found["score_low"] <= study.scores).all()
+    assert (study.scores <= found["score_high"]).all()
+    assert (found["spread_low"] <= found["rank_median"]).all()
+    assert (found["rank_median"] <= found["spread_high"]).all()
+    assert found["prize_share"].sum() == pytest.approx(1)
+    assert (found["prize_share"] <= found["share_won"] + 1e-9).all()
+    best = np.argmax(study.scores if study.metric.greater_is_better else -study.scores)
+    assert found["tier"][best] == found["rank_low"][best] == 1
+    assert found["tier"].max() > 1
+
+
+def test_identical_submissions_have_one_of_everything(study_of, parts):
+    finding = Ranks().run(study_of(*parts), RNG)
+    for name, values in finding.columns.items():
+        assert values[2] == values[11], name
+    assert any({3, 12} <= set(group) for group in finding.document["near_copies"])
+
+
+def test_the_order_of_the_submissions_does_not_matter(study_of, parts):
+    metric, truth, predictions = parts
+    order = np.random.default_rng(1).permutation(12)
+    one = Ranks().run(study_of(metric, truth, predictions), RNG)
+    other = Ranks().run(study_of(metric, truth, predictions[order]), RNG)
+    assert one.verdict == other.verdict
+    for name, values in one.columns.items():
+        np.testing.assert_allclose(np.array(values)[order], other.columns[name], rtol=1e-11)
+
+
+def test_the_same_study_gives_the_same_finding(study_of, parts, monkeypatch):
+    study = study_of(*parts)
+    one = Ranks().run(study, np.random.default_rng(0))
+    for workers in (1, 2):
+        monkeypatch.setattr(
+            "arena_ranking.analysis.available_workers", lambda workers=workers: workers
+        )
+        assert Ranks().run(study, np.random.default_rng(9)) == one
+
+
+def test_the_compiled_path_gives_the_same_finding(study_of, parts, monkeypatch):
+    study = study_of(*parts)
+    one = Ranks().run(study, RNG)
+    monkeypatch.setattr("arena_ranking.maxima._COMPILE_ABOVE", 0)
+    assert Ranks().run(study, RNG) == one
+
+
+@pytest.mark.parametrize("m", [1, 2])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_tiny_boards(study_of, metrics, m, n):
+    predictions = np.zeros((m, n), dtype=np.intp)
+    predictions[:, 0] = np.arange(m)
+    finding = Ranks().run(
+        study_of(metrics["accuracy"], np.zeros(n, dtype=np.intp), predictions), RNG
+    )
+    assert finding.columns["rank_low"] == [1] * m
+    assert finding.columns["rank_high"] == [m] * m
+    assert (finding.document["paired_tests"] is None) == (m == 1 or n == 1)
+
+
+def test_nobody_to_rank_is_refused(study_of, metrics):
+    study = study_of(metrics["accuracy"], np.zeros(3, dtype=int), np.zeros((1, 3), dtype=int))
+    empty = type(study)(
+        metric=study.metric,
+        truth=study.truth,
+        teams=(),
+        submissions=study.submissions[:0],
+        predictions=study.predictions,
+        scores=study.scores[:0],
+        resampled=study.resampled[:0],
+        level=0.9,
+    )
+    with pytest.raises(UsageError, match="no submission to rank"):
+        Ranks().run(empty, RNG)
+
+
+def test_one_team_with_several_submissions_has_one_prize(study_of, parts):
+    metric, truth, predictions = parts
+    study = study_of(metric, truth, predictions, teams=("a",) * 6 + ("b",) * 6)
+    prizes = Ranks().run(study, RNG).document["prizes"]
+    assert {prize["team"] for prize in prizes} <= {"a", "b"}
+    assert sum(prize["share"] for prize in prizes) == pytest.approx(1)
+
+
+def test_paired_tests_are_of_the_first_against_all_pairs(study_of, metrics, parts):
+    metric, truth, predictions = parts
+    study = study_of(metric, truth, predictions)
+    document = Ranks().run(study, RNG).document["paired_tests"]
+    best = np.argmax(study.scores if metric.greater_is_better else -study.scores)
+    assert document["top"] == study.submissions[best]
+    assert document["comparisons"] == 66
+    assert len(document["tests"]) == 11
+    for test in document["tests"]:
+        other = list(study.submissions).index(test["submission"])
+        assert test["difference"] == pytest.approx(study.scores[best] - study.scores[other])
+        assert test["raw"] <= test["benjamini_hochberg"] <= test["holm"] <= test["bonferroni"] <= 1
