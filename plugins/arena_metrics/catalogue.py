@@ -1,0 +1,57 @@
+"""Every metric of this plugin, in the order in which people look for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena_metrics.labels import F1, BalancedAccuracy, Matthews, QuadraticWeightedKappa
+from arena_metrics.moments import Pearson, RSquared
+from arena_metrics.pointwise import Accuracy, Brier, LogLoss
+from arena_metrics.rank_correlation import Gini, Spearman
+from arena_metrics.ranking import AveragePrecision, RocAuc
+from arena_metrics.regression import (
+    MeanAbsoluteError,
+    MeanAbsolutePercentageError,
+    MeanSquaredError,
+    QuantileLoss,
+    RootMeanSquaredError,
+    RootMeanSquaredLogError,
+    SymmetricMeanAbsolutePercentageError,
+)
+from arena_metrics.sklearn_family import ScikitLearn
+
+if TYPE_CHECKING:
+    from arena.interfaces import Metric, MetricFamily
+
+__all__ = ["all_metrics"]
+
+
+def all_metrics() -> tuple[Metric | MetricFamily, ...]:
+    """Return a prototype of every metric, with its default parameters, and the families.
+
+    >>> [metric.name for metric in all_metrics() if hasattr(metric, "name")][:3]
+    ['accuracy', 'balanced_accuracy', 'f1']
+    """
+    return (
+        Accuracy(),
+        BalancedAccuracy(),
+        F1(),
+        Matthews(),
+        QuadraticWeightedKappa(),
+        RocAuc(),
+        AveragePrecision(),
+        Gini(),
+        LogLoss(),
+        Brier(),
+        MeanAbsoluteError(),
+        MeanSquaredError(),
+        RootMeanSquaredError(),
+        RootMeanSquaredLogError(),
+        MeanAbsolutePercentageError(),
+        SymmetricMeanAbsolutePercentageError(),
+        QuantileLoss(),
+        RSquared(),
+        Pearson(),
+        Spearman(),
+        ScikitLearn(),
+    )

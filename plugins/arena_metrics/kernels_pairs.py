@@ -1,0 +1,157 @@
+"""ROC AUC under many weightings of the same rows, compiled.
+
+Each submission is sorted once. Then its rows are passed in that order, and the resamples are the
+inner, vectorised loop: a negative row adds its counts to a running total, a positive one wins as
+many pairs as that total times its own count. All of it is integers, so the AUC is exact.
+
+Bootstrap counts are small: two of them stand in each byte, 128 resamples in the 64 bytes that the
+processor fetches at a time. The rows lie scattered in memory, so the fetching is what costs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.types import WeightArray
+from arena_metrics.compilation import compiled, prefetch_row
+from arena_metrics.kernels_sort import sort_rows
+
+__all__ = ["LARGEST_WEIGHT", "pack_weights", "pairs_won"]
+
+LARGEST_WEIGHT = 15
+"""A count must fit into half a byte."""
+_AHEAD = 24
+_ROWS_PER_FLUSH = 256
+"""256 rows of at most 15 sum to 3,840, and 15 times that still fits into 16 bits."""
+_LOW = np.uint8(15)
+_HALF = np.uint8(4)
+
+
+def pack_weights(weights: WeightArray) -> npt.NDArray[np.uint8]:
+    """Return ``(n_strips, n, half)`` bytes, each of two counts, beginning at a cache line.
+
+    Column ``b < half`` of a strip is the lower half of byte ``b``, column ``half + b`` the upper.
+    Holds ``n * B / 2`` bytes, B rounded up.
+    """
+    n_rows, n_resamples = weights.shape
+    half = min(64, 8 * -(-n_resamples // 16))
+    n_strips = -(-n_resamples // (2 * half))
+    size = n_strips * n_rows * half
+    raw = np.zeros(size + 64, np.uint8)
+    offset = -raw.ctypes.data % 64
+    lines = raw[offset : offset + size].reshape(n_strips, n_rows, half)
+    for strip in range(n_strips):
+        low, middle = 2 * half * strip, 2 * half * strip + half
+        lower, upper = weights[:, low:middle], weights[:, middle : middle + half]
+        lines[strip, :, : upper.shape[1]] = upper << _HALF
+        lines[strip, :, : lower.shape[1]] |= lower
+    return lines
+
+
+@compiled
+def _pass(
+    order: npt.NDArray[np.int32],
+    positive: npt.NDArray[np.bool_],
+    lines: npt.NDArray[np.uint8],
+    won: npt.NDArray[np.int64],
+    totals: npt.NDArray[np.int64],
+) -> None:
+    """Add the pairs won to ``won`` (2, half); write the negatives and positives to ``totals``."""
+    n, half = order.shape[0], lines.shape[1]
+    below = np.zeros((2, half), np.uint16)
+    gained = np.zeros((2, half), np.uint16)
+    pairs = np.zeros((2, half), np.uint32)
+    below_0, below_1, gained_0, gained_1 = below[0], below[1], gained[0], gained[1]
+    pairs_0, pairs_1 = pairs[0], pairs[1]
+    totals[:] = 0
+    for start in range(0, n, _ROWS_PER_FLUSH):
+        for i in range(start, min(n, start + _ROWS_PER_FLUSH)):
+            row = order[i]
+            prefetch_row(lines, order[min(i + _AHEAD, n - 1)])
+            if positive[row]:
+                for b in range(half):
+                    low = np.uint16(lines[row, b] & _LOW)
+                    high = np.uint16(lines[row, b] >> _HALF)
+                    gained_0[b] += low
+                    gained_1[b] += high
+                    pairs_0[b] += np.uint32(np.uint16(low * below_0[b]))
+                    pairs_1[b] += np.uint32(np.uint16(high * below_1[b]))
+            else:
+                for b in range(half):
+                    below_0[b] += np.uint16(lines[row, b] & _LOW)
+                    below_1[b] += np.uint16(lines[row, b] >> _HALF)
+        for side in range(2):
+            for b in range(half):
+                won[side, b] += pairs[side, b] + totals[0, side, b] * gained[side, b]
+                totals[0, side, b] += below[side, b]
+                totals[1, side, b] += gained[side, b]
+        below[:], gained[:], pairs[:] = 0, 0, 0
+
+
+@compiled
+def _order_ties(
+    order: npt.NDArray[np.int32],
+    first: npt.NDArray[np.bool_],
+    positive: npt.NDArray[np.bool_],
+    ahead: bool,
+    arranged: npt.NDArray[np.int32],
+) -> None:
+    """Put the rows of class ``ahead`` first among equal predictions."""
+    n = order.shape[0]
+    start = 0
+    while start < n:
+        stop = start + 1
+        while stop < n and not first[stop]:
+            stop += 1
+        place = start
+        arranged[start] = order[start]
+        if stop - start > 1:
+            for wanted in (ahead, not ahead):
+                for i in range(start, stop):
+                    if positive[order[i]] == wanted:
+                        arranged[place] = order[i]
+                        place += 1
+        start = stop
+
+
+def _passes(
+    order: npt.NDArray[np.int32],
+    positive: npt.NDArray[np.bool_],
+    lines: npt.NDArray[np.uint8],
+    won: npt.NDArray[np.int64],
+    totals: npt.NDArray[np.int64],
+) -> None:
+    for strip in range(len(lines)):
+        _pass(order, positive, lines[strip], won[strip], totals[strip])
+
+
+def pairs_won(
+    predictions: npt.NDArray[np.float64],
+    positive: npt.NDArray[np.bool_],
+    weights: WeightArray,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return twice the pairs won, ``(m, B)``, and the number of pairs, ``(B,)``.
+
+    A pair of a positive and a negative row is won if the positive has the larger prediction, and
+    half won in a tie: the mean of two passes, one with the negatives first among equals and one
+    with the positives first. Counts are at most :data:`LARGEST_WEIGHT`.
+    """
+    lines = pack_weights(weights)
+    n_strips, n, half = lines.shape
+    doubled = np.zeros((len(predictions), n_strips, 2, half), np.int64)
+    totals = np.zeros((n_strips, 2, 2, half), np.int64)
+    order, arranged = np.empty(n, np.int32), np.empty(n, np.int32)
+    first, words = np.empty(n, np.bool_), np.empty((3, n), np.uint64)
+    for j, prediction in enumerate(predictions):
+        sort_rows(np.ascontiguousarray(prediction), order, first, words)
+        if first.all():
+            _passes(order, positive, lines, doubled[j], totals)
+            doubled[j] *= 2
+            continue
+        for ahead in (False, True):
+            _order_ties(order, first, positive, ahead, arranged)
+            _passes(arranged, positive, lines, doubled[j], totals)
+    n_resamples = weights.shape[1]
+    pairs = (totals[:, 0] * totals[:, 1]).reshape(-1)[:n_resamples]
+    return doubled.reshape(len(predictions), -1)[:, :n_resamples], pairs

@@ -1,0 +1,36 @@
+"""Checks of the parameters of metrics, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from arena.errors import UsageError
+
+__all__ = ["require_choice", "require_inside"]
+
+
+def require_choice(metric: str, parameter: str, value: Any, choices: Sequence[str]) -> None:
+    """Raise UsageError unless the value is one of the choices.
+
+    >>> require_choice("f1", "average", "marco", ("binary", "macro"))
+    Traceback (most recent call last):
+    arena.errors.UsageError: The metric 'f1' has no average 'marco'. Choose binary or macro.
+    """
+    if value not in choices:
+        listed = ", ".join(choices[:-1]) + f" or {choices[-1]}"
+        raise UsageError(f"The metric {metric!r} has no {parameter} {value!r}. Choose {listed}.")
+
+
+def require_inside(metric: str, parameter: str, value: Any, low: float, high: float) -> None:
+    """Raise UsageError unless the value is a number strictly between the ends.
+
+    >>> require_inside("quantile_loss", "alpha", 1.5, 0, 1)
+    Traceback (most recent call last):
+    arena.errors.UsageError: The metric 'quantile_loss' needs alpha between 0 and 1, not 1.5.
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (is_number and low < value < high):
+        raise UsageError(
+            f"The metric {metric!r} needs {parameter} between {low:g} and {high:g}, not {value!r}."
+        )
