@@ -225,8 +225,8 @@ def best_score_interval(
     Both ends bound all true scores at once, so they hold whichever submission is truly best. A
     submission whose score no resample changes (s_j = 0) enters with its score alone.
 
-    ``scores`` is ``(m,)`` in natural sign and ``resampled`` ``(m, B)``; resamples in which any score
-    is undefined are left out, and with fewer than two others both ends are NaN.
+    ``scores`` is ``(m,)`` in natural sign and ``resampled`` ``(m, B)``; resamples with an undefined
+    score are left out, and with fewer than two others both ends are NaN.
 
     Examples
     --------

@@ -37,7 +37,8 @@ _TABLE_ROWS = 10
 class Ranks:
     """Score intervals, simultaneous rank intervals, tiers, spread, prizes and paired tests.
 
-    A study of 3,000 submissions and 1,000 resamples takes some 700 MB besides itself.
+    For 3,000 submissions and 1,000 resamples the process peaks at 1.0 GB, or at 1.2 GB where row
+    values of 20,000 rows are used.
     """
 
     name: str = "ranks"

@@ -42,15 +42,28 @@ def row_fingerprints(values: npt.NDArray[Any], units: IntArray | None = None) ->
     [[True, True, True], [True, True, False], [True, True, True]]
     """
     n_rows = values.shape[1]
-    group = (np.arange(n_rows) if units is None else units) % GROUPS
-    order = np.argsort(group, kind="stable")
-    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-    bits = _bits(values).reshape(len(values), n_rows, -1)
+    bits = _bits(values).reshape(len(values), -1)
     bits ^= bits >> np.uint64(32)  # the digits of a round float stand in its upper half only
-    keys = _keys(n_rows * bits.shape[2]).reshape(n_rows, -1)
-    bits *= keys
-    by_row: _Hashes = bits.sum(axis=2, dtype=np.uint64)[:, order]
-    return np.add.reduceat(by_row, starts, axis=1)
+    bits *= _keys(bits.shape[1])
+    if values.ndim > 2:
+        bits = bits.reshape(len(values), n_rows, -1).sum(axis=2, dtype=np.uint64)
+    if units is None:
+        return _sum_every(bits)
+    order = np.argsort(units % GROUPS, kind="stable")
+    starts = np.flatnonzero(np.diff(units[order] % GROUPS, prepend=-1))
+    return np.add.reduceat(bits[:, order], starts, axis=1)
+
+
+def _sum_every(hashes: _Hashes) -> _Hashes:
+    """Sum over the rows with the same row number modulo the number of groups."""
+    k, n_rows = hashes.shape
+    whole = n_rows // GROUPS * GROUPS
+    rest = hashes[:, whole:]
+    if not whole:
+        return rest
+    sums: _Hashes = hashes[:, :whole].reshape(k, -1, GROUPS).sum(axis=1, dtype=np.uint64)
+    sums[:, : rest.shape[1]] += rest
+    return sums
 
 
 def _bits(values: npt.NDArray[Any]) -> _Hashes:
