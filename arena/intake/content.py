@@ -73,13 +73,17 @@ def _read_raw(path: Path, max_bytes: int, faults: FaultList) -> bytes | None:
             status = os.fstat(descriptor)
             if not _is_regular(status, faults):
                 return None
-            raw = b"" if status.st_size > max_bytes else file.read(max_bytes + 1)
+            # One byte more than promised tells a file that grows while it is read.
+            raw = b"" if status.st_size > max_bytes else file.read(status.st_size + 1)
             size = max(status.st_size, len(raw))
     except (OSError, ValueError) as error:
         number = getattr(error, "errno", None) or 0
         reason = f"The file cannot be read ({os.strerror(number) if number else 'bad name'})."
         kind, message = _OPENING.get(number, ("unreadable file", reason))
         faults.add(kind, message)
+        return None
+    if len(raw) > status.st_size:
+        faults.add("unreadable file", "The file was written to while it was read: send it again.")
         return None
     if size > max_bytes:
         faults.add(

@@ -1,0 +1,146 @@
+"""CSV in its usual forms is read; what is broken in it is reported with its line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from arena.types import PredictionKind
+from submission_files import N_ROWS, Send, Solve, kinds, only, rows_of
+
+PLAIN = "id,y\n" + rows_of()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "\ufeff" + PLAIN,
+        PLAIN.replace("\n", "\r\n"),
+        PLAIN.replace("\n", "\r"),
+        PLAIN.replace(",", ";"),
+        PLAIN.replace(",", "\t"),
+        PLAIN.replace(",", ";").replace(".", ","),
+        PLAIN.replace(",", "\t").replace(".", ","),
+        PLAIN + "\n\n\r\n",
+        PLAIN + "   \n",
+        "\n\n" + PLAIN.replace("\n", "\n\n"),
+        PLAIN.rstrip("\n"),
+        '"id","y"\n' + "".join(f'"{i:03d}","0.5"\n' for i in range(N_ROWS)),
+        '"id";"y"\r\n' + "".join(f'"{i:03d}";"0,5"\r\n' for i in range(N_ROWS)),
+    ],
+    ids=lambda content: repr(content[:16]),
+)
+def test_usual_forms_are_read(send: Send, content: str) -> None:
+    read = send(content)
+    assert read.faults == ()
+    assert read.values is not None
+    np.testing.assert_array_equal(read.values, np.full((N_ROWS, 1), 0.5))
+
+
+def test_mixed_decimal_marks_are_refused(send: Send) -> None:
+    fault = only(send(PLAIN.replace(",", ";").replace("007;0.5", "007;0,5")), "mixed decimal marks")
+    assert (fault.row, fault.id) == (9, "007")
+    assert "row 2" in fault.message
+
+
+def test_separators_of_thousands_are_refused(send: Send, solve: Solve) -> None:
+    solution = solve("id,y\na,1\nb,2\n", PredictionKind.VALUE)
+    assert kinds(send("id;y\na;1.234,5\nb;2,5\n", solution)) >= {"mixed decimal marks"}
+
+
+def test_rows_of_a_wrong_width_are_each_named(send: Send) -> None:
+    content = PLAIN.replace("003,0.5", "003,0.5,9").replace("005,0.5", "005")
+    read = send(content.replace("009,0.5", "009,0.5,,"))
+    wide = [fault for fault in read.faults if fault.kind == "too many fields"]
+    assert [fault.row for fault in wide] == [5, 11]
+    assert "3 fields where the header has 2" in wide[0].message
+    assert only(read, "too few fields").row == 7
+    missing = [fault.id for fault in read.faults if fault.kind == "missing id"]
+    assert missing == ["003", "005", "009"]
+
+
+def test_rows_after_a_broken_one_keep_their_number(send: Send) -> None:
+    content = PLAIN.replace("003,0.5", "003").replace("009,0.5", "\n009,bad")
+    assert only(send(content), "not a number").row == 12
+
+
+def test_rows_after_quoted_line_ends_keep_their_number(send: Send) -> None:
+    content = PLAIN.replace("003,0.5", '"0\n0\r\n3",0.5').replace("009,0.5", "009,bad")
+    read = send(content)
+    assert only(read, "unknown id").row == 5
+    assert only(read, "not a number").row == 13
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_rows_are_counted_with_any_line_end(send: Send, end: str) -> None:
+    content = "\n\n" + PLAIN.replace("003,0.5", "\n003,bad")
+    assert only(send(content.replace("\n", end)), "not a number").row == 8
+
+
+def test_rows_are_counted_across_blocks(send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.intake.row_numbers._CHUNK", 7)
+    content = ("\n" + PLAIN.replace("020,0.5", "\n\n020,bad")).replace("\n", "\r\n")
+    assert only(send(content), "not a number").row == 25
+
+
+def test_truncated_last_line_is_named(send: Send) -> None:
+    read = send(PLAIN[: -len(",0.5\n")])
+    assert only(read, "truncated file").row == N_ROWS + 1
+    assert only(read, "missing id").id == "029"
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_quote_that_is_never_closed_is_named(send: Send, end: str) -> None:
+    read = send(PLAIN.replace("020,", '"020,').rstrip("\n") + end)
+    assert only(read, "unclosed quote").row == 22
+
+
+def test_endless_broken_rows_are_given_up(send: Send) -> None:
+    read = send("id,y\n" + "x\n" * 50_000)
+    assert "10,000" in only(read, "too many broken rows").message
+    assert len(read.faults) == 22
+
+
+@pytest.mark.parametrize("content", ["", "\n", "\r\n\r\n", "\ufeff"])
+def test_empty_file(send: Send, content: str) -> None:
+    assert kinds(send(content)) == {"empty file"}
+
+
+@pytest.mark.parametrize("content", ["id,y", "id,y\n", "id,y\r\n\r\n", "\n\nid,y\n"])
+def test_header_only(send: Send, content: str) -> None:
+    fault = only(send(content), "no rows")
+    assert fault.row == (3 if content.startswith("\n") else 1)
+
+
+# -- encodings ---------------------------------------------------------------------------------
+
+
+def test_wrong_encoding_names_row_and_byte(send: Send) -> None:
+    content = (
+        PLAIN.replace("007,0.5", "007,caf\xe9").replace("009,0.5", "009,\xff").encode("latin-1")
+    )
+    read = send(content)
+    faults = [fault for fault in read.faults if fault.kind == "wrong encoding"]
+    assert [fault.row for fault in faults] == [9, 11]
+    assert "Byte 0xe9, the 8." in faults[0].message
+    assert "UTF-8" in faults[0].message
+    assert kinds(read) == {"wrong encoding"}
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf16_is_named_and_its_other_faults_too(send: Send, codec: str) -> None:
+    read = send(PLAIN.replace("007,0.5", "007,bad").encode(codec))
+    assert kinds(read) == {"wrong encoding", "not a number"}
+    assert "UTF-16" in only(read, "wrong encoding").message
+    assert only(read, "not a number").row == 9
+
+
+def test_nul_bytes_are_named(send: Send) -> None:
+    read = send(PLAIN.replace("007,0.5", "007,0\x00.5"))
+    assert kinds(read) == {"NUL byte"}
+    assert only(read, "NUL byte").row == 9
+
+
+def test_text_beyond_ascii_is_read(send: Send, solve: Solve) -> None:
+    solution = solve("id,größe\nä,1\nß\U0001f600,0\n", PredictionKind.PROBABILITY)
+    assert send("id,größe\nß\U0001f600,0.5\nä,0.25\n", solution).values is not None

@@ -1,0 +1,136 @@
+"""Parquet files and Arrow tables are as hostile as text."""
+
+from __future__ import annotations
+
+import io
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from arena.intake import check_table
+from arena.types import PredictionKind, Solution
+from submission_files import N_ROWS, Send, Solve, kinds, only
+
+IDS = [f"{i:03d}" for i in range(N_ROWS)]
+HALVES = [0.5] * N_ROWS
+
+
+def _bytes(columns: dict[str, Any], **options: Any) -> bytes:
+    file = io.BytesIO()
+    pq.write_table(pa.table(columns), file, **options)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array(HALVES, pa.float64()),
+        pa.array(HALVES, pa.float32()),
+        pa.array(np.full(N_ROWS, 0.5, np.float16)),
+        pa.array(["0.5"] * N_ROWS),
+        pa.array(["0.5"] * N_ROWS, pa.large_string()),
+        pa.array(["0.5"] * N_ROWS).dictionary_encode(),
+        pa.array([Decimal("0.5")] * N_ROWS),
+        pa.array(HALVES).dictionary_encode(),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_flat_types_are_read(send: Send, values: pa.Array) -> None:
+    read = send(_bytes({"id": IDS, "y": values}))
+    assert read.faults == ()
+    assert read.values is not None
+    np.testing.assert_array_equal(read.values, 0.5)
+
+
+def test_integers_and_bools_are_read(send: Send) -> None:
+    for values in (pa.array([1] * N_ROWS), pa.array([True] * N_ROWS)):
+        read = send(_bytes({"id": IDS, "y": values}))
+        assert read.values is not None
+        assert (read.values == 1).all()
+
+
+def test_integer_ids_are_compared_as_text(send: Send, solve: Solve) -> None:
+    solution = solve("id,y\n7,1\n10,0\n", PredictionKind.PROBABILITY)
+    read = send(_bytes({"id": [10, 7], "y": [0.25, 0.75]}), solution)
+    assert read.values is not None
+    assert read.values.tolist() == [[0.75], [0.25]]
+
+
+def test_bools_are_labels_as_pandas_writes_them(send: Send, solve: Solve) -> None:
+    solution = solve("id,y\na,True\nb,False\n", PredictionKind.LABEL)
+    read = send(_bytes({"id": ["a", "b"], "y": [False, True]}), solution)
+    assert read.values is not None
+    assert read.values.tolist() == [[0], [1]]
+
+
+def test_rows_count_from_one_and_nulls_are_empty(send: Send) -> None:
+    values = [*HALVES[:7], None, float("nan"), float("inf"), 2.0, *HALVES[11:]]
+    read = send(_bytes({"id": IDS, "y": pa.array(values)}))
+    assert [(f.kind, f.row, f.id) for f in read.faults] == [
+        ("empty cell", 8, "007"),
+        ("NaN", 9, "008"),
+        ("infinite value", 10, "009"),
+        ("out of range", 11, "010"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [pa.array([[0.5]] * N_ROWS), pa.array([{"a": 0.5}] * N_ROWS)],
+    ids=lambda values: str(values.type),
+)
+def test_nested_types_are_refused(send: Send, values: pa.Array) -> None:
+    read = send(_bytes({"id": IDS, "y": values}))
+    assert only(read, "wrong type").column == "y"
+
+
+def test_dates_are_no_numbers(send: Send) -> None:
+    read = send(_bytes({"id": IDS, "y": pa.array([0] * N_ROWS, pa.timestamp("s"))}))
+    assert "not a number" in kinds(read)
+
+
+def test_truncated_and_damaged_files(send: Send) -> None:
+    whole = _bytes({"id": IDS, "y": HALVES})
+    assert kinds(send(whole[:-20])) == {"truncated file"}
+    assert kinds(send(whole[:4] + bytes(len(whole) - 8) + b"PAR1")) == {"unreadable file"}
+
+
+def test_no_rows(send: Send) -> None:
+    empty = {"id": pa.array([], pa.string()), "y": pa.array([], pa.float64())}
+    assert kinds(send(_bytes(empty))) == {"no rows"}
+
+
+def test_bombs_of_many_rows_or_bytes_are_refused_unread(send: Send) -> None:
+    many = pa.table({"id": pa.array(["a"] * 2_000_000), "y": pa.array(np.zeros(2_000_000))})
+    file = io.BytesIO()
+    pq.write_table(many, file, compression="zstd")
+    read = send(file.getvalue())
+    assert "2,000,000 rows" in only(read, "too many rows").message
+    wide = _bytes(
+        {"id": IDS, "y": ["x" * 2**20] * N_ROWS}, compression="zstd", use_dictionary=False
+    )
+    read = send(wide, max_bytes=2**20)
+    assert "1,048,576 are allowed" in only(read, "file too large").message
+
+
+def test_dictionaries_that_unfold_beyond_the_limit_are_refused(send: Send) -> None:
+    folded = _bytes({"id": IDS, "y": ["x" * 2**20] * N_ROWS}, compression="zstd")
+    assert len(folded) < 2**20
+    read = send(folded, max_bytes=4 * 2**20)
+    assert kinds(read) >= {"wrong type"} or kinds(read) >= {"file too large"}
+
+
+def test_table_of_a_plugin_is_checked_alike(binary: Solution, tmp_path: Path) -> None:
+    path = tmp_path / "team.xyz"
+    path.write_bytes(b"something")
+    good = check_table(pa.table({"id": IDS[::-1], "y": HALVES}), path, binary)
+    assert good.values is not None
+    assert len(good.sha256) == 64
+    bad = check_table(pa.table({"id": IDS, "y": [2.0, *HALVES[1:]]}), path, binary)
+    assert only(bad, "out of range").row == 1
+    assert kinds(check_table(pa.table({"id": [], "y": []}), path, binary)) == {"no rows"}

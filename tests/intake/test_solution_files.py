@@ -1,0 +1,210 @@
+"""The organiser's file: what each kind of prediction makes of it, and all its faults at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from arena.errors import InputError
+from arena.intake import read_solution
+from arena.types import PredictionKind, Usage
+from submission_files import Solve
+
+LABEL, PROBABILITY = PredictionKind.LABEL, PredictionKind.PROBABILITY
+CLASSES, SCORE, VALUE = (
+    PredictionKind.CLASS_PROBABILITIES,
+    PredictionKind.SCORE,
+    PredictionKind.VALUE,
+)
+
+
+def test_numbers(solve: Solve) -> None:
+    solution = solve("id,y\na,1.5\nb,-2\n", VALUE)
+    assert solution.truth.dtype == np.float64
+    assert solution.truth.tolist() == [1.5, -2]
+    assert solution.columns == ("y",)
+    assert solution.targets[0].classes is None
+    assert solution.usage.tolist() == [Usage.PRIVATE] * 2
+
+
+def test_decimal_commas(solve: Solve) -> None:
+    assert solve("id;y\na;1,5\nb;-2\n", VALUE).truth.tolist() == [1.5, -2]
+
+
+def test_usage_in_any_case_and_ignored_rows_hold_anything(solve: Solve) -> None:
+    content = "id,y,Usage\na,1,Public\nb,2,PRIVATE\nc,,ignored\nd,junk,Ignored\n"
+    solution = solve(content, VALUE)
+    assert solution.usage.tolist() == [Usage.PUBLIC, Usage.PRIVATE, Usage.IGNORED, Usage.IGNORED]
+    assert solution.truth.tolist() == [1, 2, 0, 0]
+    labels = solve(content, LABEL)
+    assert labels.targets[0].classes == ("1", "2")
+    assert labels.truth.tolist() == [0, 1, 0, 0]
+
+
+def test_usage_column_of_another_name(solve: Solve) -> None:
+    solution = solve("id,y,part\na,1,Public\nb,2,Private\n", VALUE, usage_column="part")
+    assert solution.usage.tolist() == [Usage.PUBLIC, Usage.PRIVATE]
+    with pytest.raises(InputError, match="no column 'split'"):
+        solve("id,y\na,1\n", VALUE, usage_column="split")
+
+
+def test_id_column_is_id_else_the_first(solve: Solve) -> None:
+    assert solve("y,id\n1,a\n2,b\n", VALUE).id_column == "id"
+    first = solve("row,y\n1,5\n2,6\n", VALUE)
+    assert (first.id_column, first.ids.to_pylist()) == ("row", ["1", "2"])
+    assert solve("row,y\n1,5\n2,6\n", VALUE, id_column="y").columns == ("row",)
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (["10", "9", "2"], ("2", "9", "10")),
+        (["b", "a", "10"], ("10", "a", "b")),
+        (["1.0", "1", "0"], ("0", "1")),
+        (["True", "False"], ("False", "True")),
+        (["-1", "1"], ("-1", "1")),
+    ],
+)
+def test_classes_are_sorted_as_numbers_or_as_text(
+    solve: Solve, labels: list[str], classes: tuple[str, ...]
+) -> None:
+    rows = "".join(f"r{i},{label}\n" for i, label in enumerate(labels))
+    solution = solve("id,y\n" + rows, LABEL)
+    assert solution.targets[0].classes == classes
+    assert solution.truth.dtype == np.intp
+    for label, code in zip(labels, solution.truth, strict=True):
+        named = classes[code]
+        assert named == label or float(named) == float(label)
+
+
+def test_positive_label_comes_last(solve: Solve) -> None:
+    content = "id,y\na,cat\nb,dog\n"
+    assert solve(content, PROBABILITY).truth.tolist() == [0, 1]
+    chosen = solve(content, PROBABILITY, positive="cat")
+    assert chosen.targets[0].classes == ("dog", "cat")
+    assert chosen.truth.tolist() == [1, 0]
+    number = solve("id,y\na,0\nb,1\n", PROBABILITY, positive="0.0")
+    assert number.targets[0].classes == ("1", "0")
+    with pytest.raises(InputError, match="'eel' must be one of two"):
+        solve(content, PROBABILITY, positive="eel")
+
+
+def test_one_class_only_is_left_to_the_metric(solve: Solve) -> None:
+    solution = solve("id,y\na,1\nb,1\n", SCORE)
+    assert solution.targets[0].classes == ("0", "1")
+    assert solution.truth.tolist() == [1, 1]
+    assert solve("id,y\na,x\nb,x\n", SCORE).targets[0].classes == ("x",)
+
+
+@pytest.mark.parametrize("kind", [SCORE, CLASSES])
+def test_more_classes_need_a_column_each(solve: Solve, kind: PredictionKind) -> None:
+    solution = solve("id,y\na,cat\nb,dog\nc,eel\n", kind)
+    assert solution.columns == ("cat", "dog", "eel")
+    assert solution.truth.tolist() == [0, 1, 2]
+
+
+def test_one_hot_columns_are_one_target(solve: Solve) -> None:
+    content = "id,eel,cat,dog\na,0,1,0\nb,0,0,1\nc,1,0,0\n"
+    solution = solve(content, CLASSES, target_columns=["eel", "cat", "dog"])
+    assert solution.columns == ("eel", "cat", "dog")
+    assert solution.targets[0].classes == ("eel", "cat", "dog")
+    assert solution.truth.tolist() == [1, 2, 0]
+    two = solve("id,no,yes\na,1,0\nb,0,1\n", CLASSES, target_columns=["no", "yes"])
+    assert two.columns == ("yes",)
+    assert two.truth.tolist() == [0, 1]
+
+
+def test_binary_columns_are_several_targets(solve: Solve) -> None:
+    content = "id,p,q\na,0,1\nb,1,1\nc,0,0\n"
+    for kind in (SCORE, PROBABILITY, CLASSES):
+        solution = solve(content, kind, target_columns=["p", "q"])
+        assert solution.columns == ("p", "q")
+        assert [target.classes for target in solution.targets] == [("0", "1")] * 2
+        assert solution.truth.tolist() == [[0, 1], [1, 1], [0, 0]]
+
+
+def test_several_targets_of_labels_and_of_numbers(solve: Solve) -> None:
+    labels = solve("id,p,q\na,x,1\nb,y,2\n", LABEL, target_columns=["p", "q"])
+    assert [target.classes for target in labels.targets] == [("x", "y"), ("1", "2")]
+    assert labels.truth.tolist() == [[0, 0], [1, 1]]
+    values = solve("id,p,q\na,3,1\nb,4,2\n", VALUE, target_columns=["q", "p"])
+    assert values.columns == ("q", "p")
+    assert values.truth.tolist() == [[1, 3], [2, 4]]
+    with pytest.raises(InputError, match="3 labels"):
+        solve("id,p,q\na,x,1\nb,y,2\nc,z,1\n", SCORE, target_columns=["p", "q"])
+
+
+def test_clusters(solve: Solve) -> None:
+    content = "id,y,who,Usage\na,1,u,Public\nb,2,v,Private\nc,3,u,Private\nd,4,,Ignored\n"
+    solution = solve(content, VALUE, cluster_column="who")
+    assert solution.clusters is not None
+    assert solution.clusters[0] == solution.clusters[2] != solution.clusters[1]
+    assert solution.columns == ("y",)
+    with pytest.raises(InputError, match="row 5, id 'd', column 'who': The cluster is missing"):
+        solve(content.replace("Ignored", "Public"), VALUE, cluster_column="who")
+
+
+def test_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "solution.parquet"
+    usage = pa.array(["Public", "Private"]).dictionary_encode()
+    pq.write_table(pa.table({"id": [7, 8], "y": [0.5, 1.5], "Usage": usage}), path)
+    solution = read_solution(path, kind=VALUE)
+    assert solution.ids.to_pylist() == ["7", "8"]
+    assert solution.truth.tolist() == [0.5, 1.5]
+    assert len(solution.sha256) == 64
+
+
+REFUSED = [
+    ("id,y,z\na,1,2\n", {}, "2 columns could be the target: .*'y', 'z'"),
+    ("id\na\n", {}, "no target column"),
+    ("id,y\na,1\n", {"target_columns": ["z"]}, "no column 'z'; the file has 'id', 'y'"),
+    ("id,y\na,1\n", {"id_column": "key"}, "no column 'key'"),
+    ("id,y,y\na,1,1\n", {}, "column 'y': The column occurs twice"),
+    ("id,y\na,1\na,2\n", {}, "row 3, id 'a': The id stands in row 2 already"),
+    ("id,y\n,1\n", {}, "row 2, .*The id is empty"),
+    ("id,y,Usage\na,1,Secret\n", {}, "row 2, id 'a': 'Secret' is not Public"),
+    ("id,y,Usage\na,1,Ignored\n", {}, "Every row is Ignored"),
+    ("id,y\na,x\n", {}, "row 2, id 'a', column 'y': 'x' is text where a number belongs"),
+    ("id,y\na,\n", {}, "row 2, id 'a', column 'y': The cell is empty"),
+    ("id,y\na,-1\n", {"truth_range": (0, np.inf)}, r"row 2, .*outside \[0, inf\]"),
+    ("id,y\n", {}, "header line only"),
+    ("", {}, "The file is empty"),
+    ("id,y\na,1,2\nb,3\n", {}, "row 2: The row has 3 fields"),
+]
+
+
+@pytest.mark.parametrize(("content", "options", "message"), REFUSED)
+def test_faults_of_the_organiser(
+    solve: Solve, content: str, options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        solve(content, VALUE, **options)
+
+
+def test_too_many_classes(solve: Solve) -> None:
+    content = "id,y\na,1\nb,2\nc,3\n"
+    with pytest.raises(InputError, match="3 different labels, and the metric is defined for 2"):
+        solve(content, SCORE, max_classes=2)
+    with pytest.raises(InputError, match="needs two labels, and the column has 3"):
+        solve(content, PROBABILITY)
+    many = "id,y\n" + "".join(f"{i},{i}.5\n" for i in range(10_500))
+    with pytest.raises(InputError, match="is it a number to predict"):
+        solve(many, SCORE)
+
+
+def test_all_faults_stand_in_one_message(solve: Solve) -> None:
+    rows = "a,x,Public\na,1,Nowhere\nb,,Private\n"
+    with pytest.raises(InputError) as caught:
+        solve("id,y,Usage\n" + rows, VALUE)
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "The solution 'solution.csv' cannot be used (4 faults):"
+    assert len(lines) == 5
+
+
+def test_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        read_solution(tmp_path / "solution.csv", kind=VALUE)

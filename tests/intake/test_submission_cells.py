@@ -1,0 +1,151 @@
+"""Every fault of a cell is reported with its row, id and column."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from arena.intake import FAULTS_OF_A_KIND
+from arena.types import PredictionKind, Solution
+from submission_files import Send, Solve, kinds, only, rows_of
+
+CELLS = [
+    ("abc", "not a number", "'abc'"),
+    ("0x1F", "not a number", "'0x1F'"),
+    ("1_0", "not a number", "'1_0'"),
+    ("\u0661", "not a number", "\u0661"),
+    ("True", "not a number", "'True'"),
+    ("", "empty cell", "empty"),
+    ("   ", "empty cell", "empty"),
+    ("NaN", "NaN", "'NaN'"),
+    ("N/A", "NaN", "'N/A'"),
+    ("null", "NaN", "'null'"),
+    ("inf", "infinite value", "'inf'"),
+    ("-Infinity", "infinite value", "'-Infinity'"),
+    ("1e999", "infinite value", "'1e999'"),
+    ('"0,5"', "decimal comma", "'0,5'"),
+    ("1.5", "out of range", "1.5"),
+    ("-1e-9", "out of range", "-1e-09"),
+    ("1e300", "out of range", "1e+300"),
+]
+
+
+@pytest.mark.parametrize(("cell", "kind", "said"), CELLS)
+def test_bad_cell_is_reported_with_its_place(send: Send, cell: str, kind: str, said: str) -> None:
+    fault = only(send("id,y\n" + rows_of({7: cell})), kind)
+    assert (fault.row, fault.id, fault.column) == (9, "007", "y")
+    assert said in fault.message
+
+
+@pytest.mark.parametrize("cell", ["+.5", " 0.5 ", "5e-1", "5E-1", "0.5\t", '"0.5"', "1.", "1e-999"])
+def test_number_in_any_usual_form_is_read(send: Send, cell: str) -> None:
+    read = send("id,y\n" + rows_of({7: cell}))
+    assert read.values is not None
+    assert read.values[7, 0] == float(cell.strip('"'))
+
+
+def test_all_bad_cells_are_reported_at_once(send: Send) -> None:
+    read = send("id,y\n" + rows_of({3: "abc", 4: "nan", 5: "", 6: "inf", 7: "2", 8: "x"}))
+    assert sorted((fault.row, fault.kind) for fault in read.faults) == [
+        (5, "not a number"),
+        (6, "NaN"),
+        (7, "empty cell"),
+        (8, "infinite value"),
+        (9, "out of range"),
+        (10, "not a number"),
+    ]
+
+
+def test_faults_of_a_kind_are_counted_after_twenty(send: Send) -> None:
+    bad = dict.fromkeys(range(25), "bad")
+    read = send("id,y\n" + rows_of(bad))
+    assert len(read.faults) == FAULTS_OF_A_KIND + 1
+    assert "5 more" in read.faults[-1].message
+    assert read.faults[-1].row is None
+
+
+def test_range_of_the_metric_is_held(send: Send, solve: Solve) -> None:
+    solution = solve("id,y\na,1.5\nb,2\n", PredictionKind.VALUE)
+    read = send("id,y\na,-0.5\nb,3\n", solution, prediction_range=(0, np.inf))
+    fault = only(read, "out of range")
+    assert (fault.row, fault.id, fault.column) == (2, "a", "y")
+    assert send("id,y\na,-0.5\nb,3\n", solution).values is not None
+
+
+def test_text_of_a_participant_is_shortened_and_escaped(send: Send) -> None:
+    read = send("id,y\n" + rows_of({7: "\x1b[2J\u202e" + "z" * 10_000}))
+    message = only(read, "not a number").message
+    assert len(message) < 200
+    assert "\x1b" not in message
+    assert "\u202e" not in message
+    assert "\\x1b[2J\\u202e" in message
+
+
+# -- probabilities of several classes ----------------------------------------------------------
+
+
+@pytest.fixture
+def three(solve: Solve) -> Solution:
+    return solve("id,y\na,cat\nb,dog\nc,eel\n", PredictionKind.CLASS_PROBABILITIES)
+
+
+def test_class_probabilities_are_read_in_any_order_of_columns(send: Send, three: Solution) -> None:
+    read = send("eel,id,cat,dog\n0.7,c,0.1,0.2\n0,a,1,0\n0.2004,b,0.3,0.5\n", three)
+    assert read.values is not None
+    assert read.values.flags.c_contiguous
+    np.testing.assert_allclose(read.values, [[1, 0, 0], [0.3, 0.5, 0.2004], [0.1, 0.2, 0.7]])
+
+
+def test_class_probabilities_must_sum_to_one(send: Send, three: Solution) -> None:
+    read = send("id,cat,dog,eel\na,1,0,0\nb,0.5,0.5,0.5\nc,0.1,0.2,0.7\n", three)
+    fault = only(read, "probabilities do not sum to 1")
+    assert (fault.row, fault.id) == (3, "b")
+    assert "1.5" in fault.message
+
+
+def test_both_classes_of_a_binary_target_are_reduced_to_the_positive(
+    send: Send, solve: Solve
+) -> None:
+    solution = solve("id,y\na,no\nb,yes\n", PredictionKind.CLASS_PROBABILITIES)
+    assert solution.columns == ("y",)
+    for content in ("id,y\nb,0.7\na,0.2\n", "id,yes,no\nb,0.7,0.3\na,0.2,0.8\n"):
+        read = send(content, solution)
+        assert read.values is not None
+        assert read.values.tolist() == [[0.2], [0.7]]
+        assert read.values.flags.c_contiguous
+    bad = send("id,yes,no\nb,0.7,0.4\na,0.2,0.8\n", solution)
+    assert only(bad, "probabilities do not sum to 1").id == "b"
+
+
+# -- labels ------------------------------------------------------------------------------------
+
+
+def test_labels_become_codes(send: Send, solve: Solve) -> None:
+    solution = solve("id,y\na,cat\nb,dog\nc,eel\n", PredictionKind.LABEL)
+    read = send("id,y\nc,cat\na,eel\nb,dog\n", solution)
+    assert read.values is not None
+    assert read.values.tolist() == [[2], [1], [0]]
+
+
+@pytest.mark.parametrize("label", ["Cat", " cat", "mouse", "cat\u200b"])
+def test_unknown_label_is_shown_and_no_true_one(send: Send, solve: Solve, label: str) -> None:
+    solution = solve("id,y\na,cat\nb,dog\nc,eel\n", PredictionKind.LABEL)
+    fault = only(send(f"id,y\na,dog\nb,{label}\nc,eel\n", solution), "unknown label")
+    assert (fault.row, fault.id, fault.column) == (3, "b", "y")
+    assert "dog" not in fault.message
+    assert "eel" not in fault.message
+
+
+def test_empty_label_is_an_empty_cell(send: Send, solve: Solve) -> None:
+    solution = solve("id,y\na,cat\nb,dog\n", PredictionKind.LABEL)
+    assert only(send("id,y\na,\nb,dog\n", solution), "empty cell").row == 2
+
+
+@pytest.mark.parametrize("label", ["1", "1.0", "1e0", " 1", "+1"])
+def test_numeric_labels_are_compared_by_value(send: Send, solve: Solve, label: str) -> None:
+    solution = solve("id,y\na,1\nb,2\nc,10\n", PredictionKind.LABEL)
+    assert solution.targets[0].classes == ("1", "2", "10")
+    read = send(f"id,y\na,{label}\nb,10\nc,2.0\n", solution)
+    assert read.values is not None
+    assert read.values.tolist() == [[0], [2], [1]]
+    assert kinds(send("id,y\na,1.5\nb,10\nc,nan\n", solution)) == {"unknown label"}

@@ -1,0 +1,119 @@
+"""Files and folders to teams."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from arena.errors import InputError
+from arena.intake import SubmissionFile, find_submissions
+
+
+def _touch(folder: Path, *names: str) -> None:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+
+def _teams(files: tuple[SubmissionFile, ...]) -> list[tuple[str, str]]:
+    return [(file.team, file.name) for file in files]
+
+
+def test_team_is_the_first_part_of_the_path_or_the_stem(tmp_path: Path) -> None:
+    _touch(tmp_path, "a.csv", "b.csv.gz", "c.parquet", "d/x/y.csv", "v1.2.csv", "e.xyz")
+    assert _teams(find_submissions([tmp_path])) == [
+        ("a", "a.csv"),
+        ("b", "b.csv.gz"),
+        ("c", "c.parquet"),
+        ("d", "d/x/y.csv"),
+        ("e", "e.xyz"),
+        ("v1.2", "v1.2.csv"),
+    ]
+
+
+def test_files_can_be_named_one_by_one(tmp_path: Path) -> None:
+    _touch(tmp_path, "sub/a.csv", "b.csv")
+    files = find_submissions([tmp_path / "sub" / "a.csv", tmp_path / "b.csv"])
+    assert _teams(files) == [("a", "a.csv"), ("b", "b.csv")]
+
+
+def test_litter_and_the_sample_are_passed_over(tmp_path: Path) -> None:
+    _touch(tmp_path, ".hidden.csv", ".git/config", "Thumbs.db", "__MACOSX/a.csv", "~$a.csv")
+    _touch(tmp_path, "sample_submission.csv", "a.csv", "t/sample_submission.csv")
+    assert [file.name for file in find_submissions([tmp_path])] == [
+        "a.csv",
+        "t/sample_submission.csv",
+    ]
+
+
+def test_last_file_of_a_team_by_name_counts(tmp_path: Path) -> None:
+    _touch(tmp_path, "a/1.csv", "a/2.csv", "a.csv", "b.csv")
+    marked = {file.name: file.superseded for file in find_submissions([tmp_path])}
+    assert marked == {"a.csv": True, "a/1.csv": True, "a/2.csv": False, "b.csv": False}
+
+
+def test_names_that_differ_in_form_only_are_one_team(tmp_path: Path) -> None:
+    _touch(tmp_path, "e\u0301quipe/1.csv", "\u00e9quipe/2.csv", " \u00e9quipe .csv")
+    files = find_submissions([tmp_path])
+    assert {file.team for file in files} == {"\u00e9quipe"}
+    assert sum(not file.superseded for file in files) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("x" * 101 + ".csv", "101 characters"),
+        ("a\nb.csv", "control characters"),
+        ("a\x1b[2J.csv", "control characters"),
+        (" .csv", "empty"),
+        (os.fsdecode(b"\xff\xfe.csv"), "control characters"),
+    ],
+    ids=["long", "newline", "escape", "empty", "no-utf8"],
+)
+def test_impossible_team_is_a_fault(tmp_path: Path, name: str, said: str) -> None:
+    try:
+        _touch(tmp_path, name)
+    except OSError:
+        pytest.skip("this file system refuses the name itself")
+    (file,) = find_submissions([tmp_path])
+    assert said in file.faults[0].message
+    for text in (file.team, file.name, file.faults[0].message):
+        assert text.isprintable()
+        text.encode()
+
+
+def test_emoji_and_markup_are_names(tmp_path: Path) -> None:
+    _touch(tmp_path, "\U0001f680" * 40 + ".csv", "<b>x.csv", "=1+1.csv")
+    assert all(not file.faults for file in find_submissions([tmp_path]))
+
+
+def test_links_out_of_the_folder_are_faults(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    _touch(tmp_path, "secret.csv", "folder/a/real.csv", "elsewhere/b.csv")
+    (folder / "inside.csv").symlink_to(folder / "a" / "real.csv")
+    (folder / "outside.csv").symlink_to(tmp_path / "secret.csv")
+    (folder / "nowhere.csv").symlink_to(tmp_path / "nothing.csv")
+    (folder / "loop.csv").symlink_to(folder / "loop.csv")
+    (folder / "linked").symlink_to(tmp_path / "elsewhere")
+    files = {file.name: file for file in find_submissions([folder])}
+    assert set(files) == {
+        "a/real.csv", "inside.csv", "linked", "loop.csv", "nowhere.csv", "outside.csv"
+    }  # fmt: skip
+    assert {name for name, file in files.items() if not file.faults} == {"a/real.csv", "inside.csv"}
+
+
+def test_faulty_file_supersedes_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    _touch(tmp_path, "secret.csv", "folder/a/1.csv")
+    (folder / "a" / "2.csv").symlink_to(tmp_path / "secret.csv")
+    first, second = find_submissions([folder])
+    assert (first.superseded, bool(second.faults)) == (False, True)
+
+
+def test_path_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no file or folder"):
+        find_submissions([tmp_path / "nothing"])
+    assert find_submissions([tmp_path]) == ()

@@ -1,0 +1,34 @@
+"""What tests of intake write into files, and how they look at the faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from arena.intake import ReadSubmission
+from arena.types import Fault, Solution
+
+__all__ = ["N_ROWS", "Send", "Solve", "kinds", "only", "rows_of"]
+
+N_ROWS = 30
+
+Send: TypeAlias = Callable[..., ReadSubmission]
+Solve: TypeAlias = Callable[..., Solution]
+
+
+def rows_of(values: Mapping[int, str] | None = None, default: str = "0.5") -> str:
+    """Return the rows of a valid submission, some of them with other values."""
+    changed = values or {}
+    return "".join(f"{i:03d},{changed.get(i, default)}\n" for i in range(N_ROWS))
+
+
+def only(read: ReadSubmission, kind: str) -> Fault:
+    """Return the one fault of a kind."""
+    found = [fault for fault in read.faults if fault.kind == kind]
+    assert len(found) == 1, read.faults
+    return found[0]
+
+
+def kinds(read: ReadSubmission) -> set[str]:
+    """Return the kinds of all faults."""
+    return {fault.kind for fault in read.faults}
