@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,32 +21,53 @@ _ROWS_SHOWN = 60
 _FAULTS_SHOWN = 5
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.6g}"
+_Show = Callable[[Any], str]
+_Cell = Callable[[Mapping[str, Any], _Show], str]
+
+
+def _number(decimals: int) -> _Show:
+    return lambda value: "" if value is None else f"{value:.{decimals}f}"
+
+
+def _plain(value: float | None) -> str:
+    return "" if value is None else f"{value:g}"
 
 
 def _percent(value: float | None) -> str:
     return "" if value is None else f"{value:.1%}"
 
 
-def _span(low: Any, high: Any, show: Callable[[Any], str]) -> str:
+def _span(low: Any, high: Any, show: _Show) -> str:
     if low is None or high is None:
         return ""
     return show(low) if low == high else f"{show(low)} to {show(high)}"
 
 
-_COLUMNS: Sequence[tuple[str, Callable[[Mapping[str, Any]], str]]] = (
-    ("rank", lambda row: str(row["rank"])),
-    ("team", lambda row: shorten(row["team"], 32)),
-    ("score", lambda row: _number(row["score"])),
-    ("score interval", lambda row: _span(row["score_low"], row["score_high"], _number)),
-    ("rank interval", lambda row: _span(row["rank_low"], row["rank_high"], str)),
-    ("tier", lambda row: "" if row["tier"] is None else str(row["tier"])),
-    ("rank spread", lambda row: _span(row["spread_low"], row["spread_high"], _number)),
-    ("won", lambda row: _percent(row["share_won"])),
-    ("prize share", lambda row: _percent(row["prize_share"])),
-    ("public", lambda row: _number(row["public_score"])),
+_COLUMNS: Sequence[tuple[str, _Cell]] = (
+    ("rank", lambda row, _: _plain(row["rank"])),
+    ("team", lambda row, _: shorten(row["team"], 32)),
+    ("score", lambda row, score: score(row["score"])),
+    ("score interval", lambda row, score: _span(row["score_low"], row["score_high"], score)),
+    ("rank interval", lambda row, _: _span(row["rank_low"], row["rank_high"], _plain)),
+    ("tier", lambda row, _: _plain(row["tier"])),
+    ("rank spread", lambda row, _: _span(row["spread_low"], row["spread_high"], _plain)),
+    ("won", lambda row, _: _percent(row["share_won"])),
+    ("prize share", lambda row, _: _percent(row["prize_share"])),
+    ("public", lambda row, score: score(row["public_score"])),
 )
+
+
+def _score_format(result: ScoreResult) -> _Show:
+    """Show as many decimals as the uncertainty leaves meaning to, and one for the ties."""
+    widths = sorted(
+        row["score_high"] - row["score_low"]
+        for row in result.standings
+        if row["score_low"] is not None and row["score_high"] > row["score_low"]
+    )
+    if not widths:
+        return _number(6)
+    decimals = 3 - math.floor(math.log10(widths[len(widths) // 2]))
+    return _number(min(max(decimals, 0), 12))
 
 
 def print_result(result: ScoreResult, console: Console) -> None:
@@ -78,11 +100,14 @@ def _table(result: ScoreResult) -> Table:
             f"and shares describe {result.resamples:,} resamples; seed {result.seed}."
         ),
     )
-    shown = [(name, show) for name, show in _COLUMNS if any(show(row) for row in result.standings)]
+    score = _score_format(result)
+    shown = [
+        (name, cell) for name, cell in _COLUMNS if any(cell(row, score) for row in result.standings)
+    ]
     for name, _ in shown:
         table.add_column(name, justify="left" if name == "team" else "right")
     for row in result.standings[:_ROWS_SHOWN]:
-        table.add_row(*(show(row) for _, show in shown))
+        table.add_row(*(cell(row, score) for _, cell in shown))
     return table
 
 
@@ -90,10 +115,11 @@ def _print_best(result: ScoreResult, console: Console) -> None:
     best = result.best_score_corrected
     if not result.standings or best["estimate"] is None:
         return
+    score = _score_format(result)
     console.print(
-        f"The best score, {_number(result.standings[0]['score'])}, was selected on these rows. "
-        f"Corrected for that it is {_number(best['estimate'])}; the best true score lies in "
-        f"{_span(best['low'], best['high'], _number)}."
+        f"The best score, {score(result.standings[0]['score'])}, was selected on these rows. "
+        f"Corrected for that it is {score(best['estimate'])}; the best true score lies in "
+        f"{_span(best['low'], best['high'], score)}."
     )
 
 

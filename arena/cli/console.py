@@ -98,7 +98,8 @@ class TerminalProgress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._bar.stop()
+        if self._bar.live.is_started:  # stopping prints an empty line otherwise
+            self._bar.stop()
 
     def say(self, message: str) -> None:
         """Print a sentence above the bar."""

@@ -83,7 +83,7 @@ def _print_all(found: list[dict[str, Any]], families: list[dict[str, Any]]) -> N
 
     table = Table(box=box.SIMPLE_HEAD)
     for column in ("metric", "better", "a submission holds", "parameters", "plugin"):
-        table.add_column(column)
+        table.add_column(column, no_wrap=column == "metric")
     for one in found:
         parameters = ", ".join(f"{key}={value}" for key, value in one["parameters"].items())
         direction = "larger" if one["greater_is_better"] else "smaller"

@@ -8,7 +8,7 @@ import typer
 
 from arena.cli import options
 from arena.cli.board import print_rejected
-from arena.cli.console import console, print_document, say_failures, say_note
+from arena.cli.console import console, print_document, say_failures
 from arena.plugin_manager import PluginManager
 from arena.score_result import as_json as plain_json
 from arena.score_result import rejected_document
@@ -45,6 +45,6 @@ def validate(
     else:
         for file in rejected:
             print_rejected(file, console(), every_fault=True)
-        say_note(f"{len(accepted):,} valid, {len(rejected):,} rejected.")
+        console().print(f"{len(accepted):,} valid, {len(rejected):,} rejected.")
     if rejected and (strict or not accepted):
         raise typer.Exit(1)

@@ -135,6 +135,8 @@ def _stop(path: Path, faults: FaultList) -> None:
     if not faults:
         return
     lines = [describe(fault) for fault in faults.to_tuple()]
+    if len(lines) == 1:
+        raise InputError(f"The solution {show(path.name)} cannot be used: {lines[0]}")
     head = f"The solution {show(path.name)} cannot be used ({plural(len(lines), 'fault')}):"
     raise InputError("\n".join([head, *(f"  {line}" for line in lines)]))
 

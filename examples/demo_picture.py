@@ -1,0 +1,41 @@
+"""Draws the picture of the README: the board of `arena demo`, as the terminal shows it.
+
+    python examples/demo_picture.py examples/images/demo.svg
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.terminal_theme import DEFAULT_TERMINAL_THEME
+
+from arena import ScoreSettings, score
+from arena.cli.board import print_result
+from arena.cli.demo_teams import DEMO_METRIC, write_competition
+
+WIDTH = 136
+
+
+def main(picture: Path) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for _ in write_competition(folder, seed=0):
+            pass
+        result = score(
+            folder / "solution.csv", [folder / "submissions"], ScoreSettings(metric=DEMO_METRIC)
+        )
+    with Path("/dev/null").open("w") as nowhere:
+        console = Console(record=True, width=WIDTH, file=nowhere, highlight=False, markup=False)
+        console.print("$ arena demo", style="bold")
+        print_result(result, console)
+    drawn = console.export_svg(title="arena demo", theme=DEFAULT_TERMINAL_THEME)
+    # The fonts would be fetched from the network; the viewer's own monospace font does.
+    picture.write_text(re.sub(r"@font-face \{.*?\}", "", drawn, flags=re.DOTALL), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "demo.svg"))
