@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import atexit
 import importlib
-import logging
 import os
 import shutil
 import tempfile
 import threading
-from types import ModuleType
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -23,7 +21,6 @@ _WORTH_COMPILING = 3 * 10**7
 """Row weights (submissions x rows x resamples) that plain numpy passes in 1 to 1.5 seconds."""
 _KERNELS = "arena_metrics.kernels"
 _lock = threading.Lock()
-_log = logging.getLogger("arena")
 _kernels: Engine | None = None
 _work_so_far = 0
 
@@ -84,8 +81,9 @@ def choose_engine(work: int) -> Engine:
 
     Notes
     -----
-    A first load compiles, for some seconds, and says so on the logger ``arena``; later runs load
-    what the first one left on disk. Where no folder for that is writable, a temporary one is used.
+    A kernel is compiled when it is first called, for a few seconds, and the logger ``arena`` says
+    so; later runs load what the first one left on disk. Where no folder for that is writable, a
+    temporary one is used.
     """
     global _work_so_far, _kernels  # noqa: PLW0603 - one process compiles once
     with _lock:
@@ -109,14 +107,7 @@ def _load() -> Engine:
             raise
         _cache_in_temporary_folder()
         module = importlib.import_module(_KERNELS)
-    if not _is_cached(module):
-        _log.info("Compiling the resampling kernels, some seconds, once on this machine.")
     return cast("Engine", module)
-
-
-def _is_cached(module: ModuleType) -> bool:
-    cached: Any = module.is_cached
-    return bool(cached())
 
 
 def _cache_in_temporary_folder() -> None:

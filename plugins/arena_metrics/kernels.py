@@ -5,21 +5,18 @@ Importing this imports numba. Several threads may call the kernels at once.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from arena_metrics import interpreted
 from arena_metrics.kernels_pairs import LARGEST_WEIGHT
 from arena_metrics.kernels_pairs import pairs_won as _pairs_won
 from arena_metrics.kernels_ranks import centred_midranks, column_sums, precision_sums, rank_sums
 from arena_metrics.kernels_rows import category_counts, log_losses
-from arena_metrics.kernels_sort import sort_rows
 
 __all__ = [
     "category_counts",
     "centred_midranks",
     "column_sums",
-    "is_cached",
     "log_losses",
     "pairs_won",
     "precision_sums",
@@ -34,9 +31,3 @@ def pairs_won(predictions: Any, positive: Any, weights: Any) -> Any:
     """
     fits = weights.max(initial=0) <= LARGEST_WEIGHT
     return (_pairs_won if fits else interpreted.pairs_won)(predictions, positive, weights)
-
-
-def is_cached() -> bool:
-    """Return whether an earlier run left compiled kernels on disk."""
-    folder = Path(cast("Any", sort_rows).stats.cache_path)
-    return any(folder.glob("kernels_*.nbi"))

@@ -25,8 +25,7 @@ class FunctionOfMeans(ABC):
 
     A subclass gives the features, ``(n,)`` or ``(m, n)`` each, and their function. Resampling is
     then one matrix product per feature, and the influence values follow by the delta method.
-    Truth and predictions are centred at their medians first; of the features the means of y and
-    y squared come first, so that a vanishing variance can be told.
+    Truth and predictions are centred and scaled first.
     """
 
     name: ClassVar[str]
@@ -69,10 +68,10 @@ class FunctionOfMeans(ABC):
         """
         floats = weights.astype(np.float64)
         totals = floats.sum(axis=0)
-        means = [f @ floats / totals for f in self.features(*_centred(truth, predictions))]
         shape = (len(predictions), weights.shape[1])
-        stacked = np.stack([np.broadcast_to(mean, shape) for mean in means])
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            means = [f @ floats / totals for f in self.features(*_centred(truth, predictions))]
+            stacked = np.stack([np.broadcast_to(mean, shape) for mean in means])
             scores: FloatArray = self.of_means(stacked)
             doubtful = ~(self.conditions(stacked) > _ILL_CONDITIONED)
         for j, b in np.argwhere(doubtful):
@@ -88,6 +87,7 @@ class FunctionOfMeans(ABC):
         means = np.stack([np.broadcast_to(f.mean(axis=-1), shape[:1]) for f in features])
         with np.errstate(divide="ignore", invalid="ignore"):
             slopes = gradient(self.of_means, means)
+            slopes[:, ~(self.conditions(means) > 0)] = np.nan
         values = np.zeros(shape)
         for feature, slope, mean in zip(features, slopes, means, strict=True):
             values += slope[:, np.newaxis] * (feature - mean[:, np.newaxis])
@@ -97,9 +97,16 @@ class FunctionOfMeans(ABC):
 def _centred(
     truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
 ) -> tuple[FloatArray, FloatArray]:
-    """Subtract the truth's median from both: squares then lose no digits to a large mean."""
+    """Move both to the truth's median and scale: squares then lose no digits, nor overflow."""
     centre = np.median(truth)
-    return truth - centre, predictions - centre
+    scale = _magnitude(truth - centre)
+    return (truth - centre) / scale, (predictions - centre) / scale
+
+
+def _magnitude(values: FloatArray) -> Any:
+    """Return the largest magnitude along the last axis, or 1 where all are 0."""
+    largest = np.abs(values).max(axis=-1, initial=0.0, keepdims=True)
+    return np.where(largest > 0, largest, 1.0)
 
 
 def _variance(mean: Any, mean_square: Any) -> Any:
@@ -122,7 +129,8 @@ class RSquared(FunctionOfMeans):
 
     def features(self, truth: FloatArray, predictions: FloatArray) -> _Features:
         """Return y, y squared and the squared errors."""
-        return truth, truth**2, np.square(predictions - truth)
+        with np.errstate(over="ignore"):
+            return truth, truth**2, np.square(predictions - truth)
 
     def of_means(self, means: Any) -> Any:
         """Return 1 - error / variance."""
@@ -144,7 +152,8 @@ class RSquared(FunctionOfMeans):
         truth, prediction, weight = drawn_rows(truth, prediction, weight)
         if constant(truth):
             return np.nan
-        return float(r2_score(truth, prediction, sample_weight=weight))
+        with np.errstate(over="ignore"):
+            return float(r2_score(truth, prediction, sample_weight=weight))
 
 
 @dataclass(frozen=True)
@@ -162,12 +171,14 @@ class Pearson(FunctionOfMeans):
     def features(self, truth: FloatArray, predictions: FloatArray) -> _Features:
         """Return y, y squared, f, f squared and their product, f centred at its own median."""
         centred = predictions - np.median(predictions, axis=1, keepdims=True)
+        centred /= _magnitude(centred)
         return truth, truth**2, centred, centred**2, centred * truth
 
     def of_means(self, means: Any) -> Any:
         """Return the covariance over the root of the variances."""
-        variances = _variance(means[0], means[1]) * _variance(means[2], means[3])
-        return (means[4] - means[0] * means[2]) / np.sqrt(variances)
+        covariance = means[4] - means[0] * means[2]
+        deviation = np.sqrt(_variance(means[0], means[1]))
+        return covariance / deviation / np.sqrt(_variance(means[2], means[3]))
 
     def conditions(self, means: Any) -> FloatArray:
         """Return the lesser of the two variances as a part of its mean square."""
@@ -184,7 +195,9 @@ class Pearson(FunctionOfMeans):
         truth, prediction, weight = drawn_rows(truth, prediction, weight)
         if constant(truth) or constant(prediction):
             return np.nan
-        covariance = np.cov(truth, prediction, ddof=0, aweights=weight)
+        pair = np.stack([truth, prediction])
+        pair = pair - np.median(pair, axis=1, keepdims=True)
+        covariance = np.cov(pair / _magnitude(pair), ddof=0, aweights=weight)
         with np.errstate(divide="ignore", invalid="ignore"):
             correlation = covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
         return float(np.clip(correlation, -1.0, 1.0))

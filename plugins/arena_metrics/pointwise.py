@@ -57,7 +57,8 @@ class Pointwise(ABC):
     ) -> float:
         """Return the score of one submission; NaN if no row has a weight."""
         truth, prediction, weight = drawn_rows(truth, prediction, weight)
-        return float(self._library_score(truth, prediction, weight)) if len(truth) else np.nan
+        with np.errstate(over="ignore"):
+            return float(self._library_score(truth, prediction, weight)) if len(truth) else np.nan
 
 
 @dataclass(frozen=True)

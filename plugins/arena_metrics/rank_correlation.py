@@ -86,10 +86,10 @@ class _RankCorrelation(ABC):
             return np.stack(self._influence(truth, predictions))
 
 
-def _bilinear(values: FloatArray, ranking: Ranking) -> tuple[float, FloatArray]:
+def _bilinear(values: FloatArray, ranking: Ranking) -> tuple[np.float64, FloatArray]:
     """Return E[values * midrank], and its influence values: each row is once i and once j."""
     own = values * ranking.midranks()
-    mean = float(own.mean())
+    mean = np.float64(own.mean())
     return mean, own + ranking.above(values) - 0.5 * values.mean() - 2.0 * mean
 
 
@@ -183,9 +183,9 @@ def _spearman_influence(true: Ranking, predicted: Ranking) -> FloatArray:
     return np.asarray((of_product - product * of_variances) / scale)
 
 
-def _product_influence(a: Ranking, b: Ranking) -> tuple[float, FloatArray]:
+def _product_influence(a: Ranking, b: Ranking) -> tuple[np.float64, FloatArray]:
     """Return E[rank a * rank b], and its influence values: through the row, a and b."""
     of_a, of_b = a.midranks(), b.midranks()
     own = of_a * of_b
-    mean = float(own.mean())
+    mean = np.float64(own.mean())
     return mean, own + a.above(of_b) + b.above(of_a) - 3.0 * mean

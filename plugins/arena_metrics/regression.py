@@ -52,6 +52,7 @@ class MeanAbsoluteError(_Regression):
     name = "mae"
     _function = "mean_absolute_error"
 
+    @np.errstate(over="ignore")
     def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
         """Return absolute errors."""
         return np.asarray(np.abs(predictions - truth))
@@ -70,6 +71,7 @@ class MeanSquaredError(_Regression):
     name = "mse"
     _function = "mean_squared_error"
 
+    @np.errstate(over="ignore")
     def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
         """Return squared errors."""
         return np.asarray(np.square(predictions - truth))
@@ -114,6 +116,7 @@ class RootMeanSquaredLogError(_Regression):
         above = (_LOWEST_LOG, np.inf)
         return MetricTraits(prediction_range=above, truth_range=above)
 
+    @np.errstate(over="ignore")
     def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
         """Return squared differences of log(1 + value)."""
         return np.asarray(np.square(np.log1p(predictions) - np.log1p(truth)))
@@ -138,6 +141,7 @@ class MeanAbsolutePercentageError(_Regression):
     name = "mape"
     _function = "mean_absolute_percentage_error"
 
+    @np.errstate(over="ignore")
     def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
         """Return absolute errors as fractions of the target."""
         floor = np.maximum(np.abs(truth), np.finfo(np.float64).eps)
@@ -164,11 +168,12 @@ class SymmetricMeanAbsolutePercentageError(Pointwise):
         """Row values are at most 2."""
         return MetricTraits(row_range=(0.0, 2.0))
 
+    @np.errstate(over="ignore")
     def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
         """Return twice the absolute error as a fraction of the sum of the magnitudes."""
         scale = np.abs(predictions) + np.abs(truth)
-        error = 2.0 * np.abs(predictions - truth)
-        return np.asarray(np.divide(error, scale, out=np.zeros_like(scale), where=scale > 0))
+        error = np.abs(predictions - truth)
+        return np.asarray(2.0 * np.divide(error, scale, out=np.zeros_like(scale), where=scale > 0))
 
     def _library_score(
         self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any], weight: FloatArray | None
@@ -199,6 +204,7 @@ class QuantileLoss(_Regression):
     def __post_init__(self) -> None:
         require_inside(self.name, "alpha", self.alpha, 0, 1)
 
+    @np.errstate(over="ignore")
     def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
         """Return alpha times what is missing, or 1 - alpha times what is too much."""
         missing = truth - predictions

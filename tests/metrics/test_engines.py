@@ -1,0 +1,195 @@
+"""The compiled kernels and their plain counterparts give the same numbers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena_metrics import engine, interpreted, kernels
+from arena_metrics.kernels_pairs import LARGEST_WEIGHT
+from arena_metrics.kernels_sort import sort_rows
+
+SIZES = [(1, 1), (2, 7), (5, 16), (60, 130), (700, 40)]
+
+
+def _columns(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Return columns without ties, with some, with nothing else, and with both zeros."""
+    return np.stack(
+        [
+            rng.normal(size=n),
+            np.round(rng.random(n), 2),
+            np.zeros(n),
+            rng.choice([-0.0, 0.0, 1.0], n),
+            1.0 + 2.0**-52 * rng.integers(0, 4, n),
+        ]
+    )
+
+
+@pytest.fixture(params=SIZES, ids=str)
+def problem(request: pytest.FixtureRequest) -> Any:
+    n, n_resamples = request.param
+    rng = np.random.default_rng(n)
+    weights = rng.integers(0, LARGEST_WEIGHT + 1, (n, n_resamples)).astype(np.uint8)
+    return _columns(rng, n), rng.random(n) < 0.4, weights
+
+
+def _equal(first: Any, second: Any) -> None:
+    for one, other in zip(np.atleast_1d(first), np.atleast_1d(second), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_counts_and_ranks_are_equal_to_the_last_bit(problem: Any) -> None:
+    predictions, positive, weights = problem
+    codes = np.random.default_rng(0).integers(0, 6, predictions.shape)
+    for engine_name, arguments in {
+        "pairs_won": (predictions, positive, weights),
+        "precision_sums": (predictions, positive, weights),
+        "category_counts": (codes, 7, weights),
+        "column_sums": (weights,),
+        "centred_midranks": (predictions[1], weights),
+    }.items():
+        ours = getattr(kernels, engine_name)(*arguments)
+        plain = getattr(interpreted, engine_name)(*arguments)
+        if isinstance(ours, tuple):
+            for one, other in zip(ours, plain, strict=True):
+                np.testing.assert_array_equal(one, other)
+        else:
+            np.testing.assert_array_equal(ours, plain)
+
+
+def test_rank_sums_are_equal_but_for_rounding(problem: Any) -> None:
+    predictions, _, weights = problem
+    ranks = interpreted.centred_midranks(predictions[0], weights)
+    response = np.broadcast_to(predictions[0][:, np.newaxis], weights.shape)
+    for one, rounding in ((ranks, 0.0), (response, 1e-12)):
+        for ours, plain in zip(
+            kernels.rank_sums(predictions, one, weights),
+            interpreted.rank_sums(predictions, one, weights),
+            strict=True,
+        ):
+            np.testing.assert_allclose(ours, plain, rtol=1e-12, atol=rounding * weights.sum() ** 2)
+
+
+def test_pairs_are_counted_one_by_one(problem: Any) -> None:
+    predictions, positive, weights = problem
+    doubled, pairs = kernels.pairs_won(predictions, positive, weights)
+    counts = weights.astype(np.int64)
+    for prediction, result in zip(predictions, doubled, strict=True):
+        wins = 1 + np.sign(prediction[positive][:, np.newaxis] - prediction[~positive]).astype(int)
+        expected = np.einsum("ib,ij,jb->b", counts[positive], wins, counts[~positive])
+        np.testing.assert_array_equal(result, expected)
+    np.testing.assert_array_equal(pairs, counts[positive].sum(0) * counts[~positive].sum(0))
+
+
+def test_large_counts_take_the_plain_path(problem: Any) -> None:
+    predictions, positive, weights = problem
+    weights = weights + np.uint8(200)
+    ours = kernels.pairs_won(predictions, positive, weights)
+    np.testing.assert_array_equal(ours[0], interpreted.pairs_won(predictions, positive, weights)[0])
+
+
+def test_logarithms_are_right_to_the_last_place() -> None:
+    rng = np.random.default_rng(0)
+    probabilities = np.concatenate(
+        [rng.random(5000), 10.0 ** -rng.uniform(0, 300, 5000), [0.0, 0.5, 1.0, 2**-0.5]]
+    )[np.newaxis]
+    positive = rng.random(probabilities.size) < 0.5
+    for clip in (2.3e-308, 2.2e-16, 0.3):
+        ours = kernels.log_losses(probabilities, positive, clip)
+        plain = interpreted.log_losses(probabilities, positive, clip)
+        assert (np.abs(ours - plain) <= 2 * np.spacing(plain)).all()
+
+
+HOSTILE = {
+    "uniform": lambda rng, n: rng.random(n),
+    "signed, all magnitudes": lambda rng, n: (
+        rng.normal(size=n) * 10.0 ** rng.integers(-300, 300, n)
+    ),
+    "last bits only": lambda rng, n: 1.0 + 2.0**-52 * rng.integers(0, n, n),
+    "few values": lambda rng, n: rng.integers(-2, 3, n).astype(float),
+    "constant": lambda _, n: np.full(n, -7.0),
+    "zeros of both signs": lambda rng, n: rng.choice([-0.0, 0.0], n),
+    "an outlier": lambda rng, n: np.r_[1e300, 1.0 + 1e-15 * rng.integers(0, 9, n)][:n],
+    "subnormal": lambda rng, n: rng.integers(0, 2**20, n).astype(np.uint64).view(np.float64),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("n", [1, 2, 63, 65, 20_000])
+def test_rows_are_sorted_stably_and_ties_are_found(kind: str, n: int) -> None:
+    values = HOSTILE[kind](np.random.default_rng(n), n)
+    order, first = np.empty(n, np.int32), np.empty(n, np.bool_)
+    sort_rows(values, order, first, np.empty((3, n), np.uint64))
+    expected = np.argsort(values, kind="stable")
+    np.testing.assert_array_equal(order, expected)
+    ordered = values[expected]
+    np.testing.assert_array_equal(first, np.r_[True, ordered[1:] != ordered[:-1]])
+
+
+SCRIPT = """
+import logging, sys
+import numpy as np
+{before}
+from arena_metrics import engine
+from arena_metrics.labels import BalancedAccuracy
+logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
+rng = np.random.default_rng(0)
+truth, predictions = rng.integers(0, 2, 300), rng.integers(0, 2, (3, 300))
+scores = BalancedAccuracy().resample(truth, predictions, np.ones((300, 20), np.uint8))
+found = [(predictions[0] == truth)[truth == k].mean() for k in range(2)]
+assert abs(scores[0, 0] - np.mean(found)) < 1e-12
+print("numba" in sys.modules)
+{after}
+"""
+
+
+def _run(before: str = "", after: str = "", **environment: str) -> str:
+    paths = os.pathsep.join(path for path in sys.path if path)
+    program = subprocess.run(
+        [sys.executable, "-c", SCRIPT.format(before=before, after=after)],
+        env={**os.environ, "PYTHONPATH": paths, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert program.returncode == 0, program.stderr
+    return program.stdout
+
+
+def test_a_small_job_neither_compiles_nor_imports_numba() -> None:
+    assert _run() == "False\n"
+
+
+AT_ONCE = "import arena_metrics.engine as e; e._WORTH_COMPILING = 1"
+
+
+def test_the_compiler_is_announced_once(tmp_path: Path) -> None:
+    announced = "Compiling a kernel for this many rows: a few seconds, once on this machine."
+    cold, warm = (_run(AT_ONCE, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
+    assert cold.splitlines() == [announced, "True"]
+    assert warm.splitlines() == ["True"]
+
+
+def test_many_small_jobs_are_worth_compiling_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_kernels", None)
+    monkeypatch.setattr(engine, "_work_so_far", 0)
+    half = engine._WORTH_COMPILING // 2
+    assert engine.choose_engine(half) is interpreted
+    assert engine.choose_engine(half) is kernels
+    assert engine.choose_engine(1) is kernels
+
+
+def test_without_a_writable_cache_a_temporary_folder_serves() -> None:
+    nowhere = (
+        "import numba.core.caching as c\n"
+        "c.CacheImpl._locator_classes = [c.UserProvidedCacheLocator]"
+    )
+    after = "import os; print(os.path.isdir(os.environ['NUMBA_CACHE_DIR']))"
+    lines = _run(f"{AT_ONCE}\n{nowhere}", after, NUMBA_CACHE_DIR="").splitlines()
+    assert lines[-2:] == ["True", "True"]
