@@ -111,7 +111,7 @@ def test_mutated_files(
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=20_000, derandomize=True)
+@settings(deadline=None, max_examples=8_000, derandomize=True)
 @given(seed=st.sampled_from(SEEDS), changes=mutations)
 def test_many_mutated_files(
     solution: Solution, seed: bytes, changes: list[tuple[int, str, bytes]]
