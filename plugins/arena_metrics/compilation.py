@@ -11,7 +11,7 @@ from llvmlite import ir  # type: ignore[import-untyped, unused-ignore]
 from numba.core import event, types
 from numba.extending import intrinsic
 
-__all__ = ["compiled", "prefetch_row"]
+__all__ = ["bits_of_float", "compiled", "float_of_bits", "prefetch_row"]
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
@@ -38,6 +38,24 @@ def _prefetch_row(_typing: Any, array: Any, row: Any) -> Any:
     return types.void(array, row), generate
 
 
+def _bits_of_float(_typing: Any, value: Any) -> Any:  # noqa: ARG001 - numba counts it
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return types.uint64(types.float64), generate
+
+
+def _float_of_bits(_typing: Any, bits: Any) -> Any:  # noqa: ARG001 - numba counts it
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.uint64), generate
+
+
+bits_of_float = cast("Callable[[Any], Any]", intrinsic(_bits_of_float))
+"""The 64 bits of a float as an unsigned integer."""
+float_of_bits = cast("Callable[[Any], Any]", intrinsic(_float_of_bits))
+"""The float that has these 64 bits."""
 prefetch_row = cast("Callable[[Any, Any], None]", intrinsic(_prefetch_row))
 """Ask the processor to fetch ``array[row]``: the rows of sorted predictions are scattered.
 

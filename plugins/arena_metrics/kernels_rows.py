@@ -6,11 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.types import FloatArray, WeightArray
-from arena_metrics.compilation import compiled
+from arena_metrics.compilation import bits_of_float, compiled, float_of_bits
 
 __all__ = ["category_counts", "log_losses"]
 
-_TILE = 1024
 _ONE = 0x3FF0000000000000
 _SQRT_HALF_INT = 0x3FE6A09E667F3BCD
 _SQRT_HALF = np.uint64(_SQRT_HALF_INT)
@@ -52,22 +51,24 @@ def category_counts(
 
 
 @compiled
-def _log_tile(values: npt.NDArray[np.float64], losses: npt.NDArray[np.float64]) -> None:
-    """Write minus the logarithms of positive normal numbers; the values are overwritten.
+def _loss_pass(
+    probabilities: npt.NDArray[np.float64],
+    other: npt.NDArray[np.float64],
+    clip: float,
+    losses: npt.NDArray[np.float64],
+) -> None:
+    """Write minus the logarithms of the clipped distances from ``other``, 1 or 0.
 
-    Loops without branches or calls are vectorised, which ``numpy.log`` is not on processors
+    A loop without branches or calls is vectorised, which ``numpy.log`` is not on processors
     without AVX-512. The method is that of fdlibm (Sun Microsystems 1993, ``e_log.c``): a value
     is 2^k (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2), s = f / (2 + f), and log(1 + f) is a
     polynomial in s^2. The error is below 1 unit in the last place.
     """
-    bits, exponents = values.view(np.uint64), losses.view(np.uint64)
-    for i in range(values.shape[0]):
-        shifted = bits[i] + _OFFSET
-        exponents[i] = (shifted >> _MANTISSA_BITS) | _TWO_52_BITS
-        bits[i] = (shifted & _MANTISSA) + _SQRT_HALF
-    for i in range(values.shape[0]):
-        k = losses[i] - _TWO_52_AND_BIAS
-        f = values[i] - 1.0
+    for i in range(probabilities.shape[0]):
+        chosen = min(max(abs(probabilities[i] - other[i]), clip), 1.0 - clip)
+        shifted = bits_of_float(chosen) + _OFFSET
+        k = float_of_bits((shifted >> _MANTISSA_BITS) | _TWO_52_BITS) - _TWO_52_AND_BIAS
+        f = float_of_bits((shifted & _MANTISSA) + _SQRT_HALF) - 1.0
         s = f / (2.0 + f)
         z = s * s
         w = z * z
@@ -75,22 +76,6 @@ def _log_tile(values: npt.NDArray[np.float64], losses: npt.NDArray[np.float64]) 
         odd = z * (_L1 + w * (_L3 + w * (_L5 + w * _L7)))
         half = 0.5 * f * f
         losses[i] = (half - (s * (half + even + odd) + k * _LN2_LOW)) - f - k * _LN2_HIGH
-
-
-@compiled
-def _loss_pass(
-    probabilities: npt.NDArray[np.float64],
-    other: npt.NDArray[np.float64],
-    clip: float,
-    losses: npt.NDArray[np.float64],
-) -> None:
-    chosen = np.empty(_TILE, np.float64)
-    for start in range(0, probabilities.shape[0], _TILE):
-        size = min(_TILE, probabilities.shape[0] - start)
-        for i in range(size):
-            p = abs(probabilities[start + i] - other[start + i])
-            chosen[i] = min(max(p, clip), 1.0 - clip)
-        _log_tile(chosen[:size], losses[start : start + size])
 
 
 def log_losses(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,17 @@ def test_large_counts_take_the_plain_path(problem: Any) -> None:
     weights = weights + np.uint8(200)
     ours = kernels.pairs_won(predictions, positive, weights)
     np.testing.assert_array_equal(ours[0], interpreted.pairs_won(predictions, positive, weights)[0])
+
+
+def test_threads_do_not_disturb_each_other(problem: Any) -> None:
+    predictions, positive, weights = problem
+    alone = kernels.pairs_won(predictions, positive, weights)[0]
+    with ThreadPoolExecutor(4) as threads:
+        blocks = [
+            threads.submit(kernels.pairs_won, predictions, positive, weights) for _ in range(8)
+        ]
+        for block in blocks:
+            np.testing.assert_array_equal(block.result()[0], alone)
 
 
 def test_logarithms_are_right_to_the_last_place() -> None:

@@ -1,0 +1,128 @@
+"""Log loss of 3,000 submissions x 100,000 rows under 100 resamples, and the ranks in each.
+
+The peer is the bare float64 product of the row values and the weights, by numpy on all threads:
+the logarithms, the means and the ranks come on top of it. ``ratio`` is arena's time over the
+product's, so smaller is better, and it is to stay within 2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from arena.execution import available_workers
+from arena.leaderboard import minimum_ranks
+from arena.resamples import draw_resamples
+from arena.resampling import score_under_weights
+from arena_metrics.engine import choose_engine
+from arena_metrics.pointwise import LogLoss
+
+RESAMPLES = 100
+PEER_SUBMISSIONS = 300
+
+
+@dataclass(frozen=True)
+class Board:
+    """Predictions in memory, handed out as views."""
+
+    predictions: np.ndarray
+
+    @property
+    def n_submissions(self) -> int:
+        return len(self.predictions)
+
+    def blocks(self, size: int) -> Iterator[tuple[int, np.ndarray]]:
+        for start in range(0, len(self.predictions), size):
+            yield start, self.predictions[start : start + size]
+
+    def subset(self, submissions: np.ndarray) -> Board:
+        return Board(self.predictions[submissions])
+
+
+def simulated_board(m: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return truth, 20 % positive, and probabilities that know more or less of it."""
+    rng = np.random.default_rng(0)
+    truth = (rng.random(n) < 0.2).astype(np.int64)
+    predictions = np.empty((m, n))
+    for j, quality in enumerate(np.linspace(0.2, 0.25, m)):
+        rng.random(out=predictions[j])
+        predictions[j] *= 0.6
+        predictions[j] += 0.05 + quality * truth
+    return truth, predictions
+
+
+def peer_seconds(truth: np.ndarray, board: Board, weights: np.ndarray, scores: np.ndarray) -> float:
+    """Return the seconds of the product, block by block; it must agree with the scores."""
+    floats = weights.astype(np.float64)
+    seconds = 0.0
+    for start, block in board.blocks(PEER_SUBMISSIONS):
+        values = -np.log(np.where(truth == 1, block, 1.0 - block))
+        started = time.perf_counter()
+        product = values @ floats
+        seconds += time.perf_counter() - started
+        means = product / floats.sum(axis=0)
+        difference = np.abs(means - scores[start : start + len(block)]).max()
+        if difference > 1e-12:
+            raise SystemExit(f"The scores differ from the product by {difference:.1e}.")
+    return seconds
+
+
+def split(truth: np.ndarray, board: Board, weights: np.ndarray) -> dict[str, float]:
+    """Return milliseconds per submission on one thread, of what stands in blocks of 20."""
+    block = board.predictions[:20]
+    times = {"row values": [], "product": []}
+    floats = weights.astype(np.float64)
+    for _ in range(5):
+        started = time.perf_counter()
+        values = LogLoss().row_values(truth, block)
+        middle = time.perf_counter()
+        values @ floats
+        times["row values"].append(middle - started)
+        times["product"].append(time.perf_counter() - middle)
+    return {name: round(1e3 * min(each) / len(block), 3) for name, each in times.items()}
+
+
+def main() -> None:
+    """Run the benchmark and print one JSON object in the last line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the 3,000 submissions")
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--verbose", action="store_true", help="print where the time goes")
+    options = parser.parse_args()
+    m, workers = max(20, round(3000 * options.scale)), available_workers()
+    truth, predictions = simulated_board(m, options.rows)
+    board = Board(predictions)
+    weights = draw_resamples(options.rows, RESAMPLES, 0, workers=workers).weights
+    engine = choose_engine(10**9)  # as it is in a process that has had much to do
+    engine.log_losses(predictions[:1, :500], truth[:500] == 1, 1e-15)
+    started = time.perf_counter()
+    scores = score_under_weights(LogLoss(), truth, board, weights, workers=workers)
+    ranks = minimum_ranks(scores, greater_is_better=False)
+    seconds = time.perf_counter() - started
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+    peer = peer_seconds(truth, board, weights, scores)
+    if options.verbose:
+        print("milliseconds per submission:", split(truth, board, weights))
+    result = {
+        "benchmark": "pointwise_ranks",
+        "submissions": m,
+        "rows": options.rows,
+        "resamples": RESAMPLES,
+        "workers": workers,
+        "best_submission_wins": round(float((ranks[-1] == 1).mean()), 3),
+        "arena_seconds": round(seconds, 3),
+        "peer_seconds": round(peer, 3),
+        "ratio": round(seconds / peer, 3),
+        "peak_memory_gb": round(peak, 3),
+    }
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()
