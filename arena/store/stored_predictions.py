@@ -76,6 +76,7 @@ class StoredPredictions:
         cells = self.n_rows * self.n_columns
         values = np.empty(len(submissions) * cells)
         positions = np.arange(cells, dtype=np.int32)
+        numbers = submissions.astype(np.int32)  # as stored: another type would be converted
         filled = 0
         with self.database.reading() as cursor:
             reader = cursor.sql(_query(submissions)).to_arrow_reader(_BATCH_ROWS)
@@ -89,7 +90,7 @@ class StoredPredictions:
                     at, first = divmod(filled, cells)
                     part = slice(done, done + min(cells - first, len(read) - done))
                     expected = positions[first : first + part.stop - part.start]
-                    whole = (ids[part] == submissions[at]).all()
+                    whole = (ids[part] == numbers[at]).all()
                     if not whole or not np.array_equal(places[part], expected):
                         raise self._damaged()
                     filled += part.stop - part.start
