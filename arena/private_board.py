@@ -150,7 +150,7 @@ def judge(
         classes=rows.classes,
     )
     rng = _generator(settings.seed, _CORRECTION_STREAM)
-    corrected = corrected_best(study, rng, workers=workers)
+    corrected = corrected_best(study, rng, workers=workers, progress=progress)
     findings, columns = _analyse(study, settings.seed, manager)
     undefined = int((~defined).sum())
     return PrivateBoard(study, corrected, findings, columns, drawn.redrawn, undefined)

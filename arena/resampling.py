@@ -225,8 +225,10 @@ def influence_values(
         return None
     values = metric.row_values(truth, block)
     mean = values.mean(axis=1, keepdims=True)
-    step = 1e-6 * np.maximum(np.abs(mean), 1e-12)
-    slope = (metric.from_mean(mean + step) - metric.from_mean(mean - step)) / (2 * step)
+    step = 1e-6 * np.abs(mean)
+    # Where the mean is 0 there is no step to take: a loss of 0 on every row moves nowhere.
+    rise = metric.from_mean(mean + step) - metric.from_mean(mean - step)
+    slope = np.divide(rise, 2 * step, out=np.zeros_like(mean), where=step > 0)
     return np.asarray((values - mean) * slope)
 
 

@@ -11,7 +11,6 @@ from arena.text import printable, shorten
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
     from arena.score_result import RejectedFile, ScoreResult
 
@@ -19,6 +18,7 @@ __all__ = ["print_rejected", "print_result"]
 
 _ROWS_SHOWN = 60
 _FAULTS_SHOWN = 5
+_PADDING = 3
 
 
 _Show = Callable[[Any], str]
@@ -43,18 +43,19 @@ def _span(low: Any, high: Any, show: _Show) -> str:
     return show(low) if low == high else f"{show(low)} to {show(high)}"
 
 
-_COLUMNS: Sequence[tuple[str, _Cell]] = (
-    ("rank", lambda row, _: _plain(row["rank"])),
-    ("team", lambda row, _: shorten(row["team"], 32)),
-    ("score", lambda row, score: score(row["score"])),
-    ("score interval", lambda row, score: _span(row["score_low"], row["score_high"], score)),
-    ("rank interval", lambda row, _: _span(row["rank_low"], row["rank_high"], _plain)),
-    ("tier", lambda row, _: _plain(row["tier"])),
-    ("rank spread", lambda row, _: _span(row["spread_low"], row["spread_high"], _plain)),
-    ("won", lambda row, _: _percent(row["share_won"])),
-    ("prize share", lambda row, _: _percent(row["prize_share"])),
-    ("public", lambda row, score: score(row["public_score"])),
+_COLUMNS: Sequence[tuple[str, int, _Cell]] = (
+    ("rank", 1, lambda row, _: _plain(row["rank"])),
+    ("team", 2, lambda row, _: shorten(row["team"], 32)),
+    ("score", 3, lambda row, score: score(row["score"])),
+    ("score interval", 6, lambda row, score: _span(row["score_low"], row["score_high"], score)),
+    ("rank interval", 4, lambda row, _: _span(row["rank_low"], row["rank_high"], _plain)),
+    ("tier", 5, lambda row, _: _plain(row["tier"])),
+    ("rank spread", 8, lambda row, _: _span(row["spread_low"], row["spread_high"], _plain)),
+    ("won", 9, lambda row, _: _percent(row["share_won"])),
+    ("prize share", 7, lambda row, _: _percent(row["prize_share"])),
+    ("public", 10, lambda row, score: score(row["public_score"])),
 )
+"""Name, importance (1 is shown in the narrowest terminal), and what a cell holds."""
 
 
 def _score_format(result: ScoreResult) -> _Show:
@@ -73,10 +74,7 @@ def _score_format(result: ScoreResult) -> _Show:
 def print_result(result: ScoreResult, console: Console) -> None:
     """Print the board, what it means, and what does not stand on it."""
     if result.standings:
-        console.print(_table(result))
-        hidden = len(result.standings) - _ROWS_SHOWN
-        if hidden > 0:
-            console.print(f"… and {hidden:,} more: --json prints every one.")
+        _print_board(result, console)
     for finding in result.findings:
         console.print(printable(finding.verdict))
     _print_best(result, console)
@@ -84,7 +82,7 @@ def print_result(result: ScoreResult, console: Console) -> None:
         print_rejected(rejected, console)
 
 
-def _table(result: ScoreResult) -> Table:
+def _print_board(result: ScoreResult, console: Console) -> None:
     from rich import box
     from rich.table import Table
 
@@ -95,20 +93,47 @@ def _table(result: ScoreResult) -> Table:
             f"{printable(result.metric)} on {result.n_rows:,} {result.split} rows "
             f"({direction} is better)"
         ),
-        caption=(
-            f"Intervals at {result.level:.4g}, rank intervals for all teams at once; rank spread "
-            f"and shares describe {result.resamples:,} resamples; seed {result.seed}."
-        ),
+        title_justify="left",
     )
+    columns = _filled_columns(result)
+    shown = _fitting_columns(columns, console.width)
+    for name in shown:
+        table.add_column(name, justify="left" if name == "team" else "right", no_wrap=True)
+    for row in zip(*(columns[name] for name in shown), strict=True):
+        table.add_row(*row)
+    console.print(table)
+    hidden = len(result.standings) - _ROWS_SHOWN
+    if hidden > 0:
+        console.print(f"… and {hidden:,} more: --json prints every one.")
+    missing = [name for name in columns if name not in shown]
+    if missing:
+        console.print(f"Too wide for this terminal: {', '.join(missing)}; --json prints all.")
+    console.print(
+        f"Intervals at {result.level:.4g}, rank intervals for all teams at once; rank spread and "
+        f"shares describe {result.resamples:,} resamples; seed {result.seed}."
+    )
+
+
+def _filled_columns(result: ScoreResult) -> dict[str, list[str]]:
+    """Return the cells of every column that holds something."""
     score = _score_format(result)
-    shown = [
-        (name, cell) for name, cell in _COLUMNS if any(cell(row, score) for row in result.standings)
-    ]
-    for name, _ in shown:
-        table.add_column(name, justify="left" if name == "team" else "right")
-    for row in result.standings[:_ROWS_SHOWN]:
-        table.add_row(*(cell(row, score) for _, cell in shown))
-    return table
+    rows = result.standings[:_ROWS_SHOWN]
+    columns = {name: [cell(row, score) for row in rows] for name, _, cell in _COLUMNS}
+    return {name: cells for name, cells in columns.items() if any(cells)}
+
+
+def _fitting_columns(columns: Mapping[str, list[str]], width: int) -> list[str]:
+    """Return the most important columns that fit into a width, in the order of the board."""
+    from rich.cells import cell_len
+
+    needed = {name: max(map(cell_len, [name, *cells])) for name, cells in columns.items()}
+    chosen: set[str] = set()
+    left = width - 2
+    for name, _, _ in sorted(_COLUMNS, key=lambda column: column[1]):
+        if name in columns and needed[name] + _PADDING <= left:
+            chosen.add(name)
+            left -= needed[name] + _PADDING
+    return [name for name in columns if name in chosen]
 
 
 def _print_best(result: ScoreResult, console: Console) -> None:

@@ -6,6 +6,7 @@ Results go to stdout; progress, warnings and errors to stderr.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Mapping
@@ -30,13 +31,17 @@ __all__ = [
 ]
 
 _SECONDS_BEFORE_A_BAR = 1.0
+_WIDTH_OF_A_FILE = 200
 
 
 def console(*, stderr: bool = False) -> Console:
     """Return a console that interprets no markup: text of participants is shown as it is."""
     from rich.console import Console
 
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    stream = sys.stderr if stderr else sys.stdout
+    # A file or a pipe has no width of its own, and nothing is to be left out in it.
+    width = None if stream.isatty() or "COLUMNS" in os.environ else _WIDTH_OF_A_FILE
+    return Console(stderr=stderr, markup=False, highlight=False, emoji=False, width=width)
 
 
 def print_document(document: Mapping[str, Any]) -> None:

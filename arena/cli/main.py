@@ -42,31 +42,30 @@ class LazyCommands(TyperGroup):
         verbose = bool(ctx.params.get("verbose"))
         try:
             return super().invoke(ctx)
-        except ArenaError as error:
-            code = error.exit_code
-            say_error(str(error))
-        except KeyboardInterrupt:
-            code = _INTERRUPTED
-            say_error("Interrupted. What was stored before is intact.")
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
             if _is_for_typer(error):
                 raise
-            code = _FAULT_IN_ARENA
-            say_error(_unexpected(error))
-        if verbose:
-            traceback.print_exc()
+            code, message = _explained(error)
+            say_error(message)
+            if verbose:
+                traceback.print_exc()
         raise typer.Exit(code)
 
 
-def _is_for_typer(error: Exception) -> bool:
+def _is_for_typer(error: BaseException) -> bool:
     """Tell usage errors, exits and a closed pipe, which typer handles, from everything else."""
     closed_pipe = isinstance(error, OSError) and error.errno == errno.EPIPE
     return closed_pipe or type(error).__module__.startswith("typer")
 
 
-def _unexpected(error: Exception) -> str:
+def _explained(error: BaseException) -> tuple[int, str]:
+    """Return the exit code of an error, and what to say of it."""
+    if isinstance(error, ArenaError):
+        return error.exit_code, str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return _INTERRUPTED, "Interrupted. What was stored before is intact."
     what = f"{type(error).__name__}: {error}".strip().splitlines()[0]
-    return f"arena itself failed, which is a fault in arena: {what}. --verbose shows where."
+    return _FAULT_IN_ARENA, f"This is a fault in arena: {what}. --verbose shows where."
 
 
 app = typer.Typer(

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arena.predictions import ArrayPredictions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.errors import MetricError, UsageError
+from arena.predictions import ArrayPredictions
 from arena.resamples import draw_resamples
 from arena.resampling import (
     full_scores,

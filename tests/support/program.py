@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import io
+import os
+import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from arena.cli.main import main
 
 ARENA = str(Path(sys.executable).with_name("arena"))
 
@@ -14,3 +20,31 @@ def write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[object]
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([header, *rows])
+
+
+def run_program(
+    *arguments: object, cwd: Path, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run the installed ``arena`` in a process of its own."""
+    return subprocess.run(
+        [ARENA, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, **(environment or {})},
+        timeout=300,
+        check=False,
+    )
+
+
+def run_here(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run the same program in this process: what it imports is there already."""
+    given = [str(argument) for argument in arguments]
+    out, err = io.StringIO(), io.StringIO()
+    code: object = 0
+    with contextlib.chdir(cwd), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main(given)
+        except SystemExit as stop:
+            code = stop.code or 0
+    return subprocess.CompletedProcess(given, int(str(code)), out.getvalue(), err.getvalue())

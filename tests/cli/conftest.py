@@ -1,0 +1,71 @@
+"""The program as a user runs it, and a small competition to run it on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from program import run_here, run_program, write_csv
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def arena(tmp_path: Path) -> Run:
+    """Run ``arena ARGUMENTS…`` as a process, in the folder of the test."""
+    return partial(run_program, cwd=tmp_path)
+
+
+@pytest.fixture
+def arena_here(tmp_path: Path) -> Run:
+    """Run ``arena ARGUMENTS…`` in this process, in the folder of the test."""
+    return partial(run_here, cwd=tmp_path)
+
+
+@pytest.fixture
+def competition(tmp_path: Path) -> Path:
+    """Write a small competition in the folder of the test."""
+    return write_competition(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def scored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """Score a small competition once, for the tests that only read what came out."""
+    folder = write_competition(tmp_path_factory.mktemp("scored"))
+    called = run_program(
+        "score", "solution.csv", "submissions", "--metric", "roc_auc", "--resamples", 200,
+        "--json", cwd=folder,
+    )  # fmt: skip
+    assert called.returncode == 0, called.stderr
+    return folder, json.loads(called.stdout)
+
+
+def write_competition(tmp_path: Path) -> Path:
+    """Write solution.csv and submissions/ of six teams, one of them refused."""
+    rng = np.random.default_rng(11)
+    n_rows = 300
+    ids = [f"r{row:03d}" for row in range(n_rows)]
+    truth = rng.random(n_rows) < 0.4
+    labels = np.where(truth, "yes", "no")
+    usage = np.where(rng.random(n_rows) < 0.3, "Public", "Private")
+    usage[:5] = "Ignored"
+    write_csv(
+        tmp_path / "solution.csv",
+        ["id", "outcome", "Usage"],
+        list(zip(ids, labels, usage, strict=True)),
+    )
+    for strength, team in enumerate(["guess", "weak", "fair", "good", "best"]):
+        score = rng.normal(size=n_rows) + 0.6 * strength * truth
+        rows = [(i, repr(float(s))) for i, s in zip(ids, score, strict=True)]
+        rng.shuffle(rows)
+        write_csv(tmp_path / "submissions" / f"{team}.csv", ["id", "outcome"], rows)
+    broken = [(i, "much") for i in ids[:-2]]
+    write_csv(tmp_path / "submissions" / "broken" / "try 1.csv", ["id", "outcome"], broken)
+    return tmp_path

@@ -1,0 +1,122 @@
+"""The program itself: quick help, lazy commands, one line for an error."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from program import ARENA
+
+
+def test_help_is_quick() -> None:
+    """Processor time is bounded, since a wall clock depends on what else the machine does."""
+    seconds = []
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([ARENA, "--help"], capture_output=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+    assert min(seconds) < 0.3
+
+
+def test_help_lists_every_command_with_a_line_that_fits(arena: Any) -> None:
+    lines = arena("--help").stdout.splitlines()
+    commands = lines[lines.index("Commands:") + 1 :]
+    assert [line.split()[0] for line in commands] == [
+        "demo",
+        "metrics",
+        "plugins",
+        "score",
+        "validate",
+    ]
+    assert not [line for line in commands if line.endswith("...")]
+
+
+def _install_command(folder: Path, source: str, module: str = "strange_commands") -> dict[str, str]:
+    (folder / f"{module}.py").write_text(source)
+    info = folder / "strange-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: strange\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[arena.commands]\nstrange = {module}:app\n")
+    return {"PYTHONPATH": str(folder)}
+
+
+def test_a_command_of_a_plugin_is_imported_only_when_called(arena: Any, tmp_path: Path) -> None:
+    source = (
+        '"""Do something strange."""\n'
+        "import typer\n"
+        "open('imported', 'w').close()\n"
+        "app = typer.Typer()\n"
+        "@app.command()\n"
+        "def strange(times: int = 1):\n"
+        "    print('strange ' * times)\n"
+    )
+    environment = _install_command(tmp_path, source)
+    shown = arena("--help", environment=environment).stdout
+    assert "strange   Do something strange." in shown
+    assert not (tmp_path / "imported").exists()
+    assert arena("strange", "--times", 2, environment=environment).stdout == "strange strange \n"
+    assert (tmp_path / "imported").exists()
+
+
+def test_a_broken_command_is_named_and_harms_no_other(arena: Any, tmp_path: Path) -> None:
+    environment = _install_command(tmp_path, '"""Break."""\nimport nothing_of_that_name\n')
+    assert "strange   Break." in arena("--help", environment=environment).stdout
+    called = arena("strange", environment=environment)
+    assert called.returncode == 3
+    assert called.stderr.startswith("arena: The command 'strange' of strange 1.0 cannot be loaded")
+    assert len(called.stderr.splitlines()) == 1
+    assert arena("plugins", environment=environment).returncode == 0
+
+
+def test_two_commands_of_one_name_are_refused(arena: Any, tmp_path: Path) -> None:
+    environment = _install_command(tmp_path, "")
+    other = tmp_path / "strange-1.0.dist-info" / "entry_points.txt"
+    other.write_text("[arena.commands]\nscore = strange_commands:app\n")
+    called = arena("--help", environment=environment)
+    assert called.returncode == 1
+    assert "both provide 'score'" in called.stderr
+
+
+def test_a_mistyped_command_is_a_usage_error(arena: Any) -> None:
+    called = arena("scor")
+    assert called.returncode == 2
+    assert "Did you mean 'score'?" in called.stderr
+
+
+def test_a_traceback_comes_only_when_asked_for(arena: Any, competition: Path) -> None:
+    arguments = ("score", "solution.csv", "submissions", "--metric", "roc_uac")
+    quiet = arena(*arguments)
+    assert quiet.returncode == 1
+    assert quiet.stderr == "arena: There is no metric 'roc_uac'. Did you mean 'roc_auc'?\n"
+    assert quiet.stdout == ""
+    assert "Traceback" in arena(*arguments, "--verbose").stderr
+
+
+def test_plugins_are_listed(arena: Any) -> None:
+    document = json.loads(arena("plugins", "--json").stdout)
+    by_name = {plugin["name"]: plugin for plugin in document["plugins"]}
+    assert by_name["arena_ranking"]["provides"]["analyses"] == ["ranks"]
+    assert "roc_auc" in by_name["arena_metrics"]["provides"]["metrics"]
+    assert not by_name["arena_metrics"]["failures"]
+    assert {"name": "score", "origin": "arena 0.1.0"} in document["commands"]
+    shown = arena("plugins").stdout
+    assert "arena_ranking" in shown
+
+
+@pytest.mark.parametrize("name", ["roc_auc", "f1(average=macro)", "sklearn:jaccard_score"])
+def test_a_metric_is_described(arena_here: Any, name: str) -> None:
+    document = json.loads(arena_here("metrics", name, "--json").stdout)
+    assert document["metrics"][0]["greater_is_better"] is True
+    assert name in arena_here("metrics", name).stdout
+
+
+def test_metrics_are_listed(arena_here: Any) -> None:
+    shown = arena_here("metrics").stdout
+    assert "quadratic_weighted_kappa" in shown
+    assert "sklearn:NAME" in shown
