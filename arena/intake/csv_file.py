@@ -81,7 +81,7 @@ def read_csv(data: bytes, expected: Iterable[str], faults: FaultList) -> RawTabl
         faults.add("no rows", message, row=header_row)
         return None
     broken = _BrokenRows()
-    columns = _parse(body, delimiter, len(names), broken)
+    columns = _parse(body, delimiter, len(names), b'"' in data, broken)
     numbers = RowNumbers(data, delimiter, frozenset(broken.numbers))
     _report(broken, len(names), data, numbers, faults)
     if columns is None:
@@ -124,7 +124,7 @@ def _split_header(header: str, expected: frozenset[str]) -> tuple[str, list[str]
 
 
 def _parse(
-    body: Any, delimiter: str, n_columns: int, broken: _BrokenRows
+    body: Any, delimiter: str, n_columns: int, quoted: bool, broken: _BrokenRows
 ) -> tuple[Any, ...] | None:
     names = [str(i) for i in range(n_columns)]
     try:
@@ -137,7 +137,10 @@ def _parse(
                 column_names=names,
             ),
             parse_options=pa_csv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=broken
+                delimiter=delimiter,
+                quote_char='"' if quoted else False,  # without, a third faster
+                newlines_in_values=quoted,
+                invalid_row_handler=broken,
             ),
             convert_options=pa_csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()),

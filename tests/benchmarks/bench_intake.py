@@ -25,7 +25,7 @@ from arena.store import Incoming, Store
 from arena.types import PredictionKind, Solution
 
 N_FILES, N_ROWS, N_PEER_FILES = 200, 100_000, 20
-FILES_OF_A_TRANSACTION = 8
+FILES_OF_A_TRANSACTION = 16
 
 
 def make_files(folder: Path, n_files: int, n_rows: int) -> tuple[Path, list[Path]]:
@@ -86,6 +86,7 @@ def main() -> None:
     n_files = max(2, round(N_FILES * parser.parse_args().scale))
     with tempfile.TemporaryDirectory() as name, Store.open() as store:
         solution_path, paths = make_files(Path(name), n_files, N_ROWS)
+        os.sync()  # otherwise the writing of these files goes on beside what is timed
         solution = read_solution(solution_path, kind=PredictionKind.PROBABILITY)
         store.put_solution(solution)
         arena = seconds(lambda: with_arena(paths, solution, store))
