@@ -1,6 +1,6 @@
-"""Draws the picture of the README: the board of `arena demo`, as the terminal shows it.
+"""Draw the picture of the README: the board of `arena demo`, as the terminal shows it.
 
-    python examples/demo_picture.py examples/images/demo.svg
+Run it as ``python examples/demo_picture.py examples/images/demo.svg``.
 """
 
 from __future__ import annotations
