@@ -142,7 +142,7 @@ class SubmissionRecord:
     file: str
     sha256: str
     status: str
-    """``accepted`` or ``rejected``."""
+    """``accepted``, ``rejected`` for its faults, or ``refused``: over a limit or too late."""
     received: str
     """UTC, ISO 8601."""
     faults: tuple[Fault, ...] = ()

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import re
-import threading
+import secrets
+import shutil
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any
-from weakref import WeakValueDictionary
 
 import duckdb
 
-from arena.errors import StoreBusyError, StoreError, StoreFormatError
+from arena.errors import StoreError, StoreFormatError
+from arena.store.failures import DUCKDB_ERRORS, explained
+from arena.store.journal import Journal, missing
+from arena.store.locks import lock_of, owner_only
 
-__all__ = ["SCHEMA_VERSION", "Database"]
+__all__ = ["SCHEMA_VERSION", "Database", "journal_path"]
 
 SCHEMA_VERSION = 1
 """Of the tables in store.sql."""
@@ -24,67 +25,8 @@ SCHEMA_VERSION = 1
 _APPLICATION = "arena"
 _MEMORY_LIMIT = "1GB"
 _MAGIC, _MAGIC_AT = b"DUCK", 8
-
-_Errors = (
-    duckdb.FatalException,
-    duckdb.IOException,
-    duckdb.OutOfMemoryException,
-    duckdb.SerializationException,
-    duckdb.TransactionException,
-)
-
-_REASONS: tuple[tuple[str, type[StoreError], str], ...] = (
-    (
-        r"lock on file.*\(PID (\d+)\)",
-        StoreBusyError,
-        "The database '{path}' is held open by another process (PID {0}): wait until it ends, "
-        "or end it.",
-    ),
-    (
-        r"lock on file",
-        StoreBusyError,
-        "The database '{path}' is held open by another process: wait until it ends, or end it.",
-    ),
-    (
-        r"[Pp]ermission denied|Read-only file system",
-        StoreError,
-        "The database '{path}' cannot be opened: permission denied. "
-        "Allow reading and writing of the file and its folder.",
-    ),
-    (
-        r"No space left|FATAL Error|File too large|Disk quota exceeded",
-        StoreError,
-        "The database '{path}' cannot be written: the disk is full or failed. What was stored "
-        "before is intact. Free some space and start again.",
-    ),
-    (
-        r"replaying WAL",
-        StoreFormatError,
-        "The write-ahead log beside the database '{path}' is damaged: "
-        "keep a copy of both files before anything else.",
-    ),
-    (
-        r"not a valid DuckDB|is corrupt|checksum",
-        StoreFormatError,
-        "'{path}' is no DuckDB database, or it is damaged: name another file.",
-    ),
-    (
-        r"storage version|newer version|version number",
-        StoreFormatError,
-        "The database '{path}' was written by a newer DuckDB: upgrade the duckdb package.",
-    ),
-)
-"""What DuckDB says, and what that means to a person."""
-
-_locks: WeakValueDictionary[str, _Lock] = WeakValueDictionary()
-_locks_guard = threading.Lock()
-
-
-class _Lock:
-    """A lock that several stores of one file share while any of them lives."""
-
-    def __init__(self) -> None:
-        self.lock = threading.RLock()
+_SPACE_FACTOR, _SPACE_RESERVE = 3, 64 * 2**20
+"""What comes is written to the log, then to the file; a checkpoint needs room beside that."""
 
 
 class Database:
@@ -94,29 +36,44 @@ class Database:
     ----------
     path
         Made, readable by its owner only, if it does not exist and ``create`` is true.
+    journaled
+        Whether a journal of what was acknowledged is kept beside it.
+    checked
+        Whether to refuse a database that lacks what its journal says was acknowledged.
     """
 
-    def __init__(self, path: Path, *, create: bool = True) -> None:
+    def __init__(
+        self, path: Path, *, create: bool = True, journaled: bool = True, checked: bool = True
+    ) -> None:
         self.path = path
+        self._failure: str | None = None
         self._check_path(create)
-        with _locks_guard:
-            self._shared = _locks.setdefault(str(path.resolve()), _Lock())
-        with self._shared.lock, _owner_only():
+        self.require_space(0)
+        self._lock = lock_of(path)
+        with self._lock.held(), owner_only():
             self._connection = self._connect()
             try:
                 self._prepare(create)
+                identity = self._identity()
+                self.journal = Journal(journal_path(path), identity) if journaled else None
+                if checked:
+                    self._check_journal()
+                # Only now: closing must not overwrite the log of a database that was refused.
+                self._connection.execute("PRAGMA enable_checkpoint_on_shutdown")
             except BaseException:
                 self._connection.close()
                 raise
 
     def close(self) -> None:
         """Write everything to the file and let go of it; to close again is nothing."""
-        with self._shared.lock, _owner_only():
+        with self._lock.held(), owner_only():
             self._connection.close()
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """Give a cursor of its own, so that threads do not share one."""
+        if self._failure is not None:
+            raise StoreError(self._failure)
         try:
             cursor = self._connection.cursor()
             try:
@@ -125,13 +82,19 @@ class Database:
                 cursor.close()
         except duckdb.ConnectionException as error:
             raise StoreError(f"The database '{self.path}' is closed: open it again.") from error
-        except _Errors as error:
-            raise _explained(error, self.path) from error
+        except DUCKDB_ERRORS as error:
+            raise self._explained(error) from error
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Give a cursor inside a transaction, alone; all of it is stored, or nothing."""
-        with self._shared.lock, _owner_only(), self.reading() as cursor:
+    def exclusively(self) -> Iterator[None]:
+        """Hold the lock for writing; a transaction is opened inside."""
+        with self._lock.held(), owner_only():
+            yield
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Give a cursor inside a transaction, under the lock; all of it is stored, or nothing."""
+        with self.reading() as cursor:
             cursor.begin()
             try:
                 yield cursor
@@ -140,6 +103,29 @@ class Database:
                 with contextlib.suppress(duckdb.Error):
                     cursor.rollback()
                 raise
+
+    def require_space(self, size: int) -> None:
+        """Make sure that the disk has room for ``size`` bytes to come.
+
+        Raises
+        ------
+        StoreError
+            If it has not; nothing was written then.
+        """
+        needed = _SPACE_FACTOR * size + _SPACE_RESERVE
+        free = shutil.disk_usage(self.path.absolute().parent).free
+        if free < needed:
+            raise StoreError(
+                f"The disk of the database '{self.path}' is nearly full: {free / 2**20:.0f} MB "
+                f"are free, and {needed / 2**20:.0f} MB are needed. Nothing was written. "
+                "Free some space and try again."
+            )
+
+    def _explained(self, error: duckdb.Error) -> StoreError:
+        sentence = explained(error, self.path)
+        if isinstance(error, duckdb.FatalException):
+            self._failure = str(sentence)
+        return sentence
 
     def _check_path(self, create: bool) -> None:
         path = self.path
@@ -163,10 +149,11 @@ class Database:
         try:
             connection = duckdb.connect(str(self.path.absolute()), config=settings)
         except duckdb.Error as error:
-            raise _explained(error, self.path) from error
+            raise explained(error, self.path) from error
         if not self.path.exists():
             connection.close()
             raise StoreError(f"'{self.path}' cannot be a database: name a file '*.duckdb'.")
+        connection.execute("PRAGMA disable_checkpoint_on_shutdown")
         connection.execute("SET TimeZone = 'UTC'")
         return connection
 
@@ -177,14 +164,13 @@ class Database:
         if not tables and create:
             self._make_tables()
             return
+        foreign = f"'{self.path}' is a DuckDB database, but not one of arena: name another."
         if not {"meta", "submissions"} <= tables:
-            message = f"'{self.path}' is a DuckDB database, but not one of arena: name another."
-            raise StoreFormatError(message)
+            raise StoreFormatError(foreign)
         rows = self._connection.execute("SELECT name, value FROM meta").fetchall()
         meta: dict[str, str] = dict(rows)
-        if meta.get("application") != _APPLICATION:
-            message = f"'{self.path}' is a DuckDB database, but not one of arena: name another."
-            raise StoreFormatError(message)
+        if meta.get("application") != _APPLICATION or "identity" not in meta:
+            raise StoreFormatError(foreign)
         self._check_version(meta.get("schema_version", ""))
 
     def _check_version(self, written: str) -> None:
@@ -204,12 +190,38 @@ class Database:
 
     def _make_tables(self) -> None:
         statements = resources.files("arena.store").joinpath("store.sql").read_text("utf-8")
-        with self.writing() as cursor:
+        meta = {
+            "application": _APPLICATION,
+            "schema_version": str(SCHEMA_VERSION),
+            "identity": secrets.token_hex(16),
+        }
+        with self.transaction() as cursor:
             cursor.execute(statements)
             cursor.executemany(
-                "INSERT INTO meta VALUES (?, ?)",
-                [["application", _APPLICATION], ["schema_version", str(SCHEMA_VERSION)]],
+                "INSERT INTO meta VALUES (?, ?)", [list(row) for row in meta.items()]
             )
+        # Out of the log: a database that lost its log must still be known as the one it is.
+        self._connection.execute("CHECKPOINT")
+
+    def _identity(self) -> str:
+        query = "SELECT value FROM meta WHERE name = 'identity'"
+        return str(self._connection.execute(query).fetchall()[0][0])
+
+    def _check_journal(self) -> None:
+        if self.journal is None:
+            return
+        sentence = missing(self._connection, self.journal.read_end()).sentence
+        if sentence:
+            raise StoreFormatError(
+                f"The database '{self.path}' lacks what was acknowledged: {sentence} Its "
+                "write-ahead log was damaged or removed, or an older copy was put back: "
+                "run `arena repair`."
+            )
+
+
+def journal_path(path: Path) -> Path:
+    """Return where the journal of a database lies."""
+    return path.with_name(f"{path.name}.journal")
 
 
 def _begins_as_duckdb(path: Path) -> bool:
@@ -223,24 +235,3 @@ def _begins_as_duckdb(path: Path) -> bool:
             "Allow reading and writing of the file and its folder."
         )
         raise StoreError(message) from error
-
-
-@contextlib.contextmanager
-def _owner_only() -> Iterator[None]:
-    """Let files that DuckDB makes be readable by their owner only, its write-ahead log too."""
-    before = os.umask(0o077)
-    try:
-        yield
-    finally:
-        os.umask(before)
-
-
-def _explained(error: duckdb.Error, path: Path) -> StoreError:
-    """Return what DuckDB reports as a sentence for the organiser."""
-    text = str(error)
-    for pattern, kind, sentence in _REASONS:
-        found = re.search(pattern, text, re.DOTALL)
-        if found:
-            return kind(sentence.format(*found.groups(), path=path))
-    first_line = (text.splitlines() or [type(error).__name__])[0]
-    return StoreError(f"The database '{path}' cannot be used: {first_line}")

@@ -13,9 +13,10 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from arena.store.times import as_stored
 from arena.types import Fault, FloatArray, SubmissionRecord
 
-__all__ = ["Incoming", "insert_predictions", "insert_record", "now", "select_records"]
+__all__ = ["Incoming"]
 
 _COLUMNS = "submission, team, file, sha256, status, received, faults"
 _PREDICTIONS = pa.schema(
@@ -40,17 +41,26 @@ class Incoming:
     """The same key of a team again is the same submission; None: the sha256."""
     received: datetime | None = None
     """None: now."""
+    refused: bool = False
+    """Over a limit or too late, as ``faults`` say: it leaves a record, and may be sent again."""
 
     @property
-    def idempotency_key(self) -> str:
-        """The key, or what stands for it: of a file that could not be read, name and faults."""
+    def status(self) -> str:
+        """Accepted, rejected for its faults, or refused."""
+        if self.refused:
+            return "refused"
+        return "rejected" if self.values is None or self.faults else "accepted"
+
+    @property
+    def idempotency_key(self) -> str | None:
+        """The key, or what stands for it: of a file that could not be read, name and faults.
+
+        A refused submission has none: the same file may be accepted on another day.
+        """
+        if self.refused:
+            return None
         unread = f"{self.file}\n{_json_of(self.faults)}".encode()
         return self.key or self.sha256 or "unread " + hashlib.sha256(unread).hexdigest()
-
-
-def now() -> datetime:
-    """Return the time as the tables hold it: UTC, without saying so."""
-    return datetime.now(UTC).replace(tzinfo=None)
 
 
 def insert_record(
@@ -58,14 +68,9 @@ def insert_record(
 ) -> tuple[SubmissionRecord, bool]:
     """Append a record, inside a transaction; return it, and whether it is a new one."""
     key = incoming.idempotency_key
-    query = f"SELECT {_COLUMNS} FROM submissions WHERE team = ? AND key = ?"  # noqa: S608
-    known = cursor.execute(query, [incoming.team, key]).fetchall()
-    if known:
-        return _record(known[0]), False
-    rejected = incoming.values is None or incoming.faults
-    received = incoming.received or now()
-    if received.tzinfo is not None:
-        received = received.astimezone(UTC).replace(tzinfo=None)
+    known = None if key is None else find_record(cursor, incoming.team, key)
+    if known is not None:
+        return known, False
     rows = cursor.execute(
         "INSERT INTO submissions SELECT coalesce(max(submission), 0) + 1, ?, ?, ?, ?, ?, ?, ? "  # noqa: S608
         f"FROM submissions RETURNING {_COLUMNS}",
@@ -74,12 +79,19 @@ def insert_record(
             incoming.file,
             incoming.sha256,
             key,
-            "rejected" if rejected else "accepted",
-            received,
+            incoming.status,
+            as_stored(incoming.received),
             _json_of(incoming.faults),
         ],
     ).fetchall()
     return _record(rows[0]), True
+
+
+def find_record(cursor: duckdb.DuckDBPyConnection, team: str, key: str) -> SubmissionRecord | None:
+    """Return the submission of a team under a key, if there is one."""
+    query = f"SELECT {_COLUMNS} FROM submissions WHERE team = ? AND key = ?"  # noqa: S608
+    rows = cursor.execute(query, [team, key]).fetchall()
+    return _record(rows[0]) if rows else None
 
 
 def insert_predictions(cursor: duckdb.DuckDBPyConnection, values: Mapping[int, FloatArray]) -> None:
@@ -89,10 +101,12 @@ def insert_predictions(cursor: duckdb.DuckDBPyConnection, values: Mapping[int, F
     cursor.unregister("incoming_values")
 
 
-def select_records(cursor: duckdb.DuckDBPyConnection) -> tuple[SubmissionRecord, ...]:
-    """Return every record, in the order of ids."""
-    query = f"SELECT {_COLUMNS} FROM submissions ORDER BY submission"  # noqa: S608
-    return tuple(_record(row) for row in cursor.execute(query).fetchall())
+def select_records(
+    cursor: duckdb.DuckDBPyConnection, team: str | None = None
+) -> tuple[SubmissionRecord, ...]:
+    """Return every record, or those of a team, in the order of ids."""
+    query = f"SELECT {_COLUMNS} FROM submissions WHERE team = ? OR ? IS NULL ORDER BY submission"  # noqa: S608
+    return tuple(_record(row) for row in cursor.execute(query, [team, team]).fetchall())
 
 
 def _json_of(faults: Sequence[Fault]) -> str:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
+from arena.errors import StoreError
+from arena.store.times import as_stored
 from arena.types import PredictionKind, Solution, Target
 
-__all__ = ["fingerprint", "insert_solution", "select_solution"]
+__all__ = ["fingerprint"]
 
 
 def fingerprint(solution: Solution) -> str:
@@ -32,6 +35,54 @@ def fingerprint(solution: Solution) -> str:
 def _header(solution: Solution) -> tuple[Any, ...]:
     targets = [[target.name, target.classes] for target in solution.targets]
     return solution.id_column, solution.kind.value, list(solution.columns), targets
+
+
+def put_solution(
+    cursor: duckdb.DuckDBPyConnection,
+    number: int,
+    solution: Solution,
+    metric: str | None,
+    time: datetime | None,
+    path: Path,
+) -> None:
+    """Store a solution under a number, inside a transaction, if it fits what is there."""
+    query = "SELECT solution, fingerprint FROM solutions"
+    known: dict[int, str] = dict(cursor.execute(query).fetchall())
+    if number in known:
+        if known[number] != fingerprint(solution):
+            raise StoreError(
+                f"The database '{path}' holds another solution, or the same one read "
+                "for another kind of prediction: choose another file with --db."
+            )
+        return
+    if number != len(known) + 1:
+        raise ValueError(f"the next solution is number {len(known) + 1}, not {number}")
+    first = select_solution(cursor, 1)
+    if first is not None:
+        _check_same_rows(solution, first, path)
+    insert_solution(cursor, number, solution, metric, as_stored(time))
+
+
+def no_solution(path: Path) -> StoreError:
+    """Return the error that there is no solution."""
+    return StoreError(f"The database '{path}' holds no solution: put one first.")
+
+
+def _check_same_rows(solution: Solution, first: Solution, path: Path) -> None:
+    """Refuse other rows: stored predictions are numbers in the order of the first solution."""
+    same = {
+        "ids, in their order": solution.ids.equals(first.ids),
+        "columns": solution.columns == first.columns,
+        "targets and labels": solution.targets == first.targets,
+        "kind of prediction": (solution.kind is PredictionKind.LABEL)
+        == (first.kind is PredictionKind.LABEL),
+    }
+    for name, is_same in same.items():
+        if not is_same:
+            raise StoreError(
+                f"The corrected solution has other {name} than the one in the database '{path}': "
+                "what was submitted cannot be scored by it. Start another competition."
+            )
 
 
 def insert_solution(

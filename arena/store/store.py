@@ -1,11 +1,13 @@
-"""The store of one competition: its solution, the submissions, and what they predict."""
+"""The store of one competition: its solutions, the submissions, what was shown, what happened."""
 
 from __future__ import annotations
 
 import contextlib
+import random
 import tempfile
-from collections.abc import Sequence
-from datetime import datetime
+import time
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -13,16 +15,20 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from arena.errors import StoreError
+from arena.errors import StoreBusyError, StoreError
 from arena.store.database import Database
-from arena.store.records import Incoming, insert_predictions, insert_record, now, select_records
-from arena.store.solutions import fingerprint, insert_solution, select_solution
+from arena.store.events import Event, first_broken, select_events
+from arena.store.places import select_place
+from arena.store.records import Incoming, select_records
+from arena.store.releases import ReleaseRecord, ScoreRecord, select_releases, select_scores
+from arena.store.solutions import no_solution, select_solution
 from arena.store.stored_predictions import StoredPredictions
+from arena.store.transaction import Transaction
 from arena.types import Fault, FloatArray, IntArray, PredictionKind, Solution, SubmissionRecord
 
 __all__ = ["Store"]
 
-_SOLUTION = 1
+_RETRY_SECONDS = 0.1
 
 
 class Store:
@@ -41,26 +47,29 @@ class Store:
     def __init__(self, database: Database, folder: contextlib.ExitStack | None = None) -> None:
         self._database = database
         self._folder = folder
-        self._solution: Solution | None = None
+        self._solutions: dict[int, Solution] = {}
 
     @classmethod
-    def open(cls, path: Path | None = None, *, create: bool = True) -> Self:
+    def open(cls, path: Path | None = None, *, create: bool = True, wait: float = 0.0) -> Self:
         """Open a store, made first if need be; without a path, one that is gone once closed.
+
+        While another process holds the file, try again for ``wait`` seconds.
 
         Raises
         ------
         StoreBusyError
-            If another process holds the file.
+            If another process still holds the file; the message has its PID.
         StoreFormatError
-            If it is no database of arena, damaged, or of another version.
+            If it is no database of arena, damaged, or of another version, or lacks a submission
+            that was acknowledged.
         StoreError
-            If it cannot be read or written, or is not there and not to be made.
+            If it cannot be read or written, is not there and not to be made, or the disk is full.
         """
         if path is not None:
-            return cls(Database(path, create=create))
+            return cls(_open_patiently(path, create, wait))
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-"))
-            return cls(Database(Path(folder) / "arena.duckdb"), stack.pop_all())
+            return cls(Database(Path(folder) / "arena.duckdb", journaled=False), stack.pop_all())
 
     def close(self) -> None:
         """Write everything out and let go of the file."""
@@ -84,42 +93,65 @@ class Store:
         """The DuckDB file."""
         return self._database.path
 
-    # -- the solution --------------------------------------------------------------------------
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Give a transaction, alone: all of it is stored when the block ends, or nothing.
 
-    def put_solution(self, solution: Solution, metric: str | None = None) -> None:
-        """Store the solution; to put an equal one again is nothing.
+        Whoever is told of it after the block is told of something that is on the disk.
 
         Raises
         ------
         StoreError
-            If the store holds another one.
+            If it could not be written.
+        RuntimeError
+            If this thread is inside a transaction.
         """
-        with self._database.writing() as cursor:
-            query = "SELECT fingerprint FROM solutions WHERE solution = ?"
-            found = cursor.execute(query, [_SOLUTION]).fetchall()
-            if not found:
-                insert_solution(cursor, _SOLUTION, solution, metric, now())
-            elif found[0][0] != fingerprint(solution):
-                raise StoreError(
-                    f"The database '{self.path}' holds another solution, or the same one read "
-                    "for another kind of prediction: choose another file with --db."
-                )
-        self._solution = solution
+        with self._database.exclusively():
+            with self._database.transaction() as cursor:
+                transaction = Transaction(self._database, cursor)
+                yield transaction
+            transaction.acknowledge()
 
-    def solution(self) -> Solution:
-        """Return the solution; it is read once and then held.
+    # -- solutions and settings ----------------------------------------------------------------
+
+    def put_solution(self, solution: Solution, metric: str | None = None, number: int = 1) -> None:
+        """Store a solution; to put an equal one again is nothing.
+
+        A corrected solution is the next number; it has the same rows, columns and labels.
+
+        Raises
+        ------
+        StoreError
+            If the store holds another one under this number, or of other rows.
+        ValueError
+            If a number is left out.
+        """
+        with self.transaction() as transaction:
+            transaction.put_solution(solution, metric, number)
+        self._solutions.setdefault(number, solution)
+
+    def solution(self, number: int | None = None) -> Solution:
+        """Return a solution, the latest if no number is given; each is read once and then held.
 
         Raises
         ------
         StoreError
             If none was put.
         """
-        if self._solution is None:
-            with self._database.reading() as cursor:
-                self._solution = select_solution(cursor, _SOLUTION)
-        if self._solution is None:
-            raise StoreError(f"The database '{self.path}' holds no solution: put one first.")
-        return self._solution
+        with self._database.reading() as cursor:
+            if number is None:
+                query = "SELECT coalesce(max(solution), 0) FROM solutions"
+                ((number,),) = cursor.execute(query).fetchall()
+            found = self._solutions.get(number) or select_solution(cursor, number)
+        if found is None:
+            raise no_solution(self.path)
+        return self._solutions.setdefault(number, found)
+
+    def meta(self, name: str) -> str | None:
+        """Return the value that was put under a name, or None."""
+        with self._database.reading() as cursor:
+            rows = cursor.execute("SELECT value FROM meta WHERE name = ?", [name]).fetchall()
+        return rows[0][0] if rows else None
 
     # -- submissions ---------------------------------------------------------------------------
 
@@ -138,38 +170,19 @@ class Store:
         return self.add_submissions([incoming])[0]
 
     def add_submissions(self, incoming: Sequence[Incoming]) -> list[SubmissionRecord]:
-        """Store submissions in one transaction and return their records, in order.
+        """Store submissions in one transaction; see :meth:`Transaction.add_submissions`."""
+        with self.transaction() as transaction:
+            return transaction.add_submissions(incoming)
 
-        All of them are stored, or none. Submissions with faults or without values are rejected,
-        and leave their record only. One that was stored before, by team and key, is not stored
-        again: its first record is returned. From four submissions of 100,000 rows on, DuckDB
-        writes past its log, which takes half the time; 16 at a time keep a commit under 0.2 s.
-
-        Raises
-        ------
-        ValueError
-            If the shape of values is not that of the solution, or a value is not finite.
-        StoreError
-            If the file cannot be written; then nothing of this call is stored.
-        """
-        solution = self.solution()
-        for one in incoming:
-            _check(one, solution)
-        with self._database.writing() as cursor:
-            records = [insert_record(cursor, one) for one in incoming]
-            fresh = {
-                record.submission: one.values
-                for (record, is_new), one in zip(records, incoming, strict=True)
-                if is_new and record.status == "accepted" and one.values is not None
-            }
-            if fresh:
-                insert_predictions(cursor, fresh)
-        return [record for record, _ in records]
-
-    def submissions(self) -> tuple[SubmissionRecord, ...]:
-        """Return every submission, accepted or rejected, in the order of their ids."""
+    def submissions(self, team: str | None = None) -> tuple[SubmissionRecord, ...]:
+        """Return every submission, or those of a team, of any status, in the order of ids."""
         with self._database.reading() as cursor:
-            return select_records(cursor)
+            return select_records(cursor, team)
+
+    def places_used(self, team: str, day: date | None) -> int:
+        """Return how many places of its limit a team has used on a day, or in total."""
+        with self._database.reading() as cursor:
+            return select_place(cursor, team, day)
 
     def predictions(
         self,
@@ -212,13 +225,48 @@ class Store:
             labels=solution.kind is PredictionKind.LABEL,
         )
 
+    # -- what was shown, and what happened -----------------------------------------------------
 
-def _check(incoming: Incoming, solution: Solution) -> None:
-    if incoming.values is None or incoming.faults:
-        return
-    expected = (solution.n_rows, len(solution.columns))
-    if incoming.values.shape != expected:
-        message = f"values have shape {incoming.values.shape}, and the solution needs {expected}"
-        raise ValueError(message)
-    if not np.isfinite(incoming.values).all():
-        raise ValueError("values must be finite")
+    def releases(self, epoch: int | None = None) -> tuple[ReleaseRecord, ...]:
+        """Return what was shown, in all or in an epoch, in the order in which it was."""
+        with self._database.reading() as cursor:
+            return select_releases(cursor, epoch)
+
+    def scores(self, revision: int) -> tuple[ScoreRecord, ...]:
+        """Return the scores of a revision, in the order of submissions."""
+        with self._database.reading() as cursor:
+            return select_scores(cursor, revision)
+
+    def events(self, kind: str | None = None) -> tuple[Event, ...]:
+        """Return the record, or its events of a kind, in order."""
+        with self._database.reading() as cursor:
+            return select_events(cursor, kind)
+
+    def verify_events(self) -> str | None:
+        """Return a sentence that names the first broken event of the record, or None.
+
+        The journal beside the database is compared too: without it, events that were cut off
+        at the end could not be noticed.
+        """
+        events = self.events()
+        return first_broken(events) or self._cut_off(events)
+
+    def _cut_off(self, events: Sequence[Event]) -> str | None:
+        hashes = {event.sequence: event.hash for event in events}
+        journal = self._database.journal
+        for sequence, digest in journal.read().events if journal else ():
+            if hashes.get(sequence) != digest:
+                state = "is missing" if sequence not in hashes else "was replaced by another"
+                return f"The record is broken: event {sequence} is in the journal and {state}."
+        return None
+
+
+def _open_patiently(path: Path, create: bool, wait: float) -> Database:
+    until = time.monotonic() + wait
+    while True:
+        try:
+            return Database(path, create=create)
+        except StoreBusyError:
+            if time.monotonic() >= until:
+                raise
+        time.sleep(_RETRY_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311 # so that all do not meet again

@@ -59,7 +59,7 @@ def test_solution_of_numbers_comes_back_equal(solution: Solution, several: bool)
     )
     with Store.open() as store:
         store.put_solution(numbers)
-        store._solution = None
+        store._solutions.clear()
         _assert_equal(store.solution(), numbers)
 
 
@@ -148,7 +148,7 @@ def test_interrupted_transaction_leaves_nothing(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("arena.store.store.insert_predictions", interrupt)
+        patched.setattr("arena.store.transaction.insert_predictions", interrupt)
         with pytest.raises(KeyboardInterrupt):
             store.add_submission("a", "a.csv", "1", _values(solution, 1))
     assert store.submissions() == ()

@@ -17,7 +17,7 @@ import pytest
 
 from arena.errors import StoreBusyError, StoreError, StoreFormatError
 from arena.store import SCHEMA_VERSION, Store
-from arena.store.database import _explained
+from arena.store.failures import explained
 from arena.types import Solution
 
 ROOT = Path(__file__).parents[2]
@@ -37,7 +37,9 @@ def test_only_the_owner_can_read_it_and_its_log(
 ) -> None:
     store.add_submission("a", "f", "s", np.zeros((5, 3)))
     files = sorted(database.parent.iterdir())
-    assert [file.name for file in files] == [database.name, f"{database.name}.wal"]
+    assert [file.name for file in files] == [
+        f"{database.name}{end}" for end in ("", ".journal", ".wal")
+    ]
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
 
 
@@ -74,7 +76,9 @@ def test_another_process_holds_it(database: Path, solution: Solution) -> None:
     with holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "open\n"
-        with pytest.raises(StoreBusyError, match=rf"PID {holder.pid}\).*wait") as caught:
+        with pytest.raises(
+            StoreBusyError, match=rf"PID {holder.pid}\).*try again.*--wait SECONDS"
+        ) as caught:
             Store.open(database)
         assert "\n" not in str(caught.value)
         holder.communicate("")
@@ -154,7 +158,7 @@ def test_damaged_database_is_refused(store: Store, database: Path) -> None:
     ],
 )
 def test_what_duckdb_says_becomes_a_sentence(said: str, kind: type[StoreError], meant: str) -> None:
-    error = _explained(duckdb.IOException(said), Path("x.duckdb"))
+    error = explained(duckdb.IOException(said), Path("x.duckdb"))
     assert type(error) is kind
     with pytest.raises(kind, match=meant):
         raise error

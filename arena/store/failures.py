@@ -1,0 +1,83 @@
+"""What DuckDB reports, said as sentences for the organiser."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import duckdb
+
+from arena.errors import StoreBusyError, StoreError, StoreFormatError
+
+__all__ = ["DUCKDB_ERRORS", "explained", "is_damaged_log"]
+
+DUCKDB_ERRORS = (
+    duckdb.FatalException,
+    duckdb.IOException,
+    duckdb.OutOfMemoryException,
+    duckdb.SerializationException,
+    duckdb.TransactionException,
+)
+"""What the machine, and not the program, is to blame for."""
+
+_DAMAGED_LOG = r"replaying WAL|Corrupt WAL"
+
+_REASONS: tuple[tuple[str, type[StoreError], str], ...] = (
+    (
+        r"lock on file.*\(PID (\d+)\)",
+        StoreBusyError,
+        "The database '{path}' is held open by another process (PID {0}): wait until it ends and "
+        "try again, or give --wait SECONDS.",
+    ),
+    (
+        r"lock on file",
+        StoreBusyError,
+        "The database '{path}' is held open by another process: wait until it ends and try again, "
+        "or give --wait SECONDS.",
+    ),
+    (
+        r"[Pp]ermission denied|Read-only file system",
+        StoreError,
+        "The database '{path}' cannot be opened: permission denied. "
+        "Allow reading and writing of the file and its folder.",
+    ),
+    (
+        _DAMAGED_LOG,
+        StoreFormatError,
+        "The write-ahead log beside the database '{path}' is damaged: run `arena repair`, which "
+        "keeps a copy of everything and says what was lost.",
+    ),
+    (
+        r"No space left|FATAL Error|File too large|Disk quota exceeded|invalidated",
+        StoreError,
+        "The database '{path}' cannot be written: the disk is full or failed. What was stored "
+        "before is intact. Free some space and start again.",
+    ),
+    (
+        r"not a valid DuckDB|is corrupt|checksum",
+        StoreFormatError,
+        "'{path}' is no DuckDB database, or it is damaged: name another file.",
+    ),
+    (
+        r"storage version|newer version|version number",
+        StoreFormatError,
+        "The database '{path}' was written by a newer DuckDB: upgrade the duckdb package.",
+    ),
+)
+"""What DuckDB says, and what that means to a person."""
+
+
+def explained(error: duckdb.Error, path: Path) -> StoreError:
+    """Return what DuckDB reports as a sentence for the organiser."""
+    text = str(error)
+    for pattern, kind, sentence in _REASONS:
+        found = re.search(pattern, text, re.DOTALL)
+        if found:
+            return kind(sentence.format(*found.groups(), path=path))
+    first_line = (text.splitlines() or [type(error).__name__])[0]
+    return StoreError(f"The database '{path}' cannot be used: {first_line}")
+
+
+def is_damaged_log(error: BaseException | None) -> bool:
+    """Whether DuckDB could not replay the write-ahead log."""
+    return re.search(_DAMAGED_LOG, str(error)) is not None
