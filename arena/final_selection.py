@@ -1,0 +1,170 @@
+"""Which submissions of a team count in the end, and the public board. Pure functions of records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from arena.config import FinalRule, Ties
+from arena.errors import UsageError
+
+__all__ = ["Candidate", "board_ranks", "check_choice", "choose_finals", "public_board"]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A submission that may count: accepted, and not disqualified."""
+
+    submission: int
+    """Ids grow with time, so that the smaller one came earlier."""
+    team: str
+    public: float | None
+    """The public score at full precision, natural sign; None without public rows."""
+    private: float | None = None
+    """Looked at by the rule ``best_private`` only."""
+    shown: float | None = None
+    """What was released for it."""
+    ranked_by: float | None = None
+    """What the public board ranks by."""
+
+
+def choose_finals(
+    candidates: Sequence[Candidate],
+    rule: FinalRule,
+    *,
+    greater_is_better: bool,
+    chosen: Mapping[str, Collection[int]],
+) -> dict[str, tuple[int, ...]]:
+    """Return the submissions of each team that count, by team name.
+
+    Parameters
+    ----------
+    candidates
+        Every submission that may count.
+    rule
+        ``best_public`` (at full precision; the earliest of several), ``last``, ``chosen`` (a team
+        that chose none, or none that may count, falls back to best on public), or
+        ``best_private`` (every submission: the best of them is found among the private scores,
+        which makes it too good on average).
+    greater_is_better
+        The direction of the metric.
+    chosen
+        The ids that each team chose, looked at by the rule ``chosen`` only.
+
+    Examples
+    --------
+    >>> some = [Candidate(1, "a", 0.9), Candidate(2, "a", 0.8), Candidate(3, "b", 0.7)]
+    >>> choose_finals(some, "best_public", greater_is_better=True, chosen={})
+    {'a': (1,), 'b': (3,)}
+    >>> choose_finals(some, "last", greater_is_better=True, chosen={})
+    {'a': (2,), 'b': (3,)}
+    >>> choose_finals(some, "chosen", greater_is_better=True, chosen={"a": [1, 2]})
+    {'a': (1, 2), 'b': (3,)}
+    """
+    by_team: dict[str, list[Candidate]] = {}
+    for candidate in sorted(candidates, key=lambda one: one.submission):
+        by_team.setdefault(candidate.team, []).append(candidate)
+
+    def best_public(team: str) -> tuple[int, ...]:
+        return (_best(by_team[team], lambda one: one.public, greater_is_better).submission,)
+
+    def own_choice(team: str) -> tuple[int, ...]:
+        wanted = set(chosen.get(team, ()))
+        found = tuple(one.submission for one in by_team[team] if one.submission in wanted)
+        return found or best_public(team)
+
+    rules: dict[FinalRule, Callable[[str], tuple[int, ...]]] = {
+        "best_public": best_public,
+        "last": lambda team: (by_team[team][-1].submission,),
+        "chosen": own_choice,
+        "best_private": lambda team: tuple(one.submission for one in by_team[team]),
+    }
+    return {team: rules[rule](team) for team in sorted(by_team)}
+
+
+def _best(
+    candidates: Sequence[Candidate],
+    score: Callable[[Candidate], float | None],
+    greater_is_better: bool,
+) -> Candidate:
+    """Return the best, of several the earliest; without any score the last one sent."""
+    scored = [(value, one) for one in candidates if (value := score(one)) is not None]
+    if not scored:
+        return candidates[-1]
+    sign = -1 if greater_is_better else 1
+    return min(scored, key=lambda pair: (sign * pair[0], pair[1].submission))[1]
+
+
+def check_choice(wanted: Sequence[int], own: Collection[int], allowed: int) -> None:
+    """Refuse a choice of more submissions than a team may choose, or of another's.
+
+    Raises
+    ------
+    UsageError
+        With what is wrong and how many may be chosen.
+    """
+    if len(set(wanted)) > allowed:
+        raise UsageError(
+            f"A team may choose {allowed} submission{'s' if allowed > 1 else ''}, not "
+            f"{len(set(wanted))}. Nothing was changed."
+        )
+    strangers = sorted(set(wanted) - set(own))
+    if strangers:
+        raise UsageError(
+            f"Submission {strangers[0]} is none of this team's accepted submissions. "
+            f"Nothing was changed."
+        )
+
+
+def public_board(
+    candidates: Sequence[Candidate],
+    *,
+    greater_is_better: bool,
+    ties: Ties,
+    baseline: str | None = None,
+    sent: Mapping[str, int],
+) -> list[dict[str, Any]]:
+    """Return the public standings, best first, from what was released and nothing else.
+
+    A team stands with its best release. The baseline's row has no rank and is marked.
+
+    Parameters
+    ----------
+    sent
+        How many submissions each team has sent.
+    """
+    by_team: dict[str, list[Candidate]] = {}
+    for candidate in candidates:
+        if candidate.ranked_by is not None:
+            by_team.setdefault(candidate.team, []).append(candidate)
+    best = [_best(own, lambda one: one.ranked_by, greater_is_better) for own in by_team.values()]
+    sign = -1 if greater_is_better else 1
+    best.sort(key=lambda one: (sign * (one.ranked_by or 0.0), one.submission))
+    ranked = [one for one in best if one.team != baseline]
+    ranks = board_ranks([one.ranked_by or 0.0 for one in ranked], ties)
+    rank_of = dict(zip((one.team for one in ranked), ranks, strict=True))
+    return [
+        {
+            "rank": rank_of.get(one.team),
+            "team": one.team,
+            "score": one.shown,
+            "submission": one.submission,
+            "n_submissions": sent.get(one.team, 0),
+            "baseline": one.team == baseline,
+        }
+        for one in best
+    ]
+
+
+def board_ranks(scores: Sequence[float], ties: Ties) -> list[int]:
+    """Return the ranks of scores that stand best first and, when tied, earliest first.
+
+    >>> board_ranks([0.9, 0.8, 0.8, 0.7], "shared"), board_ranks([0.9, 0.8, 0.8], "earliest")
+    ([1, 2, 2, 4], [1, 2, 3])
+    """
+    ranks: list[int] = []
+    for position, score in enumerate(scores):
+        tied = ties == "shared" and position > 0 and score == scores[position - 1]
+        ranks.append(ranks[-1] if tied else position + 1)
+    return ranks

@@ -1,0 +1,99 @@
+"""competition.toml: a comment for every key, and a sentence for every mistake."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arena.config import Settings, read_settings, settings_as_toml
+from arena.errors import InputError
+
+SCHEMA = Path(__file__).parents[2] / "schemas" / "competition-1.json"
+
+
+def given_settings(**sections: Any) -> Settings:
+    return Settings.model_validate({"metric": {"name": "roc_auc"}, **sections})
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    original = given_settings(
+        competition={"title": 'The "great"\nrace', "deadline": "2026-12-01T12:00:00+02:00"},
+        data={"target": ["a", "b"], "cluster": "patient"},
+        limits={"per_day": 3, "count_rejected": True},
+        final={"rule": "chosen", "count": 1, "ties": "earliest"},
+    )
+    (tmp_path / "competition.toml").write_text(settings_as_toml(original), encoding="utf-8")
+    assert read_settings(tmp_path / "competition.toml") == original
+
+
+@given(title=st.text(max_size=30), total=st.none() | st.integers(1, 10**6))
+@settings(max_examples=50, derandomize=True, deadline=None)
+def test_any_title_survives(title: str, total: int | None) -> None:
+    original = given_settings(competition={"title": title}, limits={"total": total})
+    assert Settings.model_validate(tomllib.loads(settings_as_toml(original))) == original
+
+
+def test_every_key_has_a_comment() -> None:
+    lines = settings_as_toml(given_settings()).splitlines()
+    for name, field in Settings.model_fields.items():
+        assert f"[{name}]" in lines
+        for key, described in field.annotation.model_fields.items():  # type: ignore[union-attr]
+            (at,) = [
+                number
+                for number, line in enumerate(lines)
+                if line.removeprefix("# ").startswith(f"{key} =")
+                and f"# {described.description}" == lines[number - 1]
+            ]
+            assert lines[at - 1].startswith("# ")
+
+
+def test_a_deadline_without_an_offset_is_utc() -> None:
+    assert given_settings(
+        competition={"deadline": "2026-12-01T12:00:00"}
+    ).competition.deadline == datetime(2026, 12, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[metric]\nname="x"\n[limits]\nper_dya=3', "[limits] per_dya is unknown. Did you mean"),
+        ('[metric]\nname="x"\n[limit]\nper_day=3', "[limit] is unknown. Did you mean 'limits'"),
+        ("[metric]\n", "[metric] name is missing"),
+        ("[limits]\nper_day=3", "[metric] is missing"),
+        ('[metric]\nname="x"\n[limits]\nper_day=0', "[limits] per_day"),
+        ('[metric]\nname="x"\n[analysis]\nlevel=1.0', "[analysis] level"),
+        ('[metric]\nname="x"\n[final]\nrule="best"', "[final] rule"),
+        ('[metric]\nname="x', "cannot be read"),
+    ],
+)  # fmt: skip
+def test_every_mistake_is_named(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "competition.toml").write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_settings(tmp_path / "competition.toml")
+    assert message in str(caught.value)
+
+
+def test_several_mistakes_are_named_together(tmp_path: Path) -> None:
+    (tmp_path / "competition.toml").write_text('[metric]\nname=3\n[final]\nrule="best"')
+    with pytest.raises(InputError, match=r"\[metric\] name.*\[final\] rule"):
+        read_settings(tmp_path / "competition.toml")
+
+
+def test_a_missing_file_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="arena init"):
+        read_settings(tmp_path / "competition.toml")
+
+
+def test_the_schema_is_that_of_the_settings() -> None:
+    assert json.loads(SCHEMA.read_text()) == {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "arena/competition/1",
+        **Settings.model_json_schema(),
+    }
