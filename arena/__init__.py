@@ -9,6 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from arena.competition import Competition
+    from arena.config import Settings
     from arena.hookspecs import hookimpl
     from arena.plugin_manager import PluginManager
     from arena.private_board import BoardSettings
@@ -18,9 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BoardSettings",
+    "Competition",
     "PluginManager",
     "ScoreResult",
     "ScoreSettings",
+    "Settings",
     "SolutionColumns",
     "hookimpl",
     "score",
@@ -29,9 +33,11 @@ __all__ = [
 
 _HOMES = {
     "BoardSettings": "arena.private_board",
+    "Competition": "arena.competition",
     "PluginManager": "arena.plugin_manager",
     "ScoreResult": "arena.score_result",
     "ScoreSettings": "arena.score_settings",
+    "Settings": "arena.config",
     "SolutionColumns": "arena.score_settings",
     "hookimpl": "arena.hookspecs",
     "score": "arena.scoring",

@@ -6,13 +6,22 @@ import math
 from collections.abc import Iterator, Sequence
 
 from arena.execution import Progress, run_tasks
-from arena.intake import ReadSubmission, SubmissionFile, check_table, read_submission
+from arena.intake import (
+    MAX_BYTES,
+    ReadSubmission,
+    SubmissionFile,
+    check_table,
+    read_submission,
+)
 from arena.interfaces import Metric, traits_of
 from arena.plugin_manager import PluginManager
-from arena.store import Store
+from arena.store import Incoming, Store
 from arena.types import CompetitionInfo, Solution, SubmissionRecord
 
 __all__ = ["admit", "competition_info", "examine"]
+
+_BATCH_FILES = 16
+_BATCH_BYTES = 64 * 2**20
 
 
 def competition_info(metric: Metric, solution: Solution, title: str = "") -> CompetitionInfo:
@@ -35,13 +44,14 @@ def examine(
     manager: PluginManager,
     *,
     workers: int = 1,
+    max_bytes: int = MAX_BYTES,
 ) -> Iterator[tuple[SubmissionFile, ReadSubmission]]:
     """Yield each file with its predictions or its faults, in order.
 
     At most ``workers + 1`` files are under way at a time.
     """
     info = competition_info(metric, solution)
-    tasks = ((file, solution, metric, info, manager) for file in files)
+    tasks = ((file, solution, metric, info, manager, max_bytes) for file in files)
     read = run_tasks(_examine_one, tasks, workers=workers)
     yield from zip(files, read, strict=True)
 
@@ -52,15 +62,18 @@ def _examine_one(
     metric: Metric,
     info: CompetitionInfo,
     manager: PluginManager,
+    max_bytes: int,
 ) -> ReadSubmission:
     if file.faults:
         return ReadSubmission(values=None, faults=file.faults, sha256="")
     allowed = traits_of(metric).prediction_range
     table = manager.read_predictions(file.path, info)
     if table is None:
-        read = read_submission(file.path, solution, prediction_range=allowed)
+        read = read_submission(file.path, solution, prediction_range=allowed, max_bytes=max_bytes)
     else:
-        read = check_table(table, file.path, solution, prediction_range=allowed)
+        read = check_table(
+            table, file.path, solution, prediction_range=allowed, max_bytes=max_bytes
+        )
     if read.values is None:
         return read
     read.values.setflags(write=False)
@@ -78,19 +91,30 @@ def admit(
     workers: int = 1,
     progress: Progress,
 ) -> list[SubmissionRecord]:
-    """Examine the files and store each, accepted or rejected; return their records in order."""
+    """Examine the files and store each, accepted or rejected; return their records in order.
+
+    Stored in batches of at most 16 files or 64 MB of predictions, each batch whole or not at all.
+    """
     info = competition_info(metric, solution)
-    records = []
+    records: list[SubmissionRecord] = []
+    batch: list[Incoming] = []
     progress.start("Reading submissions", len(files))
     for file, read in examine(files, solution, metric, manager, workers=workers):
         key = _key(read, metric)
-        record = store.add_submission(
-            file.team, file.name, read.sha256, read.values, read.faults, key=key
-        )
-        manager.submission_scored(record, None, info)
-        records.append(record)
+        incoming = Incoming(file.team, file.name, read.sha256, read.values, read.faults, key)
+        batch.append(incoming)
         progress.advance()
+        if len(batch) >= _BATCH_FILES or _held_bytes(batch) >= _BATCH_BYTES:
+            records += store.add_submissions(batch)
+            batch = []
+    records += store.add_submissions(batch)
+    for record in records:
+        manager.submission_scored(record, None, info)
     return records
+
+
+def _held_bytes(batch: Sequence[Incoming]) -> int:
+    return sum(one.values.nbytes for one in batch if one.values is not None)
 
 
 def _key(read: ReadSubmission, metric: Metric) -> str | None:

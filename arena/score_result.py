@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from arena.types import Fault, Finding
@@ -98,17 +98,7 @@ class ScoreResult:
 
 def rejected_document(rejected: RejectedFile) -> dict[str, Any]:
     """Return a rejected file as JSON."""
-    faults = [
-        {
-            "kind": fault.kind,
-            "message": fault.message,
-            "row": fault.row,
-            "id": fault.id,
-            "column": fault.column,
-        }
-        for fault in rejected.faults
-    ]
-    return {"file": rejected.file, "faults": faults}
+    return {"file": rejected.file, "faults": [asdict(fault) for fault in rejected.faults]}
 
 
 def as_json(value: Any) -> Any:

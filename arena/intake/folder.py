@@ -12,7 +12,14 @@ from arena.errors import InputError
 from arena.intake.faults import clean, show
 from arena.types import Fault
 
-__all__ = ["MAX_TEAM_LENGTH", "SubmissionFile", "find_submissions", "team_fault", "team_name"]
+__all__ = [
+    "MAX_TEAM_LENGTH",
+    "SubmissionFile",
+    "find_submissions",
+    "named_file",
+    "team_fault",
+    "team_name",
+]
 
 MAX_TEAM_LENGTH = 100
 """The longest name of a team, in characters."""
@@ -73,6 +80,18 @@ def find_submissions(paths: Sequence[Path]) -> tuple[SubmissionFile, ...]:
         file if file.faults or last[file.team] is file else replace(file, superseded=True)
         for file in found
     )
+
+
+def named_file(path: Path, team: str) -> SubmissionFile:
+    """Return a file that a named team sent.
+
+    >>> named_file(Path("folder/try 1.csv"), " Zoe ").team
+    'Zoe'
+    """
+    name = team_name(team)
+    fault = team_fault(name)
+    shown = name if fault is None else clean(name, MAX_TEAM_LENGTH) or "(no name)"
+    return SubmissionFile(shown, path, clean(path.name, 1_000), (fault,) if fault else ())
 
 
 def team_name(text: str) -> str:

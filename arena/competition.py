@@ -1,0 +1,344 @@
+"""A competition that lasts: the facade that the command line and a notebook use."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from arena.admission import examine
+from arena.config import CONFIG_NAME, Settings, read_settings
+from arena.errors import InputError, UsageError
+from arena.execution import Progress, Silence, available_workers
+from arena.final_selection import Candidate, check_choice, public_board
+from arena.founding import DATABASE_NAME, found
+from arena.intake import SubmissionFile, find_submissions, named_file
+from arena.interfaces import Metric
+from arena.plugin_manager import PluginManager
+from arena.reception import Reception, Submitted
+from arena.store import Event, Store
+from arena.targets import mean_over_targets
+from arena.types import Solution, SubmissionRecord
+
+__all__ = ["Competition"]
+
+_REVISION = 1
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Competition:
+    r"""A competition in a folder: ``competition.toml`` and a DuckDB file. A context manager.
+
+    One process holds a competition open at a time. Whatever a method stored is whole, or not
+    there at all, whenever the process ends.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "solution.csv").write_text(
+    ...     "id,y,Usage\na,1,Public\nb,0,Public\nc,1,Private\nd,0,Private\n")
+    >>> _ = (folder / "team.csv").write_text("id,y\na,0.9\nb,0.2\nc,0.6\nd,0.1\n")
+    >>> with Competition.create(folder / "c", folder / "solution.csv", "roc_auc") as competition:
+    ...     competition.submit(folder / "team.csv", "team").released
+    1.0
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: Settings,
+        store: Store,
+        manager: PluginManager,
+        clock: Callable[[], datetime] = _now,
+    ) -> None:
+        self.folder = folder
+        self.settings = settings
+        self.manager = manager
+        self._store = store
+        self._clock = clock
+        self._actor = f"organiser {getpass.getuser()}"
+        self._solution = store.solution()
+        single: Metric = manager.metrics.resolve(settings.metric.name)
+        self._metric = mean_over_targets(single, len(self._solution.targets))
+
+    @classmethod
+    def create(
+        cls,
+        folder: Path,
+        solution: Path,
+        settings: Settings | str,
+        *,
+        public_share: float = 0.3,
+        seed: int | None = None,
+        manager: PluginManager | None = None,
+        clock: Callable[[], datetime] = _now,
+    ) -> Self:
+        """Make a competition in a new or empty folder, and open it.
+
+        Parameters
+        ----------
+        folder
+            Gets ``competition.toml``, the database and ``sample_submission.csv``.
+        solution
+            CSV or Parquet. Without public rows, a share of the rows is made public, within
+            classes, by a stored seed.
+        settings
+            All of them, or the metric.
+        public_share
+            In [0, 1); 0 leaves every row private.
+        seed
+            Of the split and of all later chance; None: a secret one.
+
+        Raises
+        ------
+        InputError
+            If the solution cannot be used, or the folder holds a competition.
+        UsageError
+            If the share is out of range.
+        """
+        manager = manager or PluginManager()
+        if isinstance(settings, str):
+            settings = Settings.model_validate({"metric": {"name": settings}})
+        actor = f"organiser {getpass.getuser()}"
+        found(folder, solution, settings, public_share, seed, manager, actor, clock())
+        return cls.open(folder, manager=manager, clock=clock)
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path,
+        *,
+        manager: PluginManager | None = None,
+        wait: float = 0.0,
+        clock: Callable[[], datetime] = _now,
+    ) -> Self:
+        """Open the competition of a folder.
+
+        Parameters
+        ----------
+        wait
+            Seconds to wait for another process that holds it.
+
+        Raises
+        ------
+        InputError
+            If there is none, or its settings are wrong.
+        StoreBusyError
+            If another process holds it.
+        """
+        settings = read_settings(folder / CONFIG_NAME)
+        manager = manager or PluginManager()
+        manager.mechanisms.resolve(settings.public.mechanism)
+        manager.metrics.resolve(settings.metric.name)
+        store = Store.open(folder / DATABASE_NAME, create=False, wait=wait)
+        try:
+            return cls(folder, settings, store, manager, clock)
+        except BaseException:
+            store.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -- submissions ---------------------------------------------------------------------------
+
+    def _reception(self) -> Reception:
+        name = self.settings.public.mechanism
+        return Reception(
+            store=self._store,
+            settings=self.settings,
+            solution=self._solution,
+            metric=self._metric,
+            metric_plugin=self.manager.metrics.plugin_of(self.settings.metric.name),
+            mechanism=self.manager.mechanisms.resolve(name),
+            mechanism_plugin=self.manager.mechanisms.plugin_of(name),
+            manager=self.manager,
+            seed=int(self._store.meta("seed") or 0),
+        )
+
+    def submit(self, file: Path, team: str, *, key: str | None = None) -> Submitted:
+        """Take one file of a team: check, count, score, store and release.
+
+        The same file of the same team again (or the same ``key``) gives the first answer again.
+
+        Raises
+        ------
+        InputError
+            If the file does not exist.
+        StoreError
+            If it cannot be stored; then nothing is.
+        """
+        if not file.exists():
+            raise InputError(f"There is no file {file}.")
+        (answer,) = self._take([named_file(file, team)], limited=True, key=key)
+        return answer
+
+    def import_folder(
+        self, folder: Path, *, progress: Progress | None = None
+    ) -> Iterator[Submitted]:
+        """Take a folder of files, in the order of their names, without limits; yield each answer.
+
+        Run again, it goes on where it stopped: what was stored is not stored twice.
+
+        Raises
+        ------
+        InputError
+            If the folder does not exist.
+        """
+        files = find_submissions([folder])
+        progress = progress or Silence()
+        progress.start("Importing submissions", len(files))
+        for answer in self._take(files, limited=False):
+            progress.advance()
+            yield answer
+
+    def _take(
+        self, files: Sequence[SubmissionFile], *, limited: bool, key: str | None = None
+    ) -> Iterator[Submitted]:
+        reception = self._reception()
+        workers = min(available_workers(), len(files)) or 1
+        for file, read in examine(
+            files,
+            self._solution,
+            self._metric,
+            self.manager,
+            workers=workers,
+            max_bytes=self.settings.limits.max_bytes,
+        ):
+            yield reception.take(
+                file, read, now=self._clock(), actor=self._actor, key=key, limited=limited
+            )
+
+    def submissions(self, team: str | None = None) -> list[dict[str, Any]]:
+        """Return every submission, or those of a team, in the order in which they came."""
+        released = {one.submission: one.release.score for one in self._store.releases()}
+        selected = {one for chosen in self._selections().values() for one in chosen}
+        return [
+            {
+                "submission": record.submission,
+                "team": record.team,
+                "file": record.file,
+                "received": record.received,
+                "status": self._status(record),
+                "released": released.get(record.submission),
+                "selected": record.submission in selected,
+            }
+            for record in self._store.submissions(team=team)
+        ]
+
+    def _status(self, record: SubmissionRecord) -> str:
+        return "disqualified" if record.submission in self._disqualified() else record.status
+
+    # -- choices of the teams and of the organiser ---------------------------------------------
+
+    def select(self, team: str, submissions: Sequence[int]) -> None:
+        """Record which submissions a team chose as its final ones; none takes its choice back.
+
+        Raises
+        ------
+        UsageError
+            If they are more than a team may choose, or not this team's accepted submissions.
+        """
+        records = self._store.submissions(team=team)
+        if not records:
+            raise UsageError(f"No submission of a team {team!r} is stored.")
+        own = [record.submission for record in records if self._status(record) == "accepted"]
+        check_choice(submissions, own, self.settings.final.count)
+        self._record("selection", {"team": team, "submissions": sorted(set(submissions))})
+
+    def disqualify(self, submission: int, reason: str) -> None:
+        """Record that a submission does not count, and why.
+
+        Raises
+        ------
+        UsageError
+            If there is no such accepted submission, or no reason is given.
+        """
+        known = {record.submission for record in self._store.submissions()}
+        if submission not in known:
+            raise UsageError(f"There is no submission {submission}.")
+        if not reason.strip():
+            raise UsageError("A disqualification needs a reason: it stands on record.")
+        self._record("disqualification", {"submission": submission, "reason": reason.strip()})
+
+    def _record(self, kind: str, payload: dict[str, Any]) -> None:
+        with self._store.transaction() as transaction:
+            transaction.append_event(kind, self._actor, payload, time=self._clock())
+
+    def _selections(self) -> dict[str, list[int]]:
+        events = self._store.events("selection")
+        return {event.payload["team"]: event.payload["submissions"] for event in events}
+
+    def _disqualified(self) -> set[int]:
+        return {event.payload["submission"] for event in self._store.events("disqualification")}
+
+    # -- boards --------------------------------------------------------------------------------
+
+    def leaderboard(self) -> list[dict[str, Any]]:
+        """Return the public standings, best first, from what was released and nothing else."""
+        records = self._store.submissions()
+        sent: dict[str, int] = {}
+        for record in records:
+            sent[record.team] = sent.get(record.team, 0) + (record.status == "accepted")
+        return public_board(
+            self._candidates(records),
+            greater_is_better=self._metric.greater_is_better,
+            ties=self.settings.final.ties,
+            baseline=self.settings.competition.baseline,
+            sent=sent,
+        )
+
+    def _candidates(self, records: Sequence[SubmissionRecord]) -> list[Candidate]:
+        disqualified = self._disqualified()
+        releases = {one.submission: one.release for one in self._store.releases()}
+        scores = {one.submission: one.public for one in self._store.scores(_REVISION)}
+        candidates = []
+        for record in records:
+            if record.status != "accepted" or record.submission in disqualified:
+                continue
+            release = releases.get(record.submission)
+            ranked_by = release.score if release and release.ranked_by is None else None
+            candidates.append(
+                Candidate(
+                    submission=record.submission,
+                    team=record.team,
+                    public=scores.get(record.submission),
+                    shown=release.score if release else None,
+                    ranked_by=release.ranked_by if release and ranked_by is None else ranked_by,
+                )
+            )
+        return candidates
+
+    # -- the record ----------------------------------------------------------------------------
+
+    @property
+    def solution(self) -> Solution:
+        """The solution, labels included: the organiser's only."""
+        return self._solution
+
+    def events(self) -> tuple[Event, ...]:
+        """Return everything that happened, in order."""
+        return self._store.events()
+
+    def verify_events(self) -> str | None:
+        """Return a sentence on the first event that does not follow from the others, or None."""
+        return self._store.verify_events()

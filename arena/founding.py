@@ -1,0 +1,134 @@
+"""Makes a competition: its database, its settings, and the sample that participants start from."""
+
+from __future__ import annotations
+
+import csv
+import secrets
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.config import CONFIG_NAME, MetricSection, Settings, settings_as_toml
+from arena.errors import InputError, UsageError
+from arena.intake import read_solution
+from arena.interfaces import traits_of
+from arena.plugin_manager import PluginManager
+from arena.store import Store
+from arena.types import PredictionKind, Solution, Usage
+
+__all__ = ["DATABASE_NAME", "SAMPLE_NAME", "draw_public_rows", "found", "sample_values"]
+
+DATABASE_NAME = "arena.duckdb"
+SAMPLE_NAME = "sample_submission.csv"
+_SPLIT_STREAM = (2**32 - 1, 2)
+
+
+def found(
+    folder: Path,
+    solution_path: Path,
+    settings: Settings,
+    public_share: float,
+    seed: int | None,
+    manager: PluginManager,
+    actor: str,
+    now: datetime,
+) -> None:
+    """Write a new competition; ``competition.toml`` comes last, so that it stands for the whole.
+
+    Raises
+    ------
+    InputError
+        If the solution cannot be used, or the folder holds a competition.
+    UsageError
+        If the share is not in [0, 1).
+    """
+    if not 0 <= public_share < 1:
+        raise UsageError("The public share must be at least 0 and less than 1.")
+    if (folder / CONFIG_NAME).exists() or (folder / DATABASE_NAME).exists():
+        raise InputError(f"{folder} holds a competition already; choose another folder.")
+    solution = read_settings_solution(solution_path, settings, manager)
+    seed = secrets.randbits(63) if seed is None else seed
+    if not (solution.usage == Usage.PUBLIC).any() and public_share > 0:
+        solution = replace(solution, usage=draw_public_rows(solution, public_share, seed))
+    folder.mkdir(parents=True, exist_ok=True)
+    with Store.open(folder / DATABASE_NAME) as store:
+        store.put_solution(solution, settings.metric.name)
+        with store.transaction() as transaction:
+            transaction.put_meta("seed", str(seed))
+            transaction.put_meta("settings", settings.model_dump_json())
+            payload = {"settings": settings.to_document(), "solution_sha256": solution.sha256}
+            transaction.append_event("created", actor, payload, time=now)
+    _write_sample(folder / SAMPLE_NAME, solution, settings, manager)
+    (folder / CONFIG_NAME).write_text(settings_as_toml(settings), encoding="utf-8")
+
+
+def read_settings_solution(path: Path, settings: Settings, manager: PluginManager) -> Solution:
+    """Read a solution file as the settings say."""
+    metric = manager.metrics.resolve(settings.metric.name)
+    traits = traits_of(metric)
+    return read_solution(
+        path,
+        kind=metric.prediction,
+        id_column=settings.data.id,
+        target_columns=settings.data.target or None,
+        usage_column=settings.data.usage,
+        positive=settings.data.positive,
+        cluster_column=settings.data.cluster,
+        max_classes=traits.max_classes,
+        truth_range=traits.truth_range,
+    )
+
+
+def draw_public_rows(solution: Solution, share: float, seed: int) -> npt.NDArray[np.uint8]:
+    """Return a usage of each row in which a share of those not ignored is public.
+
+    Drawn within classes where one label is predicted, and by whole clusters where there are any;
+    each class or cluster count is rounded to the nearest row.
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=_SPLIT_STREAM))
+    usage = solution.usage.copy()
+    rows = np.flatnonzero(usage != Usage.IGNORED)
+    if solution.clusters is not None:
+        groups = [np.unique(solution.clusters[rows])]
+    elif len(solution.targets) == 1 and solution.targets[0].classes is not None:
+        codes = solution.truth[rows]
+        groups = [rows[codes == code] for code in np.unique(codes)]
+    else:
+        groups = [rows]
+    drawn = [rng.permutation(group)[: round(share * len(group))] for group in groups]
+    chosen = np.concatenate(drawn)
+    if solution.clusters is not None:
+        chosen = rows[np.isin(solution.clusters[rows], chosen)]
+    usage[chosen] = Usage.PUBLIC
+    return usage
+
+
+def sample_values(solution: Solution, prediction_range: tuple[float, float]) -> list[Any]:
+    """Return what a valid submission may hold in each column: the same value on every row."""
+    if solution.kind is PredictionKind.LABEL:
+        return [target.classes[0] for target in solution.targets if target.classes]
+    if solution.kind is PredictionKind.CLASS_PROBABILITIES and len(solution.targets) == 1:
+        classes = solution.targets[0].classes or ()
+        return [1 / max(len(classes), 2)] * len(solution.columns)
+    middle = 0.5 if solution.kind is PredictionKind.PROBABILITY else 0.0
+    return [float(np.clip(middle, *prediction_range))] * len(solution.columns)
+
+
+def _write_sample(
+    path: Path, solution: Solution, settings: Settings, manager: PluginManager
+) -> None:
+    allowed = traits_of(manager.metrics.resolve(settings.metric.name)).prediction_range
+    values = sample_values(solution, allowed)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([solution.id_column, *solution.columns])
+        writer.writerows([identifier, *values] for identifier in solution.ids.to_pylist())
+
+
+def settings_for(metric: str) -> Settings:
+    """Return the default settings with a metric."""
+    return Settings(metric=MetricSection(name=metric))

@@ -1,0 +1,200 @@
+"""Takes one submission: counted, scored on the public rows, stored and released, all at once."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.admission import competition_info
+from arena.config import Settings
+from arena.intake import ReadSubmission, SubmissionFile
+from arena.interfaces import Evaluation, Mechanism, Metric, traits_of
+from arena.paired_error import standard_error_of_difference
+from arena.plugin_info import attributed
+from arena.plugin_manager import PluginManager
+from arena.predictions import ArrayPredictions
+from arena.resampling import full_scores
+from arena.store import Incoming, Store, Transaction
+from arena.types import (
+    Fault,
+    FloatArray,
+    PredictionKind,
+    Release,
+    Solution,
+    SubmissionRecord,
+    Usage,
+)
+
+__all__ = ["Reception", "Submitted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """What became of a submission, as its team is told."""
+
+    submission: int
+    team: str
+    status: str
+    """``accepted``, ``rejected`` (the file has faults) or ``refused`` (a limit, the deadline)."""
+    released: float | None
+    """What the public board shows for it; None without public rows."""
+    faults: tuple[Fault, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {
+            "submission": self.submission,
+            "team": self.team,
+            "status": self.status,
+            "released": self.released,
+            "faults": [asdict(fault) for fault in self.faults],
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reception:
+    """Where submissions arrive. One transaction each: all of it is stored, or nothing."""
+
+    store: Store
+    settings: Settings
+    solution: Solution
+    metric: Metric
+    metric_plugin: str
+    mechanism: Mechanism
+    mechanism_plugin: str
+    manager: PluginManager
+    seed: int
+    """Secret; every release draws from it and the submission's number."""
+    epoch: int = 1
+    revision: int = 1
+    baseline: float | None = None
+    """The public score of the organiser's baseline, for the mechanism."""
+
+    def take(
+        self,
+        file: SubmissionFile,
+        read: ReadSubmission,
+        *,
+        now: datetime,
+        actor: str,
+        key: str | None = None,
+        limited: bool = True,
+    ) -> Submitted:
+        """Store a file that was read, and release its public score.
+
+        A submission that was stored before, by team and key, is not stored again: the first
+        answer is given again. Without ``limited`` neither the deadline nor a limit counts.
+        """
+        public, faults = self._public_score(read)
+        values = None if faults else read.values
+        incoming = Incoming(file.team, file.name, read.sha256, values, faults, key, now)
+        with self.store.transaction() as transaction:
+            known = transaction.find_submission(incoming.team, incoming.idempotency_key or "")
+            if known is not None:
+                return self._answer(known, self._known_release(known))
+            refusal = self._refusal(transaction, incoming, now) if limited else None
+            if refusal is not None:
+                incoming = replace(incoming, values=None, faults=(refusal,), refused=True)
+            record = transaction.add_submission(incoming)
+            release = None
+            if public is not None and record.status == "accepted":
+                release = self._release(transaction, record, public, read)
+                transaction.put_scores(self.revision, record.submission, public, None)
+            answer = self._answer(record, release)
+            payload = {**answer.to_dict(), "file": record.file, "sha256": record.sha256}
+            transaction.append_event("submission", actor, payload, time=now)
+        info = competition_info(self.metric, self.solution, self.settings.competition.title)
+        self.manager.submission_scored(record, release, info)
+        return answer
+
+    def _public_score(self, read: ReadSubmission) -> tuple[float | None, tuple[Fault, ...]]:
+        rows = self._public_rows
+        if read.values is None or not rows.any():
+            return None, read.faults
+        with attributed(self.metric_plugin, f"scoring {self.metric.name}"):
+            predictions = ArrayPredictions(self._block(read.values, rows))
+            score = float(full_scores(self.metric, self.solution.truth[rows], predictions)[0])
+        if np.isfinite(score):
+            return score, ()
+        message = f"{self.metric.name} has no finite value for these predictions."
+        return None, (Fault("undefined score", message),)
+
+    def _block(self, values: FloatArray, rows: Any) -> Any:
+        """Return one submission as a block: ``(1, n)`` or ``(1, n, n_columns)``."""
+        chosen = values[rows]
+        if self.solution.kind is PredictionKind.LABEL:
+            chosen = chosen.astype(np.intp)
+        return chosen[np.newaxis, :, 0] if chosen.shape[1] == 1 else chosen[np.newaxis]
+
+    def _refusal(self, transaction: Transaction, incoming: Incoming, now: datetime) -> Fault | None:
+        """Take the team's places, or say why there is none; none is taken then."""
+        limits, competition = self.settings.limits, self.settings.competition
+        if competition.deadline is not None and now > competition.deadline:
+            message = f"The competition ended at {competition.deadline:%Y-%m-%d %H:%M} UTC."
+            return Fault("deadline", message)
+        counts = incoming.values is not None or limits.count_rejected
+        if incoming.team == competition.baseline or not counts:
+            return None
+        team, day = incoming.team, now.astimezone(UTC).date()
+        if limits.total is not None and not transaction.take_place(team, None, limits.total):
+            return _limit(f"{limits.total:,} submissions in all")
+        if limits.per_day is not None and not transaction.take_place(team, day, limits.per_day):
+            if limits.total is not None:
+                transaction.return_place(team, None)
+            return _limit(f"{limits.per_day:,} submissions a day (a day starts at 00:00 UTC)")
+        return None
+
+    def _release(
+        self,
+        transaction: Transaction,
+        record: SubmissionRecord,
+        public: float,
+        read: ReadSubmission,
+    ) -> Release:
+        stream = np.random.SeedSequence(self.seed, spawn_key=(record.submission,))
+        rng, own_rng = (np.random.default_rng(child) for child in stream.spawn(2))
+        evaluation = Evaluation(
+            submission=record.submission,
+            score=public,
+            greater_is_better=self.metric.greater_is_better,
+            n_rows=int(self._public_rows.sum()),
+            standard_error_of_difference=lambda other: self._standard_error(read, other, own_rng),
+            budget=self.settings.limits.total,
+            baseline=self.baseline,
+            row_range=traits_of(self.metric).row_range,
+        )
+        state = transaction.mechanism_state(record.team, self.epoch)
+        with attributed(self.mechanism_plugin, "releasing a score"):
+            release = self.mechanism.release(state, evaluation, rng)
+        transaction.add_release(record.submission, record.team, self.epoch, release)
+        return release
+
+    def _standard_error(self, read: ReadSubmission, other: int, rng: np.random.Generator) -> float:
+        rows = self._public_rows
+        if read.values is None:
+            raise ValueError("only an accepted submission is released")
+        _, earlier = next(self.store.predictions([other], rows=rows).blocks(1))
+        pair = np.concatenate([self._block(read.values, rows), earlier])
+        return standard_error_of_difference(self.metric, self.solution.truth[rows], pair, rng)
+
+    @property
+    def _public_rows(self) -> npt.NDArray[np.bool_]:
+        public: npt.NDArray[np.bool_] = self.solution.usage == np.uint8(Usage.PUBLIC)
+        return public
+
+    def _known_release(self, record: SubmissionRecord) -> Release | None:
+        releases = self.store.releases(self.epoch)
+        found = (one.release for one in releases if one.submission == record.submission)
+        return next(found, None)
+
+    def _answer(self, record: SubmissionRecord, release: Release | None) -> Submitted:
+        shown = release.score if release else None
+        return Submitted(record.submission, record.team, record.status, shown, record.faults)
+
+
+def _limit(allowed: str) -> Fault:
+    return Fault("limit", f"A team may send {allowed}, and this team has used them.")

@@ -1,0 +1,208 @@
+"""A competition that lasts, driven from Python."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.competition import Competition
+from arena.config import Settings
+from arena.errors import InputError, UsageError
+from arena.types import Usage
+from program import write_csv
+
+N_ROWS = 60
+START = datetime(2026, 3, 1, 23, 0, tzinfo=UTC)
+
+
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def solution(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(2)
+    rows = [(f"r{i}", int(rng.random() < 0.5)) for i in range(N_ROWS)]
+    write_csv(tmp_path / "solution.csv", ["id", "y"], rows)
+    return tmp_path / "solution.csv"
+
+
+def made(tmp_path: Path, solution: Path, clock: Clock, **sections: Any) -> Competition:
+    settings = Settings.model_validate({"metric": {"name": "roc_auc"}, **sections})
+    return Competition.create(
+        tmp_path / "c", solution, settings, public_share=0.5, seed=1, clock=clock
+    )
+
+
+def file_of(tmp_path: Path, number: int) -> Path:
+    rng = np.random.default_rng(number)
+    path = tmp_path / f"file-{number}.csv"
+    write_csv(path, ["id", "y"], [(f"r{i}", repr(float(rng.random()))) for i in range(N_ROWS)])
+    return path
+
+
+def test_a_share_of_each_class_is_made_public(tmp_path: Path, solution: Path, clock: Clock) -> None:
+    with made(tmp_path, solution, clock) as competition:
+        usage, truth = competition.solution.usage, competition.solution.truth
+        for code in (0, 1):
+            public = (usage[truth == code] == Usage.PUBLIC).mean()
+            assert public == pytest.approx(0.5, abs=0.02)
+    sample = (tmp_path / "c" / "sample_submission.csv").read_text().splitlines()
+    assert sample[0] == "id,y"
+    assert len(sample) == N_ROWS + 1
+    with Competition.open(tmp_path / "c", clock=clock) as competition:
+        answer = competition.submit(tmp_path / "c" / "sample_submission.csv", "sample")
+        assert answer.status == "accepted"
+        assert answer.released == 0.5
+
+
+def test_a_submission_is_released_and_stored_once(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    with made(tmp_path, solution, clock) as competition:
+        first = competition.submit(file_of(tmp_path, 1), "one")
+        assert first.status == "accepted"
+        assert first.released is not None
+        assert competition.submit(file_of(tmp_path, 1), "one") == first
+    with Competition.open(tmp_path / "c", clock=clock) as competition:
+        assert competition.submit(file_of(tmp_path, 1), "one") == first
+        (row,) = competition.submissions()
+        assert row["released"] == first.released
+        assert [event.kind for event in competition.events()] == ["created", "submission"]
+        assert competition.verify_events() is None
+
+
+def test_limits_are_counted_by_day_and_in_total(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    with made(tmp_path, solution, clock, limits={"per_day": 2, "total": 3}) as competition:
+
+        def status(number: int) -> str:
+            return competition.submit(file_of(tmp_path, number), "one").status
+
+        assert [status(1), status(2), status(3)] == ["accepted", "accepted", "refused"]
+        clock.now += timedelta(hours=2)  # past midnight, UTC
+        assert [status(3), status(4)] == ["accepted", "refused"]
+        clock.now += timedelta(days=1)
+        answer = competition.submit(file_of(tmp_path, 4), "one")
+        assert answer.status == "refused"
+        assert answer.faults[0].kind == "limit"
+        assert "3 submissions in all" in answer.faults[0].message
+        assert competition.submit(file_of(tmp_path, 4), "other").status == "accepted"
+
+
+@pytest.mark.parametrize(("counted", "expected"), [(False, "accepted"), (True, "refused")])
+def test_rejected_files_use_up_a_place_if_the_settings_say_so(
+    tmp_path: Path, solution: Path, clock: Clock, counted: bool, expected: str
+) -> None:
+    limits = {"total": 1, "count_rejected": counted}
+    (tmp_path / "bad.csv").write_text("id,y\nr0,much\n")
+    with made(tmp_path, solution, clock, limits=limits) as competition:
+        assert competition.submit(tmp_path / "bad.csv", "one").status == "rejected"
+        assert competition.submit(file_of(tmp_path, 1), "one").status == expected
+
+
+def test_nothing_is_taken_after_the_deadline(tmp_path: Path, solution: Path, clock: Clock) -> None:
+    deadline = {"deadline": START + timedelta(hours=1)}
+    with made(tmp_path, solution, clock, competition=deadline) as competition:
+        clock.now += timedelta(hours=1)
+        assert competition.submit(file_of(tmp_path, 1), "one").status == "accepted"
+        clock.now += timedelta(seconds=1)
+        answer = competition.submit(file_of(tmp_path, 2), "one")
+        assert answer.status == "refused"
+        assert answer.faults[0].kind == "deadline"
+
+
+def test_an_import_knows_no_limit_and_goes_on_where_it_stopped(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    folder = tmp_path / "folder"
+    for number in range(5):
+        (folder / "one").mkdir(parents=True, exist_ok=True)
+        file_of(tmp_path, number).rename(folder / "one" / f"{number}.csv")
+    with made(tmp_path, solution, clock, limits={"total": 1}) as competition:
+        answers = competition.import_folder(folder)
+        assert [next(answers).submission, next(answers).submission] == [1, 2]
+        answers.close()  # type: ignore[attr-defined]
+        again = list(competition.import_folder(folder))
+        assert [answer.submission for answer in again] == [1, 2, 3, 4, 5]
+        assert len(competition.submissions()) == 5
+
+
+def test_the_public_board_shows_the_best_release(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    with made(tmp_path, solution, clock, competition={"baseline": "base"}) as competition:
+        shown = {}
+        for number, team in enumerate(["one", "two", "one", "base"]):
+            released = competition.submit(file_of(tmp_path, number), team).released
+            shown[team] = max(released or 0, shown.get(team, 0))
+        board = competition.leaderboard()
+        assert {row["team"]: row["score"] for row in board} == shown
+        assert {row["team"]: row["rank"] for row in board}["base"] is None
+        assert sorted(row["rank"] for row in board if row["team"] != "base") == [1, 2]
+        assert {row["team"]: row["n_submissions"] for row in board}["one"] == 2
+        best = next(row for row in board if row["team"] == "one")["submission"]
+        competition.disqualify(best, "shared an account")
+        after = next(row for row in competition.leaderboard() if row["team"] == "one")
+        assert after["submission"] != best
+
+
+def test_choices_are_checked_and_recorded(tmp_path: Path, solution: Path, clock: Clock) -> None:
+    final = {"rule": "chosen", "count": 1}
+    with made(tmp_path, solution, clock, final=final) as competition:
+        first = competition.submit(file_of(tmp_path, 1), "one").submission
+        second = competition.submit(file_of(tmp_path, 2), "one").submission
+        other = competition.submit(file_of(tmp_path, 3), "two").submission
+        with pytest.raises(UsageError, match="may choose 1 submission, not 2"):
+            competition.select("one", [first, second])
+        with pytest.raises(UsageError, match="none of this team's"):
+            competition.select("one", [other])
+        with pytest.raises(UsageError, match="No submission of a team"):
+            competition.select("three", [other])
+        competition.select("one", [first])
+        competition.select("one", [second])
+        assert [row["selected"] for row in competition.submissions()] == [False, True, False]
+        with pytest.raises(UsageError, match="needs a reason"):
+            competition.disqualify(first, " ")
+        with pytest.raises(UsageError, match="no submission 99"):
+            competition.disqualify(99, "because")
+        kinds = [event.kind for event in competition.events()]
+        assert kinds == ["created", *["submission"] * 3, "selection", "selection"]
+
+
+def test_a_folder_holds_one_competition(tmp_path: Path, solution: Path, clock: Clock) -> None:
+    made(tmp_path, solution, clock).close()
+    with pytest.raises(InputError, match="holds a competition already"):
+        made(tmp_path, solution, clock)
+
+
+def test_no_label_is_in_the_record(tmp_path: Path, clock: Clock) -> None:
+    labels = [f"{i * 7919 % 100003}.{i:04d}77" for i in range(1, N_ROWS + 1)]
+    rows = [(f"r{i}", label) for i, label in enumerate(labels)]
+    write_csv(tmp_path / "solution.csv", ["id", "y"], rows)
+    settings = Settings.model_validate({"metric": {"name": "mae"}})
+    with Competition.create(
+        tmp_path / "c", tmp_path / "solution.csv", settings, clock=clock
+    ) as competition:
+        competition.submit(file_of(tmp_path, 1), "one")
+        shown = "".join(str(event) for event in competition.events())
+        shown += str(competition.submissions()) + str(competition.leaderboard())
+    for name in ("competition.toml", "sample_submission.csv"):
+        shown += (tmp_path / "c" / name).read_text()
+    assert not [label for label in labels if label in shown]
