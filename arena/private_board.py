@@ -12,6 +12,7 @@ import numpy.typing as npt
 from arena.errors import MetricError, UsageError
 from arena.execution import Progress, available_workers
 from arena.interfaces import Metric, PredictionBlocks, Study, traits_of
+from arena.leaderboard import best_of_each_team
 from arena.plugin_manager import PluginManager
 from arena.resamples import Resamples, draw_resamples
 from arena.resampling import full_scores, score_under_weights
@@ -96,7 +97,7 @@ def judge(
     manager: PluginManager,
     progress: Progress | None = None,
 ) -> PrivateBoard:
-    """Judge m submissions on n rows.
+    """Judge m submissions on n rows; of several of one team, the best counts.
 
     Holds the ``(n, B)`` weights, one byte each, the ``(m, B)`` resampled scores, and a few
     blocks of predictions.
@@ -137,14 +138,18 @@ def judge(
             f"{metric.name} is not defined on resamples of the {len(rows.truth):,} ranked rows. "
             f"Rank on more rows, or choose a metric that is defined on few."
         )
+    scores = full_scores(metric, rows.truth, predictions, workers=workers)
+    best = best_of_each_team(
+        scores, resampled[:, defined], teams, greater_is_better=metric.greater_is_better
+    )
     study = Study(
         metric=metric,
         truth=rows.truth,
-        teams=teams,
-        submissions=submissions,
-        predictions=predictions,
-        scores=full_scores(metric, rows.truth, predictions, workers=workers),
-        resampled=np.ascontiguousarray(resampled[:, defined]),
+        teams=tuple(teams[at] for at in best.positions),
+        submissions=submissions[best.positions],
+        predictions=predictions.subset(best.positions),
+        scores=best.scores,
+        resampled=best.resampled,
         level=settings.level,
         clusters=rows.clusters,
         classes=rows.classes,
