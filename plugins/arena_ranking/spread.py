@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from arena.errors import UsageError
 from arena.leaderboard import minimum_ranks
@@ -16,7 +15,6 @@ __all__ = [
     "RankSpread",
     "prize_shares",
     "rank_spread",
-    "reselected_scores",
     "score_intervals",
     "share_in_top",
 ]
@@ -177,49 +175,3 @@ def _sum_by_team(values: FloatArray, team: IntArray) -> FloatArray:
     sums = np.zeros((team.max() + 1, values.shape[1]))
     np.add.at(sums, team, values)
     return sums
-
-
-def reselected_scores(
-    scores: FloatArray,
-    resampled: FloatArray,
-    teams: Sequence[str],
-    *,
-    greater_is_better: bool = True,
-) -> tuple[npt.NDArray[np.str_], FloatArray, FloatArray]:
-    """Choose each team's best submission on the ranked rows, anew within every resample.
-
-    A team that is judged by its best submission on the private rows is judged by a maximum. Its
-    uncertainty is that of the maximum: keeping the submission that won on the full data in every
-    resample would understate it.
-
-    Parameters
-    ----------
-    scores
-        ``(m,)`` natural sign.
-    resampled
-        ``(m, B)``; where a team has any undefined score, so is its best.
-    teams
-        m names.
-
-    Returns
-    -------
-    The t team names in sorted order, ``(t,)`` best scores and ``(t, B)`` best resampled scores.
-
-    Examples
-    --------
-    >>> names, best, again = reselected_scores(
-    ...     np.array([0.5, 0.6, 0.4]), np.array([[0.5], [0.3], [0.4]]), ["b", "b", "a"])
-    >>> names.tolist(), best.tolist(), again.tolist()
-    (['a', 'b'], [0.4, 0.6], [[0.4], [0.5]])
-    """
-    if not len(teams) == len(scores) == len(resampled):
-        raise UsageError("Choosing again needs one team and one row of resampled scores each.")
-    names, team = np.unique(np.asarray(teams, dtype=object).astype(str), return_inverse=True)
-    order = np.argsort(team, kind="stable")
-    starts = np.flatnonzero(np.diff(team[order], prepend=-1))
-    best = np.maximum if greater_is_better else np.minimum
-    return (
-        names,
-        best.reduceat(scores[order], starts),
-        best.reduceat(resampled[order], starts, axis=0),
-    )

@@ -16,7 +16,6 @@ from arena_ranking.paired import correct_p_values, paired_p_values, top_against_
 from arena_ranking.spread import (
     prize_shares,
     rank_spread,
-    reselected_scores,
     score_intervals,
     share_in_top,
 )
@@ -85,28 +84,6 @@ def test_a_copy_takes_half_of_the_prize():
 def test_prizes_need_a_team_each():
     with pytest.raises(UsageError, match="one team per submission"):
         prize_shares(np.ones((2, 3), dtype=int), ("a",))
-
-
-@SETTINGS
-@given(seeds, st.booleans())
-def test_each_team_is_chosen_anew_in_every_resample(seed, greater_is_better):
-    rng = np.random.default_rng(seed)
-    scores, resampled = rng.random(9), rng.random((9, 20))
-    teams = tuple(rng.choice(["b", "a", "ä"], 9))
-    names, best, again = reselected_scores(
-        scores, resampled, teams, greater_is_better=greater_is_better
-    )
-    pick = np.max if greater_is_better else np.min
-    assert names.tolist() == sorted(set(teams))
-    for position, name in enumerate(names):
-        own = [team == name for team in teams]
-        assert best[position] == pick(scores[own])
-        np.testing.assert_array_equal(again[position], pick(resampled[own], axis=0))
-
-
-def test_choosing_again_needs_matching_lengths():
-    with pytest.raises(UsageError, match="one team and one row"):
-        reselected_scores(np.ones(2), np.ones((2, 3)), ("a",))
 
 
 # -- paired tests ----------------------------------------------------------------------------------
