@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import getpass
+import json
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from arena.admission import examine
+from arena.admission import competition_info, examine
 from arena.config import CONFIG_NAME, Settings, read_settings
 from arena.errors import InputError, UsageError
 from arena.execution import Progress, Silence, available_workers
-from arena.final_selection import Candidate, check_choice, public_board
+from arena.final_selection import check_choice, public_board
+from arena.finale import analysis_seed, fingerprint, judge_finals
 from arena.founding import DATABASE_NAME, found
 from arena.intake import SubmissionFile, find_submissions, named_file
 from arena.interfaces import Metric
+from arena.ledger import Ledger
 from arena.plugin_manager import PluginManager
 from arena.reception import Reception, Submitted
+from arena.score_result import ScoreResult
 from arena.store import Event, Store
 from arena.targets import mean_over_targets
-from arena.types import Solution, SubmissionRecord
+from arena.types import Solution
 
 __all__ = ["Competition"]
-
-_REVISION = 1
 
 
 def _now() -> datetime:
@@ -64,6 +66,7 @@ class Competition:
         self._store = store
         self._clock = clock
         self._actor = f"organiser {getpass.getuser()}"
+        self._ledger = Ledger(store)
         self._solution = store.solution()
         single: Metric = manager.metrics.resolve(settings.metric.name)
         self._metric = mean_over_targets(single, len(self._solution.targets))
@@ -230,23 +233,7 @@ class Competition:
 
     def submissions(self, team: str | None = None) -> list[dict[str, Any]]:
         """Return every submission, or those of a team, in the order in which they came."""
-        released = {one.submission: one.release.score for one in self._store.releases()}
-        selected = {one for chosen in self._selections().values() for one in chosen}
-        return [
-            {
-                "submission": record.submission,
-                "team": record.team,
-                "file": record.file,
-                "received": record.received,
-                "status": self._status(record),
-                "released": released.get(record.submission),
-                "selected": record.submission in selected,
-            }
-            for record in self._store.submissions(team=team)
-        ]
-
-    def _status(self, record: SubmissionRecord) -> str:
-        return "disqualified" if record.submission in self._disqualified() else record.status
+        return self._ledger.submissions(team)
 
     # -- choices of the teams and of the organiser ---------------------------------------------
 
@@ -258,10 +245,9 @@ class Competition:
         UsageError
             If they are more than a team may choose, or not this team's accepted submissions.
         """
-        records = self._store.submissions(team=team)
-        if not records:
+        if not self._store.submissions(team=team):
             raise UsageError(f"No submission of a team {team!r} is stored.")
-        own = [record.submission for record in records if self._status(record) == "accepted"]
+        own = [one.submission for one in self._ledger.counting() if one.team == team]
         check_choice(submissions, own, self.settings.final.count)
         self._record("selection", {"team": team, "submissions": sorted(set(submissions))})
 
@@ -284,49 +270,86 @@ class Competition:
         with self._store.transaction() as transaction:
             transaction.append_event(kind, self._actor, payload, time=self._clock())
 
-    def _selections(self) -> dict[str, list[int]]:
-        events = self._store.events("selection")
-        return {event.payload["team"]: event.payload["submissions"] for event in events}
-
-    def _disqualified(self) -> set[int]:
-        return {event.payload["submission"] for event in self._store.events("disqualification")}
-
     # -- boards --------------------------------------------------------------------------------
 
     def leaderboard(self) -> list[dict[str, Any]]:
         """Return the public standings, best first, from what was released and nothing else."""
-        records = self._store.submissions()
-        sent: dict[str, int] = {}
-        for record in records:
-            sent[record.team] = sent.get(record.team, 0) + (record.status == "accepted")
         return public_board(
-            self._candidates(records),
+            self._ledger.candidates(),
             greater_is_better=self._metric.greater_is_better,
             ties=self.settings.final.ties,
             baseline=self.settings.competition.baseline,
-            sent=sent,
+            sent=self._ledger.sent(),
         )
 
-    def _candidates(self, records: Sequence[SubmissionRecord]) -> list[Candidate]:
-        disqualified = self._disqualified()
-        releases = {one.submission: one.release for one in self._store.releases()}
-        scores = {one.submission: one.public for one in self._store.scores(_REVISION)}
-        candidates = []
-        for record in records:
-            if record.status != "accepted" or record.submission in disqualified:
-                continue
-            release = releases.get(record.submission)
-            ranked_by = release.score if release and release.ranked_by is None else None
-            candidates.append(
-                Candidate(
-                    submission=record.submission,
-                    team=record.team,
-                    public=scores.get(record.submission),
-                    shown=release.score if release else None,
-                    ranked_by=release.ranked_by if release and ranked_by is None else ranked_by,
-                )
-            )
-        return candidates
+    # -- the end -------------------------------------------------------------------------------
+
+    def finalize(self, *, progress: Progress | None = None) -> ScoreResult:
+        """Judge the final submissions on the private rows and keep the board.
+
+        It may be run again: while nothing changed, nothing is recorded and the board is the same.
+
+        Raises
+        ------
+        UsageError
+            If no submission can count.
+        MetricError
+            If the metric is not defined on the private rows.
+        """
+        if not self._ledger.counting():
+            raise UsageError("There is no accepted submission to rank.")
+        result = judge_finals(
+            self._ledger,
+            self.settings,
+            self._solution,
+            self._metric,
+            self.manager,
+            progress or Silence(),
+            analysis_seed(int(self._store.meta("seed") or 0)),
+        )
+        self._keep(result)
+        self.manager.competition_finalized(result, competition_info(self._metric, self._solution))
+        return result
+
+    def _keep(self, result: ScoreResult) -> None:
+        document = result.to_dict()
+        digest = fingerprint(document)
+        earlier = self._store.events("finalized")
+        if earlier and earlier[-1].payload["sha256"] == digest:
+            return
+        finals = {row["team"]: row["submission"] for row in result.standings}
+        payload = {"sha256": digest, "rule": self.settings.final.rule, "finals": finals}
+        with self._store.transaction() as transaction:
+            transaction.put_meta("final_result", json.dumps(document, allow_nan=False))
+            transaction.append_event("finalized", self._actor, payload, time=self._clock())
+
+    def final_result(self) -> dict[str, Any]:
+        """Return the document of the private board as it was last finalized.
+
+        Raises
+        ------
+        UsageError
+            If it was not.
+        """
+        kept = self._store.meta("final_result")
+        if kept is None:
+            raise UsageError("There is no private board yet: run arena finalize first.")
+        document: dict[str, Any] = json.loads(kept)
+        return document
+
+    def private_leaderboard(self) -> list[dict[str, Any]]:
+        """Return the private standings, best first, with the columns of ``arena score``.
+
+        Raises
+        ------
+        UsageError
+            If the competition was not finalized.
+        """
+        sent = self._ledger.sent()
+        return [
+            {**row, "n_submissions": sent[row["team"]], "baseline": False}
+            for row in self.final_result()["standings"]
+        ]
 
     # -- the record ----------------------------------------------------------------------------
 

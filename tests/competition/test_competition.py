@@ -206,3 +206,84 @@ def test_no_label_is_in_the_record(tmp_path: Path, clock: Clock) -> None:
     for name in ("competition.toml", "sample_submission.csv"):
         shown += (tmp_path / "c" / name).read_text()
     assert not [label for label in labels if label in shown]
+
+
+# -- the end -------------------------------------------------------------------------------------
+
+
+def test_finalizing_twice_is_finalizing_once(tmp_path: Path, solution: Path, clock: Clock) -> None:
+    analysis = {"resamples": 50}
+    with made(tmp_path, solution, clock, analysis=analysis) as competition:
+        with pytest.raises(UsageError, match="no accepted submission"):
+            competition.finalize()
+        with pytest.raises(UsageError, match="arena finalize first"):
+            competition.private_leaderboard()
+        for number, team in enumerate(["one", "two", "one"]):
+            competition.submit(file_of(tmp_path, number), team)
+        first = competition.finalize().to_dict()
+        clock.now += timedelta(days=1)
+        assert competition.finalize().to_dict() == first
+        assert [event.kind for event in competition.events()].count("finalized") == 1
+        best = {row["team"]: row["submission"] for row in competition.leaderboard()}
+        board = competition.private_leaderboard()
+        assert {row["team"]: row["submission"] for row in board} == best
+        assert [row["n_submissions"] for row in sorted(board, key=lambda row: row["team"])] == [
+            2,
+            1,
+        ]
+        competition.disqualify(best["one"], "a leak")
+        after = {row["team"]: row["submission"] for row in competition.finalize().standings}
+        assert after["one"] != best["one"]
+        assert [event.kind for event in competition.events()].count("finalized") == 2
+
+
+def test_the_rule_decides_which_submission_counts(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    results = {}
+    for rule in ("best_public", "last", "chosen", "best_private"):
+        folder = tmp_path / rule
+        folder.mkdir()
+        sections = {"final": {"rule": rule, "count": 1}, "analysis": {"resamples": 20}}
+        with made(folder, solution, clock, **sections) as competition:
+            for number in range(6):
+                competition.submit(file_of(tmp_path, number), "one")
+            competition.submit(file_of(tmp_path, 9), "base")
+            competition.select("one", [2])
+            results[rule] = competition.finalize()
+    own = {
+        rule: next(row for row in result.standings if row["team"] == "one")
+        for rule, result in results.items()
+    }
+    assert own["last"]["submission"] == 6
+    assert own["chosen"]["submission"] == 2
+    assert own["best_public"]["public_score"] >= max(row["public_score"] for row in own.values())
+    assert own["best_private"]["score"] >= max(row["score"] for row in own.values())
+    assert any("too good" in note for note in results["best_private"].notes)
+    assert not results["last"].notes
+
+
+def test_the_baseline_is_not_ranked_in_the_end(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    sections = {"competition": {"baseline": "base"}, "analysis": {"resamples": 20}}
+    with made(tmp_path, solution, clock, **sections) as competition:
+        for number, team in enumerate(["one", "base"]):
+            competition.submit(file_of(tmp_path, number), team)
+        assert [row["team"] for row in competition.finalize().standings] == ["one"]
+
+
+def test_tied_teams_share_a_rank_or_the_earlier_is_ahead(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    for ties, ranks in (("shared", [1, 1]), ("earliest", [1, 2])):
+        folder = tmp_path / ties
+        folder.mkdir()
+        sections = {"final": {"ties": ties}, "analysis": {"resamples": 20}}
+        with made(folder, solution, clock, **sections) as competition:
+            for team in ("zebra", "ape"):
+                competition.submit(file_of(tmp_path, 1), team)
+            standings = competition.finalize().standings
+            assert [(row["team"], row["rank"]) for row in standings] == list(
+                zip(["zebra", "ape"], ranks, strict=True)
+            )
