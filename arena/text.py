@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["printable", "shorten"]
+__all__ = ["csv_cell", "printable", "shorten"]
+
+_STARTS_OF_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def printable(text: str) -> str:
@@ -35,3 +37,12 @@ def shorten(text: str, length: int = 60) -> str:
     """
     safe = printable(text[: length + 1])
     return safe if len(safe) <= length else safe[: length - 1] + "…"
+
+
+def csv_cell(text: str) -> str:
+    """Return the text as a cell of a CSV export, which no spreadsheet takes for a formula.
+
+    >>> csv_cell("=1+1"), csv_cell("team")
+    ("'=1+1", 'team')
+    """
+    return f"'{text}" if text.startswith(_STARTS_OF_A_FORMULA) else text
