@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from arena.types import WeightArray
 from arena_metrics.compilation import compiled, prefetch_row
-from arena_metrics.kernels_sort import sort_rows
+from arena_metrics.kernels_sort import RowSorter
 
 __all__ = ["LARGEST_WEIGHT", "pack_weights", "pairs_won"]
 
@@ -29,13 +29,13 @@ _HALF = np.uint8(4)
 
 
 def pack_weights(weights: WeightArray) -> npt.NDArray[np.uint8]:
-    """Return ``(n_strips, n, half)`` bytes, each of two counts, beginning at a cache line.
+    """Return ``(n_strips, n, half)`` bytes, each of two counts; no row crosses a cache line.
 
     Column ``b < half`` of a strip is the lower half of byte ``b``, column ``half + b`` the upper.
-    Holds ``n * B / 2`` bytes, B rounded up.
+    Holds ``n * B / 2`` bytes, B rounded up to 16, 32, 64 or a multiple of 128.
     """
     n_rows, n_resamples = weights.shape
-    half = min(64, 8 * -(-n_resamples // 16))
+    half = next((size for size in (8, 16, 32) if 2 * size >= n_resamples), 64)
     n_strips = -(-n_resamples // (2 * half))
     size = n_strips * n_rows * half
     raw = np.zeros(size + 64, np.uint8)
@@ -56,15 +56,14 @@ def _pass(
     lines: npt.NDArray[np.uint8],
     won: npt.NDArray[np.int64],
     totals: npt.NDArray[np.int64],
+    narrow: npt.NDArray[np.uint16],
+    pairs: npt.NDArray[np.uint32],
 ) -> None:
-    """Add the pairs won to ``won`` (2, half); write the negatives and positives to ``totals``."""
+    """Add the pairs won to ``won`` (2, half); negatives and positives to ``totals``, from 0."""
     n, half = order.shape[0], lines.shape[1]
-    below = np.zeros((2, half), np.uint16)
-    gained = np.zeros((2, half), np.uint16)
-    pairs = np.zeros((2, half), np.uint32)
+    below, gained = narrow[0], narrow[1]
     below_0, below_1, gained_0, gained_1 = below[0], below[1], gained[0], gained[1]
     pairs_0, pairs_1 = pairs[0], pairs[1]
-    totals[:] = 0
     for start in range(0, n, _ROWS_PER_FLUSH):
         for i in range(start, min(n, start + _ROWS_PER_FLUSH)):
             row = order[i]
@@ -86,7 +85,7 @@ def _pass(
                 won[side, b] += pairs[side, b] + totals[0, side, b] * gained[side, b]
                 totals[0, side, b] += below[side, b]
                 totals[1, side, b] += gained[side, b]
-        below[:], gained[:], pairs[:] = 0, 0, 0
+                below[side, b], gained[side, b], pairs[side, b] = 0, 0, 0
 
 
 @compiled
@@ -122,8 +121,11 @@ def _passes(
     won: npt.NDArray[np.int64],
     totals: npt.NDArray[np.int64],
 ) -> None:
+    half = lines.shape[2]
+    narrow, pairs = np.zeros((2, 2, half), np.uint16), np.zeros((2, half), np.uint32)
+    totals[:] = 0
     for strip in range(len(lines)):
-        _pass(order, positive, lines[strip], won[strip], totals[strip])
+        _pass(order, positive, lines[strip], won[strip], totals[strip], narrow, pairs)
 
 
 def pairs_won(
@@ -141,16 +143,15 @@ def pairs_won(
     n_strips, n, half = lines.shape
     doubled = np.zeros((len(predictions), n_strips, 2, half), np.int64)
     totals = np.zeros((n_strips, 2, 2, half), np.int64)
-    order, arranged = np.empty(n, np.int32), np.empty(n, np.int32)
-    first, words = np.empty(n, np.bool_), np.empty((3, n), np.uint64)
+    sorter, arranged = RowSorter(n), np.empty(n, np.int32)
     for j, prediction in enumerate(predictions):
-        sort_rows(np.ascontiguousarray(prediction), order, first, words)
-        if first.all():
-            _passes(order, positive, lines, doubled[j], totals)
+        sorter.sort(prediction)
+        if sorter.first.all():
+            _passes(sorter.order, positive, lines, doubled[j], totals)
             doubled[j] *= 2
             continue
         for ahead in (False, True):
-            _order_ties(order, first, positive, ahead, arranged)
+            _order_ties(sorter.order, sorter.first, positive, ahead, arranged)
             _passes(arranged, positive, lines, doubled[j], totals)
     n_resamples = weights.shape[1]
     pairs = (totals[:, 0] * totals[:, 1]).reshape(-1)[:n_resamples]

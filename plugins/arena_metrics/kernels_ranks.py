@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from arena.types import FloatArray, WeightArray
 from arena_metrics.compilation import compiled, prefetch_row
-from arena_metrics.kernels_sort import sort_rows
+from arena_metrics.kernels_sort import RowSorter
 
 __all__ = ["centred_midranks", "column_sums", "precision_sums", "rank_sums"]
 
@@ -38,12 +38,10 @@ def column_sums(weights: WeightArray) -> npt.NDArray[np.int64]:
 def _sorted(
     predictions: npt.NDArray[np.float64],
 ) -> Iterator[tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]]:
-    n = predictions.shape[1]
-    order, first = np.empty(n, np.int32), np.empty(n, np.bool_)
-    words = np.empty((3, n), np.uint64)
+    sorter = RowSorter(predictions.shape[1])
     for prediction in predictions:
-        sort_rows(np.ascontiguousarray(prediction), order, first, words)
-        yield order, first
+        sorter.sort(prediction)
+        yield sorter.order, sorter.first
 
 
 @compiled
@@ -98,7 +96,8 @@ def _midrank_pass(
 ) -> None:
     n, n_resamples = weights.shape
     centre = np.empty(n_resamples, np.int32)
-    centre[:] = -totals
+    for b in range(n_resamples):
+        centre[b] = -totals[b]
     group = np.zeros(n_resamples, np.int32)
     start = 0
     for i in range(n):
@@ -141,7 +140,8 @@ def _rank_pass(
     """Add to the sums of one submission. Counts are float64 here: exact, and vectorised."""
     n, n_resamples = weights.shape
     centre = np.empty(n_resamples, np.float64)
-    centre[:] = -totals
+    for b in range(n_resamples):
+        centre[b] = -totals[b]
     group = np.zeros(n_resamples, np.float64)
     responses = np.zeros(n_resamples, np.float64)
     for i in range(n):

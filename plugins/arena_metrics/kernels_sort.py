@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from arena_metrics.compilation import compiled
 
-__all__ = ["sort_rows"]
+__all__ = ["RowSorter"]
 
 _SIGN = np.uint64(1) << np.uint64(63)
 _ROW = np.uint64(0xFFFFFFFF)
@@ -21,14 +21,24 @@ _SHORT = 64
 
 
 @compiled
-def _fill_keys(values: npt.NDArray[np.float64], keys: npt.NDArray[np.uint64]) -> None:
-    """Write unsigned integers in the order of the values; -0.0 gets the key of 0.0."""
-    bits = values.view(np.uint64)
-    for row in range(values.shape[0]):
-        key = bits[row]
-        if key == _SIGN:
-            key = np.uint64(0)
-        keys[row] = ~key if key & _SIGN else key | _SIGN
+def _fill_keys(bits: npt.NDArray[np.uint64], keys: npt.NDArray[np.uint64]) -> None:
+    """Write integers in the order of the floats with these bits; -0.0 gets the key of 0.0.
+
+    Most of the range of float64 lies between 0 and the smallest magnitude that occurs. The keys
+    leave it out, on both sides of 0, or the leading bits would tell little else than the sign.
+    """
+    largest_negative, least_positive = np.uint64(0), ~np.uint64(0)
+    for row in range(bits.shape[0]):
+        key = ~bits[row] if bits[row] > _SIGN else bits[row] | _SIGN
+        keys[row] = key
+        largest_negative = max(largest_negative, key if key < _SIGN else np.uint64(0))
+        least_positive = min(least_positive, key if key > _SIGN else ~np.uint64(0))
+    zero = largest_negative + _ONE
+    gap = least_positive - (zero + _ONE)
+    for row in range(bits.shape[0]):
+        key = keys[row]
+        not_negative = zero if key == _SIGN else key - gap
+        keys[row] = key if key < _SIGN else not_negative
 
 
 @compiled
@@ -47,7 +57,8 @@ def _histogram(
     shift = np.uint64(0)
     while ((high - low) >> shift) >> _KEY_BITS:
         shift += _ONE
-    counts[:] = 0
+    for digit in range(counts.shape[1]):
+        counts[0, digit] = counts[1, digit] = 0
     for i in range(order.shape[0]):
         key = (keys[order[i]] - low) >> shift
         packed[i] = (key << _ROW_BITS) | np.uint64(order[i])
@@ -120,33 +131,49 @@ def _finish_runs(
 
 
 @compiled
-def sort_rows(
-    values: npt.NDArray[np.float64],
+def _sort(
     order: npt.NDArray[np.int32],
     first: npt.NDArray[np.bool_],
     words: npt.NDArray[np.uint64],
+    counts: npt.NDArray[np.int32],
+    pending: npt.NDArray[np.int64],
 ) -> None:
-    """Write the stable ascending order of ``(n,)`` values, and where a group of ties begins.
-
-    Exact for every finite value: each round sorts by the 24 leading bits in which the keys still
-    differ, so three rounds reach the last bit however close the values lie. ``words`` is scratch,
-    ``(3, n)``. On 100,000 values about a third of the time of ``numpy.argsort``.
-    """
-    n = values.shape[0]
+    """Sort the rows by the keys in ``words[0]``, round by round."""
+    n = order.shape[0]
     keys = words[0]
-    _fill_keys(values, keys)
     for row in range(n):
         order[row] = row
         first[row] = row == 0
-    counts = np.empty((2, 4096), np.int32)
-    pending = np.empty((n // _SHORT + 2, 2), np.int64)
     pending[0, 0], pending[0, 1] = 0, n
     n_pending = 1
     while n_pending:
         n_pending -= 1
         start, stop = pending[n_pending, 0], pending[n_pending, 1]
-        run, a, b = order[start:stop], words[1, : stop - start], words[2, : stop - start]
+        run, a, b = order[start:stop], words[1, start:stop], words[2, start:stop]
         if _histogram(keys, run, a, counts):
             _scatter(a, b, counts[0], _ROW_BITS)
             _scatter(b, a, counts[1], _ROW_BITS + _DIGIT_BITS)
             n_pending = _finish_runs(keys, a, run, first[start:stop], start, pending, n_pending)
+
+
+class RowSorter:
+    """Sorts columns of n values, one after another, in the same 33 bytes per row of scratch.
+
+    Exact for every finite value: each round sorts by the 24 leading bits in which the keys still
+    differ, so three rounds reach the last bit however close the values lie. On 100,000 values it
+    takes 0.9 ms where ``numpy.argsort`` takes 2.7.
+    """
+
+    def __init__(self, n_rows: int) -> None:
+        self.order = np.empty(n_rows, np.int32)
+        """``(n,)``: the rows in ascending order of the values last sorted; stable."""
+        self.first = np.empty(n_rows, np.bool_)
+        """``(n,)``: whether a group of equal values begins at this place of the order."""
+        self._words = np.empty((3, n_rows), np.uint64)
+        self._counts = np.empty((2, 4096), np.int32)
+        self._pending = np.empty((n_rows // _SHORT + 2, 2), np.int64)
+
+    def sort(self, values: npt.NDArray[np.float64]) -> None:
+        """Write the order of ``(n,)`` values, and where groups of ties begin in it."""
+        _fill_keys(np.ascontiguousarray(values).view(np.uint64), self._words[0])
+        _sort(self.order, self.first, self._words, self._counts, self._pending)

@@ -101,10 +101,10 @@ def main() -> None:
     weights = draw_resamples(options.rows, RESAMPLES, 0, workers=workers).weights
     engine = choose_engine(10**9)  # as it is in a process that has had much to do
     engine.log_losses(predictions[:1, :500], truth[:500] == 1, 1e-15)
-    started = time.perf_counter()
+    started, started_cpu = time.perf_counter(), time.process_time()
     scores = score_under_weights(LogLoss(), truth, board, weights, workers=workers)
     ranks = minimum_ranks(scores, greater_is_better=False)
-    seconds = time.perf_counter() - started
+    seconds, cpu = time.perf_counter() - started, time.process_time() - started_cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
     peer = peer_seconds(truth, board, weights, scores)
     if options.verbose:
@@ -117,6 +117,7 @@ def main() -> None:
         "workers": workers,
         "best_submission_wins": round(float((ranks[-1] == 1).mean()), 3),
         "arena_seconds": round(seconds, 3),
+        "arena_cpu_seconds": round(cpu, 3),
         "peer_seconds": round(peer, 3),
         "ratio": round(seconds / peer, 3),
         "peak_memory_gb": round(peak, 3),

@@ -14,7 +14,7 @@ import pytest
 
 from arena_metrics import engine, interpreted, kernels
 from arena_metrics.kernels_pairs import LARGEST_WEIGHT
-from arena_metrics.kernels_sort import sort_rows
+from arena_metrics.kernels_sort import RowSorter
 
 SIZES = [(1, 1), (2, 7), (5, 16), (60, 130), (700, 40)]
 
@@ -136,12 +136,13 @@ HOSTILE = {
 @pytest.mark.parametrize("n", [1, 2, 63, 65, 20_000])
 def test_rows_are_sorted_stably_and_ties_are_found(kind: str, n: int) -> None:
     values = HOSTILE[kind](np.random.default_rng(n), n)
-    order, first = np.empty(n, np.int32), np.empty(n, np.bool_)
-    sort_rows(values, order, first, np.empty((3, n), np.uint64))
+    sorter = RowSorter(n)
+    sorter.sort(values[::-1])
+    sorter.sort(values)
     expected = np.argsort(values, kind="stable")
-    np.testing.assert_array_equal(order, expected)
+    np.testing.assert_array_equal(sorter.order, expected)
     ordered = values[expected]
-    np.testing.assert_array_equal(first, np.r_[True, ordered[1:] != ordered[:-1]])
+    np.testing.assert_array_equal(sorter.first, np.r_[True, ordered[1:] != ordered[:-1]])
 
 
 SCRIPT = """
