@@ -17,7 +17,7 @@ from arena.store.failures import DUCKDB_ERRORS, explained
 from arena.store.journal import Journal, missing
 from arena.store.locks import lock_of, owner_only
 
-__all__ = ["SCHEMA_VERSION", "Database", "journal_path"]
+__all__ = ["SCHEMA_VERSION", "Database", "LossError", "journal_path"]
 
 SCHEMA_VERSION = 1
 """Of the tables in store.sql."""
@@ -27,6 +27,10 @@ _MEMORY_LIMIT = "1GB"
 _MAGIC, _MAGIC_AT = b"DUCK", 8
 _SPACE_FACTOR, _SPACE_RESERVE = 3, 64 * 2**20
 """What comes is written to the log, then to the file; a checkpoint needs room beside that."""
+
+
+class LossError(StoreFormatError):
+    """The database lacks what its journal says was acknowledged."""
 
 
 class Database:
@@ -212,7 +216,7 @@ class Database:
             return
         sentence = missing(self._connection, self.journal.read_end()).sentence
         if sentence:
-            raise StoreFormatError(
+            raise LossError(
                 f"The database '{self.path}' lacks what was acknowledged: {sentence} Its "
                 "write-ahead log was damaged or removed, or an older copy was put back: "
                 "run `arena repair`."

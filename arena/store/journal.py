@@ -23,6 +23,10 @@ from arena.types import SubmissionRecord
 __all__ = ["Acknowledged", "Journal", "JournalEntry", "missing"]
 
 
+_END_BYTES = 2**16
+"""What is read of it whenever the database is opened."""
+
+
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
     """A submission that was acknowledged."""
@@ -92,24 +96,38 @@ class Journal:
             ) from error
 
     def read(self) -> Acknowledged:
-        """Return what was acknowledged; a line that a kill cut short is not."""
-        if not self._is_mine():
-            return Acknowledged()
-        lines = self.path.read_bytes().splitlines(keepends=True)
-        return _parsed(line for line in lines if line.endswith(b"\n"))
+        """Return what was acknowledged; a line that a kill cut short is not.
+
+        Raises
+        ------
+        StoreError
+            If it cannot be read.
+        """
+        return self._parsed_from(0)
 
     def read_end(self) -> Acknowledged:
         """Return the end of what was acknowledged, at least its last line, without reading all."""
-        if not self._is_mine():
-            return Acknowledged()
-        with self.path.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - 2**16))
-            lines = file.read().splitlines(keepends=True)
-        return _parsed(line for line in lines if line.endswith(b"\n"))
+        return self._parsed_from(-_END_BYTES)
 
-    def restart(self) -> None:
-        """Forget everything."""
+    def restart(self, records: Iterable[SubmissionRecord], events: Sequence[Event]) -> None:
+        """Forget everything, and begin with these."""
         self.path.unlink(missing_ok=True)
+        self.append(records, events)
+
+    def _parsed_from(self, start: int) -> Acknowledged:
+        try:
+            if not self._is_mine():
+                return Acknowledged()
+            with self.path.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size + start) if start < 0 else start)
+                lines = file.read().splitlines(keepends=True)
+        except OSError as error:
+            raise StoreError(
+                f"The journal '{self.path}' cannot be read: {error.strerror}. "
+                "Allow reading and writing of the file."
+            ) from error
+        return _parsed(line for line in lines if line.endswith(b"\n"))
 
     def _is_mine(self) -> bool:
         if not self.path.exists():

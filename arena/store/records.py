@@ -13,6 +13,8 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from arena.store.arrow import as_arrow
+from arena.store.journal import JournalEntry
 from arena.store.times import as_stored
 from arena.types import Fault, FloatArray, SubmissionRecord
 
@@ -87,6 +89,17 @@ def insert_record(
     return _record(rows[0]), True
 
 
+def insert_lost(cursor: duckdb.DuckDBPyConnection, entry: JournalEntry) -> None:
+    """Enter a lost submission again under its number, if that is free, as one to be sent again."""
+    fault = Fault("lost", "It was stored, and then lost with a damaged disk: send it again.")
+    received = as_stored(datetime.fromisoformat(entry.received))
+    row = [entry.submission, entry.team, entry.file, entry.sha256, None, "refused", received]
+    cursor.execute(
+        "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        [*row, _json_of([fault])],
+    )
+
+
 def find_record(cursor: duckdb.DuckDBPyConnection, team: str, key: str) -> SubmissionRecord | None:
     """Return the submission of a team under a key, if there is one."""
     query = f"SELECT {_COLUMNS} FROM submissions WHERE team = ? AND key = ?"  # noqa: S608
@@ -133,5 +146,6 @@ def _arrow(values: Mapping[int, FloatArray]) -> pa.Table:
         cells = np.ascontiguousarray(array, dtype=np.float64).reshape(-1)
         ids = np.full(len(cells), submission, dtype=np.int32)
         positions = np.arange(len(cells), dtype=np.int32)
-        batches.append(pa.record_batch([ids, positions, cells], schema=_PREDICTIONS))
+        columns = [as_arrow(column) for column in (ids, positions, cells)]
+        batches.append(pa.record_batch(columns, schema=_PREDICTIONS))
     return pa.Table.from_batches(batches)

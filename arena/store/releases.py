@@ -49,16 +49,20 @@ def insert_release(
     release: Release,
     time: datetime | None,
 ) -> ReleaseRecord:
-    """Append a release, inside a transaction."""
+    """Append a release, inside a transaction; ValueError if the epoch has one of it."""
     state = json.dumps(dict(release.state))
     ranked_by = None if release.ranked_by is None else float(release.ranked_by)
     row = [submission, epoch, instance, float(release.score), ranked_by]
     row += [bool(release.improved), state, as_stored(time)]
-    stored = cursor.execute(
+    query = (
         "INSERT INTO releases SELECT coalesce(max(release), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ? "  # noqa: S608
-        f"FROM releases RETURNING {_COLUMNS}",
-        row,
-    ).fetchall()
+        f"FROM releases RETURNING {_COLUMNS}"
+    )
+    try:
+        stored = cursor.execute(query, row).fetchall()
+    except duckdb.ConstraintException as error:
+        message = f"submission {submission} was released in epoch {epoch} before"
+        raise ValueError(message) from error
     return _record(stored[0])
 
 

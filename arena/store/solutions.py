@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from arena.errors import StoreError
+from arena.store.arrow import as_arrow, as_numpy
 from arena.store.times import as_stored
 from arena.types import PredictionKind, Solution, Target
 
@@ -102,18 +103,21 @@ def insert_solution(
     clusters = solution.clusters
     rows = pa.table(
         {
-            "position": positions,
+            "position": as_arrow(positions),
             "id": solution.ids,
-            "usage": solution.usage,
-            "cluster": pa.nulls(len(positions), pa.int64()) if clusters is None else clusters,
+            "usage": as_arrow(solution.usage),
+            "cluster": pa.nulls(len(positions), pa.int64())
+            if clusters is None
+            else as_arrow(clusters),
         }
     )
     _append(cursor, "solution_rows", number, rows)
     truth = solution.truth.reshape(solution.n_rows, -1)
     for target in range(truth.shape[1]):
         numbers = np.full(len(positions), target, dtype=np.int32)
-        values = np.ascontiguousarray(truth[:, target], dtype=np.float64)
-        table = pa.table({"target": numbers, "position": positions, "value": values})
+        values = truth[:, target].astype(np.float64)
+        columns = {"target": numbers, "position": positions, "value": values}
+        table = pa.table({name: as_arrow(column) for name, column in columns.items()})
         _append(cursor, "truth", number, table)
 
 
@@ -144,9 +148,9 @@ def select_solution(cursor: duckdb.DuckDBPyConnection, number: int) -> Solution 
         Target(name, None if classes is None else tuple(classes))
         for name, classes in json.loads(targets)
     )
-    truth = values["value"].to_numpy().reshape(len(named), n_rows).T
+    truth = as_numpy(values["value"]).reshape(len(named), n_rows).T
     truth = np.ascontiguousarray(truth[:, 0] if len(named) == 1 else truth)
-    clusters = rows["cluster"].to_numpy().astype(np.intp) if has_clusters else None
+    clusters = as_numpy(rows["cluster"]).astype(np.intp) if has_clusters else None
     return Solution(
         id_column=id_column,
         targets=named,
@@ -154,7 +158,7 @@ def select_solution(cursor: duckdb.DuckDBPyConnection, number: int) -> Solution 
         kind=PredictionKind(kind),
         ids=pa.concat_arrays(rows["id"].cast(pa.string()).chunks),
         truth=truth if kind == PredictionKind.VALUE else truth.astype(np.intp),
-        usage=rows["usage"].to_numpy().astype(np.uint8),
+        usage=as_numpy(rows["usage"]).astype(np.uint8),
         sha256=sha256,
         clusters=clusters,
     )

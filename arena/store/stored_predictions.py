@@ -81,7 +81,7 @@ class StoredPredictions:
         with self.database.reading() as cursor:
             reader = cursor.sql(_query(submissions)).to_arrow_reader(_BATCH_ROWS)
             for batch in reader:
-                ids, places, read = (column.to_numpy() for column in batch.columns)
+                ids, places, read = (np.from_dlpack(column) for column in batch.columns)
                 if filled + len(read) > len(values):
                     raise self._damaged()
                 values[filled : filled + len(read)] = read

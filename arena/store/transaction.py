@@ -111,7 +111,13 @@ class Transaction:
         release: Release,
         time: datetime | None = None,
     ) -> ReleaseRecord:
-        """Append what is shown for a submission, and the state that follows; once per epoch."""
+        """Append what is shown for a submission, and the state that follows; once per epoch.
+
+        Raises
+        ------
+        ValueError
+            If the submission was released in this epoch before.
+        """
         return insert_release(self._cursor, submission, instance, epoch, release, time)
 
     def put_scores(
