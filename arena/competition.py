@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import getpass
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from arena.admission import competition_info, examine
+from arena.board_run import BoardRun
+from arena.bundle import Bundle, write_bundle
 from arena.config import CONFIG_NAME, Settings, read_settings
 from arena.errors import InputError, UsageError
 from arena.execution import Progress, Silence, available_workers
 from arena.final_selection import check_choice, public_board
-from arena.finale import analysis_seed, fingerprint, judge_finals
+from arena.finale import (
+    analysis_seed,
+    board_settings,
+    final_submissions,
+    fingerprint,
+    judge_finals,
+)
 from arena.founding import DATABASE_NAME, found
 from arena.intake import SubmissionFile, find_submissions, named_file
 from arena.interfaces import Metric
@@ -67,6 +75,7 @@ class Competition:
         self._clock = clock
         self._actor = f"organiser {getpass.getuser()}"
         self._ledger = Ledger(store)
+        self._seed = int(store.meta("seed") or 0)
         self._solution = store.solution()
         single: Metric = manager.metrics.resolve(settings.metric.name)
         self._metric = mean_over_targets(single, len(self._solution.targets))
@@ -175,7 +184,7 @@ class Competition:
             mechanism=self.manager.mechanisms.resolve(name),
             mechanism_plugin=self.manager.mechanisms.plugin_of(name),
             manager=self.manager,
-            seed=int(self._store.meta("seed") or 0),
+            seed=self._seed,
         )
 
     def submit(self, file: Path, team: str, *, key: str | None = None) -> Submitted:
@@ -296,29 +305,37 @@ class Competition:
         MetricError
             If the metric is not defined on the private rows.
         """
-        if not self._ledger.counting():
+        finals = self._finals()
+        if not finals:
             raise UsageError("There is no accepted submission to rank.")
-        result = judge_finals(
-            self._ledger,
-            self.settings,
-            self._solution,
-            self._metric,
-            self.manager,
-            progress or Silence(),
-            analysis_seed(int(self._store.meta("seed") or 0)),
+        run = BoardRun(
+            specification=self.settings.metric.name,
+            metric=self._metric,
+            solution=self._solution,
+            split="private",
+            settings=board_settings(self.settings, analysis_seed(self._seed)),
+            store=self._store,
+            manager=self.manager,
+            progress=progress or Silence(),
         )
-        self._keep(result)
+        result = judge_finals(run, finals, self._ledger.counting(), self.settings)
+        self._keep(result, finals)
         self.manager.competition_finalized(result, competition_info(self._metric, self._solution))
         return result
 
-    def _keep(self, result: ScoreResult) -> None:
+    def _finals(self) -> dict[str, tuple[int, ...]]:
+        better = self._metric.greater_is_better
+        return final_submissions(self._ledger, self.settings, greater_is_better=better)
+
+    def _keep(self, result: ScoreResult, finals: Mapping[str, Sequence[int]]) -> None:
         document = result.to_dict()
         digest = fingerprint(document)
         earlier = self._store.events("finalized")
         if earlier and earlier[-1].payload["sha256"] == digest:
             return
-        finals = {row["team"]: row["submission"] for row in result.standings}
-        payload = {"sha256": digest, "rule": self.settings.final.rule, "finals": finals}
+        rule = self.settings.final.rule
+        counting = {team: list(own) for team, own in finals.items()}
+        payload = {"sha256": digest, "rule": rule, "finals": counting}
         with self._store.transaction() as transaction:
             transaction.put_meta("final_result", json.dumps(document, allow_nan=False))
             transaction.append_event("finalized", self._actor, payload, time=self._clock())
@@ -350,6 +367,30 @@ class Competition:
             {**row, "n_submissions": sent[row["team"]], "baseline": False}
             for row in self.final_result()["standings"]
         ]
+
+    def export(self, folder: Path) -> list[Path]:
+        """Write the bundle with which another person can verify the private board.
+
+        The same competition gives the same bytes; see :mod:`arena.bundle` for what is in it.
+
+        Raises
+        ------
+        UsageError
+            If the competition was not finalized.
+        InputError
+            If the folder is not empty.
+        """
+        result = self.final_result()
+        bundle = Bundle(
+            settings=self.settings.to_document(),
+            result=result,
+            finals=self._store.events("finalized")[-1].payload["finals"],
+            public=self.leaderboard(),
+            submissions=self.submissions(),
+            events=self.events(),
+            solution=self._solution,
+        )
+        return write_bundle(folder, bundle, self._store)
 
     # -- the record ----------------------------------------------------------------------------
 

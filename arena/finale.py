@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,16 +12,19 @@ import numpy as np
 
 from arena.board_run import BoardRun
 from arena.config import Settings
-from arena.execution import Progress
 from arena.final_selection import board_ranks, choose_finals
-from arena.interfaces import Metric
 from arena.ledger import Ledger
-from arena.plugin_manager import PluginManager
 from arena.private_board import BoardSettings
 from arena.score_result import ScoreResult
-from arena.types import Solution
+from arena.types import SubmissionRecord
 
-__all__ = ["analysis_seed", "fingerprint", "judge_finals"]
+__all__ = [
+    "analysis_seed",
+    "board_settings",
+    "final_submissions",
+    "fingerprint",
+    "judge_finals",
+]
 
 _ANALYSIS_STREAM = (2**32 - 1, 3)
 
@@ -43,42 +46,48 @@ def analysis_seed(secret: int) -> int:
     return int(np.random.SeedSequence(secret, spawn_key=_ANALYSIS_STREAM).generate_state(1)[0])
 
 
-def judge_finals(
-    ledger: Ledger,
-    settings: Settings,
-    solution: Solution,
-    metric: Metric,
-    manager: PluginManager,
-    progress: Progress,
-    seed: int,
-) -> ScoreResult:
-    """Return the private board of each team's final submissions.
-
-    The baseline does not take part. Nothing is stored.
-    """
-    baseline = settings.competition.baseline
-    finals = choose_finals(
-        [one for one in ledger.candidates() if one.team != baseline],
+def final_submissions(
+    ledger: Ledger, settings: Settings, *, greater_is_better: bool
+) -> dict[str, tuple[int, ...]]:
+    """Return the submissions of each team that count, by the rule; the baseline has none."""
+    candidates = [one for one in ledger.candidates() if one.team != settings.competition.baseline]
+    return choose_finals(
+        candidates,
         settings.final.rule,
-        greater_is_better=metric.greater_is_better,
+        greater_is_better=greater_is_better,
         chosen=ledger.selections(),
     )
+
+
+def judge_finals(
+    run: BoardRun,
+    finals: Mapping[str, Sequence[int]],
+    records: Sequence[SubmissionRecord],
+    settings: Settings,
+) -> ScoreResult:
+    """Return the private board of each team's final submissions. Nothing is stored.
+
+    Parameters
+    ----------
+    run
+        Over the private rows.
+    finals
+        Submissions by team; of several the best counts, found anew in every resample.
+    records
+        Of these submissions, and perhaps of others.
+    settings
+        For the rule's note and the ties.
+    """
     counting = {submission for own in finals.values() for submission in own}
-    run = BoardRun(
-        specification=settings.metric.name,
-        metric=metric,
-        solution=solution,
-        split="private",
-        settings=BoardSettings(settings.analysis.resamples, settings.analysis.level, seed),
-        store=ledger.store,
-        manager=manager,
-        progress=progress,
-    )
     several = any(len(own) > 1 for own in finals.values())
     notes = [_RULE_NOTES[settings.final.rule]] if several else []
-    records = [one for one in ledger.counting() if one.submission in counting]
-    result = run.result(records, notes=notes)
+    result = run.result([one for one in records if one.submission in counting], notes=notes)
     return _break_ties(result, settings)
+
+
+def board_settings(settings: Settings, seed: int) -> BoardSettings:
+    """Return how the private board of a competition is judged."""
+    return BoardSettings(settings.analysis.resamples, settings.analysis.level, seed)
 
 
 def _break_ties(result: ScoreResult, settings: Settings) -> ScoreResult:

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from arena.bundle import verify_bundle
 from arena.competition import Competition
 from arena.config import Settings
 from arena.errors import InputError, UsageError
+from arena.execution import Silence
+from arena.plugin_manager import PluginManager
 from arena.types import Usage
 from program import write_csv
 
@@ -287,3 +290,36 @@ def test_tied_teams_share_a_rank_or_the_earlier_is_ahead(
             assert [(row["team"], row["rank"]) for row in standings] == list(
                 zip(["zebra", "ape"], ranks, strict=True)
             )
+
+
+def test_an_export_is_the_same_bytes_and_can_be_verified(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    sections = {"final": {"rule": "chosen", "count": 2}, "analysis": {"resamples": 50}}
+    with made(tmp_path, solution, clock, **sections) as competition:
+        with pytest.raises(UsageError, match="arena finalize first"):
+            competition.export(tmp_path / "early")
+        for number, team in enumerate(["=one", "two", "=one", "three"]):
+            competition.submit(file_of(tmp_path, number), team)
+        competition.select("=one", [1, 3])
+        competition.finalize()
+        competition.export(tmp_path / "first")
+        competition.finalize()
+        competition.export(tmp_path / "second")
+        with pytest.raises(InputError, match="not empty"):
+            competition.export(tmp_path / "second")
+    names = sorted(str(p.relative_to(tmp_path / "first")) for p in (tmp_path / "first").rglob("*"))
+    for name in names:
+        one, two = tmp_path / "first" / name, tmp_path / "second" / name
+        assert one.is_dir() or one.read_bytes() == two.read_bytes()
+    assert "'=one" in (tmp_path / "first" / "private.csv").read_text()
+    manager = PluginManager()
+    assert verify_bundle(tmp_path / "first", solution, manager, Silence()) == ()
+    final = next((tmp_path / "second" / "finals").glob("2.csv"))
+    lines = final.read_text().splitlines()
+    final.write_text("\n".join([lines[0], *(f"{line.split(',')[0]},0.5" for line in lines[1:])]))
+    events = (tmp_path / "second" / "events.jsonl").read_text()
+    (tmp_path / "second" / "events.jsonl").write_text(events.replace('"two"', '"owt"'))
+    problems = verify_bundle(tmp_path / "second", solution, manager, Silence())
+    assert any("score of the team two differs" in problem for problem in problems)
+    assert any("was changed after it was written" in problem for problem in problems)

@@ -1,0 +1,230 @@
+"""The export of a finished competition, with which another person can verify the private board.
+
+::
+
+    settings.json       competition.toml as it was in force
+    result.json         the private board: the document that `arena score --json` prints
+    private.csv         the same for a spreadsheet
+    public.csv          the public board
+    submissions.csv     every submission, accepted or not
+    events.jsonl        the record, one event a line, each bound to the one before by a hash
+    usage.csv           which row was public, private or ignored; no label
+    finals.json         the submissions of each team that count
+    finals/ID.csv       what each of them predicts
+
+Whoever has the solution file can judge the finals again and compare: :func:`verify_bundle`.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arena.board_run import BoardRun
+from arena.config import Settings
+from arena.errors import InputError
+from arena.execution import Progress
+from arena.finale import board_settings, judge_finals
+from arena.founding import read_settings_solution
+from arena.intake import describe, read_submission
+from arena.interfaces import Metric, traits_of
+from arena.plugin_manager import PluginManager
+from arena.store import Event, Store
+from arena.store.events import first_broken
+from arena.targets import mean_over_targets
+from arena.text import csv_cell, printable
+from arena.types import PredictionKind, Solution, SubmissionRecord, Usage
+
+__all__ = ["Bundle", "verify_bundle", "write_bundle"]
+
+_NOT_COMPARED = {"submission", "file"}
+_TOLERANCE = 1e-9
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Bundle:
+    """What is exported."""
+
+    settings: Mapping[str, Any]
+    result: Mapping[str, Any]
+    finals: Mapping[str, Sequence[int]]
+    """The submissions of each team that count; of several the best."""
+    public: Sequence[Mapping[str, Any]]
+    submissions: Sequence[Mapping[str, Any]]
+    events: Sequence[Event]
+    solution: Solution
+    """Its ids, usage and classes are written; its truth is not."""
+
+
+def write_bundle(folder: Path, bundle: Bundle, store: Store) -> list[Path]:
+    """Write the bundle into a new or empty folder and return its files.
+
+    The same competition gives the same bytes.
+
+    Raises
+    ------
+    InputError
+        If the folder is not empty.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder} is not empty; choose another folder for the export.")
+    (folder / "finals").mkdir(parents=True)
+    _write_json(folder / "settings.json", bundle.settings)
+    _write_json(folder / "result.json", bundle.result)
+    _write_rows(folder / "private.csv", bundle.result["standings"])
+    _write_rows(folder / "public.csv", bundle.public)
+    _write_rows(folder / "submissions.csv", bundle.submissions)
+    events = [json.dumps(dataclasses.asdict(event), sort_keys=True) for event in bundle.events]
+    (folder / "events.jsonl").write_text("".join(f"{line}\n" for line in events), encoding="utf-8")
+    _write_usage(folder / "usage.csv", bundle.solution)
+    _write_json(folder / "finals.json", bundle.finals)
+    for submission in sorted(one for own in bundle.finals.values() for one in own):
+        _write_final(folder / "finals" / f"{submission}.csv", submission, bundle.solution, store)
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def verify_bundle(
+    folder: Path, solution_path: Path, manager: PluginManager, progress: Progress
+) -> tuple[str, ...]:
+    """Judge the finals of a bundle again and return what does not agree, a sentence each.
+
+    Raises
+    ------
+    InputError
+        If the bundle or the solution cannot be read.
+    """
+    try:
+        settings = Settings.model_validate(_read_json(folder / "settings.json"))
+        claimed, finals = _read_json(folder / "result.json"), _read_json(folder / "finals.json")
+        lines = (folder / "events.jsonl").read_text(encoding="utf-8").splitlines()
+        events = [Event(**json.loads(line)) for line in lines]
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"{folder} is no export of arena: {error}.") from error
+    broken = first_broken(events)
+    solution = _with_usage(read_settings_solution(solution_path, settings, manager), folder)
+    metric = mean_over_targets(manager.metrics.resolve(settings.metric.name), len(solution.targets))
+    with Store.open() as store:
+        store.put_solution(solution)
+        records, renumbered = _take_finals(store, finals, folder, solution, metric)
+        run = BoardRun(
+            specification=settings.metric.name,
+            metric=metric,
+            solution=solution,
+            split="private",
+            settings=board_settings(settings, claimed["seed"]),
+            store=store,
+            manager=manager,
+            progress=progress,
+        )
+        found = judge_finals(run, renumbered, records, settings).to_dict()
+    return (*([broken] if broken else []), *_differences(claimed, found))
+
+
+def _take_finals(
+    store: Store,
+    finals: Mapping[str, Sequence[int]],
+    folder: Path,
+    solution: Solution,
+    metric: Metric,
+) -> tuple[list[SubmissionRecord], dict[str, list[int]]]:
+    """Store the finals in the order of their ids, so that ties are broken as they were."""
+    allowed = traits_of(metric).prediction_range
+    teams = {submission: team for team, own in finals.items() for submission in own}
+    records: list[SubmissionRecord] = []
+    renumbered: dict[str, list[int]] = {}
+    for submission in sorted(teams):
+        path = folder / "finals" / f"{submission}.csv"
+        read = read_submission(path, solution, prediction_range=allowed)
+        if read.values is None:
+            raise InputError(f"{path} cannot be used: {describe(read.faults[0])}")
+        team = teams[submission]
+        record = store.add_submission(
+            team, path.name, read.sha256, read.values, key=str(submission)
+        )
+        records.append(record)
+        renumbered.setdefault(team, []).append(record.submission)
+    return records, renumbered
+
+
+def _with_usage(solution: Solution, folder: Path) -> Solution:
+    with (folder / "usage.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))[1:]
+    if [row[0] for row in rows] != solution.ids.to_pylist():
+        raise InputError("The ids of the solution are not those of usage.csv: another solution?")
+    usage = np.array([Usage[row[1].upper()] for row in rows], dtype=np.uint8)
+    return dataclasses.replace(solution, usage=usage)
+
+
+def _differences(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
+    mine = {row["team"]: row for row in found["standings"]}
+    for row in claimed["standings"]:
+        own = mine.pop(row["team"], None)
+        if own is None:
+            yield f"The team {printable(row['team'])} does not stand on the board judged again."
+            continue
+        for column in sorted(set(row) - _NOT_COMPARED):
+            if not _agree(row[column], own.get(column)):
+                yield f"{column} of the team {printable(row['team'])} differs."
+    for team in mine:
+        yield f"The team {printable(team)} is missing from the exported board."
+    if not _agree(claimed["best_score_corrected"]["estimate"],
+                  found["best_score_corrected"]["estimate"]):  # fmt: skip
+        yield "The corrected best score differs."
+
+
+def _agree(claimed: Any, found: Any) -> bool:
+    if isinstance(claimed, float) and isinstance(found, float | int):
+        return math.isclose(claimed, found, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+    return bool(claimed == found)
+
+
+def _read_json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _write_json(path: Path, document: Mapping[str, Any]) -> None:
+    text = json.dumps(document, indent=2, sort_keys=True, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def _write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    columns = list(rows[0]) if rows else []
+    cells = ([_cell(row[column]) for column in columns] for row in rows)
+    _write_csv(path, [columns, *cells])
+
+
+def _cell(value: Any) -> Any:
+    return csv_cell(value) if isinstance(value, str) else value
+
+
+def _write_csv(path: Path, rows: Iterable[Sequence[Any]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+def _write_usage(path: Path, solution: Solution) -> None:
+    # Ids are written as they are: they must match the organiser's own file.
+    usage = [Usage(int(code)).name.capitalize() for code in solution.usage]
+    rows = zip(solution.ids.to_pylist(), usage, strict=True)
+    _write_csv(path, [[solution.id_column, "Usage"], *rows])
+
+
+def _write_final(path: Path, submission: int, solution: Solution, store: Store) -> None:
+    _, block = next(store.predictions([submission]).blocks(1))
+    values = block.reshape(solution.n_rows, len(solution.columns))
+    columns: list[list[str]] = []
+    for position, column in enumerate(values.T.tolist()):
+        if solution.kind is PredictionKind.LABEL:
+            classes = solution.targets[position].classes or ()
+            columns.append([classes[code] for code in column])
+        else:
+            columns.append([repr(value) for value in column])
+    rows = zip(solution.ids.to_pylist(), *columns, strict=True)
+    _write_csv(path, [[solution.id_column, *solution.columns], *rows])
