@@ -23,7 +23,7 @@ from arena.store import Store
 from submit_work import N_TEAMS, make_solution, submit, values_of
 
 N_ROWS, N_PER_OPENING = 20_000, 6
-MOST_SECONDS = 0.25
+MOST_SECONDS = 0.15
 """A kill falls within this time after the writer's first submission."""
 
 

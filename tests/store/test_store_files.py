@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import stat
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import duckdb
@@ -201,53 +199,3 @@ def test_full_disk_is_said_in_a_sentence_and_loses_nothing(tmp_path: Path) -> No
         numbers = [record.submission for record in store.submissions()]
         assert numbers[: int(stored)] == list(range(1, int(stored) + 1))
         assert sum(len(block) for _, block in store.predictions(numbers).blocks(50)) == len(numbers)
-
-
-WRITER = """
-    import pathlib, sys
-    import numpy as np
-    from arena.store import Incoming, Store
-    store = Store.open(pathlib.Path(sys.argv[1]))
-    at_once = int(sys.argv[2])
-    n = store.solution().n_rows
-    while True:
-        first = len(store.submissions())
-        values = [np.full((n, 3), float(first + i + 1)) for i in range(at_once)]
-        incoming = [Incoming("t", "f", f"{first + i + 1}", v) for i, v in enumerate(values)]
-        print(store.add_submissions(incoming)[-1].submission, flush=True)
-"""
-
-
-@pytest.mark.parametrize("at_once", [1, 8])
-def test_kill_leaves_whole_submissions_only(
-    tmp_path: Path, solution: Solution, at_once: int
-) -> None:
-    from dataclasses import replace
-
-    import pyarrow as pa
-
-    path, n_rows = tmp_path / "x.duckdb", 10_000
-    large = replace(
-        solution,
-        ids=pa.array([str(i) for i in range(n_rows)]),
-        truth=np.zeros(n_rows, dtype=np.intp),
-        usage=np.ones(n_rows, dtype=np.uint8),
-        clusters=None,
-    )
-    with Store.open(path) as store:
-        store.put_solution(large)
-    for kill in range(3):
-        with _python(WRITER, path, at_once) as process:
-            assert process.stdout is not None
-            told = int(process.stdout.readline())
-            time.sleep(0.03 * kill)
-            process.send_signal(signal.SIGKILL)
-            told = max([told, *map(int, process.stdout.read().split())])
-        with Store.open(path) as store:
-            numbers = [record.submission for record in store.submissions()]
-            assert numbers == list(range(1, len(numbers) + 1))
-            assert len(numbers) >= told
-            assert len(numbers) % at_once == 0
-            for start, block in store.predictions(numbers).blocks(10):
-                expected = np.arange(start + 1, start + 1 + len(block))[:, None, None]
-                assert (block == expected).all()
