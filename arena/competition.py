@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any, Self
 from arena.admission import competition_info, examine
 from arena.board_run import BoardRun
 from arena.bundle import Bundle, write_bundle
-from arena.config import CONFIG_NAME, Settings, read_settings
+from arena.config import CONFIG_NAME, Settings, adopt, read_settings
 from arena.errors import InputError, UsageError
 from arena.execution import Progress, Silence, available_workers
 from arena.final_selection import check_choice, public_board
@@ -24,12 +25,13 @@ from arena.finale import (
     fingerprint,
     judge_finals,
 )
-from arena.founding import DATABASE_NAME, found
+from arena.founding import DATABASE_NAME, found, read_settings_solution
 from arena.intake import SubmissionFile, find_submissions, named_file
 from arena.interfaces import Metric
 from arena.ledger import Ledger
 from arena.plugin_manager import PluginManager
 from arena.reception import Reception, Submitted
+from arena.rescoring import RankChange, Scored, align_solution, compare, score_all
 from arena.score_result import ScoreResult
 from arena.store import Event, Store
 from arena.targets import mean_over_targets
@@ -69,16 +71,36 @@ class Competition:
         clock: Callable[[], datetime] = _now,
     ) -> None:
         self.folder = folder
-        self.settings = settings
         self.manager = manager
+        self.notes: list[str] = []
+        """What a person should know of the settings."""
         self._store = store
         self._clock = clock
         self._actor = f"organiser {getpass.getuser()}"
-        self._ledger = Ledger(store)
+        self._wanted = settings
         self._seed = int(store.meta("seed") or 0)
-        self._solution = store.solution()
-        single: Metric = manager.metrics.resolve(settings.metric.name)
-        self._metric = mean_over_targets(single, len(self._solution.targets))
+        self._read_state()
+
+    def _read_state(self) -> None:
+        """Take up what the store holds: settings in force, solution, revision of the scores."""
+        kept = self._store.meta("settings") or "{}"
+        self.settings, notes, changes = adopt(
+            Settings.model_validate_json(kept), self._wanted, bool(self._store.releases())
+        )
+        self.notes = notes
+        if changes:
+            with self._store.transaction() as transaction:
+                transaction.put_meta("settings", self.settings.model_dump_json())
+                payload = {"changes": changes}
+                transaction.append_event("configuration", self._actor, payload, time=self._clock())
+        self._revision = int(self._store.meta("revision") or 1)
+        self._ledger = Ledger(self._store, self._revision)
+        self._solution = self._store.solution()
+        self._metric = self._resolve(self.settings)
+
+    def _resolve(self, settings: Settings) -> Metric:
+        single: Metric = self.manager.metrics.resolve(settings.metric.name)
+        return mean_over_targets(single, len(self._store.solution().targets))
 
     @classmethod
     def create(
@@ -185,6 +207,7 @@ class Competition:
             mechanism_plugin=self.manager.mechanisms.plugin_of(name),
             manager=self.manager,
             seed=self._seed,
+            revision=self._revision,
         )
 
     def submit(self, file: Path, team: str, *, key: str | None = None) -> Submitted:
@@ -391,6 +414,61 @@ class Competition:
             solution=self._solution,
         )
         return write_bundle(folder, bundle, self._store)
+
+    def rescore(self, solution: Path | None = None, *, apply: bool = False) -> list[RankChange]:
+        """Score everything anew, by a corrected solution or by the metric that the settings want.
+
+        Returns every team's place on the private board before and after. Only with ``apply`` is
+        the change made and recorded. Released public scores stay on record as they were shown.
+
+        Raises
+        ------
+        InputError
+            If the corrected solution is not of the same rows, columns and classes, or the new
+            metric asks for another kind of prediction.
+        """
+        settings = self.settings.model_copy(update={"metric": self._wanted.metric})
+        metric = self._resolve(settings)
+        if metric.prediction is not self._solution.kind:
+            raise InputError(
+                f"{settings.metric.name} asks for another kind of prediction ({metric.prediction}) "
+                f"than the stored submissions hold ({self._solution.kind})."
+            )
+        corrected = self._solution
+        if solution is not None:
+            read = read_settings_solution(solution, settings, self.manager)
+            corrected = align_solution(read, self._solution)
+        after = score_all(self._ledger, corrected, metric)
+        changes = compare(
+            self._ledger,
+            score_all(self._ledger, self._solution, self._metric),
+            after,
+            (self.settings, settings),
+            (self._metric.greater_is_better, metric.greater_is_better),
+        )
+        if apply:
+            self._apply(corrected, settings, after, changes)
+        return changes
+
+    def _apply(
+        self, corrected: Solution, settings: Settings, after: Scored, changes: list[RankChange]
+    ) -> None:
+        revision = self._revision + 1
+        payload = {
+            "revision": revision,
+            "metric": [self.settings.metric.name, settings.metric.name],
+            "solution_sha256": [self._solution.sha256, corrected.sha256],
+            "ranks_changed": sum(change.changed for change in changes),
+        }
+        with self._store.transaction() as transaction:
+            transaction.put_solution(corrected, settings.metric.name, number=revision)
+            for submission, public in zip(after.submissions, after.public.tolist(), strict=True):
+                score = public if math.isfinite(public) else None
+                transaction.put_scores(revision, submission, score, None)
+            transaction.put_meta("revision", str(revision))
+            transaction.put_meta("settings", settings.model_dump_json())
+            transaction.append_event("rescored", self._actor, payload, time=self._clock())
+        self._read_state()
 
     # -- the record ----------------------------------------------------------------------------
 

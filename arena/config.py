@@ -17,7 +17,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from arena.errors import InputError
 from arena.registry import nearest
 
-__all__ = ["CONFIG_NAME", "FinalRule", "Settings", "Ties", "read_settings", "settings_as_toml"]
+__all__ = [
+    "CONFIG_NAME",
+    "FinalRule",
+    "Settings",
+    "Ties",
+    "adopt",
+    "read_settings",
+    "settings_as_toml",
+]
 
 CONFIG_NAME = "competition.toml"
 
@@ -191,3 +199,44 @@ def _toml(value: Any) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(_toml(item) for item in value)}]"
     return json.dumps(value, ensure_ascii=False)
+
+
+def adopt(
+    in_force: Settings, wanted: Settings, has_releases: bool
+) -> tuple[Settings, list[str], list[list[Any]]]:
+    """Return the settings that are in force from now on, notes for a person, and what changed.
+
+    Limits, rules and titles change at once. Another metric waits for a rescore, since it changes
+    scores that were shown; the columns of the data were fixed when the solution was read.
+
+    Returns
+    -------
+    The settings, sentences, and ``[key, before, after]`` of everything that changed.
+
+    Raises
+    ------
+    InputError
+        If another mechanism is wanted although scores were released by this one.
+    """
+    notes = []
+    if wanted.metric != in_force.metric:
+        notes.append(
+            f"{CONFIG_NAME} asks for the metric {wanted.metric.name}, but the scores are by "
+            f"{in_force.metric.name} until arena rescore --apply."
+        )
+    if wanted.data != in_force.data:
+        notes.append(f"[data] of {CONFIG_NAME} changed; the solution was read by what it was.")
+    if wanted.public != in_force.public and has_releases:
+        raise InputError(
+            f"Scores were released by the mechanism {in_force.public.mechanism}, so it cannot be "
+            f"changed to {wanted.public.mechanism}. Set it back in {CONFIG_NAME}."
+        )
+    adopted = wanted.model_copy(update={"metric": in_force.metric, "data": in_force.data})
+    before, after = in_force.to_document(), adopted.to_document()
+    changes = [
+        [f"{section}.{key}", before[section][key], value]
+        for section, keys in after.items()
+        for key, value in keys.items()
+        if before[section][key] != value
+    ]
+    return adopted, notes, changes

@@ -1,0 +1,137 @@
+"""Scores everything anew after a change of the solution's labels or of the metric."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from arena.board_run import rows_of
+from arena.config import Settings
+from arena.errors import InputError
+from arena.final_selection import Candidate, board_ranks, choose_finals
+from arena.interfaces import Metric
+from arena.ledger import Ledger
+from arena.resampling import full_scores
+from arena.types import FloatArray, Solution
+
+__all__ = ["RankChange", "Scored", "align_solution", "compare", "score_all"]
+
+
+@dataclass(frozen=True, slots=True)
+class RankChange:
+    """A team whose place on the private board differs."""
+
+    team: str
+    rank_before: int | None
+    """None: the team did not stand on the board."""
+    rank_after: int | None
+    score_before: float | None
+    score_after: float | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the rank differs."""
+        return self.rank_before != self.rank_after
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """The scores of every submission that may count."""
+
+    submissions: Sequence[int]
+    public: FloatArray
+    """``(m,)``; NaN without public rows, or where undefined."""
+    private: FloatArray
+
+
+def score_all(ledger: Ledger, solution: Solution, metric: Metric) -> Scored:
+    """Score every submission that may count on the public and on the private rows."""
+    ids = [record.submission for record in ledger.counting()]
+
+    def scores(split: str) -> FloatArray:
+        rows = rows_of(solution, split)
+        if not ids or not rows.any():
+            return np.full(len(ids), np.nan)
+        return full_scores(metric, solution.truth[rows], ledger.store.predictions(ids, rows=rows))
+
+    return Scored(ids, scores("public"), scores("private"))
+
+
+def compare(
+    ledger: Ledger,
+    before: Scored,
+    after: Scored,
+    settings: tuple[Settings, Settings],
+    greater_is_better: tuple[bool, bool],
+) -> list[RankChange]:
+    """Return every team's place on the private board before and after, best first after."""
+    boards = [
+        _board(ledger, scored, own, better)
+        for scored, own, better in zip((before, after), settings, greater_is_better, strict=True)
+    ]
+    teams = [*boards[1], *(team for team in boards[0] if team not in boards[1])]
+    return [
+        RankChange(
+            team,
+            *(board[team][0] if team in board else None for board in boards),
+            *(board[team][1] if team in board else None for board in boards),
+        )
+        for team in teams
+    ]
+
+
+def _board(
+    ledger: Ledger, scored: Scored, settings: Settings, better: bool
+) -> Mapping[str, tuple[int, float]]:
+    """Return rank and private score by team, best first."""
+    public = dict(zip(scored.submissions, scored.public.tolist(), strict=True))
+    private = dict(zip(scored.submissions, scored.private.tolist(), strict=True))
+    candidates = [
+        Candidate(record.submission, record.team, _known(public[record.submission]))
+        for record in ledger.counting()
+        if record.team != settings.competition.baseline and np.isfinite(private[record.submission])
+    ]
+    finals = choose_finals(
+        candidates, settings.final.rule, greater_is_better=better, chosen=ledger.selections()
+    )
+    sign = -1 if better else 1
+    best = {
+        team: min((sign * private[submission], submission) for submission in own)
+        for team, own in finals.items()
+    }
+    ordered = sorted(best, key=lambda team: best[team])
+    scores = [sign * best[team][0] for team in ordered]
+    ranks = board_ranks(scores, settings.final.ties)
+    return dict(zip(ordered, zip(ranks, scores, strict=True), strict=True))
+
+
+def _known(score: float) -> float | None:
+    return score if np.isfinite(score) else None
+
+
+def align_solution(new: Solution, old: Solution) -> Solution:
+    """Return a corrected solution with the rows, the split and the clusters of the stored one.
+
+    Raises
+    ------
+    InputError
+        If it is not of the same rows, columns and classes: stored predictions would then mean
+        something else.
+    """
+    if (new.kind, new.columns, new.targets) != (old.kind, old.columns, old.targets):
+        raise InputError(
+            "The corrected solution has other columns or other classes than the stored one, so "
+            "that the stored predictions would mean something else. Only labels can be corrected."
+        )
+    positions: dict[Any, int] = {one: at for at, one in enumerate(new.ids.to_pylist())}
+    ids = old.ids.to_pylist()
+    if set(positions) != set(ids):
+        raise InputError("The corrected solution has other ids than the stored one.")
+    order = np.array([positions[one] for one in ids], dtype=np.intp)
+    return dataclasses.replace(
+        new, ids=old.ids, truth=new.truth[order], usage=old.usage, clusters=old.clusters
+    )
