@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 _BLOCK_BYTES = 64 * 2**20
-_TILE_ELEMENTS = 2**20
+_TILE_ROWS = 4_096
 _OPAQUE_CALLS_PER_TASK = 50
 _SECONDS_WORTH_A_PROCESS = 3.0
 _SMALLEST_ROUNDED = 1e-280
@@ -107,17 +107,25 @@ def resample_block(
     if isinstance(metric, HasResample):
         return metric.resample(truth, block, weights)
     if isinstance(metric, HasRowValues):
-        return metric.from_mean(_weighted_means(metric.row_values(truth, block), weights))
+        return metric.from_mean(_weighted_means(metric, truth, block, weights))
     return np.array([_score_drawn(metric, truth, one, weights) for one in block])
 
 
-def _weighted_means(values: FloatArray, weights: WeightArray) -> FloatArray:
-    """Multiply in tiles of rows: no more than 8 MB of weights stand as float64 at a time."""
-    sums = np.zeros((len(values), weights.shape[1]))
-    tile = max(1, _TILE_ELEMENTS // weights.shape[1])
-    for start in range(0, len(weights), tile):
-        rows = slice(start, start + tile)
-        sums += values[:, rows] @ weights[rows].astype(np.float64)
+def _weighted_means(
+    metric: HasRowValues, truth: npt.NDArray[Any], block: npt.NDArray[Any], weights: WeightArray
+) -> FloatArray:
+    """Return ``(k, B)`` means of the row values, in tiles of rows.
+
+    A tile's row values are multiplied while they are in the cache, and no more than a tile of
+    weights stands as float64 at a time.
+    """
+    sums = np.zeros((len(block), weights.shape[1]))
+    # A value may be infinite: the score is not finite then, and is dealt with as such.
+    with np.errstate(invalid="ignore", over="ignore"):
+        for start in range(0, len(weights), _TILE_ROWS):
+            rows = slice(start, start + _TILE_ROWS)
+            values = metric.row_values(truth[rows], block[:, rows])
+            sums += values @ weights[rows].astype(np.float64)
     totals: FloatArray = weights.sum(axis=0, dtype=np.float64)
     return sums / totals
 

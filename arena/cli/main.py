@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import sys
 import traceback
 from typing import Annotated, Any
@@ -101,6 +102,9 @@ def _root(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the program; ``--verbose`` may stand anywhere in the arguments."""
+    # What the computing modules have to say, such as that a kernel is being compiled.
+    logging.basicConfig(format="%(message)s", level=logging.WARNING)
+    logging.getLogger("arena").setLevel(logging.INFO)
     given = sys.argv[1:] if arguments is None else arguments
     rest = [argument for argument in given if argument != "--verbose"]
     ahead = ["--verbose"] if len(rest) < len(given) else []
