@@ -13,11 +13,11 @@ from typing import Any
 import duckdb
 
 from arena.errors import StoreError, StoreFormatError
-from arena.store.failures import DUCKDB_ERRORS, explained
+from arena.store.failures import DUCKDB_ERRORS, LossError, explained
 from arena.store.journal import Journal, missing
 from arena.store.locks import lock_of, owner_only
 
-__all__ = ["SCHEMA_VERSION", "Database", "LossError", "journal_path"]
+__all__ = ["SCHEMA_VERSION", "Database", "journal_path"]
 
 SCHEMA_VERSION = 1
 """Of the tables in store.sql."""
@@ -27,10 +27,6 @@ _MEMORY_LIMIT = "1GB"
 _MAGIC, _MAGIC_AT = b"DUCK", 8
 _SPACE_FACTOR, _SPACE_RESERVE = 3, 64 * 2**20
 """What comes is written to the log, then to the file; a checkpoint needs room beside that."""
-
-
-class LossError(StoreFormatError):
-    """The database lacks what its journal says was acknowledged."""
 
 
 class Database:

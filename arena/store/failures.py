@@ -9,7 +9,7 @@ import duckdb
 
 from arena.errors import StoreBusyError, StoreError, StoreFormatError
 
-__all__ = ["DUCKDB_ERRORS", "explained", "is_damaged_log"]
+__all__ = ["DUCKDB_ERRORS", "DamagedLogError", "LossError", "explained"]
 
 DUCKDB_ERRORS = (
     duckdb.FatalException,
@@ -20,7 +20,19 @@ DUCKDB_ERRORS = (
 )
 """What the machine, and not the program, is to blame for."""
 
-_DAMAGED_LOG = r"replaying WAL|Corrupt WAL"
+
+class DamagedLogError(StoreFormatError):
+    """The write-ahead log cannot be replayed."""
+
+
+class LossError(StoreFormatError):
+    """The database lacks what its journal says was acknowledged."""
+
+
+_NO_ROOM = (
+    "The database '{path}' cannot be written: the disk is full or failed. What was stored "
+    "before is intact. Free some space and start again."
+)
 
 _REASONS: tuple[tuple[str, type[StoreError], str], ...] = (
     (
@@ -41,18 +53,14 @@ _REASONS: tuple[tuple[str, type[StoreError], str], ...] = (
         "The database '{path}' cannot be opened: permission denied. "
         "Allow reading and writing of the file and its folder.",
     ),
+    (r"No space left|File too large|Disk quota exceeded", StoreError, _NO_ROOM),
     (
-        _DAMAGED_LOG,
-        StoreFormatError,
+        r"replaying WAL|Corrupt WAL",
+        DamagedLogError,
         "The write-ahead log beside the database '{path}' is damaged: run `arena repair`, which "
         "keeps a copy of everything and says what was lost.",
     ),
-    (
-        r"No space left|FATAL Error|File too large|Disk quota exceeded|invalidated",
-        StoreError,
-        "The database '{path}' cannot be written: the disk is full or failed. What was stored "
-        "before is intact. Free some space and start again.",
-    ),
+    (r"FATAL Error|invalidated", StoreError, _NO_ROOM),
     (
         r"not a valid DuckDB|is corrupt|checksum",
         StoreFormatError,
@@ -76,8 +84,3 @@ def explained(error: duckdb.Error, path: Path) -> StoreError:
             return kind(sentence.format(*found.groups(), path=path))
     first_line = (text.splitlines() or [type(error).__name__])[0]
     return StoreError(f"The database '{path}' cannot be used: {first_line}")
-
-
-def is_damaged_log(error: BaseException | None) -> bool:
-    """Whether DuckDB could not replay the write-ahead log."""
-    return re.search(_DAMAGED_LOG, str(error)) is not None

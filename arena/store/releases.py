@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -84,11 +84,15 @@ def select_releases(
     return tuple(_record(row) for row in cursor.execute(query, [epoch, epoch]).fetchall())
 
 
-def upsert_scores(cursor: duckdb.DuckDBPyConnection, revision: int, scores: ScoreRecord) -> None:
-    """Put the scores of a submission in a revision, in the place of those that were there."""
+def upsert_scores(
+    cursor: duckdb.DuckDBPyConnection, revision: int, scores: Sequence[ScoreRecord]
+) -> None:
+    """Put scores of different submissions, in the place of those that were in the revision."""
+    columns = [[getattr(one, name) for one in scores] for name in ScoreRecord.__slots__]
     cursor.execute(
-        "INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?)",
-        [revision, scores.submission, scores.public, scores.private],
+        "INSERT OR REPLACE INTO scores SELECT ?, "
+        "unnest(?::INTEGER[]), unnest(?::DOUBLE[]), unnest(?::DOUBLE[])",
+        [revision, *columns],
     )
 
 

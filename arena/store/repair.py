@@ -19,9 +19,9 @@ from pathlib import Path
 import duckdb
 
 from arena.errors import StoreError, StoreFormatError
-from arena.store.database import Database, LossError
+from arena.store.database import Database
 from arena.store.events import insert_event
-from arena.store.failures import is_damaged_log
+from arena.store.failures import DamagedLogError, LossError
 from arena.store.journal import Acknowledged, JournalEntry, missing
 from arena.store.locks import owner_only
 from arena.store.records import insert_lost, select_records
@@ -66,8 +66,9 @@ def repair(path: Path, *, actor: str = "host", time: datetime | None = None) -> 
     if reason is None:
         return RepairReport(f"The database '{path}' is whole: nothing was done.")
     quarantine = _copy_to_quarantine(path, time or datetime.now(UTC))
-    damaged = None if isinstance(reason, LossError) else str(reason.__cause__)
-    cut_at = None if damaged is None else _cut(path, damaged, quarantine)
+    cut_at = None
+    if isinstance(reason, DamagedLogError):
+        cut_at = _cut(path, str(reason.__cause__), quarantine)
     database = Database(path, create=False, checked=False)
     try:
         report = _account(database, RepairReport("", quarantine, cut_at), actor, time)
@@ -76,13 +77,11 @@ def repair(path: Path, *, actor: str = "host", time: datetime | None = None) -> 
     return replace(report, sentence=_sentence(path, report))
 
 
-def _what_is_wrong(path: Path) -> StoreFormatError | None:
+def _what_is_wrong(path: Path) -> DamagedLogError | LossError | None:
     """Return what can be repaired, or nothing; raise what cannot."""
     try:
         Database(path, create=False).close()
-    except StoreFormatError as error:
-        if not isinstance(error, LossError) and not is_damaged_log(error.__cause__):
-            raise
+    except (DamagedLogError, LossError) as error:
         return error
     return None
 

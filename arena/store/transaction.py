@@ -124,7 +124,11 @@ class Transaction:
         self, revision: int, submission: int, public: float | None, private: float | None
     ) -> None:
         """Put the scores of a submission in a revision, in the place of those that were there."""
-        upsert_scores(self._cursor, revision, ScoreRecord(submission, public, private))
+        self.put_all_scores(revision, [ScoreRecord(submission, public, private)])
+
+    def put_all_scores(self, revision: int, scores: Sequence[ScoreRecord]) -> None:
+        """Put the scores of different submissions, as a rescore has them, in one go."""
+        upsert_scores(self._cursor, revision, scores)
 
     # -- the record ----------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ import pytest
 
 from arena.errors import StoreBusyError, StoreError, StoreFormatError
 from arena.store import SCHEMA_VERSION, Store
-from arena.store.failures import explained
+from arena.store.failures import DamagedLogError, explained
 from arena.types import Solution
 
 ROOT = Path(__file__).parents[2]
@@ -150,7 +150,8 @@ def test_damaged_database_is_refused(store: Store, database: Path) -> None:
         ('Cannot open file "x": Permission denied', StoreError, "permission denied"),
         ("Could not write file: No space left on device", StoreError, "disk is full"),
         ("FATAL Error: database has been invalidated", StoreError, "disk is full or failed"),
-        ('Failure while replaying WAL file "x.wal"', StoreFormatError, "write-ahead log"),
+        ('Failure while replaying WAL file "x.wal"', DamagedLogError, "write-ahead log"),
+        ("Failure while replaying WAL: No space left on device", StoreError, "disk is full"),
         ("Trying to read a database file with version number 99", StoreFormatError, "newer DuckDB"),
         ("Something new\nLINE 2", StoreError, "cannot be used: Something new$"),
     ],

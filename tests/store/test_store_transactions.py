@@ -176,6 +176,18 @@ def test_scores_are_replaced_within_a_revision_only(store: Store, database: Path
         assert again.scores(3) == ()
 
 
+def test_scores_of_all_are_put_at_once(store: Store) -> None:
+    scores = [ScoreRecord(i, i / 7, None if i % 3 else math.inf) for i in range(1, 5001)]
+    with store.transaction() as transaction:
+        transaction.put_scores(1, 17, 0.5, 0.5)
+        transaction.put_all_scores(1, [])
+        transaction.put_all_scores(1, scores)
+        transaction.put_scores(2, 1, math.nan, None)
+    assert list(store.scores(1)) == scores
+    (one,) = store.scores(2)
+    assert math.isnan(one.public or 0)
+
+
 def test_meta_is_put_and_replaced_but_not_that_of_the_store(store: Store) -> None:
     assert store.meta("seed") is None
     for value in ("1", "é"):
