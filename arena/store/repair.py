@@ -61,6 +61,15 @@ def repair(path: Path, *, actor: str = "host", time: datetime | None = None) -> 
         If the database itself is damaged, or none of arena.
     StoreError
         If there is no room for the copy, or the files cannot be written.
+
+    Examples
+    --------
+    >>> from arena.store import Store
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "competition.duckdb"
+    ...     Store.open(path).close()
+    ...     repair(path).quarantine is None
+    True
     """
     reason = _what_is_wrong(path)
     if reason is None:

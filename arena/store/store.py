@@ -105,6 +105,15 @@ class Store:
             If it could not be written.
         RuntimeError
             If this thread is inside a transaction.
+
+        Examples
+        --------
+        >>> with Store.open() as store:
+        ...     with store.transaction() as transaction:
+        ...         places = [transaction.take_place("team", None, allowed=1) for _ in range(2)]
+        ...     used = store.places_used("team", None)
+        >>> places, used
+        ([True, False], 1)
         """
         with self._database.exclusively():
             with self._database.transaction() as cursor:

@@ -16,6 +16,7 @@ import pytest
 from arena.errors import StoreBusyError, StoreError, StoreFormatError
 from arena.store import SCHEMA_VERSION, Store
 from arena.store.failures import DamagedLogError, explained
+from arena.store.locks import owner_only
 from arena.types import Solution
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +40,28 @@ def test_only_the_owner_can_read_it_and_its_log(
         f"{database.name}{end}" for end in ("", ".journal", ".wal")
     ]
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+
+
+def test_umask_is_narrow_while_anyone_needs_it_and_then_as_before() -> None:
+    before = os.umask(0o022)
+    first, second = owner_only(), owner_only()
+    try:
+        masks = []
+        for step in (first.__enter__, second.__enter__):
+            step()
+            masks.append(_umask())
+        for one in (first, second):
+            one.__exit__(None, None, None)
+            masks.append(_umask())
+    finally:
+        os.umask(before)
+    assert masks == [0o077, 0o077, 0o077, 0o022]
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
 
 
 def test_temporary_store_is_gone_when_closed() -> None:
