@@ -15,16 +15,16 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from arena.errors import StoreBusyError, StoreError
+from arena.errors import StoreBusyError
 from arena.store.database import Database
 from arena.store.events import Event, first_broken, select_events
 from arena.store.places import select_place
 from arena.store.records import Incoming, select_records
 from arena.store.releases import ReleaseRecord, ScoreRecord, select_releases, select_scores
 from arena.store.solutions import no_solution, select_solution
-from arena.store.stored_predictions import StoredPredictions
+from arena.store.stored_predictions import StoredPredictions, select_predictions
 from arena.store.transaction import Transaction
-from arena.types import Fault, FloatArray, IntArray, PredictionKind, Solution, SubmissionRecord
+from arena.types import Fault, FloatArray, IntArray, Solution, SubmissionRecord
 
 __all__ = ["Store"]
 
@@ -210,29 +210,9 @@ class Store:
         Raises
         ------
         StoreError
-            If a submission is not there, or was rejected.
+            If a submission is not there, or was not accepted.
         """
-        solution = self.solution()
-        ids = np.asarray(submissions, dtype=np.intp)
-        with self._database.reading() as cursor:
-            query = "SELECT submission FROM submissions WHERE status = 'accepted'"
-            accepted = cursor.execute(query).fetchnumpy()["submission"]
-        strangers = ids[~np.isin(ids, accepted)]
-        if len(strangers):
-            raise StoreError(
-                f"Submission {strangers[0]} was rejected or is not in '{self.path}': "
-                "it has no predictions."
-            )
-        chosen = None if rows is None else np.arange(solution.n_rows)[rows]
-        everything = chosen is None or np.array_equal(chosen, np.arange(solution.n_rows))
-        return StoredPredictions(
-            database=self._database,
-            submissions=ids,
-            n_columns=len(solution.columns),
-            rows=None if everything else chosen,
-            n_rows=solution.n_rows,
-            labels=solution.kind is PredictionKind.LABEL,
-        )
+        return select_predictions(self._database, self.solution(), submissions, rows)
 
     # -- what was shown, and what happened -----------------------------------------------------
 

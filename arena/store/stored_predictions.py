@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from arena.errors import StoreFormatError
+from arena.errors import StoreError, StoreFormatError
 from arena.store.database import Database
-from arena.types import FloatArray, IntArray
+from arena.types import FloatArray, IntArray, PredictionKind, Solution
 
-__all__ = ["StoredPredictions"]
+__all__ = ["StoredPredictions", "select_predictions"]
 
 _BATCH_ROWS = 2**20
 
@@ -104,6 +104,35 @@ class StoredPredictions:
             f"The predictions in '{self.database.path}' are incomplete or out of order: "
             "the file is damaged. Take in the submission files anew, into another database."
         )
+
+
+def select_predictions(
+    database: Database,
+    solution: Solution,
+    submissions: Sequence[int] | IntArray,
+    rows: IntArray | npt.NDArray[np.bool_] | None,
+) -> StoredPredictions:
+    """Return the predictions of accepted submissions, ``(m,)`` ids, at rows of the solution."""
+    ids = np.asarray(submissions, dtype=np.intp)
+    with database.reading() as cursor:
+        query = "SELECT submission FROM submissions WHERE status = 'accepted'"
+        accepted = cursor.execute(query).fetchnumpy()["submission"]
+    strangers = ids[~np.isin(ids, accepted)]
+    if len(strangers):
+        raise StoreError(
+            f"Submission {strangers[0]} was not accepted or is not in '{database.path}': "
+            "it has no predictions."
+        )
+    everything = np.arange(solution.n_rows)
+    chosen = everything if rows is None else everything[rows]
+    return StoredPredictions(
+        database=database,
+        submissions=ids,
+        n_columns=len(solution.columns),
+        rows=None if np.array_equal(chosen, everything) else chosen,
+        n_rows=solution.n_rows,
+        labels=solution.kind is PredictionKind.LABEL,
+    )
 
 
 def _query(submissions: IntArray) -> str:

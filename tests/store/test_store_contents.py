@@ -123,9 +123,9 @@ def test_rejected_submission_leaves_its_record_only(store: Store, solution: Solu
     store.add_submission("a", "a.csv", "1", _values(solution, 1), (FAULT,))
     with store._database.reading() as cursor:
         assert cursor.execute("SELECT count(*) FROM predictions").fetchall() == [(0,)]
-    with pytest.raises(StoreError, match="Submission 1 was rejected"):
+    with pytest.raises(StoreError, match="Submission 1 was not accepted"):
         store.predictions([1])
-    with pytest.raises(StoreError, match="Submission 7 was rejected or is not in"):
+    with pytest.raises(StoreError, match="Submission 7 was not accepted or is not in"):
         store.predictions([7])
 
 
