@@ -33,7 +33,7 @@ from arena.plugin_manager import PluginManager
 from arena.reception import Reception, Submitted
 from arena.rescoring import RankChange, Scored, align_solution, compare, score_all
 from arena.score_result import ScoreResult
-from arena.store import Event, Store
+from arena.store import Event, ScoreRecord, Store
 from arena.targets import mean_over_targets
 from arena.types import Solution
 
@@ -462,9 +462,15 @@ class Competition:
         }
         with self._store.transaction() as transaction:
             transaction.put_solution(corrected, settings.metric.name, number=revision)
-            for submission, public in zip(after.submissions, after.public.tolist(), strict=True):
-                score = public if math.isfinite(public) else None
-                transaction.put_scores(revision, submission, score, None)
+            transaction.put_all_scores(
+                revision,
+                [
+                    ScoreRecord(submission, public if math.isfinite(public) else None, None)
+                    for submission, public in zip(
+                        after.submissions, after.public.tolist(), strict=True
+                    )
+                ],
+            )
             transaction.put_meta("revision", str(revision))
             transaction.put_meta("settings", settings.model_dump_json())
             transaction.append_event("rescored", self._actor, payload, time=self._clock())

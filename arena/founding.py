@@ -55,13 +55,12 @@ def found(
     if not (solution.usage == Usage.PUBLIC).any() and public_share > 0:
         solution = replace(solution, usage=draw_public_rows(solution, public_share, seed))
     folder.mkdir(parents=True, exist_ok=True)
-    with Store.open(folder / DATABASE_NAME) as store:
-        store.put_solution(solution, settings.metric.name)
-        with store.transaction() as transaction:
-            transaction.put_meta("seed", str(seed))
-            transaction.put_meta("settings", settings.model_dump_json())
-            payload = {"settings": settings.to_document(), "solution_sha256": solution.sha256}
-            transaction.append_event("created", actor, payload, time=now)
+    with Store.open(folder / DATABASE_NAME) as store, store.transaction() as transaction:
+        transaction.put_solution(solution, settings.metric.name, time=now)
+        transaction.put_meta("seed", str(seed))
+        transaction.put_meta("settings", settings.model_dump_json())
+        payload = {"settings": settings.to_document(), "solution_sha256": solution.sha256}
+        transaction.append_event("created", actor, payload, time=now)
     _write_sample(folder / SAMPLE_NAME, solution, settings, manager)
     (folder / CONFIG_NAME).write_text(settings_as_toml(settings), encoding="utf-8")
 

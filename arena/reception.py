@@ -102,7 +102,7 @@ class Reception:
             record = transaction.add_submission(incoming)
             release = None
             if public is not None and record.status == "accepted":
-                release = self._release(transaction, record, public, read)
+                release = self._release(transaction, record, public, read, now)
                 transaction.put_scores(self.revision, record.submission, public, None)
             answer = self._answer(record, release)
             payload = {**answer.to_dict(), "file": record.file, "sha256": record.sha256}
@@ -154,6 +154,7 @@ class Reception:
         record: SubmissionRecord,
         public: float,
         read: ReadSubmission,
+        now: datetime,
     ) -> Release:
         stream = np.random.SeedSequence(self.seed, spawn_key=(record.submission,))
         rng, own_rng = (np.random.default_rng(child) for child in stream.spawn(2))
@@ -170,7 +171,7 @@ class Reception:
         state = transaction.mechanism_state(record.team, self.epoch)
         with attributed(self.mechanism_plugin, "releasing a score"):
             release = self.mechanism.release(state, evaluation, rng)
-        transaction.add_release(record.submission, record.team, self.epoch, release)
+        transaction.add_release(record.submission, record.team, self.epoch, release, time=now)
         return release
 
     def _standard_error(self, read: ReadSubmission, other: int, rng: np.random.Generator) -> float:
