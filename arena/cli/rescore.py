@@ -1,0 +1,68 @@
+"""Show what corrected labels or another metric would change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from arena.cli import options
+from arena.cli.console import console, print_document, say_note
+from arena.cli.folder import Directory, Wait, open_competition
+from arena.score_result import as_json as plain_json
+from arena.text import printable
+
+app = typer.Typer()
+
+
+@app.command()
+def rescore(
+    solution: Annotated[
+        Path | None, typer.Option(help="The corrected solution: the same rows, other labels.")
+    ] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Make the change, on record.")] = False,
+    directory: Directory = None,
+    wait: Wait = 0.0,
+    as_json: options.AsJson = False,
+) -> None:
+    """Score everything anew, by corrected labels or by the metric that competition.toml asks for.
+
+    Without --apply nothing is changed. Released public scores stay on record as they were shown.
+    """
+    with open_competition(directory, wait) as competition:
+        changes = competition.rescore(solution, apply=apply)
+    rows = [
+        {
+            "team": change.team,
+            "rank_before": change.rank_before,
+            "rank_after": change.rank_after,
+            "score_before": change.score_before,
+            "score_after": change.score_after,
+        }
+        for change in changes
+    ]
+    if as_json:
+        document = {"schema": "arena/rescore/1", "applied": apply, "changes": rows}
+        print_document(plain_json(document))
+        return
+    _print_changes(rows)
+    say_note("Applied." if apply else "Nothing was changed; --apply makes the change.")
+
+
+def _print_changes(rows: list[dict[str, Any]]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    changed = [row for row in rows if row["rank_before"] != row["rank_after"]]
+    out = console()
+    out.print(f"{len(changed):,} of {len(rows):,} teams change their rank on the private board.")
+    if not changed:
+        return
+    table = Table(box=box.SIMPLE_HEAD)
+    for column in ("team", "rank before", "after", "score before", "after"):
+        table.add_column(column, justify="left" if column == "team" else "right")
+    for row in changed:
+        cells = [row["rank_before"], row["rank_after"], row["score_before"], row["score_after"]]
+        table.add_row(printable(row["team"]), *("" if c is None else f"{c:.8g}" for c in cells))
+    out.print(table)
