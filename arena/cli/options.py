@@ -17,6 +17,7 @@ __all__ = [
     "Strict",
     "SubmissionFiles",
     "Target",
+    "Team",
     "UsageColumn",
 ]
 
@@ -51,3 +52,4 @@ Cluster = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if any file is rejected.")]
+Team = Annotated[str, typer.Option("--team", "-t", help="The name of the team.")]

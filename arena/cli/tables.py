@@ -87,7 +87,7 @@ def print_table(
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
+    table = Table(box=box.SIMPLE_HEAD)
     filled = _filled(rows[:most], columns)
     fitting = _fitting(filled, out.width)
     shown = [column for column in filled if column.name in fitting]
@@ -96,6 +96,8 @@ def print_table(
         table.add_column(column.name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     for cells in zip(*(filled[column] for column in shown), strict=True):
         table.add_row(*cells)
+    if title:
+        out.print(title, style="italic")
     out.print(table)
     if most is not None and len(rows) > most:
         out.print(f"… and {len(rows) - most:,} more: --json prints every one.")

@@ -28,10 +28,19 @@ def test_help_lists_every_command_with_a_line_that_fits(arena: Any) -> None:
     lines = arena("--help").stdout.splitlines()
     commands = lines[lines.index("Commands:") + 1 :]
     assert [line.split()[0] for line in commands] == [
+        "audit",
         "demo",
+        "disqualify",
+        "import",
+        "init",
+        "leaderboard",
         "metrics",
         "plugins",
+        "repair",
         "score",
+        "select",
+        "submissions",
+        "submit",
         "validate",
     ]
     assert not [line for line in commands if line.endswith("...")]

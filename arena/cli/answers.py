@@ -1,0 +1,45 @@
+"""What became of submissions, for people and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from arena.cli.tables import number, score_decimals
+from arena.intake import describe
+from arena.reception import Submitted
+from arena.text import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["count_answers", "print_answer"]
+
+
+def print_answer(
+    answer: Submitted, out: Console, *, file: str | None = None, most: int | None = None
+) -> None:
+    """Print what became of a submission, and ``most`` of its faults; None: every one."""
+    of_file = f" ({printable(file)})" if file else ""
+    line = f"Submission {answer.submission} of {printable(answer.team)}{of_file}: {answer.status}."
+    if answer.released is not None:
+        shown = number(score_decimals([answer.released]))(answer.released)
+        line = f"{line} Its public score is {shown}."
+    out.print(line, soft_wrap=True)
+    for fault in answer.faults[:most]:
+        out.print(f"  {printable(describe(fault))}", soft_wrap=True)
+    if most is not None and len(answer.faults) > most:
+        hidden = len(answer.faults) - most
+        out.print(f"  … and {hidden:,} more: --json prints every one.", soft_wrap=True)
+
+
+def count_answers(answers: Sequence[Submitted]) -> str:
+    """Return how many there are of each status, in words.
+
+    >>> from arena.reception import Submitted
+    >>> count_answers([Submitted(n, "a", "accepted", None, ()) for n in (1, 2)])
+    '2 accepted'
+    """
+    statuses = [answer.status for answer in answers]
+    counts = {status: statuses.count(status) for status in ("accepted", "rejected", "refused")}
+    return ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)

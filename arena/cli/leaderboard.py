@@ -1,0 +1,95 @@
+"""Show the public leaderboard, or the private one."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from arena.cli import options
+from arena.cli.board import print_board
+from arena.cli.console import console, print_document, say_note
+from arena.cli.folder import Directory, Wait, open_competition
+from arena.cli.tables import Column, Row, number, plain, print_table, score_decimals
+from arena.competition import Competition
+from arena.errors import UsageError
+from arena.text import csv_cell, printable, shorten
+
+app = typer.Typer()
+
+_COLUMNS = ("rank", "team", "score", "submission", "n_submissions", "baseline")
+
+
+@app.command()
+def leaderboard(
+    private: Annotated[
+        bool, typer.Option("--private", help="The private board, as it was last finalized.")
+    ] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV for a spreadsheet.")] = False,
+    as_json: options.AsJson = False,
+    directory: Directory = None,
+    wait: Wait = 0.0,
+) -> None:
+    """Show the public leaderboard: what was released, and nothing else. Or the private one."""
+    if as_csv and as_json:
+        raise UsageError("--csv and --json exclude each other.")
+    with open_competition(directory, wait) as competition:
+        document = _document(competition, private=private)
+        result = competition.final_result() if private else None
+    if as_json:
+        print_document(document)
+    elif as_csv:
+        _print_csv(document["standings"])
+    elif result is not None:
+        print_board(result, console())
+    else:
+        _print_public(document)
+
+
+def _document(competition: Competition, *, private: bool) -> dict[str, Any]:
+    name = competition.settings.metric.name
+    return {
+        "schema": "arena/leaderboard/1",
+        "title": competition.settings.competition.title,
+        "metric": name,
+        "greater_is_better": competition.manager.metrics.resolve(name).greater_is_better,
+        "split": "private" if private else "public",
+        "standings": (competition.private_leaderboard() if private else competition.leaderboard()),
+    }
+
+
+def _print_public(document: Row) -> None:
+    standings = document["standings"]
+    if not standings:
+        say_note("Nothing was released yet.")
+        return
+    score = number(score_decimals([row["score"] for row in standings]))
+    columns = (
+        Column("rank", 1, lambda row: plain(row["rank"])),
+        Column("team", 2, _team, left=True),
+        Column("score", 3, lambda row: score(row["score"])),
+        Column("submission", 5, lambda row: str(row["submission"])),
+        Column("sent", 4, lambda row: str(row["n_submissions"])),
+    )
+    direction = "larger" if document["greater_is_better"] else "smaller"
+    board = f"public board, {printable(document['metric'])} ({direction} is better)"
+    title = shorten(document["title"])
+    print_table(standings, columns, console(), title=f"{title}: {board}" if title else board)
+
+
+def _team(row: Row) -> str:
+    return shorten(row["team"], 32) + (" (baseline)" if row["baseline"] else "")
+
+
+def _print_csv(standings: Sequence[Row]) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(standings[0] if standings else _COLUMNS)
+    writer.writerows([_cell(value) for value in row.values()] for row in standings)
+
+
+def _cell(value: Any) -> Any:
+    """Return text as a spreadsheet and a terminal may have it; anything else as it is."""
+    return csv_cell(printable(value)) if isinstance(value, str) else value

@@ -1,0 +1,49 @@
+"""List the submissions, of every status."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from arena.cli import options
+from arena.cli.console import console, print_document, say_note
+from arena.cli.folder import Directory, Wait, open_competition
+from arena.cli.tables import Column, number, print_table, score_decimals
+from arena.intake.folder import team_name
+from arena.text import shorten
+
+app = typer.Typer()
+
+
+@app.command()
+def submissions(
+    team: Annotated[str | None, typer.Option("--team", "-t", help="Of this team only.")] = None,
+    directory: Directory = None,
+    wait: Wait = 0.0,
+    as_json: options.AsJson = False,
+) -> None:
+    """List every submission in the order of arrival: its team, status and released score."""
+    with open_competition(directory, wait) as competition:
+        rows = competition.submissions(None if team is None else team_name(team))
+    if as_json:
+        print_document({"schema": "arena/submissions/1", "submissions": rows})
+    elif rows:
+        score = number(score_decimals([row["released"] for row in rows]))
+        columns = (
+            Column("submission", 1, lambda row: str(row["submission"])),
+            Column("team", 2, lambda row: shorten(row["team"], 32), left=True),
+            Column("file", 6, lambda row: shorten(row["file"], 40), left=True),
+            Column("received (UTC)", 5, lambda row: _minute(row["received"]), left=True),
+            Column("status", 3, lambda row: row["status"], left=True),
+            Column("released", 4, lambda row: score(row["released"])),
+            Column("selected", 7, lambda row: "yes" if row["selected"] else "", left=True),
+        )
+        print_table(rows, columns, console(), most=None)
+    if not rows:
+        say_note("There is no submission yet." if team is None else "This team has sent none.")
+
+
+def _minute(time: str) -> str:
+    """Return an ISO 8601 time as people read it, to the second."""
+    return time[:19].replace("T", " ")
