@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Callable
 from functools import partial
@@ -12,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from competition_folder import IDS as FEW_IDS
+from competition_folder import INIT, write_file, write_solution
 from program import run_here, run_program, write_csv
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -69,3 +72,29 @@ def write_competition(tmp_path: Path) -> Path:
     broken = [(i, "much") for i in ids[:-2]]
     write_csv(tmp_path / "submissions" / "broken" / "try 1.csv", ["id", "outcome"], broken)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a competition once, with a folder of four submissions; one of them is rejected."""
+    folder = tmp_path_factory.mktemp("made")
+    write_solution(folder)
+    for number, team in enumerate(["a", "b", "c"], start=1):
+        write_file(folder / "files" / f"{team}.csv", number)
+    write_csv(folder / "files" / "d.csv", ["id", "y"], [(i, "much") for i in FEW_IDS])
+    called = run_here(*INIT, "--public-share", 0.5, "--title", "[red]Trial", cwd=folder)
+    assert called.returncode == 0, called.stderr
+    assert "20 public rows, 20 private" in called.stdout
+    return folder
+
+
+@pytest.fixture
+def here(made_once: Path, tmp_path: Path) -> Path:
+    """Return a competition of one's own, in a folder with its solution and files."""
+    return Path(shutil.copytree(made_once, tmp_path / "work"))
+
+
+@pytest.fixture
+def arena_there(here: Path) -> Run:
+    """Run a command in the folder of the competition, within this process."""
+    return partial(run_here, cwd=here / "c")

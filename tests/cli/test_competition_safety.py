@@ -1,0 +1,195 @@
+"""What the commands of a competition promise: record, repair, one process, no secret, no harm."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+from arena.competition import Competition
+from competition_folder import IDS, change, document, write_file
+from program import ARENA, run_here, write_csv
+
+# -- the record ----------------------------------------------------------------------------------
+
+
+def test_the_record_is_printed_and_whole(arena_there: Any) -> None:
+    assert arena_there("import", "../files").returncode == 0
+    assert arena_there("select", "-t", "a", 1).returncode == 0
+    assert arena_there("disqualify", 2, "--reason", "two accounts").returncode == 0
+    printed = document(arena_there("audit", "--json"), "audit")
+    kinds = [event["kind"] for event in printed["events"]]
+    assert kinds == ["created", *["submission"] * 4, "selection", "disqualification"]
+    assert printed["problem"] is None
+    shown = arena_there("audit").stdout
+    assert "submission 2, reason two accounts" in shown
+    assert f"The record is whole. Its last hash is {printed['events'][-1]['hash']}." in shown
+
+
+@pytest.mark.parametrize(
+    ("change_of_record", "sentence"),
+    [
+        ("UPDATE events SET actor = 'nobody' WHERE sequence = 2", "event 2 (submission, "),
+        ("DELETE FROM events WHERE sequence = 2", "event 2 is missing before event 3"),
+    ],
+)
+def test_a_changed_record_is_told(
+    here: Path, arena_there: Any, change_of_record: str, sentence: str
+) -> None:
+    assert arena_there("import", "../files").returncode == 0
+    with duckdb.connect(str(here / "c" / "arena.duckdb")) as connection:
+        connection.execute(change_of_record)
+    called = arena_there("audit")
+    assert called.returncode == 1
+    assert called.stderr.startswith("arena: The record is broken: ")
+    assert sentence in called.stderr
+    assert "whole" not in called.stdout
+    printed = document(arena_there("audit", "--json"), "audit", 1)
+    assert sentence in printed["problem"]
+
+
+def test_what_a_repair_finds_lost_is_told(here: Path, arena_there: Any) -> None:
+    whole = arena_there("repair")
+    assert (whole.returncode, "is whole: nothing was done." in whole.stdout) == (0, True)
+    database = here / "c" / "arena.duckdb"
+    shutil.copy(database, here / "old.duckdb")
+    assert arena_there("submit", "../files/a.csv", "-t", "a").returncode == 0
+    shutil.copy(here / "old.duckdb", database)
+    refused = arena_there("submissions")
+    assert refused.returncode == 1
+    assert "arena repair" in refused.stderr
+    repaired = arena_there("repair")
+    assert repaired.returncode == 0
+    assert "to be sent again: submission 1 of a (a.csv)" in repaired.stdout
+    again = document(arena_there("submit", "../files/a.csv", "-t", "a", "--json"), "submit")
+    assert (again["submission"], again["status"]) == (2, "accepted")
+    assert arena_there("audit").returncode == 0
+
+
+# -- several processes ---------------------------------------------------------------------------
+
+
+def start(*arguments: object, cwd: Path) -> subprocess.Popen[str]:
+    """Start the installed program."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([ARENA, *map(str, arguments)], cwd=cwd, text=True, **pipes)  # type: ignore[call-overload,no-any-return]
+
+
+def test_a_second_process_is_told_which_one_holds_the_competition_or_waits(
+    here: Path, arena_there: Any
+) -> None:
+    folder = here / "c"
+    with Competition.open(folder):
+        told = start("submit", "../files/a.csv", "-t", "a", "--json", cwd=folder)
+        patient = [
+            start("submit", f"../files/{team}.csv", "-t", team, "--wait", 60, cwd=folder)
+            for team in ("a", "b")
+        ]
+        stdout, stderr = told.communicate(timeout=60)
+        assert told.returncode == 1
+        assert stdout == ""
+        assert f"(PID {os.getpid()})" in stderr
+        assert "--wait SECONDS" in stderr
+        assert len(stderr.splitlines()) == 1
+        time.sleep(0.5)
+        assert [process.poll() for process in patient] == [None, None]
+    for process in patient:
+        _, stderr = process.communicate(timeout=60)
+        assert process.returncode == 0, stderr
+    rows = document(arena_there("submissions", "--json"), "submissions")["submissions"]
+    assert [row["submission"] for row in rows] == [1, 2]
+    assert {row["team"]: row["status"] for row in rows} == {"a": "accepted", "b": "accepted"}
+
+
+# -- secrets, and text of participants -----------------------------------------------------------
+
+
+def test_no_label_is_shown_by_any_command(tmp_path: Path) -> None:
+    labels = [f"{row * 7919 % 100003}.{row:04d}77" for row in range(1, len(IDS) + 1)]
+    write_csv(tmp_path / "solution.csv", ["id", "y"], list(zip(IDS, labels, strict=True)))
+    files = tmp_path / "files"
+    write_csv(files / "a.csv", ["id", "y"], [(i, row) for row, i in enumerate(IDS)])
+    write_csv(files / "b.csv", ["id", "y"], [(i, "x") for i in IDS[3:]])
+    write_csv(files / "c.csv", ["id", "z"], [(i, 1) for i in [*IDS, "r03"]])
+    init = ("init", "c", "--solution", "solution.csv", "--metric", "mae", "--verbose")
+    calls = [run_here(*init, cwd=tmp_path), run_here(*init, cwd=tmp_path)]
+    there = partial(run_here, cwd=tmp_path / "c")
+    commands: list[tuple[object, ...]] = [
+        *(("submit", f"../files/{name}.csv", "-t", name) for name in "abc"),
+        ("import", "../files"),
+        ("submissions",),
+        ("leaderboard",),
+        ("leaderboard", "--csv"),
+        ("audit",),
+        ("select", "-t", "a", 99),
+        ("disqualify", 99, "--reason", "x"),
+    ]
+    for command in commands:
+        for extra in ((), ("--json", "--verbose")):
+            calls.append(there(*command, *extra))
+    shown = "".join(call.stdout + call.stderr for call in calls)
+    for name in ("competition.toml", "sample_submission.csv", "arena.duckdb.journal"):
+        shown += (tmp_path / "c" / name).read_text(encoding="utf-8")
+    assert "accepted" in shown
+    assert "is missing" in shown
+    assert not [label for label in labels if label in shown]
+
+
+HOSTILE = {
+    "[red]markup[/bold]": "accepted",
+    "=cmd|' /C calc'!A0": "accepted",
+    "<script>alert(1)</script>": "accepted",
+    "left\u202etfel": "accepted",
+    "\u202eleft": "accepted",
+    "\U0001f600" * 100: "accepted",
+    "\U0001f600" * 101: "rejected",
+    "two\nlines": "rejected",
+    "\x1b[31mred": "rejected",
+    "": "rejected",
+}
+
+
+def test_names_of_teams_do_no_harm(
+    here: Path, arena_there: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(here / "c", 'rule = "best_public"', 'rule = "chosen"')
+    shown = ""
+    for number, (team, status) in enumerate(HOSTILE.items(), start=1):
+        file = write_file(here / f"{number}.csv", number)
+        printed = arena_there("submit", file, "--team", team, "--json")
+        code = 0 if status == "accepted" else 1
+        assert document(printed, "submit", code)["status"] == status, team
+        calls = [arena_there("submit", file, "--team", team)]
+        calls.append(arena_there("select", "--team", team, number))
+        shown += "".join(call.stdout + call.stderr for call in calls)
+    calls = [arena_there(*command) for command in EVERY_TABLE]
+    monkeypatch.setenv("COLUMNS", "40")
+    calls += [arena_there(*command) for command in EVERY_TABLE]
+    assert not [call.stderr for call in calls if call.returncode]
+    shown += "".join(call.stdout + call.stderr for call in calls)
+    assert not set(shown) & {"\u202e", "\x1b", "\r", "\t", "\u2028"}
+    assert "[red]markup[/bold]" in shown
+    standings = document(arena_there("leaderboard", "--json"), "leaderboard")["standings"]
+    assert {row["team"] for row in standings} == {t for t, s in HOSTILE.items() if s == "accepted"}
+
+
+EVERY_TABLE = (("submissions",), ("leaderboard",), ("leaderboard", "--csv"), ("audit",))
+
+
+def test_no_cell_of_an_export_starts_a_formula(here: Path, arena_there: Any) -> None:
+    starts = "=+-@"
+    for number, first in enumerate(starts):
+        file = write_file(here / f"{number}.csv", number)
+        assert arena_there("submit", file, f"--team={first}1").returncode == 0
+    lines = arena_there("leaderboard", "--csv").stdout.splitlines()
+    assert {line.split(",")[1] for line in lines[1:]} == {f"'{first}1" for first in starts}
+    value = np.array([line.split(",")[2] for line in lines[1:]], dtype=float)
+    assert (np.diff(value) <= 0).all()

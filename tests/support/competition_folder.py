@@ -1,0 +1,49 @@
+"""A small competition in a folder, for tests of the commands."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+
+from program import write_csv
+
+SCHEMAS = Path(__file__).parents[2] / "schemas"
+N_ROWS = 40
+IDS = [f"r{row:02d}" for row in range(N_ROWS)]
+INIT = ("init", "c", "--solution", "solution.csv", "--metric", "roc_auc", "--seed", 1)
+
+
+def write_solution(folder: Path) -> None:
+    truth = np.arange(N_ROWS) % 2
+    write_csv(folder / "solution.csv", ["id", "y"], list(zip(IDS, truth, strict=True)))
+
+
+def write_file(path: Path, number: int) -> Path:
+    values = np.random.default_rng(number).random(N_ROWS) + 0.1 * number * (np.arange(N_ROWS) % 2)
+    rows = [(i, repr(min(float(v), 1.0))) for i, v in zip(IDS, values, strict=True)]
+    write_csv(path, ["id", "y"], rows)
+    return path
+
+
+def document(called: subprocess.CompletedProcess[str], name: str, code: int = 0) -> Any:
+    """Return what was printed, held to its schema."""
+    assert called.returncode == code, called.stderr
+    printed = json.loads(called.stdout)
+    schema = json.loads((SCHEMAS / f"{name}-1.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(printed, schema)
+    assert set(printed) == set(schema["properties"])
+    return printed
+
+
+def change(folder: Path, old: str, new: str) -> None:
+    """Change a line of competition.toml."""
+    path = folder / "competition.toml"
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) == 1, old
+    path.write_text(text.replace(old, new), encoding="utf-8")
