@@ -20,6 +20,12 @@ from program import run_here, run_program, write_csv
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+@pytest.fixture(autouse=True)
+def _no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no width be inherited: whoever runs the tests has some terminal, or none."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture
 def arena(tmp_path: Path) -> Run:
     """Run ``arena ARGUMENTS…`` as a process, in the folder of the test."""
@@ -95,6 +101,7 @@ def here(made_once: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def arena_there(here: Path) -> Run:
-    """Run a command in the folder of the competition, within this process."""
+def arena_there(here: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command in the folder of the competition, within this process, as if in a pipe."""
+    monkeypatch.delenv("COLUMNS", raising=False)
     return partial(run_here, cwd=here / "c")
