@@ -101,7 +101,6 @@ def here(made_once: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def arena_there(here: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a command in the folder of the competition, within this process, as if in a pipe."""
-    monkeypatch.delenv("COLUMNS", raising=False)
+def arena_there(here: Path) -> Run:
+    """Run a command in the folder of the competition, within this process."""
     return partial(run_here, cwd=here / "c")
