@@ -23,6 +23,9 @@ from arena.types import Fault, FloatArray, Solution, SubmissionRecord
 
 __all__ = ["BoardRun", "ranked_rows", "rows_of"]
 
+_RESAMPLES_WORTH_PRINTING = 1_000
+_ROWS_WORTH_RESAMPLING = 30
+
 
 def rows_of(solution: Solution, split: str) -> npt.NDArray[np.bool_]:
     """Return the mask ``(n,)`` of the rows of a split: ``private``, ``public`` or ``all``."""
@@ -188,11 +191,25 @@ class BoardRun:
 
 
 def _notes(board: PrivateBoard | None) -> list[str]:
+    if board is None:
+        return []
     notes = []
-    if board is not None and board.redrawn:
+    used = board.study.resampled.shape[1]
+    if board.redrawn:
         notes.append(f"{board.redrawn:,} resamples lacked a class and were drawn again.")
-    if board is not None and board.undefined:
+    if board.undefined:
         notes.append(
-            f"{board.undefined:,} resamples were left out: a score was not defined in them."
+            f"{board.undefined:,} resamples were left out: a score was not defined in them. "
+            f"The intervals describe the others only and are too narrow."
+        )
+    if used < _RESAMPLES_WORTH_PRINTING:
+        notes.append(
+            f"The intervals rest on {used:,} resamples only: for figures that are printed, or "
+            f"decide a prize, take {_RESAMPLES_WORTH_PRINTING:,} or more."
+        )
+    if len(board.study.truth) < _ROWS_WORTH_RESAMPLING:
+        notes.append(
+            f"{len(board.study.truth):,} rows are too few for resampling to tell how certain a "
+            f"rank is: take every interval and tier here as a rough guess."
         )
     return notes

@@ -11,6 +11,8 @@
     ├── StoreError              1: the DuckDB file cannot be used
     │   ├── StoreBusyError      1: another process holds it
     │   └── StoreFormatError    1: it is damaged, foreign, or of another version
+    │       ├── DamagedLogError 1: its write-ahead log cannot be replayed
+    │       └── LossError       1: it lacks what its journal says was acknowledged
     └── PluginError             3: a plugin failed; the message names it
 
 A fault in a *participant's* file is not an error but a result: see :class:`arena.types.Fault`.
@@ -22,8 +24,10 @@ from __future__ import annotations
 
 __all__ = [
     "ArenaError",
+    "DamagedLogError",
     "DuplicateNameError",
     "InputError",
+    "LossError",
     "MetricError",
     "PluginError",
     "StoreBusyError",
@@ -72,6 +76,14 @@ class StoreBusyError(StoreError):
 
 class StoreFormatError(StoreError):
     """The file is no arena database, is damaged, or was written by another version."""
+
+
+class DamagedLogError(StoreFormatError):
+    """The write-ahead log cannot be replayed."""
+
+
+class LossError(StoreFormatError):
+    """The database lacks what its journal says was acknowledged."""
 
 
 class PluginError(ArenaError):

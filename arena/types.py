@@ -77,6 +77,8 @@ class MetricTraits:
     """Closed range of targets for which the metric is defined (``VALUE`` only)."""
     row_range: tuple[float, float] | None = None
     """Range of the row values of a pointwise metric, if they are bounded."""
+    score_range: tuple[float, float] = (-np.inf, np.inf)
+    """Closed range of scores; no interval leaves it."""
     needs_every_class: bool = False
     """Undefined unless every class occurs: resamples that lack one are redrawn and counted."""
     stratify_by_class: bool = False

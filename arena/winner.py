@@ -7,6 +7,7 @@ scoring it on the others, over many random partitions; see :func:`corrected_best
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -64,6 +65,7 @@ def corrected_best_score(
     *,
     greater_is_better: bool,
     level: float = 0.95,
+    score_range: tuple[float, float] = (-np.inf, np.inf),
 ) -> CorrectedBest:
     """Estimate the winner's true score, and an interval for the best true score.
 
@@ -97,6 +99,8 @@ def corrected_best_score(
         The direction; for a loss everything is mirrored and reported in natural units.
     level
         The confidence level of the interval, in (0, 1).
+    score_range
+        Of the metric; nothing that is returned leaves it.
 
     Returns
     -------
@@ -130,19 +134,31 @@ def corrected_best_score(
         held_out,
         folds,
     )
+    least = _least_deviation(score_range, len(held_out))
     low, high = best_score_interval(
-        scores, resampled, greater_is_better=greater_is_better, level=level
+        scores, resampled, greater_is_better=greater_is_better, level=level, least_deviation=least
     )
+    within = np.clip([sign * estimate, low, high], *score_range)
     return CorrectedBest(
-        estimate=float(round_significant(sign * estimate)),
-        low=low,
-        high=high,
+        estimate=float(round_significant(within[0])),
+        low=float(within[1]),
+        high=float(within[2]),
         level=level,
         observed=float(sign * np.max(sign * scores)),
         selected=selected,
         partitions=held_out.shape[1] // folds,
         folds_left_out=left_out,
     )
+
+
+def _least_deviation(score_range: tuple[float, float], n_rows: int) -> float:
+    """Return what one row is worth: a perfect score is no more certain than that.
+
+    Where no row is wrong, no resample has a wrong one, and the deviation over resamples is 0.
+    With one row in n wrong the deviation of a share is 1/n.
+    """
+    width = score_range[1] - score_range[0]
+    return width / n_rows if np.isfinite(width) else 0.0
 
 
 def _check(
@@ -169,14 +185,14 @@ def _cross_selected(
     m = len(scores)
     if folds == 1:  # a single row or cluster: nothing is left to choose a winner on
         return (float(scores[0]) if m == 1 else np.nan), np.full(m, 1.0 / m), held_out.shape[1]
-    others = round_significant(score_under((~held_out).astype(np.uint8), np.arange(m)))
+    others = round_significant(score_under((~held_out).view(np.uint8), np.arange(m)))
     others = np.where(np.isnan(others), -np.inf, others)
     best = others.max(axis=0)
     won = (others == best) & (best > -np.inf)
     winners = np.flatnonzero(won.any(axis=1))
     selected = won.sum(axis=0)
     share = won[winners] / np.maximum(selected, 1)
-    held_scores = score_under(held_out.astype(np.uint8), winners)
+    held_scores = score_under(held_out.view(np.uint8), winners)
     sizes = held_out.sum(axis=0).astype(np.float64)
     gap = scores[winners] - _mean_over_folds(held_scores, sizes)
     fold_scores = _weighted(share, held_scores + gap[:, np.newaxis]).sum(axis=0)
@@ -215,7 +231,12 @@ def _partition_means(fold_scores: FloatArray, sizes: FloatArray, folds: int) -> 
 
 
 def best_score_interval(
-    scores: FloatArray, resampled: FloatArray, *, greater_is_better: bool, level: float
+    scores: FloatArray,
+    resampled: FloatArray,
+    *,
+    greater_is_better: bool,
+    level: float,
+    least_deviation: float = 0.0,
 ) -> tuple[float, float]:
     """Return an interval for the best true score among the submissions.
 
@@ -241,9 +262,10 @@ def best_score_interval(
     errors = (sign * resampled)[:, np.isfinite(resampled).all(axis=0)] - signed[:, np.newaxis]
     if errors.shape[1] < 2:
         return float("nan"), float("nan")
-    deviations = errors.std(axis=1, ddof=1)
-    moving = deviations > 0
-    c_low = c_high = 0.0
+    deviations = np.maximum(errors.std(axis=1, ddof=1), least_deviation)
+    moving = errors.std(axis=1) > 0
+    # Where nothing moves: what no wrong row in n leaves possible, as Clopper and Pearson have it.
+    c_low = c_high = -math.log((1 - level) / 2)
     if moving.any():
         standardised = errors[moving] / deviations[moving, np.newaxis]
         tail = (1 + level) / 2
@@ -296,4 +318,5 @@ def corrected_best(
         held_out.shape[1] // partitions,
         greater_is_better=study.metric.greater_is_better,
         level=study.level,
+        score_range=traits_of(study.metric).score_range,
     )

@@ -113,4 +113,4 @@ def print_rejected(rejected: RejectedFile, out: Console, *, every_fault: bool = 
         out.print(f"  {printable(describe(fault))}", soft_wrap=True)
     hidden = len(rejected.faults) - len(shown)
     if hidden > 0:
-        out.print(f"  … and {hidden:,} more: arena validate prints every one.")
+        out.print(f"  … and {hidden:,} more lines: arena validate prints them.")

@@ -93,6 +93,7 @@ class TerminalProgress:
         )
         self._stage: TaskID | None = None
         self._label, self._total, self._done, self._started = "", 0, 0, 0.0
+        self._said = ""
 
     def __enter__(self) -> TerminalProgress:
         return self
@@ -123,10 +124,17 @@ class TerminalProgress:
         self._done += steps
         if self._stage is not None:
             self._bar.update(self._stage, completed=self._done)
+        elif self._lasts() and not self._console.is_terminal:
+            self._say_once()
         elif self._lasts():
             self._bar.start()
             self._stage = self._bar.add_task(self._label, total=self._total, completed=self._done)
 
     def _lasts(self) -> bool:
-        late = time.monotonic() - self._started > _SECONDS_BEFORE_A_BAR
-        return late and self._console.is_terminal
+        return time.monotonic() - self._started > _SECONDS_BEFORE_A_BAR
+
+    def _say_once(self) -> None:
+        """Say in a line what a log or a pipe cannot show as a bar."""
+        if self._said != self._label:
+            self._said = self._label
+            self._console.print(f"{self._label}: {self._done:,} of {self._total:,} …")

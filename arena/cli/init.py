@@ -49,7 +49,12 @@ def init(
 
     Limits, the deadline and the rule of the final selection are set in competition.toml.
     """
-    data = {"id": id_column, "target": target or (), "usage": usage, "positive": positive}
+    data = {
+        "id": id_column,
+        "target": options.target_names(target),
+        "usage": usage,
+        "positive": positive,
+    }
     document: dict[str, dict[str, Any]] = {
         "competition": {"title": title},
         "data": {**data, "cluster": cluster},

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
 import sys
 import traceback
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -65,6 +67,9 @@ def _explained(error: BaseException) -> tuple[int, str]:
         return error.exit_code, str(error)
     if isinstance(error, KeyboardInterrupt):
         return _INTERRUPTED, "Interrupted. What was stored before is intact."
+    if isinstance(error, OSError) and error.strerror:
+        where = f": {error.filename}" if error.filename else ""
+        return 1, f"{error.strerror}{where}. Nothing more was written."
     what = f"{type(error).__name__}: {error}".strip().splitlines()[0]
     return _FAULT_IN_ARENA, f"This is a fault in arena: {what}. --verbose shows where."
 
@@ -102,6 +107,9 @@ def _root(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the program; ``--verbose`` may stand anywhere in the arguments."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - for good
     # What the computing modules have to say, such as that a kernel is being compiled.
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
     logging.getLogger("arena").setLevel(logging.INFO)

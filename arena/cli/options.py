@@ -19,15 +19,21 @@ __all__ = [
     "Target",
     "Team",
     "UsageColumn",
+    "target_names",
 ]
 
 SolutionFile = Annotated[
-    Path, typer.Argument(help="CSV or Parquet with the ids and the truth.", metavar="SOLUTION")
+    Path,
+    typer.Argument(
+        help="CSV or Parquet with the ids and the truth.", metavar="SOLUTION", readable=False
+    ),
 ]
 SubmissionFiles = Annotated[
     list[Path],
     typer.Argument(
-        help="Files, or folders of team.csv or team/anything.csv.", metavar="SUBMISSIONS…"
+        help="Files, or folders of team.csv or team/anything.csv.",
+        metavar="SUBMISSIONS…",
+        readable=False,
     ),
 ]
 Metric = Annotated[
@@ -38,7 +44,7 @@ IdColumn = Annotated[
 ]
 Target = Annotated[
     list[str] | None,
-    typer.Option("--target", help="A target column; may be given again.  [default: the rest]"),
+    typer.Option("--target", help="Target columns, split at commas.  [default: the rest]"),
 ]
 UsageColumn = Annotated[
     str, typer.Option("--usage", help="The column that says Public, Private or Ignored.")
@@ -53,3 +59,12 @@ Cluster = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if any file is rejected.")]
 Team = Annotated[str, typer.Option("--team", "-t", help="The name of the team.")]
+
+
+def target_names(given: list[str] | None) -> tuple[str, ...]:
+    """Return the target columns, whether given one by one or split by commas.
+
+    >>> target_names(["a,b", "c"])
+    ('a', 'b', 'c')
+    """
+    return tuple(name.strip() for text in given or () for name in text.split(","))

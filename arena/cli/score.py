@@ -60,7 +60,7 @@ def score(
     """Score submissions against a solution and rank them, with the uncertainty of every rank."""
     settings = ScoreSettings(
         metric=metric,
-        columns=SolutionColumns(id_column, tuple(target or ()), usage, positive, cluster),
+        columns=SolutionColumns(id_column, options.target_names(target), usage, positive, cluster),
         split=split,
         database=db,
         board=BoardSettings(resamples, level, seed, stratify, workers),

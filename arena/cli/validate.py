@@ -32,7 +32,7 @@ def validate(
 ) -> None:
     """Check submission files against a solution and report every fault; nothing is stored."""
     manager = PluginManager()
-    columns = SolutionColumns(id_column, tuple(target or ()), usage, positive)
+    columns = SolutionColumns(id_column, options.target_names(target), usage, positive)
     accepted, rejected = validate_files(solution, submissions, metric, columns, manager=manager)
     say_failures(manager)
     document: dict[str, Any] = {

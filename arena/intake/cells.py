@@ -205,11 +205,15 @@ def _reasons(cells: Any) -> npt.NDArray[np.int8]:
 def merge_equal_numbers(labels: Sequence[str]) -> dict[str, float] | None:
     """Return the number that each label stands for, or None when one of them is no number.
 
-    >>> merge_equal_numbers(["1", "1.0"])
-    {'1': 1.0, '1.0': 1.0}
+    A leading zero makes a label a code, such as a zip code, and codes are text.
+
+    >>> merge_equal_numbers(["1", "1.0"]), merge_equal_numbers(["7", "007"])
+    ({'1': 1.0, '1.0': 1.0}, None)
     """
     text = pc.utf8_trim_whitespace(pa.array(labels, pa.string()))
     if not len(text) or not pc.all(is_number(text)).as_py():
+        return None
+    if pc.any(pc.match_substring_regex(text, r"^[+-]?0[0-9]")).as_py():
         return None
     values = pc.cast(text, pa.float64()).to_pylist()
     return dict(zip(labels, values, strict=True))

@@ -12,8 +12,8 @@ from typing import Any
 
 import duckdb
 
-from arena.errors import StoreError, StoreFormatError
-from arena.store.failures import DUCKDB_ERRORS, LossError, explained
+from arena.errors import LossError, StoreError, StoreFormatError
+from arena.store.failures import DUCKDB_ERRORS, explained
 from arena.store.journal import Journal, missing
 from arena.store.locks import lock_of, owner_only
 

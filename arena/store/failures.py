@@ -7,9 +7,9 @@ from pathlib import Path
 
 import duckdb
 
-from arena.errors import StoreBusyError, StoreError, StoreFormatError
+from arena.errors import DamagedLogError, StoreBusyError, StoreError, StoreFormatError
 
-__all__ = ["DUCKDB_ERRORS", "DamagedLogError", "LossError", "explained"]
+__all__ = ["DUCKDB_ERRORS", "explained"]
 
 DUCKDB_ERRORS = (
     duckdb.FatalException,
@@ -19,14 +19,6 @@ DUCKDB_ERRORS = (
     duckdb.TransactionException,
 )
 """What the machine, and not the program, is to blame for."""
-
-
-class DamagedLogError(StoreFormatError):
-    """The write-ahead log cannot be replayed."""
-
-
-class LossError(StoreFormatError):
-    """The database lacks what its journal says was acknowledged."""
 
 
 _NO_ROOM = (

@@ -18,10 +18,9 @@ from pathlib import Path
 
 import duckdb
 
-from arena.errors import StoreError, StoreFormatError
+from arena.errors import DamagedLogError, LossError, StoreError, StoreFormatError
 from arena.store.database import Database
 from arena.store.events import insert_event
-from arena.store.failures import DamagedLogError, LossError
 from arena.store.journal import Acknowledged, JournalEntry, missing
 from arena.store.locks import owner_only
 from arena.store.records import insert_lost, select_records

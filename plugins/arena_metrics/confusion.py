@@ -33,7 +33,7 @@ class FunctionOfConfusion(ABC):
     @property
     def traits(self) -> MetricTraits:
         """What the metric declares."""
-        return MetricTraits()
+        return MetricTraits(score_range=(-1.0, 1.0))
 
     @abstractmethod
     def of_confusion(self, matrix: Any) -> Any:

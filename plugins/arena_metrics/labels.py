@@ -94,7 +94,8 @@ class F1(FunctionOfConfusion):
     @property
     def traits(self) -> MetricTraits:
         """``binary`` is for two classes."""
-        return MetricTraits(max_classes=2 if self.average == "binary" else None)
+        classes = 2 if self.average == "binary" else None
+        return MetricTraits(score_range=(0.0, 1.0), max_classes=classes)
 
     def of_confusion(self, matrix: Any) -> Any:
         """Return the F1 of the positive class, or its average over the classes."""

@@ -35,7 +35,7 @@ class FunctionOfMeans(ABC):
     @property
     def traits(self) -> MetricTraits:
         """What the metric declares."""
-        return MetricTraits()
+        return MetricTraits(score_range=(-np.inf, 1.0))
 
     @abstractmethod
     def features(self, truth: FloatArray, predictions: FloatArray) -> _Features:

@@ -33,7 +33,7 @@ class Pointwise(ABC):
     @property
     def traits(self) -> MetricTraits:
         """What the metric declares."""
-        return MetricTraits()
+        return MetricTraits(score_range=(0.0, np.inf))
 
     @abstractmethod
     def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
@@ -78,7 +78,7 @@ class Accuracy(Pointwise):
     @property
     def traits(self) -> MetricTraits:
         """Row values are 0 or 1."""
-        return MetricTraits(row_range=(0.0, 1.0))
+        return MetricTraits(row_range=(0.0, 1.0), score_range=(0.0, 1.0))
 
     def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
         """Return 1 where the label was predicted, and 0 elsewhere."""

@@ -29,7 +29,7 @@ class _RankCorrelation(ABC):
     @property
     def traits(self) -> MetricTraits:
         """What the metric declares."""
-        return MetricTraits()
+        return MetricTraits(score_range=(-1.0, 1.0))
 
     @abstractmethod
     def _score(self, truth: FloatArray, prediction: FloatArray, weight: FloatArray | None) -> float:

@@ -56,7 +56,7 @@ class RocAuc:
     @property
     def traits(self) -> MetricTraits:
         """Every class must occur; the score does not depend on how often (``macro``)."""
-        return MetricTraits(needs_every_class=True, stratify_by_class=True)
+        return MetricTraits(score_range=(0.0, 1.0), needs_every_class=True, stratify_by_class=True)
 
     def score(
         self,
@@ -173,7 +173,7 @@ class AveragePrecision:
     @property
     def traits(self) -> MetricTraits:
         """Two classes, both of which must occur."""
-        return MetricTraits(needs_every_class=True, max_classes=2)
+        return MetricTraits(score_range=(0.0, 1.0), needs_every_class=True, max_classes=2)
 
     def score(
         self,

@@ -18,7 +18,6 @@ from arena.interfaces import Metric
 from arena.plugin_manager import PluginManager
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.xdist_group("readme")  # one worker, so that the demo runs once
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -65,11 +64,14 @@ def test_the_two_commands_stand_in_the_readme() -> None:
     ]
 
 
-@pytest.mark.parametrize("command", [one for one in shell_commands() if not one.startswith("pip")])
-def test_every_command_runs(command: str, folder: Path) -> None:
-    done = _shell(command, folder)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
+def test_every_command_runs(folder: Path) -> None:
+    """In the order of the README, in one folder: later commands build on earlier ones."""
+    for command in shell_commands():
+        if command.startswith("pip"):
+            continue
+        done = _shell(command, folder)
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        assert (done.stdout + done.stderr).strip(), command
 
 
 def test_what_the_demo_says_next_runs(demo: tuple[Path, str]) -> None:

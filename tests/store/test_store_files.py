@@ -13,9 +13,9 @@ import duckdb
 import numpy as np
 import pytest
 
-from arena.errors import StoreBusyError, StoreError, StoreFormatError
+from arena.errors import DamagedLogError, StoreBusyError, StoreError, StoreFormatError
 from arena.store import SCHEMA_VERSION, Store
-from arena.store.failures import DamagedLogError, explained
+from arena.store.failures import explained
 from arena.store.locks import owner_only
 from arena.types import Solution
 
