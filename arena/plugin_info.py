@@ -94,13 +94,13 @@ def unique_entry_points(group: str) -> list[metadata.EntryPoint]:
     DuplicateNameError
         If two distributions provide one name.
     """
-    points = metadata.entry_points(group=group)
-    found = sorted(points, key=lambda point: (point.name, distribution_of(point)))
+    found = sorted(metadata.entry_points(group=group), key=lambda point: point.name)
     for first, second in itertools.pairwise(found):
         if first.name == second.name:
+            # Only now: a distribution's name is read from its metadata, which takes a while.
+            both = " and ".join(sorted(map(distribution_of, (first, second))))
             raise DuplicateNameError(
-                f"Two installed distributions, {distribution_of(first)} and "
-                f"{distribution_of(second)}, both provide {first.name!r} in the entry points "
-                f"{group!r}. Uninstall one of them."
+                f"Two installed distributions, {both}, both provide {first.name!r} in the entry "
+                f"points {group!r}. Uninstall one of them."
             )
     return found

@@ -43,14 +43,22 @@ class RowNumbers:
         self._skipped = skipped
 
     def __call__(self, position: int) -> int:
-        """Return the line of the row at a position of the table."""
+        """Return the line of the row at a position of the table.
+
+        In a damaged file parsers may disagree on what a record is; the line is a guess then.
+        """
         records = self._records_of_rows
-        return self.line_of_record(int(records[position]) if records is not None else position)
+        if records is None:
+            return self.line_of_record(position)
+        known = position < len(records)
+        return self.line_of_record(
+            int(records[position]) if known else position + len(self._skipped)
+        )
 
     def line_of_record(self, record: int) -> int:
         """Return the line in which a record after the header starts."""
         lines = self._lines
-        return int(lines[min(record + 1, len(lines) - 1)])
+        return int(lines[min(record + 1, len(lines) - 1)]) if len(lines) else 1
 
     @cached_property
     def _records_of_rows(self) -> npt.NDArray[np.intp] | None:
