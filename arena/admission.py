@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from arena.execution import Progress, run_tasks
 from arena.intake import (
@@ -11,14 +12,16 @@ from arena.intake import (
     ReadSubmission,
     SubmissionFile,
     check_table,
+    read_solution,
     read_submission,
 )
 from arena.interfaces import Metric, traits_of
 from arena.plugin_manager import PluginManager
+from arena.score_settings import SolutionColumns
 from arena.store import Incoming, Store
 from arena.types import CompetitionInfo, Solution, SubmissionRecord
 
-__all__ = ["admit", "competition_info", "examine"]
+__all__ = ["admit", "competition_info", "examine", "read_truth"]
 
 _BATCH_FILES = 16
 _BATCH_BYTES = 64 * 2**20
@@ -34,6 +37,28 @@ def competition_info(metric: Metric, solution: Solution, title: str = "") -> Com
         id_column=solution.id_column,
         columns=solution.columns,
         ids=solution.ids,
+    )
+
+
+def read_truth(path: Path, metric: Metric, columns: SolutionColumns) -> Solution:
+    """Read the organiser's solution as a metric needs it.
+
+    Raises
+    ------
+    InputError
+        With every fault of the file.
+    """
+    traits = traits_of(metric)
+    return read_solution(
+        path,
+        kind=metric.prediction,
+        id_column=columns.id,
+        target_columns=columns.targets or None,
+        usage_column=columns.usage,
+        positive=columns.positive,
+        cluster_column=columns.cluster,
+        max_classes=traits.max_classes,
+        truth_range=traits.truth_range,
     )
 
 

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from arena.config import CONFIG_NAME, MetricSection, Settings, settings_as_toml
+from arena.admission import read_truth
+from arena.config import CONFIG_NAME, Settings, settings_as_toml
 from arena.errors import InputError, UsageError
-from arena.intake import read_solution
 from arena.interfaces import traits_of
 from arena.plugin_manager import PluginManager
+from arena.score_settings import SolutionColumns
 from arena.store import Store
 from arena.types import PredictionKind, Solution, Usage
 
@@ -67,19 +68,9 @@ def found(
 
 def read_settings_solution(path: Path, settings: Settings, manager: PluginManager) -> Solution:
     """Read a solution file as the settings say."""
-    metric = manager.metrics.resolve(settings.metric.name)
-    traits = traits_of(metric)
-    return read_solution(
-        path,
-        kind=metric.prediction,
-        id_column=settings.data.id,
-        target_columns=settings.data.target or None,
-        usage_column=settings.data.usage,
-        positive=settings.data.positive,
-        cluster_column=settings.data.cluster,
-        max_classes=traits.max_classes,
-        truth_range=traits.truth_range,
-    )
+    data = settings.data
+    columns = SolutionColumns(data.id, data.target, data.usage, data.positive, data.cluster)
+    return read_truth(path, manager.metrics.resolve(settings.metric.name), columns)
 
 
 def draw_public_rows(solution: Solution, share: float, seed: int) -> npt.NDArray[np.uint8]:
@@ -126,8 +117,3 @@ def _write_sample(
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([solution.id_column, *solution.columns])
         writer.writerows([identifier, *values] for identifier in solution.ids.to_pylist())
-
-
-def settings_for(metric: str) -> Settings:
-    """Return the default settings with a metric."""
-    return Settings(metric=MetricSection(name=metric))

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from arena.admission import admit, competition_info, examine
+from arena.admission import admit, competition_info, examine, read_truth
 from arena.board_run import BoardRun, ranked_rows
 from arena.errors import InputError
 from arena.execution import Progress, Silence
-from arena.intake import find_submissions, read_solution
-from arena.interfaces import Metric, traits_of
+from arena.intake import find_submissions
 from arena.plugin_manager import PluginManager
 from arena.private_board import check_defined
 from arena.score_result import RejectedFile, ScoreResult
 from arena.score_settings import ScoreSettings, SolutionColumns
 from arena.store import Store
 from arena.targets import mean_over_targets
-from arena.types import Solution, SubmissionRecord
+from arena.types import SubmissionRecord
 
 __all__ = ["score", "validate"]
 
@@ -68,7 +67,7 @@ def score(
     """
     manager, progress = manager or PluginManager(), progress or Silence()
     metric = manager.metrics.resolve(settings.metric)
-    truth = _read_solution(solution, metric, settings.columns)
+    truth = read_truth(solution, metric, settings.columns)
     metric = mean_over_targets(metric, len(truth.targets))
     check_defined(metric, ranked_rows(truth, settings.split))
     files = find_submissions(submissions)
@@ -121,7 +120,7 @@ def validate(
     """
     manager = manager or PluginManager()
     resolved = manager.metrics.resolve(metric)
-    truth = _read_solution(solution, resolved, columns or SolutionColumns())
+    truth = read_truth(solution, resolved, columns or SolutionColumns())
     files = find_submissions(submissions)
     accepted, rejected = [], []
     for file, read in examine(files, truth, resolved, manager, workers=workers):
@@ -130,21 +129,6 @@ def validate(
         else:
             accepted.append(file.name)
     return tuple(accepted), tuple(rejected)
-
-
-def _read_solution(path: Path, metric: Metric, columns: SolutionColumns) -> Solution:
-    traits = traits_of(metric)
-    return read_solution(
-        path,
-        kind=metric.prediction,
-        id_column=columns.id,
-        target_columns=columns.targets or None,
-        usage_column=columns.usage,
-        positive=columns.positive,
-        cluster_column=columns.cluster,
-        max_classes=traits.max_classes,
-        truth_range=traits.truth_range,
-    )
 
 
 def _last_of_each_team(

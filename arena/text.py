@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["csv_cell", "printable", "shorten"]
+__all__ = ["csv_cell", "printable", "printable_lines", "shorten"]
 
 _STARTS_OF_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -18,6 +18,11 @@ def printable(text: str) -> str:
     'ro\\x1b[31mbot\\u202e'
     """
     return "".join(_written_out(character) for character in text)
+
+
+def printable_lines(text: str) -> str:
+    """Return several lines of text, each printable."""
+    return "\n".join(printable(line) for line in text.splitlines())
 
 
 def _written_out(character: str) -> str:

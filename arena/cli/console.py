@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from arena.text import printable
+from arena.text import printable_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,22 +52,18 @@ def print_document(document: Mapping[str, Any]) -> None:
 
 def say_error(message: str) -> None:
     """Say on stderr what went wrong."""
-    sys.stderr.write(f"arena: {_safe(message)}\n")
+    sys.stderr.write(f"arena: {printable_lines(message)}\n")
 
 
 def say_note(message: str) -> None:
     """Say on stderr something that the user should know."""
-    sys.stderr.write(f"{_safe(message)}\n")
+    sys.stderr.write(f"{printable_lines(message)}\n")
 
 
 def say_failures(manager: PluginManager) -> None:
     """Say on stderr which plugins failed; what they would have added is missing."""
     for failure in manager.failures:
         say_error(str(failure))
-
-
-def _safe(message: str) -> str:
-    return "\n".join(printable(line) for line in message.splitlines())
 
 
 class TerminalProgress:
@@ -109,7 +105,7 @@ class TerminalProgress:
 
     def say(self, message: str) -> None:
         """Print a sentence above the bar."""
-        self._console.print(_safe(message))
+        self._console.print(printable_lines(message))
 
     def start(self, label: str, total: int) -> None:
         """Begin a stage; its bar appears once the stage has lasted a second."""

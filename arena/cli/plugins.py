@@ -11,7 +11,7 @@ from arena.cli import commands
 from arena.cli.console import console, print_document, say_error, say_failures
 from arena.errors import DuplicateNameError
 from arena.plugin_manager import PluginManager
-from arena.text import printable
+from arena.text import printable, printable_lines
 
 app = typer.Typer()
 
@@ -87,8 +87,3 @@ def _print_table(document: dict[str, Any]) -> None:
         failed = str(len(plugin["failures"]) or "")
         table.add_row(*map(printable, cells), seconds, printable_lines(provides), failed)
     console().print(table)
-
-
-def printable_lines(text: str) -> str:
-    """Return several lines of text, each safe to show."""
-    return "\n".join(printable(line) for line in text.splitlines())
