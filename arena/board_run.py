@@ -151,6 +151,7 @@ class BoardRun:
             rejected=rejected,
             findings=board.findings if board else (),
             notes=notes,
+            study=board.study if board else None,
         )
 
     def _standings(

@@ -20,6 +20,7 @@ from arena.types import (
     MetricTraits,
     PredictionKind,
     Release,
+    RowContext,
     WeightArray,
 )
 
@@ -34,6 +35,7 @@ __all__ = [
     "Mechanism",
     "Metric",
     "MetricFamily",
+    "NeedsRowContext",
     "PredictionBlocks",
     "Study",
     "traits_of",
@@ -79,6 +81,20 @@ class HasTraits(Protocol):
     @property
     def traits(self) -> MetricTraits:
         """What the metric declares."""
+
+
+@runtime_checkable
+class NeedsRowContext(Protocol):
+    """A metric that must know more of the rows than truth and prediction: ids, groups, names."""
+
+    def for_rows(self, context: RowContext) -> Metric:
+        """Return the metric for these rows; asked for once per split, before anything is scored.
+
+        Raises
+        ------
+        MetricError
+            If the rows lack something that the metric needs, such as groups.
+        """
 
 
 @runtime_checkable

@@ -12,6 +12,8 @@ from arena.types import Fault, Finding
 if TYPE_CHECKING:
     import pandas as pd
 
+    from arena.interfaces import Study
+
 __all__ = ["SCHEMA", "STANDING_COLUMNS", "RejectedFile", "ScoreResult", "as_json"]
 
 SCHEMA = "arena/score/1"
@@ -61,6 +63,8 @@ class ScoreResult:
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
     """What was decided silently and a person should know."""
+    study: Study | None = None
+    """Teams, scores and resampled scores behind the board, for reports; not in the document."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document ``arena/score/1``, all of it JSON."""

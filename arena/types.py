@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "Chart",
     "CompetitionInfo",
     "Fault",
     "Finding",
@@ -19,6 +20,7 @@ __all__ = [
     "MetricTraits",
     "PredictionKind",
     "Release",
+    "RowContext",
     "Section",
     "Solution",
     "SubmissionRecord",
@@ -46,10 +48,13 @@ class PredictionKind(StrEnum):
     ``SCORE``               two classes: any finite number, larger = more     ``(n,)``, or
                             positive; more: one column per class              ``(n, n_classes)``
     ``VALUE``               a finite number                                   ``(n,)``
+    ``TEXT``                any text in each cell, as the metric reads it     ``(n,)``, or
+                                                                              ``(n, n_columns)``
     ======================= ================================================= ===================
 
-    For ``VALUE`` the truth is ``(n,)`` float64; for every other kind it is ``(n,)`` codes
-    0 … n_classes-1 into :attr:`Target.classes`, and with two classes code 1 is the positive one.
+    For ``VALUE`` the truth is ``(n,)`` float64, and for ``TEXT`` ``(n,)`` objects that are str; for
+    every other kind it is ``(n,)`` codes 0 … n_classes-1 into :attr:`Target.classes`, and with two
+    classes code 1 is the positive one.
     """
 
     LABEL = "label"
@@ -57,6 +62,7 @@ class PredictionKind(StrEnum):
     CLASS_PROBABILITIES = "class probabilities"
     SCORE = "score"
     VALUE = "value"
+    TEXT = "text"
 
 
 class Usage(IntEnum):
@@ -85,6 +91,10 @@ class MetricTraits:
     """Resample within classes by default: only for metrics that do not depend on prevalence."""
     max_classes: int | None = None
     """The largest number of classes for which the metric is defined."""
+    joint_targets: bool = False
+    """Takes all targets at once, ``(n, n_targets)``; otherwise the mean over them is taken."""
+    extra_columns: tuple[str, ...] = ()
+    """Columns of the solution that are no targets: given by :class:`RowContext` where they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +143,23 @@ class Solution:
     def n_rows(self) -> int:
         """The number of rows, of every usage."""
         return len(self.usage)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowContext:
+    """What stands beside the truth of the n rows that a metric is about to score."""
+
+    id_column: str
+    ids: Any
+    """``pyarrow.StringArray`` of the n ids."""
+    targets: tuple[str, ...]
+    """The names of the target columns."""
+    columns: tuple[str, ...]
+    """The names of the columns of a submission, in the order of a prediction's columns."""
+    clusters: IntArray | None = None
+    """``(n,)`` codes of the group of each row, from 0, where the solution has groups."""
+    extra: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    """``(n,)`` float64 of each of :attr:`MetricTraits.extra_columns` that the solution has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +213,31 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Chart:
+    """A picture, as data: the same in a notebook, a report, and a file."""
+
+    name: str
+    """Unique in a result, of letters, digits and hyphens: the stem of its file."""
+    title: str
+    description: str
+    """What it shows, in a sentence, for a person who cannot see it."""
+    specification: Mapping[str, Any]
+    """Vega-Lite, with its data in it, such as ``altair.Chart(…).to_dict()``."""
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """A part of a report, as data; the report decides how it looks."""
 
     title: str
     text: str
+    """Paragraphs of plain text, a blank line between two."""
     tables: tuple[Table, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    public: bool = False
+    """Whether participants may see it before the end: it tells nothing of the private rows."""
+    technical: bool = False
+    """Whether it belongs to the last part of a report: how the figures were computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,3 +252,4 @@ class Finding:
     columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     """Columns for the board, one value per submission in the study's order."""
     tables: tuple[Table, ...] = ()
+    charts: tuple[Chart, ...] = ()
