@@ -92,9 +92,14 @@ class MetricTraits:
     max_classes: int | None = None
     """The largest number of classes for which the metric is defined."""
     joint_targets: bool = False
-    """Takes all targets at once, ``(n, n_targets)``; otherwise the mean over them is taken."""
+    """Takes all targets at once; otherwise the mean over them is taken.
+
+    The truth is ``(n, n_targets)`` and a prediction ``(n, n_columns)``; one target, and one
+    column, is ``(n,)``."""
     extra_columns: tuple[str, ...] = ()
     """Columns of the solution that are no targets: given by :class:`RowContext` where they are."""
+    empty_cells: bool = True
+    """Whether a cell of a submission may be empty (``TEXT`` only)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +137,16 @@ class Solution:
     ids: Any
     """``pyarrow.StringArray`` of n unique ids."""
     truth: npt.NDArray[Any]
-    """``(n,)`` codes or values; ``(n, n_targets)`` for several targets. Ignored rows hold 0."""
+    """``(n,)`` codes, values or texts; ``(n, n_targets)`` for several targets.
+
+    Ignored rows hold 0, or no text."""
     usage: npt.NDArray[np.uint8]
     """``(n,)`` of :class:`Usage`."""
     sha256: str
     clusters: IntArray | None = None
     """``(n,)`` codes of the group of each row; groups are resampled whole."""
+    extra: Mapping[str, FloatArray] = field(default_factory=dict)
+    """``(n,)`` of each of :attr:`MetricTraits.extra_columns` that the file has; ignored rows: 0."""
 
     @property
     def n_rows(self) -> int:
@@ -158,7 +167,7 @@ class RowContext:
     """The names of the columns of a submission, in the order of a prediction's columns."""
     clusters: IntArray | None = None
     """``(n,)`` codes of the group of each row, from 0, where the solution has groups."""
-    extra: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    extra: Mapping[str, FloatArray] = field(default_factory=dict)
     """``(n,)`` float64 of each of :attr:`MetricTraits.extra_columns` that the solution has."""
 
 
@@ -253,3 +262,5 @@ class Finding:
     """Columns for the board, one value per submission in the study's order."""
     tables: tuple[Table, ...] = ()
     charts: tuple[Chart, ...] = ()
+    details: Any = None
+    """What the plugin keeps for its own report sections, in memory only: never in a document."""
