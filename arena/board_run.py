@@ -89,6 +89,18 @@ class BoardRun:
                 (*_notes(board), *notes),
             )
 
+    def unranked(self, record: SubmissionRecord) -> dict[str, Any]:
+        """Return how a submission that is not ranked does: the organiser's baseline."""
+        scores = (float(self._scores([record], split)[0]) for split in (self.split, "public"))
+        score, public = (value if np.isfinite(value) else None for value in scores)
+        return {
+            "team": record.team,
+            "submission": record.submission,
+            "file": record.file,
+            "score": score,
+            "public_score": public,
+        }
+
     def _judge(self, records: Sequence[SubmissionRecord]) -> PrivateBoard:
         return judge(
             self.metric,

@@ -10,7 +10,7 @@
     events.jsonl        the record, one event a line, each bound to the one before by a hash
     usage.csv           which row was public, private or ignored; no label
     finals.json         the submissions of each team that count
-    finals/ID.csv       what each of them predicts
+    finals/ID.csv       what each of them predicts, and what the organiser's baseline does
 
 Whoever has the solution file can judge the finals again and compare: :func:`verify_bundle`.
 """
@@ -85,7 +85,8 @@ def write_bundle(folder: Path, bundle: Bundle, store: Store) -> list[Path]:
     (folder / "events.jsonl").write_text("".join(f"{line}\n" for line in events), encoding="utf-8")
     _write_usage(folder / "usage.csv", bundle.solution)
     _write_json(folder / "finals.json", bundle.finals)
-    for submission in sorted(one for own in bundle.finals.values() for one in own):
+    written = _with_baseline(bundle.finals, bundle.result)
+    for submission in sorted(one for own in written.values() for one in own):
         _write_final(folder / "finals" / f"{submission}.csv", submission, bundle.solution, store)
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
@@ -112,7 +113,9 @@ def verify_bundle(
     metric = mean_over_targets(manager.metrics.resolve(settings.metric.name), len(solution.targets))
     with Store.open() as store:
         store.put_solution(solution)
-        records, renumbered = _take_finals(store, finals, folder, solution, metric)
+        baseline = claimed.get("baseline")
+        taken = _with_baseline(finals, claimed)
+        records, renumbered = _take_finals(store, taken, folder, solution, metric)
         run = BoardRun(
             specification=settings.metric.name,
             metric=metric,
@@ -123,8 +126,19 @@ def verify_bundle(
             manager=manager,
             progress=progress,
         )
-        found = judge_finals(run, renumbered, records, settings).to_dict()
+        marked = [one for one in records if baseline and one.team == baseline["team"]]
+        ranked = {team: own for team, own in renumbered.items() if team in finals}
+        result = judge_finals(run, ranked, records, settings)
+        again = dataclasses.replace(result, baseline=run.unranked(marked[0]) if marked else None)
+        found = again.to_dict()
     return (*([broken] if broken else []), *_differences(claimed, found))
+
+
+def _with_baseline(
+    finals: Mapping[str, Sequence[int]], result: Mapping[str, Any]
+) -> dict[str, Sequence[int]]:
+    baseline = result.get("baseline")
+    return {**finals, **({baseline["team"]: [baseline["submission"]]} if baseline else {})}
 
 
 def _take_finals(
@@ -172,6 +186,9 @@ def _differences(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> Iterat
         for column in sorted(set(row) - _NOT_COMPARED):
             if not _agree(row[column], own.get(column)):
                 yield f"{column} of the team {printable(row['team'])} differs."
+    for column in ("score", "public_score"):
+        if not _agree(*((one.get("baseline") or {}).get(column) for one in (claimed, found))):
+            yield f"{column} of the baseline differs."
     for team in mine:
         yield f"The team {printable(team)} is missing from the exported board."
     if not _agree(claimed["best_score_corrected"]["estimate"],

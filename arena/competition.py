@@ -3,38 +3,27 @@
 from __future__ import annotations
 
 import getpass
-import json
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from arena.admission import competition_info, examine
-from arena.board_run import BoardRun
+from arena import choices, finale, rescoring
 from arena.bundle import Bundle, write_bundle
-from arena.config import CONFIG_NAME, Settings, adopt, read_settings
-from arena.errors import InputError, UsageError
-from arena.execution import Progress, Silence, available_workers
-from arena.final_selection import check_choice, public_board
-from arena.finale import (
-    analysis_seed,
-    board_settings,
-    final_submissions,
-    fingerprint,
-    judge_finals,
-)
-from arena.founding import DATABASE_NAME, found, read_settings_solution
-from arena.intake import SubmissionFile, find_submissions, named_file
-from arena.interfaces import Metric
-from arena.ledger import Ledger
+from arena.competition_state import CompetitionState, read_state
+from arena.config import CONFIG_NAME, Settings, read_settings
+from arena.errors import InputError
+from arena.execution import Progress, Silence
+from arena.final_selection import public_board
+from arena.founding import DATABASE_NAME, found
+from arena.intake import find_submissions, named_file
+from arena.intake.folder import team_name
 from arena.plugin_manager import PluginManager
-from arena.reception import Reception, Submitted
-from arena.rescoring import RankChange, Scored, align_solution, compare, score_all
+from arena.reception import Submitted, receive
+from arena.rescoring import RankChange
 from arena.score_result import ScoreResult
-from arena.store import Event, ScoreRecord, Store
-from arena.targets import mean_over_targets
+from arena.store import Event, Store
 from arena.types import Solution
 
 __all__ = ["Competition"]
@@ -62,45 +51,8 @@ class Competition:
     1.0
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        settings: Settings,
-        store: Store,
-        manager: PluginManager,
-        clock: Callable[[], datetime] = _now,
-    ) -> None:
-        self.folder = folder
-        self.manager = manager
-        self.notes: list[str] = []
-        """What a person should know of the settings."""
-        self._store = store
-        self._clock = clock
-        self._actor = f"organiser {getpass.getuser()}"
-        self._wanted = settings
-        self._seed = int(store.meta("seed") or 0)
-        self._read_state()
-
-    def _read_state(self) -> None:
-        """Take up what the store holds: settings in force, solution, revision of the scores."""
-        kept = self._store.meta("settings") or "{}"
-        self.settings, notes, changes = adopt(
-            Settings.model_validate_json(kept), self._wanted, bool(self._store.releases())
-        )
-        self.notes = notes
-        if changes:
-            with self._store.transaction() as transaction:
-                transaction.put_meta("settings", self.settings.model_dump_json())
-                payload = {"changes": changes}
-                transaction.append_event("configuration", self._actor, payload, time=self._clock())
-        self._revision = int(self._store.meta("revision") or 1)
-        self._ledger = Ledger(self._store, self._revision)
-        self._solution = self._store.solution()
-        self._metric = self._resolve(self.settings)
-
-    def _resolve(self, settings: Settings) -> Metric:
-        single: Metric = self.manager.metrics.resolve(settings.metric.name)
-        return mean_over_targets(single, len(self._store.solution().targets))
+    def __init__(self, state: CompetitionState) -> None:
+        self._state = state
 
     @classmethod
     def create(
@@ -140,8 +92,7 @@ class Competition:
         manager = manager or PluginManager()
         if isinstance(settings, str):
             settings = Settings.model_validate({"metric": {"name": settings}})
-        actor = f"organiser {getpass.getuser()}"
-        found(folder, solution, settings, public_share, seed, manager, actor, clock())
+        found(folder, solution, settings, public_share, seed, manager, _organiser(), clock())
         return cls.open(folder, manager=manager, clock=clock)
 
     @classmethod
@@ -173,14 +124,14 @@ class Competition:
         manager.metrics.resolve(settings.metric.name)
         store = Store.open(folder / DATABASE_NAME, create=False, wait=wait)
         try:
-            return cls(folder, settings, store, manager, clock)
+            return cls(read_state(folder, store, manager, settings, _organiser(), clock))
         except BaseException:
             store.close()
             raise
 
     def close(self) -> None:
         """Let go of the database."""
-        self._store.close()
+        self._state.store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -193,22 +144,34 @@ class Competition:
     ) -> None:
         self.close()
 
-    # -- submissions ---------------------------------------------------------------------------
+    # -- what it is ----------------------------------------------------------------------------
 
-    def _reception(self) -> Reception:
-        name = self.settings.public.mechanism
-        return Reception(
-            store=self._store,
-            settings=self.settings,
-            solution=self._solution,
-            metric=self._metric,
-            metric_plugin=self.manager.metrics.plugin_of(self.settings.metric.name),
-            mechanism=self.manager.mechanisms.resolve(name),
-            mechanism_plugin=self.manager.mechanisms.plugin_of(name),
-            manager=self.manager,
-            seed=self._seed,
-            revision=self._revision,
-        )
+    @property
+    def folder(self) -> Path:
+        """Where ``competition.toml`` and the database stand."""
+        return self._state.folder
+
+    @property
+    def manager(self) -> PluginManager:
+        """The plugins."""
+        return self._state.manager
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self._state.settings
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know of the settings."""
+        return self._state.notes
+
+    @property
+    def solution(self) -> Solution:
+        """The solution, labels included: the organiser's only."""
+        return self._state.solution
+
+    # -- submissions ---------------------------------------------------------------------------
 
     def submit(self, file: Path, team: str, *, key: str | None = None) -> Submitted:
         """Take one file of a team: check, count, score, store and release.
@@ -224,7 +187,7 @@ class Competition:
         """
         if not file.exists():
             raise InputError(f"There is no file {file}.")
-        (answer,) = self._take([named_file(file, team)], limited=True, key=key)
+        (answer,) = receive(self._state, [named_file(file, team)], limited=True, key=key)
         return answer
 
     def import_folder(
@@ -242,30 +205,13 @@ class Competition:
         files = find_submissions([folder])
         progress = progress or Silence()
         progress.start("Importing submissions", len(files))
-        for answer in self._take(files, limited=False):
+        for answer in receive(self._state, files, limited=False):
             progress.advance()
             yield answer
 
-    def _take(
-        self, files: Sequence[SubmissionFile], *, limited: bool, key: str | None = None
-    ) -> Iterator[Submitted]:
-        reception = self._reception()
-        workers = min(available_workers(), len(files)) or 1
-        for file, read in examine(
-            files,
-            self._solution,
-            self._metric,
-            self.manager,
-            workers=workers,
-            max_bytes=self.settings.limits.max_bytes,
-        ):
-            yield reception.take(
-                file, read, now=self._clock(), actor=self._actor, key=key, limited=limited
-            )
-
     def submissions(self, team: str | None = None) -> list[dict[str, Any]]:
         """Return every submission, or those of a team, in the order in which they came."""
-        return self._ledger.submissions(team)
+        return self._state.ledger.submissions(None if team is None else team_name(team))
 
     # -- choices of the teams and of the organiser ---------------------------------------------
 
@@ -277,11 +223,7 @@ class Competition:
         UsageError
             If they are more than a team may choose, or not this team's accepted submissions.
         """
-        if not self._store.submissions(team=team):
-            raise UsageError(f"No submission of a team {team!r} is stored.")
-        own = [one.submission for one in self._ledger.counting() if one.team == team]
-        check_choice(submissions, own, self.settings.final.count)
-        self._record("selection", {"team": team, "submissions": sorted(set(submissions))})
+        choices.select(self._state, team_name(team), submissions)
 
     def disqualify(self, submission: int, reason: str) -> None:
         """Record that a submission does not count, and why.
@@ -289,30 +231,34 @@ class Competition:
         Raises
         ------
         UsageError
-            If there is no such accepted submission, or no reason is given.
+            If there is no such submission, or no reason is given.
         """
-        known = {record.submission for record in self._store.submissions()}
-        if submission not in known:
-            raise UsageError(f"There is no submission {submission}.")
-        if not reason.strip():
-            raise UsageError("A disqualification needs a reason: it stands on record.")
-        self._record("disqualification", {"submission": submission, "reason": reason.strip()})
-
-    def _record(self, kind: str, payload: dict[str, Any]) -> None:
-        with self._store.transaction() as transaction:
-            transaction.append_event(kind, self._actor, payload, time=self._clock())
+        choices.disqualify(self._state, submission, reason)
 
     # -- boards --------------------------------------------------------------------------------
 
     def leaderboard(self) -> list[dict[str, Any]]:
         """Return the public standings, best first, from what was released and nothing else."""
+        ledger, settings = self._state.ledger, self._state.settings
         return public_board(
-            self._ledger.candidates(),
-            greater_is_better=self._metric.greater_is_better,
-            ties=self.settings.final.ties,
-            baseline=self.settings.competition.baseline,
-            sent=self._ledger.sent(),
+            ledger.candidates(),
+            greater_is_better=self._state.metric.greater_is_better,
+            ties=settings.final.ties,
+            baseline=settings.competition.baseline,
+            sent=ledger.sent(),
         )
+
+    def private_leaderboard(self) -> list[dict[str, Any]]:
+        """Return the private standings, best first, with the columns of ``arena score``.
+
+        The organiser's baseline comes last, marked and without a rank.
+
+        Raises
+        ------
+        UsageError
+            If the competition was not finalized.
+        """
+        return finale.private_standings(self.final_result(), self._state.ledger.sent())
 
     # -- the end -------------------------------------------------------------------------------
 
@@ -328,40 +274,19 @@ class Competition:
         MetricError
             If the metric is not defined on the private rows.
         """
-        finals = self._finals()
-        if not finals:
-            raise UsageError("There is no accepted submission to rank.")
-        run = BoardRun(
-            specification=self.settings.metric.name,
-            metric=self._metric,
-            solution=self._solution,
-            split="private",
-            settings=board_settings(self.settings, analysis_seed(self._seed)),
-            store=self._store,
-            manager=self.manager,
-            progress=progress or Silence(),
-        )
-        result = judge_finals(run, finals, self._ledger.counting(), self.settings)
-        self._keep(result, finals)
-        self.manager.competition_finalized(result, competition_info(self._metric, self._solution))
-        return result
+        return finale.finalize(self._state, progress or Silence())
 
-    def _finals(self) -> dict[str, tuple[int, ...]]:
-        better = self._metric.greater_is_better
-        return final_submissions(self._ledger, self.settings, greater_is_better=better)
+    def judge(self, *, progress: Progress | None = None) -> ScoreResult:
+        """Judge as :meth:`finalize` does, and keep and announce nothing.
 
-    def _keep(self, result: ScoreResult, finals: Mapping[str, Sequence[int]]) -> None:
-        document = result.to_dict()
-        digest = fingerprint(document)
-        earlier = self._store.events("finalized")
-        if earlier and earlier[-1].payload["sha256"] == digest:
-            return
-        rule = self.settings.final.rule
-        counting = {team: list(own) for team, own in finals.items()}
-        payload = {"sha256": digest, "rule": rule, "finals": counting}
-        with self._store.transaction() as transaction:
-            transaction.put_meta("final_result", json.dumps(document, allow_nan=False))
-            transaction.append_event("finalized", self._actor, payload, time=self._clock())
+        Raises
+        ------
+        UsageError
+            If no submission can count.
+        MetricError
+            If the metric is not defined on the private rows.
+        """
+        return finale.judge(self._state, progress or Silence())
 
     def final_result(self) -> dict[str, Any]:
         """Return the document of the private board as it was last finalized.
@@ -371,25 +296,7 @@ class Competition:
         UsageError
             If it was not.
         """
-        kept = self._store.meta("final_result")
-        if kept is None:
-            raise UsageError("There is no private board yet: run arena finalize first.")
-        document: dict[str, Any] = json.loads(kept)
-        return document
-
-    def private_leaderboard(self) -> list[dict[str, Any]]:
-        """Return the private standings, best first, with the columns of ``arena score``.
-
-        Raises
-        ------
-        UsageError
-            If the competition was not finalized.
-        """
-        sent = self._ledger.sent()
-        return [
-            {**row, "n_submissions": sent[row["team"]], "baseline": False}
-            for row in self.final_result()["standings"]
-        ]
+        return finale.final_document(self._state.store)
 
     def export(self, folder: Path) -> list[Path]:
         """Write the bundle with which another person can verify the private board.
@@ -407,13 +314,13 @@ class Competition:
         bundle = Bundle(
             settings=self.settings.to_document(),
             result=result,
-            finals=self._store.events("finalized")[-1].payload["finals"],
+            finals=self._state.store.events("finalized")[-1].payload["finals"],
             public=self.leaderboard(),
             submissions=self.submissions(),
             events=self.events(),
-            solution=self._solution,
+            solution=self.solution,
         )
-        return write_bundle(folder, bundle, self._store)
+        return write_bundle(folder, bundle, self._state.store)
 
     def rescore(self, solution: Path | None = None, *, apply: bool = False) -> list[RankChange]:
         """Score everything anew, by a corrected solution or by the metric that the settings want.
@@ -427,66 +334,25 @@ class Competition:
             If the corrected solution is not of the same rows, columns and classes, or the new
             metric asks for another kind of prediction.
         """
-        settings = self.settings.model_copy(update={"metric": self._wanted.metric})
-        metric = self._resolve(settings)
-        if metric.prediction is not self._solution.kind:
-            raise InputError(
-                f"{settings.metric.name} asks for another kind of prediction ({metric.prediction}) "
-                f"than the stored submissions hold ({self._solution.kind})."
-            )
-        corrected = self._solution
-        if solution is not None:
-            read = read_settings_solution(solution, settings, self.manager)
-            corrected = align_solution(read, self._solution)
-        after = score_all(self._ledger, corrected, metric)
-        changes = compare(
-            self._ledger,
-            score_all(self._ledger, self._solution, self._metric),
-            after,
-            (self.settings, settings),
-            (self._metric.greater_is_better, metric.greater_is_better),
-        )
+        state = self._state
+        rescored = rescoring.rescore(state, solution)
         if apply:
-            self._apply(corrected, settings, after, changes)
-        return changes
-
-    def _apply(
-        self, corrected: Solution, settings: Settings, after: Scored, changes: list[RankChange]
-    ) -> None:
-        revision = self._revision + 1
-        payload = {
-            "revision": revision,
-            "metric": [self.settings.metric.name, settings.metric.name],
-            "solution_sha256": [self._solution.sha256, corrected.sha256],
-            "ranks_changed": sum(change.changed for change in changes),
-        }
-        with self._store.transaction() as transaction:
-            transaction.put_solution(corrected, settings.metric.name, number=revision)
-            transaction.put_all_scores(
-                revision,
-                [
-                    ScoreRecord(submission, public if math.isfinite(public) else None, None)
-                    for submission, public in zip(
-                        after.submissions, after.public.tolist(), strict=True
-                    )
-                ],
+            rescoring.apply(state, rescored)
+            self._state = read_state(
+                state.folder, state.store, state.manager, state.wanted, state.actor, state.clock
             )
-            transaction.put_meta("revision", str(revision))
-            transaction.put_meta("settings", settings.model_dump_json())
-            transaction.append_event("rescored", self._actor, payload, time=self._clock())
-        self._read_state()
+        return rescored.changes
 
     # -- the record ----------------------------------------------------------------------------
 
-    @property
-    def solution(self) -> Solution:
-        """The solution, labels included: the organiser's only."""
-        return self._solution
-
     def events(self) -> tuple[Event, ...]:
         """Return everything that happened, in order."""
-        return self._store.events()
+        return self._state.store.events()
 
     def verify_events(self) -> str | None:
         """Return a sentence on the first event that does not follow from the others, or None."""
-        return self._store.verify_events()
+        return self._state.store.verify_events()
+
+
+def _organiser() -> str:
+    return f"organiser {getpass.getuser()}"

@@ -35,6 +35,7 @@ def choose_finals(
     *,
     greater_is_better: bool,
     chosen: Mapping[str, Collection[int]],
+    count: int | None = None,
 ) -> dict[str, tuple[int, ...]]:
     """Return the submissions of each team that count, by team name.
 
@@ -51,6 +52,8 @@ def choose_finals(
         The direction of the metric.
     chosen
         The ids that each team chose, looked at by the rule ``chosen`` only.
+    count
+        How many of the chosen count: the best of them on public; None: all.
 
     Examples
     --------
@@ -67,12 +70,13 @@ def choose_finals(
         by_team.setdefault(candidate.team, []).append(candidate)
 
     def best_public(team: str) -> tuple[int, ...]:
-        return (_best(by_team[team], lambda one: one.public, greater_is_better).submission,)
+        return (_best_first(by_team[team], _public, greater_is_better)[0].submission,)
 
     def own_choice(team: str) -> tuple[int, ...]:
         wanted = set(chosen.get(team, ()))
-        found = tuple(one.submission for one in by_team[team] if one.submission in wanted)
-        return found or best_public(team)
+        found = [one for one in by_team[team] if one.submission in wanted]
+        best = _best_first(found, _public, greater_is_better)[:count]
+        return tuple(sorted(one.submission for one in best)) or best_public(team)
 
     rules: dict[FinalRule, Callable[[str], tuple[int, ...]]] = {
         "best_public": best_public,
@@ -83,17 +87,28 @@ def choose_finals(
     return {team: rules[rule](team) for team in sorted(by_team)}
 
 
-def _best(
+def _best_first(
     candidates: Sequence[Candidate],
     score: Callable[[Candidate], float | None],
     greater_is_better: bool,
-) -> Candidate:
-    """Return the best, of several the earliest; without any score the last one sent."""
-    scored = [(value, one) for one in candidates if (value := score(one)) is not None]
-    if not scored:
-        return candidates[-1]
+) -> list[Candidate]:
+    """Return them best first, of equal ones the earliest; those without a score last, newest first.
+
+    Without public rows nobody has a score, and the last one sent stands for its team.
+    """
     sign = -1 if greater_is_better else 1
-    return min(scored, key=lambda pair: (sign * pair[0], pair[1].submission))[1]
+
+    def place(one: Candidate) -> tuple[bool, float, int]:
+        value = score(one)
+        return (
+            (True, 0.0, -one.submission) if value is None else (False, sign * value, one.submission)
+        )
+
+    return sorted(candidates, key=place)
+
+
+def _public(candidate: Candidate) -> float | None:
+    return candidate.public
 
 
 def check_choice(wanted: Sequence[int], own: Collection[int], allowed: int) -> None:
@@ -138,7 +153,10 @@ def public_board(
     for candidate in candidates:
         if candidate.ranked_by is not None:
             by_team.setdefault(candidate.team, []).append(candidate)
-    best = [_best(own, lambda one: one.ranked_by, greater_is_better) for own in by_team.values()]
+    best = [
+        _best_first(own, lambda one: one.ranked_by, greater_is_better)[0]
+        for own in by_team.values()
+    ]
     sign = -1 if greater_is_better else 1
     best.sort(key=lambda one: (sign * (one.ranked_by or 0.0), one.submission))
     ranked = [one for one in best if one.team != baseline]

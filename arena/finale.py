@@ -10,20 +10,28 @@ from typing import Any
 
 import numpy as np
 
+from arena.admission import competition_info
 from arena.board_run import BoardRun
+from arena.competition_state import CompetitionState
 from arena.config import Settings
+from arena.errors import UsageError
+from arena.execution import Progress
 from arena.final_selection import board_ranks, choose_finals
-from arena.ledger import Ledger
 from arena.private_board import BoardSettings
-from arena.score_result import ScoreResult
+from arena.score_result import STANDING_COLUMNS, ScoreResult
+from arena.store import Store
+from arena.text import printable
 from arena.types import SubmissionRecord
 
 __all__ = [
     "analysis_seed",
     "board_settings",
-    "final_submissions",
+    "final_document",
+    "finalize",
     "fingerprint",
+    "judge",
     "judge_finals",
+    "private_standings",
 ]
 
 _ANALYSIS_STREAM = (2**32 - 1, 3)
@@ -46,17 +54,118 @@ def analysis_seed(secret: int) -> int:
     return int(np.random.SeedSequence(secret, spawn_key=_ANALYSIS_STREAM).generate_state(1)[0])
 
 
-def final_submissions(
-    ledger: Ledger, settings: Settings, *, greater_is_better: bool
-) -> dict[str, tuple[int, ...]]:
-    """Return the submissions of each team that count, by the rule; the baseline has none."""
-    candidates = [one for one in ledger.candidates() if one.team != settings.competition.baseline]
-    return choose_finals(
-        candidates,
-        settings.final.rule,
-        greater_is_better=greater_is_better,
-        chosen=ledger.selections(),
+def finalize(state: CompetitionState, progress: Progress) -> ScoreResult:
+    """Judge the final submissions on the private rows, keep the board and announce it.
+
+    Raises
+    ------
+    UsageError
+        If no submission can count.
+    """
+    result = judge(state, progress)
+    _keep(state, result)
+    state.manager.competition_finalized(result, competition_info(state.metric, state.solution))
+    return result
+
+
+def judge(state: CompetitionState, progress: Progress) -> ScoreResult:
+    """Judge the final submissions on the private rows. Nothing is stored.
+
+    Raises
+    ------
+    UsageError
+        If no submission can count.
+    """
+    finals, notes = _final_submissions(state)
+    if not finals:
+        raise UsageError("There is no accepted submission to rank.")
+    run = BoardRun(
+        specification=state.settings.metric.name,
+        metric=state.metric,
+        solution=state.solution,
+        split="private",
+        settings=board_settings(state.settings, analysis_seed(state.seed)),
+        store=state.store,
+        manager=state.manager,
+        progress=progress,
     )
+    result = judge_finals(run, finals, state.ledger.counting(), state.settings)
+    return replace(result, notes=(*result.notes, *notes), baseline=_baseline(state, run))
+
+
+def _final_submissions(
+    state: CompetitionState,
+) -> tuple[dict[str, tuple[int, ...]], list[str]]:
+    """Return the submissions of each team that count, and a note on choices that were too many."""
+    baseline, final = state.settings.competition.baseline, state.settings.final
+    candidates = [one for one in state.ledger.candidates() if one.team != baseline]
+    chosen = state.ledger.selections()
+    finals = choose_finals(
+        candidates,
+        final.rule,
+        greater_is_better=state.metric.greater_is_better,
+        chosen=chosen,
+        count=final.count,
+    )
+    known = {one.submission for one in candidates}
+    notes = [
+        f"The team {printable(team)} chose {len(known & set(own)):,} submissions while more were "
+        f"allowed; the best {final.count:,} of them on the public rows count."
+        for team, own in sorted(chosen.items())
+        if final.rule == "chosen" and len(known & set(own)) > final.count
+    ]
+    return finals, notes
+
+
+def _baseline(state: CompetitionState, run: BoardRun) -> dict[str, Any] | None:
+    """Return how the organiser's baseline, the best on public of it, does on the private rows."""
+    name = state.settings.competition.baseline
+    own = [one for one in state.ledger.candidates() if one.team == name]
+    if not own:
+        return None
+    better = state.metric.greater_is_better
+    (best,) = choose_finals(own, "best_public", greater_is_better=better, chosen={}).values()
+    (record,) = (one for one in state.ledger.counting() if one.submission in best)
+    return run.unranked(record)
+
+
+def _keep(state: CompetitionState, result: ScoreResult) -> None:
+    document = result.to_dict()
+    digest = fingerprint(document)
+    earlier = state.store.events("finalized")
+    if earlier and earlier[-1].payload["sha256"] == digest:
+        return
+    finals, _ = _final_submissions(state)
+    counting = {team: list(own) for team, own in finals.items()}
+    payload = {"sha256": digest, "rule": state.settings.final.rule, "finals": counting}
+    with state.store.transaction() as transaction:
+        transaction.put_meta("final_result", json.dumps(document, allow_nan=False))
+        transaction.append_event("finalized", state.actor, payload, time=state.clock())
+
+
+def final_document(store: Store) -> dict[str, Any]:
+    """Return the document of the private board as it was last finalized.
+
+    Raises
+    ------
+    UsageError
+        If it was not.
+    """
+    kept = store.meta("final_result")
+    if kept is None:
+        raise UsageError("There is no private board yet: run arena finalize first.")
+    document: dict[str, Any] = json.loads(kept)
+    return document
+
+
+def private_standings(document: Mapping[str, Any], sent: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return the standings of a document for a board, the baseline last and without a rank."""
+    rows = [{**row, "baseline": False} for row in document["standings"]]
+    baseline = document.get("baseline")
+    if baseline is not None:
+        columns = rows[0] if rows else STANDING_COLUMNS
+        rows.append({**dict.fromkeys(columns), **baseline, "baseline": True})
+    return [{**row, "n_submissions": sent.get(row["team"], 0)} for row in rows]
 
 
 def judge_finals(

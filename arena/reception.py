@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from arena.admission import competition_info
+from arena.admission import competition_info, examine
+from arena.competition_state import CompetitionState
 from arena.config import Settings
+from arena.execution import available_workers
 from arena.intake import ReadSubmission, SubmissionFile
 from arena.interfaces import Evaluation, Mechanism, Metric, traits_of
 from arena.paired_error import standard_error_of_difference
@@ -29,7 +32,7 @@ from arena.types import (
     Usage,
 )
 
-__all__ = ["Reception", "Submitted"]
+__all__ = ["Reception", "Submitted", "receive"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,40 @@ class Submitted:
             "released": self.released,
             "faults": [asdict(fault) for fault in self.faults],
         }
+
+
+def receive(
+    state: CompetitionState,
+    files: Sequence[SubmissionFile],
+    *,
+    limited: bool,
+    key: str | None = None,
+) -> Iterator[Submitted]:
+    """Take files in their order, and yield the answer to each once it is stored."""
+    name = state.settings.public.mechanism
+    reception = Reception(
+        store=state.store,
+        settings=state.settings,
+        solution=state.solution,
+        metric=state.metric,
+        metric_plugin=state.manager.metrics.plugin_of(state.settings.metric.name),
+        mechanism=state.manager.mechanisms.resolve(name),
+        mechanism_plugin=state.manager.mechanisms.plugin_of(name),
+        manager=state.manager,
+        seed=state.seed,
+        revision=state.revision,
+    )
+    read_files = examine(
+        files,
+        state.solution,
+        state.metric,
+        state.manager,
+        workers=min(available_workers(), len(files)) or 1,
+        max_bytes=state.settings.limits.max_bytes,
+    )
+    for file, read in read_files:
+        now = state.clock()
+        yield reception.take(file, read, now=now, actor=state.actor, key=key, limited=limited)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,20 +5,24 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from arena.board_run import rows_of
+from arena.competition_state import CompetitionState, resolve_metric
 from arena.config import Settings
 from arena.errors import InputError
 from arena.final_selection import Candidate, board_ranks, choose_finals
+from arena.founding import read_settings_solution
 from arena.interfaces import Metric
 from arena.ledger import Ledger
 from arena.resampling import full_scores
+from arena.store import ScoreRecord
 from arena.types import FloatArray, Solution
 
-__all__ = ["RankChange", "Scored", "align_solution", "compare", "score_all"]
+__all__ = ["RankChange", "Rescored", "Scored", "align_solution", "apply", "rescore"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,70 @@ class Scored:
     private: FloatArray
 
 
-def score_all(ledger: Ledger, solution: Solution, metric: Metric) -> Scored:
+@dataclass(frozen=True, slots=True, eq=False)
+class Rescored:
+    """What a rescore would change."""
+
+    solution: Solution
+    settings: Settings
+    after: Scored
+    changes: list[RankChange]
+
+
+def rescore(state: CompetitionState, solution: Path | None) -> Rescored:
+    """Score everything by a corrected solution, or by the wanted metric. Nothing is stored.
+
+    Raises
+    ------
+    InputError
+        If the corrected solution is not of the same rows, columns and classes, or the new metric
+        asks for another kind of prediction.
+    """
+    settings = state.settings.model_copy(update={"metric": state.wanted.metric})
+    metric = resolve_metric(settings, state.solution, state.manager)
+    if metric.prediction is not state.solution.kind:
+        raise InputError(
+            f"{settings.metric.name} asks for another kind of prediction ({metric.prediction}) "
+            f"than the stored submissions hold ({state.solution.kind})."
+        )
+    corrected = state.solution
+    if solution is not None:
+        read = read_settings_solution(solution, settings, state.manager)
+        corrected = align_solution(read, state.solution)
+    after = _score_all(state.ledger, corrected, metric)
+    changes = _compare(
+        state.ledger,
+        _score_all(state.ledger, state.solution, state.metric),
+        after,
+        (state.settings, settings),
+        (state.metric.greater_is_better, metric.greater_is_better),
+    )
+    return Rescored(corrected, settings, after, changes)
+
+
+def apply(state: CompetitionState, rescored: Rescored) -> None:
+    """Store a rescore as the next revision; the state is to be read anew after it."""
+    revision, after = state.revision + 1, rescored.after
+    payload = {
+        "revision": revision,
+        "metric": [state.settings.metric.name, rescored.settings.metric.name],
+        "solution_sha256": [state.solution.sha256, rescored.solution.sha256],
+        "ranks_changed": sum(change.changed for change in rescored.changes),
+    }
+    scores = [
+        ScoreRecord(submission, _known(public), None)
+        for submission, public in zip(after.submissions, after.public.tolist(), strict=True)
+    ]
+    with state.store.transaction() as transaction:
+        name = rescored.settings.metric.name
+        transaction.put_solution(rescored.solution, name, number=revision)
+        transaction.put_all_scores(revision, scores)
+        transaction.put_meta("revision", str(revision))
+        transaction.put_meta("settings", rescored.settings.model_dump_json())
+        transaction.append_event("rescored", state.actor, payload, time=state.clock())
+
+
+def _score_all(ledger: Ledger, solution: Solution, metric: Metric) -> Scored:
     """Score every submission that may count on the public and on the private rows."""
     ids = [record.submission for record in ledger.counting()]
 
@@ -61,7 +128,7 @@ def score_all(ledger: Ledger, solution: Solution, metric: Metric) -> Scored:
     return Scored(ids, scores("public"), scores("private"))
 
 
-def compare(
+def _compare(
     ledger: Ledger,
     before: Scored,
     after: Scored,
@@ -96,7 +163,11 @@ def _board(
         if record.team != settings.competition.baseline and np.isfinite(private[record.submission])
     ]
     finals = choose_finals(
-        candidates, settings.final.rule, greater_is_better=better, chosen=ledger.selections()
+        candidates,
+        settings.final.rule,
+        greater_is_better=better,
+        chosen=ledger.selections(),
+        count=settings.final.count,
     )
     sign = -1 if better else 1
     best = {

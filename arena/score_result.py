@@ -63,6 +63,8 @@ class ScoreResult:
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
     """What was decided silently and a person should know."""
+    baseline: Mapping[str, Any] | None = None
+    """The organiser's baseline: ``team``, ``submission``, ``file``, ``score``, ``public_score``."""
     study: Study | None = None
     """Teams, scores and resampled scores behind the board, for reports; not in the document."""
 
@@ -87,6 +89,7 @@ class ScoreResult:
                 {"analysis": one.analysis, "verdict": one.verdict, "document": one.document}
                 for one in self.findings
             ],
+            "baseline": self.baseline,
             "notes": list(self.notes),
         }
         cleaned: dict[str, Any] = as_json(document)

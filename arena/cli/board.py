@@ -77,6 +77,7 @@ def print_board(document: Row, out: Console) -> None:
     for finding in document["findings"]:
         out.print(printable(finding["verdict"]))
     _print_best(document, out)
+    _print_baseline(document, out)
 
 
 def _print_standings(document: Row, out: Console) -> None:
@@ -103,6 +104,16 @@ def _print_best(document: Row, out: Console) -> None:
         f"Corrected for that it is {score(best['estimate'])}; the best true score lies in "
         f"{_span(best['low'], best['high'], score)}."
     )
+
+
+def _print_baseline(document: Row, out: Console) -> None:
+    baseline = document.get("baseline")
+    if baseline is not None and baseline["score"] is not None:
+        score = _score_format(document["standings"])
+        out.print(
+            f"The baseline, {printable(baseline['team'])}, has {score(baseline['score'])} and is "
+            f"not ranked."
+        )
 
 
 def print_rejected(rejected: RejectedFile, out: Console, *, every_fault: bool = False) -> None:

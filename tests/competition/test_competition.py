@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from arena.bundle import verify_bundle
 from arena.competition import Competition
@@ -266,14 +268,48 @@ def test_the_rule_decides_which_submission_counts(
     assert not any("too good" in note for note in results["last"].notes)
 
 
-def test_the_baseline_is_not_ranked_in_the_end(
+def test_the_baseline_stands_unranked_on_the_private_board_and_is_verified(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:
     sections = {"competition": {"baseline": "base"}, "analysis": {"resamples": 20}}
     with made(tmp_path, solution, clock, **sections) as competition:
         for number, team in enumerate(["one", "base"]):
             competition.submit(file_of(tmp_path, number), team)
-        assert [row["team"] for row in competition.finalize().standings] == ["one"]
+        result = competition.finalize()
+        assert [row["team"] for row in result.standings] == ["one"]
+        ranked, marked = competition.private_leaderboard()
+        assert list(ranked) == list(marked)
+        assert (ranked["rank"], marked["rank"]) == (1, None)
+        assert (ranked["baseline"], marked["baseline"]) == (False, True)
+        truth, usage = competition.solution.truth, competition.solution.usage
+        rows = usage == Usage.PRIVATE
+        scores = np.random.default_rng(1).random(N_ROWS)
+        assert marked["score"] == pytest.approx(roc_auc_score(truth[rows], scores[rows]))
+        competition.export(tmp_path / "export")
+    manager = PluginManager()
+    assert verify_bundle(tmp_path / "export", solution, manager, Silence()) == ()
+    changed = json.loads((tmp_path / "export" / "result.json").read_text())
+    changed["baseline"]["score"] += 0.01
+    (tmp_path / "export" / "result.json").write_text(json.dumps(changed))
+    (told,) = verify_bundle(tmp_path / "export", solution, manager, Silence())
+    assert told == "score of the baseline differs."
+
+
+def test_of_more_chosen_than_are_allowed_by_now_the_best_on_public_count(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    sections = {"final": {"rule": "chosen", "count": 3}, "analysis": {"resamples": 20}}
+    with made(tmp_path, solution, clock, **sections) as competition:
+        answers = [competition.submit(file_of(tmp_path, n), "one") for n in range(3)]
+        competition.select("one", [answer.submission for answer in answers])
+        assert competition.finalize().notes[-1].startswith("A team that chose several")
+    config = tmp_path / "c" / "competition.toml"
+    config.write_text(config.read_text().replace("count = 3", "count = 1"))
+    best = max(answers, key=lambda answer: answer.released or 0.0).submission
+    with Competition.open(tmp_path / "c", clock=clock) as competition:
+        result = competition.finalize()
+        assert [row["submission"] for row in result.standings] == [best]
+        assert "The team one chose 3 submissions" in result.notes[-1]
 
 
 def test_tied_teams_share_a_rank_or_the_earlier_is_ahead(
@@ -394,14 +430,14 @@ def test_another_metric_waits_for_a_rescore(tmp_path: Path, solution: Path, cloc
     with made(tmp_path, solution, clock, analysis={"resamples": 20}) as competition:
         for number, team in enumerate(["one", "two"]):
             competition.submit(file_of(tmp_path, number), team)
-        assert competition.notes == []
+        assert competition.notes == ()
     toml = tmp_path / "c" / "competition.toml"
     toml.write_text(toml.read_text().replace('"roc_auc"', '"average_precision"'))
     with Competition.open(tmp_path / "c", clock=clock) as competition:
         assert "until arena rescore --apply" in competition.notes[0]
         assert competition.finalize().metric == "roc_auc"
         competition.rescore(apply=True)
-        assert competition.notes == []
+        assert competition.notes == ()
         assert competition.finalize().metric == "average_precision"
     toml.write_text(toml.read_text().replace('"average_precision"', '"mae"'))
     with (
