@@ -6,7 +6,7 @@ what it lacks is made up for by a slower path, and nothing is refused for lackin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.types import (
+    CompetitionInfo,
+    Fault,
     Finding,
     FloatArray,
     IntArray,
@@ -26,6 +28,7 @@ from arena.types import (
 
 __all__ = [
     "Analysis",
+    "ChecksPredictions",
     "Competitor",
     "Evaluation",
     "HasInfluenceValues",
@@ -85,15 +88,39 @@ class HasTraits(Protocol):
 
 @runtime_checkable
 class NeedsRowContext(Protocol):
-    """A metric that must know more of the rows than truth and prediction: ids, groups, names."""
+    """A metric that must know more of the rows than truth and prediction: ids, groups, names.
+
+    It is bound to the rows of a split first, and then always given those rows: all of them, in
+    their order. A resample or a fold of them comes as weights: to ``resample`` where there is one,
+    else to ``score`` as its ``weight``, ``(n,)`` counts: how often each row was drawn. A row of
+    weight 0 must count as if it were not there. Groups are resampled and held out whole.
+    """
 
     def for_rows(self, context: RowContext) -> Metric:
         """Return the metric for these rows; asked for once per split, before anything is scored.
+
+        What is returned is a :class:`NeedsRowContext` too: it may be bound to other rows.
 
         Raises
         ------
         MetricError
             If the rows lack something that the metric needs, such as groups.
+        """
+
+
+@runtime_checkable
+class ChecksPredictions(Protocol):
+    """A metric that cannot score everything that a submission of its kind may hold."""
+
+    def faults(
+        self, predictions: npt.NDArray[Any], competition: CompetitionInfo
+    ) -> Iterable[Fault]:
+        """Return what is wrong with the cells of a submission, for the person who sent it.
+
+        Asked of the metric as it is, bound to no rows, after the host's own checks have passed.
+        ``predictions`` is ``(n, n_columns)``, the rows in the order of ``competition.ids``,
+        read-only. Any fault refuses the submission; of each kind the first twenty are shown and
+        the others counted. A fault names the id and the column, and no truth.
         """
 
 
@@ -184,6 +211,7 @@ class Study:
     """What an analysis of a board receives: everything that the organiser's machine knows."""
 
     metric: Metric
+    """Bound to the ranked rows, if it is a :class:`NeedsRowContext`."""
     truth: npt.NDArray[Any]
     """``(n,)`` of the ranked rows, or ``(n, n_targets)``."""
     teams: tuple[str, ...]

@@ -10,7 +10,10 @@ import numpy.typing as npt
 
 from arena.types import IntArray
 
-__all__ = ["ArrayPredictions"]
+__all__ = ["ArrayPredictions", "cell_bytes"]
+
+_TEXT_BYTES = 100
+"""What a text of some fifty characters takes in memory, and the pointer to it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,3 +44,13 @@ class ArrayPredictions:
     def subset(self, submissions: IntArray) -> ArrayPredictions:
         """Return a copy of the submissions at these positions, in this order."""
         return ArrayPredictions(self.values[submissions])
+
+
+def cell_bytes(values: npt.NDArray[Any]) -> int:
+    """Return about how many bytes a cell takes: 100 for a text, 8 for a number.
+
+    >>> import numpy as np
+    >>> cell_bytes(np.zeros(3)), cell_bytes(np.array(["a"], dtype=object))
+    (8, 100)
+    """
+    return _TEXT_BYTES if values.dtype == object else 8

@@ -16,8 +16,10 @@ from arena.interfaces import (
     HasResample,
     HasRowValues,
     Metric,
+    NeedsRowContext,
     PredictionBlocks,
 )
+from arena.predictions import cell_bytes
 from arena.types import FloatArray, WeightArray
 
 __all__ = [
@@ -47,7 +49,8 @@ def score_under_weights(
     """Return the score of every submission under every column of weights.
 
     The fastest path that the metric offers is taken: its own ``resample``, a matrix product of
-    its row values, or, for an opaque metric, ``score`` on the drawn rows, in worker processes.
+    its row values, or, for an opaque metric, ``score`` on the drawn rows, in worker processes. A
+    metric that is bound to its rows is given all of them, and the weights of ``score``.
 
     Parameters
     ----------
@@ -56,7 +59,8 @@ def score_under_weights(
     truth
         ``(n,)`` or ``(n, n_targets)``.
     predictions
-        m submissions of n rows, in blocks. At most ``workers + 1`` blocks of 64 MB are held.
+        m submissions of n rows, in blocks. At most ``workers + 1`` blocks of 64 MB are held; a
+        text is counted as 100 bytes.
     weights
         ``(n, B)`` counts, not all 0 in any column.
 
@@ -72,7 +76,8 @@ def score_under_weights(
     progress = progress or Silence()
     n_rows, n_resamples = weights.shape
     scores = np.empty((predictions.n_submissions, n_resamples))
-    size = max(1, _BLOCK_BYTES // (8 * max(1, n_rows) * _n_columns(truth)))
+    row_bytes = cell_bytes(truth) * (truth.shape[1] if truth.ndim > 1 else 1)
+    size = max(1, _BLOCK_BYTES // (max(1, n_rows) * row_bytes))
     progress.start("Scoring under resampled rows", predictions.n_submissions)
     if isinstance(metric, HasResample | HasRowValues):
         tasks = (
@@ -84,10 +89,6 @@ def score_under_weights(
     else:
         _score_opaque(metric, truth, predictions, weights, scores, workers, progress)
     return round_significant(scores)
-
-
-def _n_columns(truth: npt.NDArray[Any]) -> int:
-    return truth.shape[1] if truth.ndim > 1 else 1
 
 
 def _resample_task(
@@ -117,14 +118,19 @@ def _weighted_means(
     """Return ``(k, B)`` means of the row values, in tiles of rows.
 
     A tile's row values are multiplied while they are in the cache, and no more than a tile of
-    weights stands as float64 at a time.
+    weights stands as float64 at a time. A metric that is bound to its rows is asked once for all.
     """
     sums = np.zeros((len(block), weights.shape[1]))
+    bound = isinstance(metric, NeedsRowContext)
+    of_all = metric.row_values(truth, block) if bound else None
     # A value may be infinite: the score is not finite then, and is dealt with as such.
     with np.errstate(invalid="ignore", over="ignore"):
         for start in range(0, len(weights), _TILE_ROWS):
             rows = slice(start, start + _TILE_ROWS)
-            values = metric.row_values(truth[rows], block[:, rows])
+            if of_all is None:
+                values = metric.row_values(truth[rows], block[:, rows])
+            else:
+                values = of_all[:, rows]
             sums += values @ weights[rows].astype(np.float64)
     totals: FloatArray = weights.sum(axis=0, dtype=np.float64)
     return sums / totals
@@ -135,13 +141,18 @@ def _score_drawn(
 ) -> FloatArray:
     """Score one submission on the rows that each column draws, each repeated as often as drawn.
 
-    A metric that refuses the drawn rows, for lack of a class in them, say, is undefined there.
+    A metric that is bound to its rows gets them all and their weights. One that refuses the drawn
+    rows, for lack of a class in them, say, is undefined there.
     """
     scores = np.full(weights.shape[1], np.nan)
+    bound = isinstance(metric, NeedsRowContext)
     rows = np.arange(len(weights))
     for b in range(weights.shape[1]):
-        drawn = np.repeat(rows, weights[:, b])
         with contextlib.suppress(ValueError, ZeroDivisionError):
+            if bound:
+                scores[b] = metric.score(truth, prediction, weights[:, b])
+                continue
+            drawn = np.repeat(rows, weights[:, b])
             scores[b] = metric.score(truth[drawn], prediction[drawn])
     return scores
 

@@ -1,22 +1,33 @@
-"""Several targets: the score is the mean of the scores of each."""
+"""Several targets: the score is the mean of the scores of each, unless a metric takes them all."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from arena.interfaces import (
+    ChecksPredictions,
     HasInfluenceValues,
     HasResample,
     HasRowValues,
     Metric,
+    NeedsRowContext,
     traits_of,
 )
 from arena.resampling import influence_values, resample_block
-from arena.types import FloatArray, MetricTraits, PredictionKind, WeightArray
+from arena.types import (
+    CompetitionInfo,
+    Fault,
+    FloatArray,
+    MetricTraits,
+    PredictionKind,
+    RowContext,
+    WeightArray,
+)
 
 __all__ = ["mean_over_targets"]
 
@@ -24,7 +35,8 @@ __all__ = ["mean_over_targets"]
 def mean_over_targets(metric: Metric, n_targets: int) -> Metric:
     """Return a metric of ``(n, n_targets)`` truth and predictions: the mean over the targets.
 
-    With one target it is the metric itself. What the metric can do, its mean can do too.
+    With one target, and where the metric takes all targets at once, it is the metric itself. What
+    the metric can do, its mean can do too.
 
     Raises
     ------
@@ -33,13 +45,16 @@ def mean_over_targets(metric: Metric, n_targets: int) -> Metric:
     """
     if n_targets < 1:
         raise ValueError("A metric needs at least one target.")
-    if n_targets == 1:
+    if n_targets == 1 or traits_of(metric).joint_targets:
         return metric
+    plain, bindable = _MEANS[_ability(metric)]
+    return (bindable if isinstance(metric, NeedsRowContext) else plain)(metric)
+
+
+def _ability(metric: Metric) -> str:
     if not isinstance(metric, HasResample | HasRowValues):
-        return _MeanOverTargets(metric)
-    if isinstance(metric, HasRowValues | HasInfluenceValues):
-        return _InfluencedMeanOverTargets(metric)
-    return _ResampledMeanOverTargets(metric)
+        return "score"
+    return "influence" if isinstance(metric, HasRowValues | HasInfluenceValues) else "resample"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +89,15 @@ class _MeanOverTargets:
         ]
         return float(np.mean(scores))
 
+    def faults(
+        self, predictions: npt.NDArray[Any], competition: CompetitionInfo
+    ) -> Iterable[Fault]:
+        if not isinstance(self.metric, ChecksPredictions):
+            return
+        for target, column in enumerate(competition.columns):
+            own = replace(competition, columns=(column,))
+            yield from self.metric.faults(predictions[:, [target]], own)
+
 
 @dataclass(frozen=True, slots=True)
 class _ResampledMeanOverTargets(_MeanOverTargets):
@@ -106,3 +130,34 @@ class _InfluencedMeanOverTargets(_ResampledMeanOverTargets):
         ]
         mean: FloatArray = np.mean([one for one in values if one is not None], axis=0)
         return mean
+
+
+@dataclass(frozen=True, slots=True)
+class _BoundMeanOverTargets(_MeanOverTargets):
+    def for_rows(self, context: RowContext) -> Metric:
+        return _bound_mean(self, context)
+
+
+@dataclass(frozen=True, slots=True)
+class _BoundResampledMeanOverTargets(_ResampledMeanOverTargets):
+    def for_rows(self, context: RowContext) -> Metric:
+        return _bound_mean(self, context)
+
+
+@dataclass(frozen=True, slots=True)
+class _BoundInfluencedMeanOverTargets(_InfluencedMeanOverTargets):
+    def for_rows(self, context: RowContext) -> Metric:
+        return _bound_mean(self, context)
+
+
+def _bound_mean(mean: _MeanOverTargets, context: RowContext) -> Metric:
+    bound = mean.metric.for_rows(context) if isinstance(mean.metric, NeedsRowContext) else None
+    return mean_over_targets(bound or mean.metric, len(context.targets))
+
+
+_MEANS: dict[str, tuple[type[_MeanOverTargets], type[_MeanOverTargets]]] = {
+    "score": (_MeanOverTargets, _BoundMeanOverTargets),
+    "resample": (_ResampledMeanOverTargets, _BoundResampledMeanOverTargets),
+    "influence": (_InfluencedMeanOverTargets, _BoundInfluencedMeanOverTargets),
+}
+"""What the metric can do -> its mean, without and with a need to know the rows."""

@@ -28,6 +28,8 @@ __all__ = [
     "merge_equal_numbers",
     "numbers",
     "points_for_commas",
+    "report_empty",
+    "texts",
     "to_text",
 ]
 
@@ -87,6 +89,27 @@ def to_text(column: Any) -> Any:
     if pa.types.is_boolean(column.type):
         column = pc.if_else(column, "True", "False")
     return pc.fill_null(pc.cast(column, pa.string()), "")
+
+
+def texts(column: Any) -> npt.NDArray[np.object_]:
+    """Return ``(n,)`` str of a column, cell by cell as written; equal texts share one object.
+
+    >>> texts(pa.array(["a b", None])).tolist()
+    ['a b', '']
+    """
+    encoded = to_text(column).dictionary_encode()
+    different = np.array([*encoded.dictionary.to_pylist(), None], dtype=object)
+    return np.asarray(different[encoded.indices.to_numpy()], dtype=object)
+
+
+def report_empty(column: Any, name: str, place: Place, faults: FaultList) -> None:
+    """Add a fault for every cell without text."""
+    blank = pc.equal(pc.utf8_trim_whitespace(to_text(column)), "")
+    faults.add_each(
+        "empty cell",
+        np.flatnonzero(blank.to_numpy(zero_copy_only=False)).tolist(),
+        lambda p: place.fault("empty cell", "The cell is empty: write a text.", p, name),
+    )
 
 
 def points_for_commas(columns: Sequence[Any], place: Place, faults: FaultList) -> tuple[Any, ...]:

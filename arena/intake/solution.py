@@ -19,7 +19,7 @@ from arena.intake.content import read_content
 from arena.intake.faults import FaultList, clean, describe, plural, show, show_all
 from arena.intake.submission import READING_ERRORS, read_table
 from arena.intake.table import RawTable
-from arena.intake.targets import TargetReading, read_targets
+from arena.intake.targets import TargetReading, read_extra, read_targets
 from arena.types import Fault, IntArray, PredictionKind, Solution, Usage
 
 __all__ = ["MAX_SOLUTION_BYTES", "read_solution"]
@@ -40,6 +40,7 @@ class _Columns:
     targets: tuple[str, ...]
     usage: str | None
     cluster: str | None
+    extra: tuple[str, ...] = ()
 
 
 def read_solution(
@@ -53,6 +54,8 @@ def read_solution(
     cluster_column: str | None = None,
     max_classes: int | None = None,
     truth_range: tuple[float, float] = (-np.inf, np.inf),
+    extra_columns: Sequence[str] = (),
+    submission_columns: Sequence[str] = (),
 ) -> Solution:
     r"""Read and check the organiser's CSV or Parquet file; the names of options are the CLI's.
 
@@ -66,6 +69,7 @@ def read_solution(
         What the metric needs of a submission. It decides how the targets are read:
 
         - ``VALUE``: numbers; several columns are several targets.
+        - ``TEXT``: texts as they are written, empty ones too.
         - ``LABEL``: labels; several columns are several targets, each with its own classes.
         - one column of labels otherwise: two classes are predicted by one column, named as the
           target (the second class in sorted order is positive); more by a column per class.
@@ -85,6 +89,10 @@ def read_solution(
         The largest number of classes for which the metric is defined.
     truth_range
         Closed range of the targets of ``VALUE``.
+    extra_columns
+        Columns of numbers that the metric reads beside the targets, where the file has them.
+    submission_columns
+        The columns of a submission besides the id, where they are others than the targets.
 
     Raises
     ------
@@ -103,7 +111,10 @@ def read_solution(
     faults = FaultList()
     table, sha256 = _read(path, (id_column, *(target_columns or ()), cluster_column), faults)
     _stop(path, faults)
-    columns = _assign(table, id_column, target_columns, usage_column, cluster_column, faults)
+    columns = _assign(
+        table, id_column, target_columns, usage_column, cluster_column, extra_columns, faults
+    )
+    _check_submission_columns(submission_columns, columns.id, faults)
     _stop(path, faults)
     cells = {name: table.columns[table.names.index(name)] for name in set(table.names)}
     ids = to_text(cells[columns.id])
@@ -111,11 +122,15 @@ def read_solution(
     _check_ids(ids, place, faults)
     usage = _read_usage(cells[columns.usage] if columns.usage else None, ids, place, faults)
     ranked = usage != Usage.IGNORED
-    reading = TargetReading(kind, positive, max_classes, truth_range, table.decimal_comma)
+    reading = TargetReading(
+        kind, positive, max_classes, truth_range, table.decimal_comma, tuple(submission_columns)
+    )
     targets = read_targets(
         {name: cells[name] for name in columns.targets}, ranked, reading, place, faults
     )
     clusters = _read_clusters(cells, columns.cluster, ranked, place, faults)
+    extra = {name: cells[name] for name in columns.extra}
+    numbers = read_extra(extra, ranked, table.decimal_comma, place, faults) if extra else {}
     _stop(path, faults)
     return Solution(
         id_column=columns.id,
@@ -127,6 +142,7 @@ def read_solution(
         usage=usage,
         sha256=sha256,
         clusters=clusters,
+        extra=numbers,
     )
 
 
@@ -162,6 +178,7 @@ def _assign(
     target_columns: Sequence[str] | None,
     usage_column: str,
     cluster_column: str | None,
+    extra_columns: Sequence[str],
     faults: FaultList,
 ) -> _Columns:
     """Return which column is what; names that are not there are faults."""
@@ -178,12 +195,25 @@ def _assign(
     for name in (name for name in asked if name not in names):
         message = f"There is no column {show(name)}; the file has {show_all(names)}."
         faults.add("missing column", message, column=name)
-    left = tuple(n for n in dict.fromkeys(names) if n not in {id_name, usage, cluster_column})
+    taken = {id_name, usage, cluster_column, *(target_columns or ())}
+    extra = tuple(name for name in extra_columns if name in names and name not in taken)
+    taken |= {*extra}
+    left = tuple(name for name in dict.fromkeys(names) if name not in taken)
     if target_columns is None and len(left) != 1:
         message = f"{len(left):,} columns could be the target: name it with --target"
         some = f" ({show_all(left)}; several are separated by commas)." if left else "."
         faults.add("no single target", (message if left else "There is no target column") + some)
-    return _Columns(id_name, tuple(dict.fromkeys(target_columns or left)), usage, cluster_column)
+    targets = tuple(dict.fromkeys(target_columns or left))
+    return _Columns(id_name, targets, usage, cluster_column, extra)
+
+
+def _check_submission_columns(names: Sequence[str], id_name: str, faults: FaultList) -> None:
+    for name in (name for name in dict.fromkeys(names) if not name.strip()):
+        faults.add("no name", f"A submission cannot have a column {show(name)}: name it.")
+    for name in dict.fromkeys([id_name, *names]):
+        if [id_name, *names].count(name) > 1:
+            message = f"A submission cannot have the column {show(name)} twice: name it once."
+            faults.add("repeated column", message, column=name)
 
 
 def _check_ids(ids: Any, place: Place, faults: FaultList) -> None:

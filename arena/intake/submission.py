@@ -14,16 +14,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from arena.intake.alignment import locate_ids, report_ids
-from arena.intake.cells import Place, is_text, label_codes, numbers, points_for_commas, to_text
+from arena.intake.cells import (
+    Place,
+    is_text,
+    label_codes,
+    numbers,
+    points_for_commas,
+    report_empty,
+    texts,
+    to_text,
+)
 from arena.intake.content import MAX_BYTES, read_content
 from arena.intake.csv_file import read_csv
 from arena.intake.encoding import to_utf8
 from arena.intake.faults import FaultList, clean, show, show_all
 from arena.intake.header import match_columns
+from arena.intake.layout import Layout, layout_of
 from arena.intake.parquet_file import MAGIC, read_parquet, table_of_arrow
 from arena.intake.table import RawTable
 from arena.types import Fault, FloatArray, PredictionKind, Solution
@@ -41,7 +52,6 @@ SUM_TOLERANCE = 1e-3
 """How far the class probabilities of a row may be from summing to 1."""
 
 _MORE_ROWS = 10
-_PROBABILITIES = (PredictionKind.PROBABILITY, PredictionKind.CLASS_PROBABILITIES)
 
 READING_ERRORS = (pa.ArrowException, OSError, ValueError, MemoryError, csv.Error)
 """What a parser raises on a damaged file, where no check of ours has named the damage."""
@@ -51,24 +61,13 @@ READING_ERRORS = (pa.ArrowException, OSError, ValueError, MemoryError, csv.Error
 class ReadSubmission:
     """What became of one file of a participant."""
 
-    values: FloatArray | None
-    """``(n, n_columns)`` C-contiguous, rows and columns in the solution's order; labels as codes.
-    None when the file is refused."""
+    values: npt.NDArray[Any] | None
+    """``(n, n_columns)`` C-contiguous float64, rows and columns in the solution's order; labels as
+    codes, and for ``TEXT`` objects that are str. None when the file is refused."""
     faults: tuple[Fault, ...]
     """Empty exactly when ``values`` is there."""
     sha256: str
     """Of the file as sent; empty when it could not be read."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """What a submission must hold, seen from the columns that it has."""
-
-    columns: tuple[str, ...]
-    bounds: tuple[float, float]
-    sums_to_one: bool
-    keeps_last: bool
-    """Both classes are given: the probability of the positive one is kept."""
 
 
 def read_submission(
@@ -77,6 +76,7 @@ def read_submission(
     *,
     prediction_range: tuple[float, float] = (-np.inf, np.inf),
     max_bytes: int = MAX_BYTES,
+    empty_cells: bool = True,
 ) -> ReadSubmission:
     r"""Read, check and align a CSV or Parquet file of a participant.
 
@@ -93,6 +93,8 @@ def read_submission(
         Closed range of valid numbers; probabilities must lie in [0, 1] besides.
     max_bytes
         The largest file, packed or unpacked.
+    empty_cells
+        Whether a cell may be empty, where texts are predicted.
 
     Examples
     --------
@@ -114,7 +116,8 @@ def read_submission(
             max_rows = _MORE_ROWS * solution.n_rows + 1_000
             table = read_table(content.data, _names(solution), max_rows, max_bytes, faults)
             if table is not None:
-                values = _check(table, solution, prediction_range, faults)
+                layout = layout_of(table.names, solution, prediction_range, empty_cells)
+                values = _check(table, solution, layout, faults)
     except READING_ERRORS as error:
         faults.add("unreadable file", _first_line(error))
     found = faults.to_tuple()
@@ -128,6 +131,7 @@ def check_table(
     *,
     prediction_range: tuple[float, float] = (-np.inf, np.inf),
     max_bytes: int = MAX_BYTES,
+    empty_cells: bool = True,
 ) -> ReadSubmission:
     """Check and align a ``pyarrow.Table`` that a plugin read from ``path``.
 
@@ -139,7 +143,8 @@ def check_table(
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         raw = table_of_arrow(table, max_bytes, faults)
         if raw is not None:
-            values = _check(raw, solution, prediction_range, faults)
+            layout = layout_of(raw.names, solution, prediction_range, empty_cells)
+            values = _check(raw, solution, layout, faults)
     except READING_ERRORS as error:
         faults.add("unreadable file", _first_line(error))
     found = faults.to_tuple()
@@ -165,35 +170,10 @@ def _names(solution: Solution) -> tuple[str, ...]:
     return (solution.id_column, *solution.columns, *classes)
 
 
-def _layout(
-    names: Sequence[str], solution: Solution, prediction_range: tuple[float, float]
-) -> _Layout:
-    probabilities = solution.kind in _PROBABILITIES
-    low, high = prediction_range
-    bounds = (max(low, 0.0), min(high, 1.0)) if probabilities else (low, high)
-    classes = solution.targets[0].classes or ()
-    one_target = len(solution.targets) == 1
-    both_classes = (
-        probabilities
-        and one_target
-        and len(classes) == 2
-        and set(classes) <= set(names)
-        and (solution.columns[0] in classes or solution.columns[0] not in names)
-    )
-    sums = solution.kind is PredictionKind.CLASS_PROBABILITIES and len(solution.columns) > 1
-    return _Layout(
-        columns=classes if both_classes else solution.columns,
-        bounds=bounds,
-        sums_to_one=both_classes or (sums and one_target),
-        keeps_last=both_classes,
-    )
-
-
 def _check(
-    table: RawTable, solution: Solution, prediction_range: tuple[float, float], faults: FaultList
-) -> FloatArray | None:
+    table: RawTable, solution: Solution, layout: Layout, faults: FaultList
+) -> npt.NDArray[Any] | None:
     """Return the values in the order of the solution; they matter only if no fault was added."""
-    layout = _layout(table.names, solution, prediction_range)
     if _has_no_header(table, solution, faults):
         return None
     found = match_columns(
@@ -227,11 +207,13 @@ def _values(
     cells: dict[str, Any],
     table: RawTable,
     solution: Solution,
-    layout: _Layout,
+    layout: Layout,
     place: Place,
     faults: FaultList,
-) -> FloatArray:
+) -> npt.NDArray[Any]:
     """Return ``(n, n_columns)`` in the order of the file."""
+    if solution.kind is PredictionKind.TEXT:
+        return _texts(cells, table.n_rows, layout, place, faults)
     values = np.empty((table.n_rows, len(cells)))
     if solution.kind is PredictionKind.LABEL:
         classes = {target.name: target.classes or () for target in solution.targets}
@@ -246,6 +228,17 @@ def _values(
     if layout.sums_to_one and len(cells) == len(layout.columns):
         _check_sums(values, place, faults)
     return values
+
+
+def _texts(
+    cells: dict[str, Any], n_rows: int, layout: Layout, place: Place, faults: FaultList
+) -> npt.NDArray[np.object_]:
+    written = np.empty((n_rows, len(cells)), dtype=object)
+    for j, (name, column) in enumerate(cells.items()):
+        written[:, j] = texts(column)
+        if not layout.empty_cells:
+            report_empty(column, name, place, faults)
+    return written
 
 
 def _check_sums(values: FloatArray, place: Place, faults: FaultList) -> None:

@@ -17,13 +17,14 @@ from arena.intake.cells import (
     merge_equal_numbers,
     numbers,
     points_for_commas,
+    texts,
     to_text,
 )
 from arena.intake.csv_file import MAX_COLUMNS
 from arena.intake.faults import FaultList, show, show_all
 from arena.types import FloatArray, IntArray, PredictionKind, Target
 
-__all__ = ["ReadTargets", "TargetReading", "read_targets"]
+__all__ = ["ReadTargets", "TargetReading", "read_extra", "read_targets"]
 
 _BINARY = {"0", "1"}
 
@@ -37,6 +38,8 @@ class TargetReading:
     max_classes: int | None = None
     truth_range: tuple[float, float] = (-np.inf, np.inf)
     decimal_comma: bool = False
+    submission_columns: tuple[str, ...] = ()
+    """Of ``TEXT``; empty: the target columns."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +49,7 @@ class ReadTargets:
     targets: tuple[Target, ...]
     columns: tuple[str, ...]
     truth: npt.NDArray[Any]
-    """``(n,)`` codes or values, or ``(n, n_targets)``; 0 in ignored rows."""
+    """``(n,)`` codes, values or texts, or ``(n, n_targets)``; 0 or no text in ignored rows."""
 
 
 def read_targets(
@@ -67,6 +70,8 @@ def read_targets(
     """
     if reading.kind is PredictionKind.VALUE:
         return _read_values(cells, ranked, reading, place, faults)
+    if reading.kind is PredictionKind.TEXT:
+        return _read_texts(cells, ranked, reading)
     read = [_read_labels(n, c, ranked, reading, place, faults) for n, c in cells.items()]
     if len(read) == 1:
         target, codes = read[0]
@@ -81,6 +86,29 @@ def read_targets(
             faults.add("too many classes", message + "two labels in each.", column=target.name)
     truth = np.column_stack([codes for _, codes in read])
     return ReadTargets(targets, tuple(target.name for target in targets), truth)
+
+
+def read_extra(
+    cells: Mapping[str, Any],
+    ranked: npt.NDArray[np.bool_],
+    decimal_comma: bool,
+    place: Place,
+    faults: FaultList,
+) -> dict[str, FloatArray]:
+    """Return the numbers of columns that a metric asks for beside the targets."""
+    reading = TargetReading(PredictionKind.VALUE, decimal_comma=decimal_comma)
+    read = _read_values(cells, ranked, reading, place, faults)
+    values = read.truth.reshape(len(ranked), len(cells))
+    return {name: np.ascontiguousarray(values[:, j]) for j, name in enumerate(cells)}
+
+
+def _read_texts(
+    cells: Mapping[str, Any], ranked: npt.NDArray[np.bool_], reading: TargetReading
+) -> ReadTargets:
+    columns = [np.where(ranked, texts(column), "") for column in cells.values()]
+    truth = columns[0] if len(columns) == 1 else np.column_stack(columns)
+    targets = tuple(Target(name, None) for name in cells)
+    return ReadTargets(targets, reading.submission_columns or tuple(cells), truth)
 
 
 def _read_values(
