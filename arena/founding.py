@@ -43,14 +43,19 @@ def found(
     Raises
     ------
     InputError
-        If the solution cannot be used, or the folder holds a competition.
+        If the solution cannot be used, or the folder holds a competition or a sample already.
     UsageError
         If the share is not in [0, 1).
+    UnknownNameError
+        If there is no such metric or mechanism.
     """
     if not 0 <= public_share < 1:
         raise UsageError("The public share must be at least 0 and less than 1.")
     if (folder / CONFIG_NAME).exists() or (folder / DATABASE_NAME).exists():
         raise InputError(f"{folder} holds a competition already; choose another folder.")
+    if (folder / SAMPLE_NAME).exists():
+        raise InputError(f"{folder} has a {SAMPLE_NAME} already: move it, or take another folder.")
+    manager.mechanisms.resolve(settings.public.mechanism)
     solution = read_settings_solution(solution_path, settings, manager)
     seed = secrets.randbits(63) if seed is None else seed
     if not (solution.usage == Usage.PUBLIC).any() and public_share > 0:

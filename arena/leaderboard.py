@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 
 from arena.types import FloatArray, IntArray
 
@@ -36,6 +35,8 @@ def minimum_ranks(scores: npt.ArrayLike, *, greater_is_better: bool) -> IntArray
     >>> minimum_ranks([0.9, 0.8, 0.9], greater_is_better=True)
     array([1, 3, 1])
     """
+    from scipy.stats import rankdata  # half the start of a program that may not rank at all
+
     array: FloatArray = np.asarray(scores, dtype=np.float64)
     if not np.isfinite(array).all():
         raise ValueError("Only finite scores can be ranked.")

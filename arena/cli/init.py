@@ -13,7 +13,7 @@ from arena.cli import options
 from arena.cli.console import console, say_failures
 from arena.competition import Competition
 from arena.config import CONFIG_NAME, Settings
-from arena.errors import InputError, UsageError
+from arena.errors import UsageError
 from arena.founding import SAMPLE_NAME
 from arena.plugin_manager import PluginManager
 from arena.text import printable
@@ -63,10 +63,6 @@ def init(
     }
     settings = _settings(document)
     manager = PluginManager()
-    # Refused before anything is written, since a competition is founded only once.
-    manager.mechanisms.resolve(mechanism)
-    if (folder / SAMPLE_NAME).exists():
-        raise InputError(f"{folder} has a {SAMPLE_NAME} already: move it, or take another folder.")
     with Competition.create(
         folder, solution, settings, public_share=public_share, seed=seed, manager=manager
     ) as competition:

@@ -76,6 +76,24 @@ def test_a_share_of_each_class_is_made_public(tmp_path: Path, solution: Path, cl
         assert answer.released == 0.5
 
 
+def test_nothing_is_written_where_a_competition_cannot_be_made(
+    tmp_path: Path, solution: Path
+) -> None:
+    folder = tmp_path / "c"
+    settings = Settings.model_validate(
+        {"metric": {"name": "roc_auc"}, "public": {"mechanism": "fulll"}}
+    )
+    with pytest.raises(ArenaError, match="Did you mean 'full'"):
+        Competition.create(folder, solution, settings)
+    assert not folder.exists()
+    folder.mkdir()
+    (folder / "sample_submission.csv").write_text("mine")
+    with pytest.raises(InputError, match="has a sample_submission.csv already"):
+        Competition.create(folder, solution, "roc_auc")
+    assert [path.name for path in folder.iterdir()] == ["sample_submission.csv"]
+    assert (folder / "sample_submission.csv").read_text() == "mine"
+
+
 def test_a_submission_is_released_and_stored_once(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:
