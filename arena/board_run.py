@@ -164,6 +164,10 @@ class BoardRun:
             findings=board.findings if board else (),
             notes=notes,
             study=board.study if board else None,
+            inputs=(
+                ("solution", self.solution.sha256),
+                *((record.file, record.sha256) for record in records.values()),
+            ),
         )
 
     def _standings(

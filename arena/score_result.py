@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from arena.charts import BOARD_CHARTS, as_altair, standings_chart
+from arena.errors import UsageError
+from arena.results import as_json
 from arena.types import Fault, Finding
 
 if TYPE_CHECKING:
+    import altair as alt
     import pandas as pd
 
     from arena.interfaces import Study
@@ -67,6 +70,8 @@ class ScoreResult:
     """The organiser's baseline: ``team``, ``submission``, ``file``, ``score``, ``public_score``."""
     study: Study | None = None
     """Teams, scores and resampled scores behind the board, for reports; not in the document."""
+    inputs: tuple[tuple[str, str], ...] = ()
+    """Name and sha256 of the solution and of each ranked file, for reports; not in the document."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document ``arena/score/1``, all of it JSON."""
@@ -102,25 +107,28 @@ class ScoreResult:
         columns = list(self.standings[0]) if self.standings else list(STANDING_COLUMNS)
         return pd.DataFrame(list(self.standings), columns=columns)
 
+    def chart(self, name: str = "rank-intervals") -> alt.LayerChart:
+        """Return a picture of the board, the same as in its report.
+
+        Parameters
+        ----------
+        name
+            One of :data:`arena.charts.BOARD_CHARTS`: ``rank-intervals``, ``wins``,
+            ``score-intervals``, ``best-score`` or ``shake-up``.
+
+        Raises
+        ------
+        UsageError
+            If there is no such picture, or the board lacks what it would show.
+        """
+        if name not in BOARD_CHARTS:
+            raise UsageError(f"There is no chart {name!r}; there are {', '.join(BOARD_CHARTS)}.")
+        chart = standings_chart(name, self.standings, self.best_score_corrected)
+        if chart is None:
+            raise UsageError(f"This board lacks what the chart {name!r} would show.")
+        return as_altair(chart)
+
 
 def rejected_document(rejected: RejectedFile) -> dict[str, Any]:
     """Return a rejected file as JSON."""
     return {"file": rejected.file, "faults": [asdict(fault) for fault in rejected.faults]}
-
-
-def as_json(value: Any) -> Any:
-    """Return plain JSON: numpy's numbers as Python's, and null for what is not finite.
-
-    >>> import numpy as np
-    >>> as_json({"n": np.int64(3), "x": [float("nan"), np.float64(0.5)]})
-    {'n': 3, 'x': [None, 0.5]}
-    """
-    if isinstance(value, Mapping):
-        return {str(key): as_json(item) for key, item in value.items()}
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, list | tuple):
-        return [as_json(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,11 @@ from arena.execution import Progress
 from arena.held_out import held_out_folds
 from arena.interfaces import Study, traits_of
 from arena.resampling import round_significant, score_under_weights
+from arena.results import Tabular
 from arena.types import FloatArray, IntArray, WeightArray
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = [
     "CorrectedBest",
@@ -35,7 +39,7 @@ ScoreUnder: TypeAlias = Callable[[WeightArray, IntArray], FloatArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CorrectedBest:
+class CorrectedBest(Tabular):
     """What the winner of a board would score on fresh rows. Everything in the metric's units."""
 
     estimate: float
@@ -54,6 +58,12 @@ class CorrectedBest:
     """The number of random partitions of the rows."""
     folds_left_out: int
     """How many held-out folds had no score, such as one without a class, and were left out."""
+
+    def chart(self) -> alt.LayerChart:
+        """Return a picture of the best score, as it stands and as it is corrected."""
+        from arena.charts import as_altair, best_score_chart
+
+        return as_altair(best_score_chart(self.observed, self.estimate, self.low, self.high))
 
 
 def corrected_best_score(

@@ -1,19 +1,36 @@
-"""The pictures of a board, as Altair charts: the same in a report, a notebook and a file."""
+"""The pictures of a board, as Vega-Lite: the same in a report, a notebook and a file."""
 
+from arena.charts.board import (
+    BOARD_CHARTS,
+    best_score_chart,
+    rank_chart,
+    score_chart,
+    standings_chart,
+    wins_chart,
+)
 from arena.charts.labels import axis_labels
 from arena.charts.ranges import Bars, Points, ranges_chart
 from arena.charts.shake_up import shake_up_chart
 from arena.charts.shares import shares_chart
+from arena.charts.specification import Specification, as_altair
 from arena.charts.theme import DARK, THEME, themed
 
 __all__ = [
+    "BOARD_CHARTS",
     "DARK",
     "THEME",
     "Bars",
     "Points",
+    "Specification",
+    "as_altair",
     "axis_labels",
+    "best_score_chart",
     "ranges_chart",
+    "rank_chart",
+    "score_chart",
     "shake_up_chart",
     "shares_chart",
+    "standings_chart",
     "themed",
+    "wins_chart",
 ]

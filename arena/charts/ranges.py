@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from arena.charts.labels import axis_labels
+from arena.charts.specification import Specification, category_axis, layered
 from arena.charts.theme import MUTED
 from arena.results import as_json
 
-if TYPE_CHECKING:
-    import altair as alt
-
-__all__ = ["MOST_TEAMS", "Bars", "Points", "ranges_chart"]
+__all__ = ["MOST_TEAMS", "Bars", "Points", "Series", "ranges_chart"]
 
 MOST_TEAMS = 50
 """How many teams a picture shows."""
 
 _STEP = 19
-_WIDTH = 640
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +29,7 @@ class Bars:
     label: str
     """What the range is, for the legend."""
     low: npt.ArrayLike
-    """``(m,)``."""
+    """``(m,)``; what is not finite is not drawn."""
     high: npt.ArrayLike
     """``(m,)``."""
     color: str
@@ -45,19 +43,22 @@ class Points:
 
     label: str
     value: npt.ArrayLike
-    """``(m,)``."""
+    """``(m,)``; what is not finite is not drawn."""
     color: str
+
+
+Series = Sequence[Bars | Points]
 
 
 def ranges_chart(
     teams: Sequence[str],
-    series: Sequence[Bars | Points],
+    series: Series,
     axis: str,
     *,
     whole: bool = False,
     lines: Mapping[str, float] | None = None,
     most: int = MOST_TEAMS,
-) -> alt.LayerChart:
+) -> Specification:
     """Draw the first teams from the top down, each with its ranges and points.
 
     Parameters
@@ -78,70 +79,73 @@ def ranges_chart(
     Examples
     --------
     >>> chart = ranges_chart(["a", "b"], [Bars("range", [1, 1], [1, 2], "#0a5c9c", 6)], "rank")
-    >>> len(chart.to_dict()["layer"])
-    1
+    >>> chart["layer"][0]["data"]["values"][1]
+    {'team': 'b', 'what': 'range', 'from': 1.0, 'to': 2.0}
     """
-    import altair as alt
-
     labels = axis_labels(teams[:most])
-    x = alt.X(
-        title=axis,
-        scale=alt.Scale(zero=False, nice=not whole, **({"domainMin": 1} if whole else {})),
-        axis=alt.Axis(tickMinStep=1 if whole else alt.Undefined, format="d" if whole else ".4~g"),
-    )
-    y = alt.Y("team:N", title=None, scale=alt.Scale(domain=labels), axis=alt.Axis(ticks=False))
-    color = _legend(series, lines or {})
-    layers: list[Any] = [_line(label, at, color) for label, at in (lines or {}).items()]
-    layers += [_layer(one, labels, x, y, color) for one in series]
-    return alt.layer(*layers).properties(width=_WIDTH, height=alt.Step(_STEP))
+    scale = {"zero": False, "nice": not whole, **({"domainMin": 1} if whole else {})}
+    ticks = {"format": "d", "tickMinStep": 1} if whole else {"format": ".4~g"}
+    x = {"type": "quantitative", "title": axis, "scale": scale, "axis": ticks}
+    encoding = {"y": category_axis("team", labels), "color": _legend(series, lines or {})}
+    layers = [_line(label, at, encoding["color"]) for label, at in (lines or {}).items()]
+    layers += [_layer(one, labels, x, encoding) for one in series]
+    return layered(layers, height={"step": _STEP})
 
 
-def _legend(series: Sequence[Bars | Points], lines: Mapping[str, float]) -> alt.Color:
-    import altair as alt
-
-    colors = {**dict.fromkeys(lines, MUTED), **{one.label: one.color for one in series}}
-    legend = alt.Legend(orient="top", title=None, symbolType="circle", columns=1)
-    scale = alt.Scale(domain=list(colors), range=list(colors.values()))
-    return alt.Color("what:N", scale=scale, legend=legend)
+def _legend(series: Series, lines: Mapping[str, float]) -> Specification:
+    colors = {**{one.label: one.color for one in series}, **dict.fromkeys(lines, MUTED)}
+    return {
+        "field": "what",
+        "type": "nominal",
+        "scale": {"domain": list(colors), "range": list(colors.values())},
+        "legend": {"orient": "top", "title": None, "symbolType": "circle", "columns": 1},
+    }
 
 
 def _layer(
-    one: Bars | Points, labels: Sequence[str], x: alt.X, y: alt.Y, color: alt.Color
-) -> alt.Chart:
-    import altair as alt
-
+    one: Bars | Points, labels: Sequence[str], x: Specification, encoding: Specification
+) -> Specification:
     if isinstance(one, Bars):
-        rows = _rows(labels, one.label, from_=one.low, to=one.high)
+        columns = {"from": one.low, "to": one.high}
         mark = {"type": "rule", "strokeWidth": one.width, "strokeCap": "round"}
-        names: tuple[str, ...] = ("from", "to")
+        ends = {"x": {"field": "from", **x}, "x2": {"field": "to"}}
     else:
-        rows = _rows(labels, one.label, at=one.value)
+        columns = {"at": one.value}
         mark = {"type": "point", "filled": True, "size": 44, "opacity": 1}
-        names = ("at",)
-    x = x.copy()
-    x.shorthand = f"{names[0]}:Q"
-    encodings: dict[str, Any] = {"x": x, "y": y, "color": color}
-    if len(names) == 2:
-        encodings["x2"] = alt.X2("to:Q")
-    tooltip = ["team:N", "what:N", *(f"{name}:Q" for name in names)]
-    chart = alt.Chart(alt.Data(values=rows), mark=mark)
-    return chart.encode(**encodings, tooltip=tooltip)
+        ends = {"x": {"field": "at", **x}}
+    return {
+        "data": {"values": _rows(labels, one.label, columns)},
+        "mark": mark,
+        "encoding": {**ends, **encoding, "tooltip": _tooltip("team", "what", *columns)},
+    }
 
 
-def _line(label: str, at: float, color: alt.Color) -> alt.Chart:
-    import altair as alt
+def _line(label: str, at: float, color: Specification) -> Specification:
+    return {
+        "data": {"values": [{"what": label, "at": at}]},
+        "mark": {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 1.5},
+        "encoding": {
+            "x": {"field": "at", "type": "quantitative"},
+            "color": color,
+            "tooltip": _tooltip("what", "at"),
+        },
+    }
 
-    data = alt.Data(values=[{"at": at, "what": label}])
-    mark = {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 1.5}
-    return alt.Chart(data, mark=mark).encode(x="at:Q", color=color, tooltip=["what:N", "at:Q"])
+
+def _tooltip(*fields: str) -> list[Specification]:
+    text = {"team", "what"}
+    return [
+        {"field": field, "type": "nominal" if field in text else "quantitative"} for field in fields
+    ]
 
 
-def _rows(labels: Sequence[str], what: str, **columns: npt.ArrayLike) -> list[dict[str, Any]]:
+def _rows(
+    labels: Sequence[str], what: str, columns: Mapping[str, npt.ArrayLike]
+) -> list[dict[str, Any]]:
     """Return a row for every label whose values are all known."""
-    values = {name.strip("_"): as_json(list(column)) for name, column in columns.items()}
+    values = [as_json(np.asarray(column, dtype=np.float64)) for column in columns.values()]
     rows = []
-    for place, label in enumerate(labels):
-        own = {name: column[place] for name, column in values.items()}
-        if None not in own.values():
-            rows.append({"team": label, "what": what, **own})
+    for label, *own in zip(labels, *(column[: len(labels)] for column in values), strict=True):
+        if None not in own:
+            rows.append({"team": label, "what": what, **dict(zip(columns, own, strict=True))})
     return rows

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
+from arena.charts.specification import Specification, layered
 from arena.charts.theme import BLUE, GREY, ORANGE
 from arena.text import shorten
 
-if TYPE_CHECKING:
-    import altair as alt
-
 __all__ = ["shake_up_chart"]
 
-_WIDTH, _HEIGHT = 640, 480
-_DIRECTIONS = {"rose": BLUE, "kept its rank": GREY, "fell": ORANGE}
-_SHAPES = ("triangle-up", "circle", "triangle-down")
+_HEIGHT = 480
+_MOVES = {
+    "rose": (BLUE, "triangle-up"),
+    "kept its rank": (GREY, "circle"),
+    "fell": (ORANGE, "triangle-down"),
+}
 
 
 def shake_up_chart(
@@ -24,7 +24,7 @@ def shake_up_chart(
     private: Sequence[int | None],
     *,
     most: int = 1_000,
-) -> alt.LayerChart:
+) -> Specification:
     """Draw a point per team that has both ranks; above the line are those who rose.
 
     Parameters
@@ -39,50 +39,58 @@ def shake_up_chart(
     Examples
     --------
     >>> chart = shake_up_chart(["a", "b"], [2, 1], [1, 2])
-    >>> [row["moved"] for row in chart.to_dict()["layer"][1]["data"]["values"]]
+    >>> [row["moved"] for row in chart["layer"][1]["data"]["values"]]
     ['rose', 'fell']
     """
-    import altair as alt
-
-    rows = [
-        {
-            "team": shorten(team, 32),
-            "public": before,
-            "private": after,
-            "moved": _moved(before, after),
-        }
+    both = [
+        (shorten(team, 32), before, after)
         for team, before, after in zip(teams, public, private, strict=True)
         if before is not None and after is not None
     ][:most]
-    last = max((rank for row in rows for rank in (row["public"], row["private"])), default=1)
-    x, y = (_rank_axis(axis, name, last) for axis, name in ((alt.X, "public"), (alt.Y, "private")))
-    color = alt.Color(
-        "moved:N",
-        title=None,
-        scale=alt.Scale(domain=list(_DIRECTIONS), range=list(_DIRECTIONS.values())),
-        legend=alt.Legend(orient="top"),
-    )
-    shape = alt.Shape(
-        "moved:N", title=None, scale=alt.Scale(domain=list(_DIRECTIONS), range=list(_SHAPES))
-    )
-    points = alt.Chart(
-        alt.Data(values=rows), mark={"type": "point", "filled": True, "size": 55, "opacity": 0.85}
-    ).encode(x=x, y=y, color=color, shape=shape, tooltip=["team:N", "public:Q", "private:Q"])
-    ends = alt.Data(values=[{"public": 1, "private": 1}, {"public": last, "private": last}])
-    same = alt.Chart(ends, mark={"type": "line", "color": GREY, "strokeDash": [4, 3]})
-    return alt.layer(same.encode(x=x, y=y), points).properties(width=_WIDTH, height=_HEIGHT)
+    rows = [
+        {"team": team, "public": before, "private": after, "moved": _moved(before, after)}
+        for team, before, after in both
+    ]
+    last = max([2, *(rank for _, *ranks in both for rank in ranks)])
+    place = {"x": _rank_axis("public", last), "y": _rank_axis("private", last)}
+    points = {
+        "data": {"values": rows},
+        "mark": {"type": "point", "filled": True, "size": 60, "opacity": 0.85},
+        "encoding": {**place, **_legend(), "tooltip": _tooltip()},
+    }
+    ends = [{"public": end, "private": end} for end in (1, last)]
+    same = {
+        "data": {"values": ends},
+        "mark": {"type": "line", "color": GREY, "strokeDash": [4, 3]},
+        "encoding": place,
+    }
+    return layered([same, points], height=_HEIGHT)
 
 
 def _moved(before: int, after: int) -> str:
     return "rose" if after < before else "fell" if after > before else "kept its rank"
 
 
-def _rank_axis(axis: Any, name: str, last: int) -> Any:
-    import altair as alt
+def _legend() -> Specification:
+    colors, shapes = zip(*_MOVES.values(), strict=True)
+    moved = {"field": "moved", "type": "nominal", "title": None, "legend": {"orient": "top"}}
+    ranges = {"color": colors, "shape": shapes}
+    return {
+        channel: {**moved, "scale": {"domain": list(_MOVES), "range": list(values)}}
+        for channel, values in ranges.items()
+    }
 
-    return axis(
-        f"{name}:Q",
-        title=f"{name} rank",
-        scale=alt.Scale(domain=[1, max(last, 2)], reverse=True, nice=False, padding=8),
-        axis=alt.Axis(format="d", tickMinStep=1),
-    )
+
+def _tooltip() -> list[Specification]:
+    ranks = [{"field": name, "type": "quantitative"} for name in ("public", "private")]
+    return [{"field": "team", "type": "nominal"}, *ranks]
+
+
+def _rank_axis(name: str, last: int) -> Specification:
+    return {
+        "field": name,
+        "type": "quantitative",
+        "title": f"{name} rank",
+        "scale": {"domain": [1, last], "reverse": True, "nice": False, "padding": 8},
+        "axis": {"format": "d", "tickMinStep": 1},
+    }

@@ -6,15 +6,21 @@ across Neighbourhoods and Academic Achievement across Countries*, Review of Econ
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from arena.errors import UsageError
+from arena.results import Tabular
 from arena.types import FloatArray, IntArray
 from arena_ranking.differences import standard_errors_from_resamples
 from arena_ranking.maxima import largest_differences
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["RankIntervals", "rank_intervals", "tiers", "transitive_closure"]
 
@@ -23,7 +29,7 @@ _MARGIN = 1 + 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RankIntervals:
+class RankIntervals(Tabular):
     """Ranks that hold for all submissions at once with the stated confidence."""
 
     low: IntArray
@@ -40,6 +46,15 @@ class RankIntervals:
     """What a difference divided by its standard error had to exceed, in the last round."""
     rounds: int
     """Rounds of the stepdown, the last one included, in which nothing more was decided."""
+
+    def chart(self, teams: Sequence[str]) -> alt.LayerChart:
+        """Return a picture of the ranks that are not excluded; ``teams`` are m names."""
+        from arena.charts import as_altair, rank_chart
+
+        order = np.lexsort((self.high, self.low))
+        return as_altair(
+            rank_chart([teams[at] for at in order], interval=(self.low[order], self.high[order]))
+        )
 
 
 def rank_intervals(

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from arena.errors import UsageError
 from arena.leaderboard import minimum_ranks
+from arena.results import Tabular
 from arena.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = [
     "RankSpread",
@@ -21,7 +26,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RankSpread:
+class RankSpread(Tabular):
     """The ranks of each submission over the resamples. Not confidence intervals."""
 
     low: IntArray
@@ -34,6 +39,15 @@ class RankSpread:
     """``(m,)`` share of resamples with rank 1; all who tie for it count."""
     ranks: IntArray
     """``(m, B)`` minimum ranks; 24 MB for 3,000 submissions and 1,000 resamples."""
+
+    def chart(self, teams: Sequence[str]) -> alt.LayerChart:
+        """Return a picture of the spread of the ranks; ``teams`` are m names."""
+        from arena.charts import as_altair, rank_chart
+
+        order = np.lexsort((self.high, self.low, self.median))
+        return as_altair(
+            rank_chart([teams[at] for at in order], spread=(self.low[order], self.high[order]))
+        )
 
 
 def _defined(resampled: FloatArray) -> FloatArray:

@@ -1,0 +1,169 @@
+"""The pictures of a ranked board: of its ranks, and of its best score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.charts.ranges import MOST_TEAMS, Bars, Points, Series, ranges_chart
+from arena.charts.shake_up import shake_up_chart
+from arena.charts.shares import shares_chart
+from arena.charts.specification import Specification
+from arena.charts.theme import BLUE, INK, ORANGE, PALE
+
+__all__ = [
+    "BOARD_CHARTS",
+    "best_score_chart",
+    "rank_chart",
+    "score_chart",
+    "standings_chart",
+    "wins_chart",
+]
+
+Pair = tuple[npt.ArrayLike, npt.ArrayLike]
+Standings = Sequence[Mapping[str, Any]]
+
+
+def rank_chart(
+    teams: Sequence[str],
+    *,
+    interval: Pair | None = None,
+    spread: Pair | None = None,
+    rank: npt.ArrayLike | None = None,
+    most: int = MOST_TEAMS,
+) -> Specification:
+    """Draw the ranks that each team may truly have, and how its rank spreads.
+
+    Parameters
+    ----------
+    teams
+        m names, the best first.
+    interval
+        ``(m,)`` lowest and highest rank that is not excluded.
+    spread
+        ``(m,)`` percentiles of the rank on other draws of the rows.
+    rank
+        ``(m,)`` on the board.
+    most
+        How many teams are drawn.
+    """
+    series: list[Bars | Points] = []
+    if interval is not None:
+        series.append(Bars("ranks that are not excluded", *interval, color=PALE, width=11))
+    if spread is not None:
+        series.append(Bars("spread over other draws of the rows", *spread, color=BLUE, width=4))
+    if rank is not None:
+        series.append(Points("rank on the board", rank, color=INK))
+    return ranges_chart(teams, series, "rank", whole=True, most=most)
+
+
+def score_chart(
+    teams: Sequence[str],
+    scores: npt.ArrayLike,
+    interval: Pair,
+    best: float | None = None,
+    *,
+    most: int = MOST_TEAMS,
+) -> Specification:
+    """Draw the score of each team with its own interval, and the corrected best score.
+
+    ``scores`` and both ends of ``interval`` are ``(m,)`` in the metric's units, and so is ``best``.
+    """
+    series: Series = [
+        Bars("interval of this score alone", *interval, color=PALE, width=9),
+        Points("score on the board", scores, color=INK),
+    ]
+    lines = {} if best is None else {"corrected best score": best}
+    return ranges_chart(teams, series, "score", lines=lines, most=most)
+
+
+def best_score_chart(observed: float, estimate: float, low: float, high: float) -> Specification:
+    """Draw the best score as it stands, as it is corrected, and where the best true one may lie."""
+    series: Series = [
+        Bars("where the best true score lies", [low], [high], color=PALE, width=11),
+        Points("best score on the board", [observed], color=INK),
+        Points("corrected for having been selected", [estimate], color=ORANGE),
+    ]
+    return ranges_chart(["best score"], series, "score")
+
+
+def wins_chart(teams: Sequence[str], shares: npt.ArrayLike) -> Specification:
+    """Draw how often each of the m teams comes first, from ``(m,)`` shares in [0, 1]."""
+    return shares_chart(teams, shares, "comes first on this share of other draws of the rows")
+
+
+def standings_chart(
+    name: str, standings: Standings, best: Mapping[str, float | None]
+) -> Specification | None:
+    """Draw a picture of :data:`BOARD_CHARTS` from standings, best first.
+
+    None if the board lacks what is to be drawn, as it does when a plugin is missing.
+    """
+    return BOARD_CHARTS[name](standings, best) if standings else None
+
+
+def _column(standings: Standings, name: str) -> list[Any] | None:
+    values = [row.get(name) for row in standings]
+    return None if all(value is None for value in values) else values
+
+
+def _pair(standings: Standings, low: str, high: str) -> Pair | None:
+    ends = _column(standings, low), _column(standings, high)
+    return None if ends[0] is None or ends[1] is None else (ends[0], ends[1])
+
+
+def _teams(standings: Standings) -> list[str]:
+    return [row["team"] for row in standings]
+
+
+def _ranks(standings: Standings, _: Mapping[str, float | None]) -> Specification | None:
+    interval = _pair(standings, "rank_low", "rank_high")
+    spread = _pair(standings, "spread_low", "spread_high")
+    if interval is None and spread is None:
+        return None
+    rank = _column(standings, "rank")
+    return rank_chart(_teams(standings), interval=interval, spread=spread, rank=rank)
+
+
+def _wins(standings: Standings, _: Mapping[str, float | None]) -> Specification | None:
+    shares = _column(standings, "share_won")
+    return None if shares is None else wins_chart(_teams(standings), _known(shares))
+
+
+def _known(values: Sequence[float | None]) -> list[float]:
+    return [0.0 if value is None else value for value in values]
+
+
+def _scores(standings: Standings, best: Mapping[str, float | None]) -> Specification | None:
+    interval, scores = _pair(standings, "score_low", "score_high"), _column(standings, "score")
+    if interval is None or scores is None:
+        return None
+    return score_chart(_teams(standings), scores, interval, best.get("estimate"))
+
+
+def _best(standings: Standings, best: Mapping[str, float | None]) -> Specification | None:
+    known = [best.get(key) for key in ("estimate", "low", "high")]
+    estimate, low, high = (np.nan if value is None else value for value in known)
+    if not np.isfinite([estimate, low, high]).all():
+        return None
+    return best_score_chart(float(standings[0]["score"]), estimate, low, high)
+
+
+def _shake_up(standings: Standings, _: Mapping[str, float | None]) -> Specification | None:
+    public, private = (_column(standings, name) for name in ("public_rank", "rank"))
+    if public is None or private is None:
+        return None
+    return shake_up_chart(_teams(standings), public, private)
+
+
+BOARD_CHARTS = {
+    "rank-intervals": _ranks,
+    "wins": _wins,
+    "score-intervals": _scores,
+    "best-score": _best,
+    "shake-up": _shake_up,
+}
+"""What can be drawn of any board, by the chart's name."""
