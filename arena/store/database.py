@@ -19,7 +19,7 @@ from arena.store.locks import lock_of, owner_only
 
 __all__ = ["SCHEMA_VERSION", "Database", "journal_path"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Of the tables in store.sql."""
 
 _APPLICATION = "arena"
@@ -40,10 +40,18 @@ class Database:
         Whether a journal of what was acknowledged is kept beside it.
     checked
         Whether to refuse a database that lacks what its journal says was acknowledged.
+    older
+        Whether to open one with the tables of an older version, to upgrade it.
     """
 
     def __init__(
-        self, path: Path, *, create: bool = True, journaled: bool = True, checked: bool = True
+        self,
+        path: Path,
+        *,
+        create: bool = True,
+        journaled: bool = True,
+        checked: bool = True,
+        older: bool = False,
     ) -> None:
         self.path = path
         self._failure: str | None = None
@@ -53,7 +61,7 @@ class Database:
         with self._lock.held(), owner_only():
             self._connection = self._connect()
             try:
-                self._prepare(create)
+                self._prepare(create, older)
                 identity = self._identity()
                 self.journal = Journal(journal_path(path), identity) if journaled else None
                 if checked:
@@ -157,7 +165,7 @@ class Database:
         connection.execute("SET TimeZone = 'UTC'")
         return connection
 
-    def _prepare(self, create: bool) -> None:
+    def _prepare(self, create: bool, older: bool) -> None:
         """Make the tables in a new file; refuse a file with other tables, or other versions."""
         found = self._connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
         tables = {name for (name,) in found}
@@ -171,12 +179,13 @@ class Database:
         meta: dict[str, str] = dict(rows)
         if meta.get("application") != _APPLICATION or "identity" not in meta:
             raise StoreFormatError(foreign)
-        self._check_version(meta.get("schema_version", ""))
+        self._check_version(meta.get("schema_version", ""), older)
 
-    def _check_version(self, written: str) -> None:
-        if written == str(SCHEMA_VERSION):
+    def _check_version(self, written: str, older: bool) -> None:
+        is_older = written.isdecimal() and int(written) < SCHEMA_VERSION
+        if written == str(SCHEMA_VERSION) or (older and is_older):
             return
-        if written.isdecimal() and int(written) < SCHEMA_VERSION:
+        if is_older:
             message = (
                 f"The database '{self.path}' was written by an older arena (version {written} of "
                 f"its tables, here {SCHEMA_VERSION}): run `arena upgrade`."

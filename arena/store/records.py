@@ -11,10 +11,12 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from arena.store.arrow import as_arrow
 from arena.store.journal import JournalEntry
+from arena.store.texts import insert_texts
 from arena.store.times import as_stored
 from arena.types import Fault, FloatArray, SubmissionRecord
 
@@ -35,8 +37,9 @@ class Incoming:
     """As it is shown; nothing is read from it."""
     sha256: str
     """Of the file; empty if it could not be read."""
-    values: FloatArray | None
-    """``(n, n_columns)`` in the order of the solution; None: the submission is rejected."""
+    values: npt.NDArray[Any] | None
+    """``(n, n_columns)`` in the order of the solution: float64, or objects that are str where
+    texts are predicted; None: the submission is rejected."""
     faults: tuple[Fault, ...] = ()
     """Why it is rejected."""
     key: str | None = None
@@ -107,9 +110,15 @@ def find_record(cursor: duckdb.DuckDBPyConnection, team: str, key: str) -> Submi
     return _record(rows[0]) if rows else None
 
 
-def insert_predictions(cursor: duckdb.DuckDBPyConnection, values: Mapping[int, FloatArray]) -> None:
+def insert_predictions(
+    cursor: duckdb.DuckDBPyConnection, values: Mapping[int, npt.NDArray[Any]]
+) -> None:
     """Append the predictions of new submissions, by id, inside a transaction."""
-    cursor.register("incoming_values", _arrow(values))
+    stored = {
+        submission: insert_texts(cursor, array) if array.dtype == object else array
+        for submission, array in values.items()
+    }
+    cursor.register("incoming_values", _arrow(stored))
     cursor.execute("INSERT INTO predictions SELECT * FROM incoming_values")
     cursor.unregister("incoming_values")
 

@@ -10,12 +10,14 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from arena.errors import StoreError
 from arena.store.arrow import as_arrow, as_numpy
+from arena.store.texts import insert_texts, select_texts
 from arena.store.times import as_stored
-from arena.types import PredictionKind, Solution, Target
+from arena.types import FloatArray, PredictionKind, Solution, Target
 
 __all__ = ["fingerprint"]
 
@@ -23,14 +25,20 @@ __all__ = ["fingerprint"]
 def fingerprint(solution: Solution) -> str:
     """Return a hash of everything in a solution but the bytes of its file."""
     digest = hashlib.sha256(json.dumps([*_header(solution)]).encode())
-    lengths = np.array([len(id.encode()) for id in solution.ids.to_pylist()], dtype=np.int64)
-    parts = [lengths, solution.truth, solution.usage]
+    ids = solution.ids.to_pylist()
+    texts = solution.truth.reshape(-1).tolist() if solution.kind is PredictionKind.TEXT else []
+    parts = [_lengths(ids), _lengths(texts) if texts else solution.truth, solution.usage]
     if solution.clusters is not None:
         parts.append(solution.clusters)
-    digest.update("".join(solution.ids.to_pylist()).encode())
+    parts += [solution.extra[name] for name in sorted(solution.extra)]
+    digest.update("".join([*ids, *texts, *sorted(solution.extra)]).encode())
     for part in parts:
         digest.update(np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()
+
+
+def _lengths(texts: list[str]) -> npt.NDArray[np.int64]:
+    return np.array([len(text.encode()) for text in texts], dtype=np.int64)
 
 
 def _header(solution: Solution) -> tuple[Any, ...]:
@@ -75,8 +83,7 @@ def _check_same_rows(solution: Solution, first: Solution, path: Path) -> None:
         "ids, in their order": solution.ids.equals(first.ids),
         "columns": solution.columns == first.columns,
         "targets and labels": solution.targets == first.targets,
-        "kind of prediction": (solution.kind is PredictionKind.LABEL)
-        == (first.kind is PredictionKind.LABEL),
+        "kind of prediction": _stored_as(solution.kind) == _stored_as(first.kind),
     }
     for name, is_same in same.items():
         if not is_same:
@@ -84,6 +91,11 @@ def _check_same_rows(solution: Solution, first: Solution, path: Path) -> None:
                 f"The corrected solution has other {name} than the one in the database '{path}': "
                 "what was submitted cannot be scored by it. Start another competition."
             )
+
+
+def _stored_as(kind: PredictionKind) -> str:
+    coded = (PredictionKind.LABEL, PredictionKind.TEXT)
+    return kind.value if kind in coded else "number"
 
 
 def insert_solution(
@@ -115,10 +127,17 @@ def insert_solution(
     truth = solution.truth.reshape(solution.n_rows, -1)
     for target in range(truth.shape[1]):
         numbers = np.full(len(positions), target, dtype=np.int32)
-        values = truth[:, target].astype(np.float64)
-        columns = {"target": numbers, "position": positions, "value": values}
+        is_text = solution.kind is PredictionKind.TEXT
+        values = insert_texts(cursor, truth[:, target]) if is_text else truth[:, target]
+        columns = {"target": numbers, "position": positions, "value": values.astype(np.float64)}
         table = pa.table({name: as_arrow(column) for name, column in columns.items()})
         _append(cursor, "truth", number, table)
+    for name, values in solution.extra.items():
+        names = pa.array([name]).take(pa.nulls(len(positions), pa.int32()).fill_null(0))
+        table = pa.table(
+            {"name": names, "position": as_arrow(positions), "value": as_arrow(values)}
+        )
+        _append(cursor, "solution_extra", number, table)
 
 
 def _append(cursor: duckdb.DuckDBPyConnection, table: str, number: int, rows: pa.Table) -> None:
@@ -130,26 +149,21 @@ def _append(cursor: duckdb.DuckDBPyConnection, table: str, number: int, rows: pa
 def select_solution(cursor: duckdb.DuckDBPyConnection, number: int) -> Solution | None:
     """Return the solution of a number, or None."""
     found = cursor.execute(
-        "SELECT id_column, kind, columns, targets, n_rows, has_clusters, sha256 "
+        "SELECT id_column, kind, columns, targets, has_clusters, sha256 "
         "FROM solutions WHERE solution = ?",
         [number],
     ).fetchall()
     if not found:
         return None
-    id_column, kind, columns, targets, n_rows, has_clusters, sha256 = found[0]
+    id_column, kind, columns, targets, has_clusters, sha256 = found[0]
     rows: Any = cursor.sql(
         "SELECT id, usage, cluster FROM solution_rows WHERE solution = ? ORDER BY position",
         params=[number],
-    ).to_arrow_table()
-    values: Any = cursor.sql(
-        "SELECT value FROM truth WHERE solution = ? ORDER BY target, position", params=[number]
     ).to_arrow_table()
     named = tuple(
         Target(name, None if classes is None else tuple(classes))
         for name, classes in json.loads(targets)
     )
-    truth = as_numpy(values["value"]).reshape(len(named), n_rows).T
-    truth = np.ascontiguousarray(truth[:, 0] if len(named) == 1 else truth)
     clusters = as_numpy(rows["cluster"]).astype(np.intp) if has_clusters else None
     return Solution(
         id_column=id_column,
@@ -157,8 +171,32 @@ def select_solution(cursor: duckdb.DuckDBPyConnection, number: int) -> Solution 
         columns=tuple(json.loads(columns)),
         kind=PredictionKind(kind),
         ids=pa.concat_arrays(rows["id"].cast(pa.string()).chunks),
-        truth=truth if kind == PredictionKind.VALUE else truth.astype(np.intp),
+        truth=_select_truth(cursor, number, PredictionKind(kind), len(named)),
         usage=as_numpy(rows["usage"]).astype(np.uint8),
         sha256=sha256,
         clusters=clusters,
+        extra=_select_extra(cursor, number),
     )
+
+
+def _select_truth(
+    cursor: duckdb.DuckDBPyConnection, number: int, kind: PredictionKind, n_targets: int
+) -> npt.NDArray[Any]:
+    query = "SELECT value FROM truth WHERE solution = ? ORDER BY target, position"
+    read: Any = cursor.sql(query, params=[number]).to_arrow_table()
+    values = as_numpy(read["value"]).reshape(n_targets, -1)
+    if kind is PredictionKind.TEXT:
+        truth: npt.NDArray[Any] = np.stack([select_texts(cursor, codes) for codes in values])
+    else:
+        truth = values if kind is PredictionKind.VALUE else values.astype(np.intp)
+    return np.ascontiguousarray(truth[0] if n_targets == 1 else truth.T)
+
+
+def _select_extra(cursor: duckdb.DuckDBPyConnection, number: int) -> dict[str, FloatArray]:
+    query = "SELECT DISTINCT name FROM solution_extra WHERE solution = ? ORDER BY name"
+    names = [name for (name,) in cursor.execute(query, [number]).fetchall()]
+    query = "SELECT value FROM solution_extra WHERE solution = ? AND name = ? ORDER BY position"
+    tables: list[Any] = [
+        cursor.sql(query, params=[number, name]).to_arrow_table() for name in names
+    ]
+    return {name: as_numpy(t["value"]) for name, t in zip(names, tables, strict=True)}

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from arena.store.releases import ReleaseRecord, ScoreRecord, select_releases, se
 from arena.store.solutions import no_solution, select_solution
 from arena.store.stored_predictions import StoredPredictions, select_predictions
 from arena.store.transaction import Transaction
-from arena.types import Fault, FloatArray, IntArray, Solution, SubmissionRecord
+from arena.types import Fault, IntArray, Solution, SubmissionRecord
 
 __all__ = ["Store"]
 
@@ -169,7 +169,7 @@ class Store:
         team: str,
         file: str,
         sha256: str,
-        values: FloatArray | None,
+        values: npt.NDArray[Any] | None,
         faults: Sequence[Fault] = (),
         key: str | None = None,
         received: datetime | None = None,

@@ -1,5 +1,5 @@
 -- Facts are appended and never changed; what is derived from them says so, and can be replaced.
--- A change of these tables raises SCHEMA_VERSION in database.py.
+-- A change of these tables raises SCHEMA_VERSION in database.py and adds a step to upgrade.py.
 
 CREATE TABLE meta (
     name VARCHAR PRIMARY KEY,
@@ -33,7 +33,22 @@ CREATE TABLE truth (
     solution INTEGER NOT NULL,
     target INTEGER NOT NULL,
     position INTEGER NOT NULL,
-    value DOUBLE NOT NULL          -- labels as codes
+    value DOUBLE NOT NULL          -- labels and texts as codes
+);
+
+-- Numbers that a metric reads beside the targets.
+CREATE TABLE solution_extra (
+    solution INTEGER NOT NULL,
+    name VARCHAR NOT NULL,
+    position INTEGER NOT NULL,
+    value DOUBLE NOT NULL
+);
+
+-- What stands in cells where texts are predicted. The codes of a submission, or of a target of a
+-- solution, follow one another: a text is stored once for each that has it.
+CREATE TABLE texts (
+    code BIGINT NOT NULL,
+    text VARCHAR NOT NULL
 );
 
 CREATE TABLE submissions (
@@ -54,7 +69,7 @@ CREATE TABLE submissions (
 CREATE TABLE predictions (
     submission INTEGER NOT NULL,
     position INTEGER NOT NULL,
-    value DOUBLE NOT NULL          -- labels as codes
+    value DOUBLE NOT NULL          -- labels and texts as codes
 );
 
 -- How many places of a limit a team has used: of a day, or in total.

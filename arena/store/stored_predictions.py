@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from arena.errors import StoreError, StoreFormatError
 from arena.store.database import Database
+from arena.store.texts import select_texts
 from arena.types import FloatArray, IntArray, PredictionKind, Solution
 
 __all__ = ["StoredPredictions", "select_predictions"]
@@ -24,7 +25,9 @@ class StoredPredictions:
     """Predictions of chosen submissions and rows, as :class:`arena.interfaces.PredictionBlocks`.
 
     Nothing is held between blocks; a block of k submissions takes ``8 * k * n_rows * n_columns``
-    bytes, and as much again while rows are chosen from it. Every block is an array of its own.
+    bytes, and as much again while rows are chosen from it. Texts take besides what Python needs
+    for them, some 50 bytes and one per character, once per submission for equal ones. Every block
+    is an array of its own.
     """
 
     database: Database
@@ -35,8 +38,8 @@ class StoredPredictions:
     """``(n,)`` positions of the chosen rows; None: all."""
     n_rows: int
     """The number of rows that are stored."""
-    labels: bool
-    """Whether predictions are codes of labels."""
+    kind: PredictionKind
+    """What is stored: numbers, codes of labels, or codes of texts."""
 
     @property
     def n_submissions(self) -> int:
@@ -47,7 +50,7 @@ class StoredPredictions:
         """Yield ``(start, predictions)``, at most ``size`` submissions each, in order.
 
         ``predictions`` is ``(k, n)``, or ``(k, n, n_columns)`` for more than one column; float64,
-        or intp for labels.
+        intp for labels, or objects that are str.
 
         Raises
         ------
@@ -70,7 +73,16 @@ class StoredPredictions:
             block = block[:, self.rows]
         if self.n_columns == 1:
             block = block[:, :, 0]
-        return block.astype(np.intp) if self.labels else block
+        if self.kind is PredictionKind.TEXT:
+            return self._texts(block)
+        return block.astype(np.intp) if self.kind is PredictionKind.LABEL else block
+
+    def _texts(self, codes: FloatArray) -> npt.NDArray[np.object_]:
+        texts = np.empty(codes.shape, dtype=object)
+        with self.database.reading() as cursor:
+            for at in range(len(codes)):
+                texts[at] = select_texts(cursor, codes[at])
+        return texts
 
     def _read(self, submissions: IntArray) -> FloatArray:
         """Return the cells of submissions in ascending order, one after another.
@@ -146,7 +158,7 @@ def select_predictions(
         n_columns=len(solution.columns),
         rows=None if np.array_equal(chosen, everything) else chosen,
         n_rows=solution.n_rows,
-        labels=solution.kind is PredictionKind.LABEL,
+        kind=solution.kind,
     )
 
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import numpy.typing as npt
 
+from arena.predictions import cell_bytes
 from arena.store.database import Database
 from arena.store.events import Event, insert_event
 from arena.store.places import change_place, select_place
@@ -22,7 +24,7 @@ from arena.store.releases import (
     upsert_scores,
 )
 from arena.store.solutions import no_solution, put_solution
-from arena.types import FloatArray, Release, Solution, SubmissionRecord
+from arena.types import PredictionKind, Release, Solution, SubmissionRecord
 
 __all__ = ["Transaction"]
 
@@ -78,13 +80,14 @@ class Transaction:
         Raises
         ------
         ValueError
-            If the shape of values is not that of the solution, or a value is not finite.
+            If the shape of values is not that of the solution, or a value is not finite, or is a
+            number where texts are predicted.
         StoreError
             If there is no solution, or the disk has no room.
         """
-        shape = self._shape()
+        shape, kind = self._shape_and_kind()
         for one in incoming:
-            _check(one, shape)
+            _check(one, shape, kind)
         stored = [insert_record(self._cursor, one) for one in incoming]
         self._new |= {record.submission: record for record, is_new in stored if is_new}
         fresh = {
@@ -93,7 +96,8 @@ class Transaction:
             if is_new and record.status == "accepted" and one.values is not None
         }
         if fresh:
-            self._database.require_space(16 * sum(values.size for values in fresh.values()))
+            cells = [(8 + cell_bytes(values)) * values.size for values in fresh.values()]
+            self._database.require_space(sum(cells))
             insert_predictions(self._cursor, fresh)
         return [record for record, _ in stored]
 
@@ -166,16 +170,17 @@ class Transaction:
         time: datetime | None = None,
     ) -> None:
         """Store a solution; see :meth:`arena.store.Store.put_solution`."""
-        self._database.require_space(64 * solution.n_rows)
+        cells = cell_bytes(solution.truth) * solution.truth.size
+        self._database.require_space(56 * solution.n_rows + cells)
         put_solution(self._cursor, number, solution, metric, time, self._database.path)
 
-    def _shape(self) -> tuple[int, int]:
-        query = "SELECT n_rows, columns FROM solutions ORDER BY solution DESC LIMIT 1"
+    def _shape_and_kind(self) -> tuple[tuple[int, int], PredictionKind]:
+        query = "SELECT n_rows, columns, kind FROM solutions ORDER BY solution DESC LIMIT 1"
         found = self._cursor.execute(query).fetchall()
         if not found:
             raise no_solution(self._database.path)
-        n_rows, columns = found[0]
-        return n_rows, len(json.loads(columns))
+        n_rows, columns, kind = found[0]
+        return (n_rows, len(json.loads(columns))), PredictionKind(kind)
 
     def acknowledge(self) -> None:
         """Write the journal, after the commit."""
@@ -183,12 +188,14 @@ class Transaction:
             self._database.journal.append(self._new.values(), self._events)
 
 
-def _check(incoming: Incoming, shape: tuple[int, int]) -> None:
-    values: FloatArray | None = incoming.values
+def _check(incoming: Incoming, shape: tuple[int, int], kind: PredictionKind) -> None:
+    values: npt.NDArray[Any] | None = incoming.values
     if incoming.status != "accepted" or values is None:
         return
     if values.shape != shape:
         message = f"values have shape {values.shape}, and the solution needs {shape}"
         raise ValueError(message)
-    if not np.isfinite(values).all():
+    if (values.dtype == object) != (kind is PredictionKind.TEXT):
+        raise ValueError(f"values are {values.dtype}, and the solution asks for {kind}")
+    if values.dtype != object and not np.isfinite(values).all():
         raise ValueError("values must be finite")
