@@ -32,6 +32,7 @@ __all__ = [
     "ChecksPredictions",
     "Competitor",
     "Evaluation",
+    "HasExample",
     "HasInfluenceValues",
     "HasResample",
     "HasRowValues",
@@ -46,6 +47,8 @@ __all__ = [
     "Participation",
     "Player",
     "PredictionBlocks",
+    "PublicBoard",
+    "ReviewsBoard",
     "Study",
     "traits_of",
 ]
@@ -90,6 +93,16 @@ class HasTraits(Protocol):
     @property
     def traits(self) -> MetricTraits:
         """What the metric declares."""
+
+
+@runtime_checkable
+class HasExample(Protocol):
+    """A metric that brings data to be checked on, where nobody else can make it up."""
+
+    def example(
+        self, n_rows: int, n_submissions: int, rng: np.random.Generator
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Return truth ``(n,)`` and predictions ``(m, n)``, both perhaps with columns as well."""
 
 
 @runtime_checkable
@@ -264,6 +277,54 @@ class Evaluation:
     """The public score of the organiser's baseline, if there is one."""
     row_range: tuple[float, float] | None = None
     """The range of the metric's row values, if they are bounded."""
+    score_range: tuple[float, float] | None = None
+    """The range of all conceivable scores, if it is bounded: steps and noise are shares of it."""
+    baseline_submission: int | None = None
+    """The id of the baseline's submission, for a paired comparison with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicBoard:
+    """What a mechanism is to be used for, before anything is released by it."""
+
+    metric: str
+    """As it was asked for, such as ``log_loss(clip=0.01)``."""
+    greater_is_better: bool
+    n_rows: int
+    """The number of public rows."""
+    score_range: tuple[float, float] | None
+    """The range of all conceivable scores, after a clip of the mechanism's; None: not bounded."""
+    budget: int | None
+    """How many submissions an instance of the mechanism can receive; None: not limited."""
+    has_baseline: bool
+    """Whether the organiser named a team as the baseline."""
+    baseline: float | None
+    """The baseline's public score, once it was submitted."""
+
+
+@runtime_checkable
+class ReviewsBoard(Protocol):
+    """A mechanism that does not suit every metric or setting."""
+
+    def review(self, board: PublicBoard) -> Sequence[str]:
+        """Return what the organiser should know of this choice, in sentences.
+
+        Called when ``competition.toml`` is read, so that nothing is refused at a submission.
+
+        Raises
+        ------
+        InputError
+            If the mechanism cannot be used so; the message says why and what to do.
+        """
+
+
+@runtime_checkable
+class ClipsScores(Protocol):
+    """A mechanism that wants a metric's row values, or else its scores, moved into bounds."""
+
+    @property
+    def clip(self) -> tuple[float, float] | None:
+        """The lowest and the highest value; None: as they are."""
 
 
 @runtime_checkable

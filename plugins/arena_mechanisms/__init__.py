@@ -1,4 +1,4 @@
-"""What the public board releases: everything, or scores rounded for display."""
+"""What the public board releases: every score, rounded scores, or steps that are worth showing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ __all__ = ["provide_mechanisms"]
 
 @hookimpl
 def provide_mechanisms() -> list[Mechanism]:
-    """Provide ``full`` and ``kaggle``."""
+    """Provide two that release every score, two Ladders, and two that add noise."""
+    from arena_mechanisms.ladder import Ladder, LadderFree
+    from arena_mechanisms.noisy import NoisyLadder, Thresholdout
     from arena_mechanisms.rounding import Full, Kaggle
 
-    return [Full(), Kaggle()]
+    return [Full(), Kaggle(), Ladder(), LadderFree(), NoisyLadder(), Thresholdout()]

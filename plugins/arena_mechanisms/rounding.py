@@ -4,32 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from arena.errors import UsageError
 from arena.interfaces import Evaluation
-from arena.resampling import round_significant
 from arena.types import Release
+from arena_mechanisms.steps import round_to_multiple
 
-__all__ = ["Full", "Kaggle", "round_to_multiple"]
-
-
-def round_to_multiple(value: float, step: float) -> float:
-    """Return the multiple of ``step`` nearest to a value, to 12 significant digits.
-
-    >>> round_to_multiple(0.1234567, 1e-5), round_to_multiple(0.73, 0.25)
-    (0.12346, 0.75)
-    """
-    return float(round_significant(round(value / step) * step))
+__all__ = ["Full", "Kaggle"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Full:
     """Release every score at full precision."""
 
-    name: str = "full"
+    name: ClassVar[str] = "full"
 
     def release(
         self,
@@ -41,7 +32,7 @@ class Full:
         return _release(evaluation.score, evaluation.score, state, evaluation)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Kaggle:
     """Release scores rounded for display, as Kaggle does (Blum and Hardt 2015, Figure 7).
 
@@ -56,7 +47,8 @@ class Kaggle:
 
     rounding: float = 1e-5
     rank_rounded: bool = False
-    name: str = "kaggle"
+
+    name: ClassVar[str] = "kaggle"
 
     def __post_init__(self) -> None:
         if not 0 < self.rounding < np.inf:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from arena.errors import UsageError
 from arena.interfaces import Evaluation, Mechanism
 from arena.types import Release
-from arena_mechanisms.rounding import Full, Kaggle, round_to_multiple
+from arena_mechanisms.rounding import Full, Kaggle
+from arena_mechanisms.steps import round_to_multiple
 
 RNG = np.random.default_rng(0)
 
