@@ -6,6 +6,7 @@
     ├── UsageError              2: the command or call was put wrongly
     ├── InputError              1: a file of the organiser cannot be used as it is
     ├── MetricError             1: the metric is not defined for this data
+    │   └── ScoringError        1: the metric refuses one submission, or fails on it
     ├── UnknownNameError        1: nothing is registered under this name
     ├── DuplicateNameError      1: two plugins, or two items, share one name
     ├── StoreError              1: the DuckDB file cannot be used
@@ -30,6 +31,7 @@ __all__ = [
     "LossError",
     "MetricError",
     "PluginError",
+    "ScoringError",
     "StoreBusyError",
     "StoreError",
     "StoreFormatError",
@@ -56,6 +58,28 @@ class InputError(ArenaError):
 
 class MetricError(ArenaError):
     """A metric is not defined for this solution or this kind of prediction."""
+
+
+class ScoringError(MetricError):
+    """A metric refuses one submission, or fails on it; the others can be scored all the same.
+
+    Parameters
+    ----------
+    message
+        For the organiser: what happened and where, without any value of the solution.
+    kind
+        The kind of the :class:`~arena.types.Fault` that the submission is rejected with.
+    shown
+        The message of that fault: what its team may know.
+    """
+
+    def __init__(self, message: str, kind: str, shown: str) -> None:
+        super().__init__(message, kind, shown)
+        self.kind = kind
+        self.shown = shown
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class UnknownNameError(ArenaError):

@@ -47,6 +47,7 @@ __all__ = [
     "Participation",
     "Player",
     "PredictionBlocks",
+    "PreparesSubmissions",
     "PublicBoard",
     "ReviewsBoard",
     "Study",
@@ -140,6 +141,21 @@ class ChecksPredictions(Protocol):
         ``predictions`` is ``(n, n_columns)``, the rows in the order of ``competition.ids``,
         read-only. Any fault refuses the submission; of each kind the first twenty are shown and
         the others counted. A fault names the id and the column, and no truth.
+        """
+
+
+@runtime_checkable
+class PreparesSubmissions(Protocol):
+    """A metric called as a whole that readies a submission once, for many draws of its rows."""
+
+    def prepare(
+        self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
+    ) -> Callable[[npt.NDArray[Any]], float]:
+        """Return the score of this submission as a function of ``(n,)`` counts of its rows.
+
+        The arguments are those of ``score``. The function is pickled where it is called in a
+        worker process. It raises :class:`~arena.errors.ScoringError` where the metric refuses
+        the drawn rows or fails on them.
         """
 
 

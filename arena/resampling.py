@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from arena.errors import ScoringError
 from arena.execution import Progress, Silence, run_tasks
 from arena.interfaces import (
     HasInfluenceValues,
@@ -19,6 +17,7 @@ from arena.interfaces import (
     NeedsRowContext,
     PredictionBlocks,
 )
+from arena.opaque import opaque_scores, score_columns, scorer_of, whole_scores
 from arena.predictions import cell_bytes
 from arena.types import FloatArray, WeightArray
 
@@ -32,8 +31,6 @@ __all__ = [
 
 _BLOCK_BYTES = 64 * 2**20
 _TILE_ROWS = 4_096
-_OPAQUE_CALLS_PER_TASK = 50
-_SECONDS_WORTH_A_PROCESS = 3.0
 _SMALLEST_ROUNDED = 1e-280
 
 
@@ -49,8 +46,7 @@ def score_under_weights(
     """Return the score of every submission under every column of weights.
 
     The fastest path that the metric offers is taken: its own ``resample``, a matrix product of
-    its row values, or, for an opaque metric, ``score`` on the drawn rows, in worker processes. A
-    metric that is bound to its rows is given all of them, and the weights of ``score``.
+    its row values, or, for one that can only be called as a whole, what :mod:`arena.opaque` does.
 
     Parameters
     ----------
@@ -74,20 +70,19 @@ def score_under_weights(
     Whatever the metric raises.
     """
     progress = progress or Silence()
+    if not isinstance(metric, HasResample | HasRowValues):
+        return round_significant(
+            opaque_scores(metric, truth, predictions, weights, workers=workers, progress=progress)
+        )
     n_rows, n_resamples = weights.shape
     scores = np.empty((predictions.n_submissions, n_resamples))
     row_bytes = cell_bytes(truth) * (truth.shape[1] if truth.ndim > 1 else 1)
     size = max(1, _BLOCK_BYTES // (max(1, n_rows) * row_bytes))
     progress.start("Scoring under resampled rows", predictions.n_submissions)
-    if isinstance(metric, HasResample | HasRowValues):
-        tasks = (
-            (metric, truth, block, weights, start) for start, block in predictions.blocks(size)
-        )
-        for start, block_scores in run_tasks(_resample_task, tasks, workers=workers):
-            scores[start : start + len(block_scores)] = block_scores
-            progress.advance(len(block_scores))
-    else:
-        _score_opaque(metric, truth, predictions, weights, scores, workers, progress)
+    tasks = ((metric, truth, block, weights, start) for start, block in predictions.blocks(size))
+    for start, block_scores in run_tasks(_resample_task, tasks, workers=workers):
+        scores[start : start + len(block_scores)] = block_scores
+        progress.advance(len(block_scores))
     return round_significant(scores)
 
 
@@ -109,7 +104,7 @@ def resample_block(
         return metric.resample(truth, block, weights)
     if isinstance(metric, HasRowValues):
         return metric.from_mean(_weighted_means(metric, truth, block, weights))
-    return np.array([_score_drawn(metric, truth, one, weights) for one in block])
+    return np.array([score_columns(scorer_of(metric, truth, one), weights) for one in block])
 
 
 def _weighted_means(
@@ -136,88 +131,21 @@ def _weighted_means(
     return sums / totals
 
 
-def _score_drawn(
-    metric: Metric, truth: npt.NDArray[Any], prediction: npt.NDArray[Any], weights: WeightArray
-) -> FloatArray:
-    """Score one submission on the rows that each column draws, each repeated as often as drawn.
-
-    A metric that is bound to its rows gets them all and their weights. One that refuses the drawn
-    rows, for lack of a class in them, say, is undefined there.
-    """
-    scores = np.full(weights.shape[1], np.nan)
-    bound = isinstance(metric, NeedsRowContext)
-    rows = np.arange(len(weights))
-    for b in range(weights.shape[1]):
-        with contextlib.suppress(ValueError, ZeroDivisionError):
-            if bound:
-                scores[b] = metric.score(truth, prediction, weights[:, b])
-                continue
-            drawn = np.repeat(rows, weights[:, b])
-            scores[b] = metric.score(truth[drawn], prediction[drawn])
-    return scores
-
-
-def _score_opaque(
-    metric: Metric,
-    truth: npt.NDArray[Any],
-    predictions: PredictionBlocks,
-    weights: WeightArray,
-    scores: FloatArray,
-    workers: int,
-    progress: Progress,
-) -> None:
-    _, first = next(predictions.blocks(1))
-    started = time.perf_counter()
-    _score_drawn(metric, truth, first[0], weights[:, :1])
-    seconds = (time.perf_counter() - started) * scores.size
-    if seconds < _SECONDS_WORTH_A_PROCESS:
-        workers = 1
-    else:
-        progress.say(
-            f"{metric.name} can only be called as a whole: {scores.size:,} calls, about "
-            f"{seconds / workers:,.0f} s on {workers} worker{'s' if workers > 1 else ''}."
-        )
-    results = run_tasks(
-        _opaque_task,
-        _opaque_tasks(metric, truth, predictions, weights),
-        workers=workers,
-        processes=True,
-    )
-    done = np.zeros(len(scores), dtype=np.intp)
-    for position, columns, values in results:
-        scores[position, columns] = values
-        done[position] += len(values)
-        progress.advance(int(done[position] == scores.shape[1]))
-
-
-def _opaque_tasks(
-    metric: Metric, truth: npt.NDArray[Any], predictions: PredictionBlocks, weights: WeightArray
-) -> Iterator[tuple[Any, ...]]:
-    for start, block in predictions.blocks(1):
-        for first in range(0, weights.shape[1], _OPAQUE_CALLS_PER_TASK):
-            columns = slice(first, first + _OPAQUE_CALLS_PER_TASK)
-            yield metric, truth, block[0], weights[:, columns], start, columns
-
-
-def _opaque_task(
-    metric: Metric,
-    truth: npt.NDArray[Any],
-    prediction: npt.NDArray[Any],
-    weights: WeightArray,
-    position: int,
-    columns: slice,
-) -> tuple[int, slice, FloatArray]:
-    return position, columns, _score_drawn(metric, truth, prediction, weights)
-
-
 def full_scores(
     metric: Metric,
     truth: npt.NDArray[Any],
     predictions: PredictionBlocks,
     *,
     workers: int = 1,
+    failures: list[tuple[int, ScoringError]] | None = None,
 ) -> FloatArray:
     """Return ``(m,)`` scores on all rows, rounded to 12 significant digits; NaN where undefined.
+
+    Parameters
+    ----------
+    failures
+        Gets position and error of each submission that the metric refuses, or fails on; its score
+        is NaN. None: the first such error is raised.
 
     Raises
     ------
@@ -226,8 +154,8 @@ def full_scores(
     if isinstance(metric, HasResample | HasRowValues):
         once = np.ones((len(truth), 1), dtype=np.uint8)
         return score_under_weights(metric, truth, predictions, once, workers=workers)[:, 0]
-    scores = [metric.score(truth, block[0]) for _, block in predictions.blocks(1)]
-    return round_significant(np.array(scores, dtype=np.float64))
+    scores = whole_scores(metric, truth, predictions, workers=workers, failures=failures)
+    return round_significant(scores)
 
 
 def influence_values(

@@ -96,6 +96,9 @@ class MetricTraits:
 
     The truth is ``(n, n_targets)`` and a prediction ``(n, n_columns)``; one target, and one
     column, is ``(n,)``."""
+    time_limit: float | None = None
+    """Seconds that one call of ``score`` may take, in a process of its own that can be ended; None:
+    it is trusted to come back, and called where it is."""
     extra_columns: tuple[str, ...] = ()
     """Columns of the solution that are no targets: given by :class:`RowContext` where they are."""
     empty_cells: bool = True

@@ -113,7 +113,7 @@ def test_worker_processes_change_no_number(
     truth, predictions = board
     weights = draw_resamples(120, 60, seed=0).weights
     serial = score_under_weights(OpaqueRmse(), truth, ArrayPredictions(predictions), weights)
-    monkeypatch.setattr("arena.resampling._SECONDS_WORTH_A_PROCESS", 0.0)
+    monkeypatch.setattr("arena.opaque._SECONDS_WORTH_A_PROCESS", 0.0)
     said: list[str] = []
 
     class Listening:
