@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from arena.cli.tables import number, score_decimals
+from arena.formats import number, score_decimals
 from arena.intake import describe
 from arena.reception import Submitted
 from arena.text import printable

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from arena.cli.tables import Column, Row, Show, number, plain, print_table
+from arena.cli.tables import Column, Row, print_table
+from arena.formats import Show, percent, plain, score_format, span
 from arena.intake import describe
 from arena.text import printable, shorten
 
@@ -20,47 +20,24 @@ __all__ = ["print_board", "print_rejected", "print_result"]
 _FAULTS_SHOWN = 5
 
 
-def _percent(value: float | None) -> str:
-    return "" if value is None else f"{value:.1%}"
-
-
-def _span(low: Any, high: Any, show: Show) -> str:
-    if low is None or high is None:
-        return ""
-    return show(low) if low == high else f"{show(low)} to {show(high)}"
-
-
 def _columns(score: Show) -> Sequence[Column]:
     """Return the columns in their order, with the importance of each."""
 
-    def span(low: str, high: str, show: Show) -> Show:
-        return lambda row: _span(row[low], row[high], show)
+    def ends(low: str, high: str, show: Show) -> Show:
+        return lambda row: span(row[low], row[high], show)
 
     return (
         Column("rank", 1, lambda row: plain(row["rank"])),
         Column("team", 2, lambda row: shorten(row["team"], 32), left=True),
         Column("score", 3, lambda row: score(row["score"])),
-        Column("score interval", 6, span("score_low", "score_high", score)),
-        Column("rank interval", 4, span("rank_low", "rank_high", plain)),
+        Column("score interval", 6, ends("score_low", "score_high", score)),
+        Column("rank interval", 4, ends("rank_low", "rank_high", plain)),
         Column("tier", 5, lambda row: plain(row["tier"])),
-        Column("rank spread", 8, span("spread_low", "spread_high", plain)),
-        Column("won", 9, lambda row: _percent(row["share_won"])),
-        Column("prize share", 7, lambda row: _percent(row["prize_share"])),
+        Column("rank spread", 8, ends("spread_low", "spread_high", plain)),
+        Column("won", 9, lambda row: percent(row["share_won"])),
+        Column("prize share", 7, lambda row: percent(row["prize_share"])),
         Column("public", 10, lambda row: score(row["public_score"])),
     )
-
-
-def _score_format(standings: Sequence[Row]) -> Show:
-    """Show as many decimals as the uncertainty leaves meaning to, and one for the ties."""
-    widths = sorted(
-        row["score_high"] - row["score_low"]
-        for row in standings
-        if row["score_low"] is not None and row["score_high"] > row["score_low"]
-    )
-    if not widths:
-        return number(6)
-    decimals = 3 - math.floor(math.log10(widths[len(widths) // 2]))
-    return number(min(max(decimals, 0), 12))
 
 
 def print_result(result: ScoreResult, console: Console) -> None:
@@ -87,7 +64,7 @@ def _print_standings(document: Row, out: Console) -> None:
         f"({direction} is better)"
     )
     standings = document["standings"]
-    print_table(standings, _columns(_score_format(standings)), out, title=title)
+    print_table(standings, _columns(score_format(standings)), out, title=title)
     out.print(
         f"Intervals at {document['level']:.4g}, rank intervals for all teams at once; rank spread "
         f"and shares describe {document['resamples']:,} resamples; seed {document['seed']}."
@@ -98,18 +75,18 @@ def _print_best(document: Row, out: Console) -> None:
     best, standings = document["best_score_corrected"], document["standings"]
     if not standings or best["estimate"] is None:
         return
-    score = _score_format(standings)
+    score = score_format(standings)
     out.print(
         f"The best score, {score(standings[0]['score'])}, was selected on these rows. "
         f"Corrected for that it is {score(best['estimate'])}; the best true score lies in "
-        f"{_span(best['low'], best['high'], score)}."
+        f"{span(best['low'], best['high'], score)}."
     )
 
 
 def _print_baseline(document: Row, out: Console) -> None:
     baseline = document.get("baseline")
     if baseline is not None and baseline["score"] is not None:
-        score = _score_format(document["standings"])
+        score = score_format(document["standings"])
         out.print(
             f"The baseline, {printable(baseline['team'])}, has {score(baseline['score'])} and is "
             f"not ranked."

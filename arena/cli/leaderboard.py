@@ -13,9 +13,10 @@ from arena.cli import options
 from arena.cli.board import print_board
 from arena.cli.console import console, print_document, say_note
 from arena.cli.folder import Directory, Wait, open_competition
-from arena.cli.tables import Column, Row, number, plain, print_table, score_decimals
+from arena.cli.tables import Column, Row, print_table
 from arena.competition import Competition
 from arena.errors import UsageError
+from arena.formats import number, plain, score_decimals
 from arena.text import csv_cell, printable, shorten
 
 app = typer.Typer()

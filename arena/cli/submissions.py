@@ -9,7 +9,8 @@ import typer
 from arena.cli import options
 from arena.cli.console import console, print_document, say_note
 from arena.cli.folder import Directory, Wait, open_competition
-from arena.cli.tables import Column, number, print_table, score_decimals
+from arena.cli.tables import Column, print_table
+from arena.formats import number, score_decimals
 from arena.intake.folder import team_name
 from arena.text import shorten
 

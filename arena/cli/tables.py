@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,15 +9,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Column", "Row", "Show", "number", "plain", "print_table", "score_decimals"]
+__all__ = ["Column", "Row", "print_table"]
 
 Row = Mapping[str, Any]
-Show = Callable[[Any], str]
 
 _ROWS_SHOWN = 60
 _PADDING = 3
-_SCORE_DIGITS = 6
-_MOST_DECIMALS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,41 +28,6 @@ class Column:
     """Returns what a cell holds, safe to show."""
     left: bool = False
     """Aligned to the left, as text is."""
-
-
-def number(decimals: int) -> Show:
-    """Return how a number is shown with so many decimals; nothing for None.
-
-    >>> number(2)(0.5), number(2)(None)
-    ('0.50', '')
-    """
-    return lambda value: "" if value is None else f"{value:.{decimals}f}"
-
-
-def plain(value: float | None) -> str:
-    """Return a number as short as it is; nothing for None.
-
-    >>> plain(3.0), plain(None)
-    ('3', '')
-    """
-    return "" if value is None else f"{value:g}"
-
-
-def score_decimals(scores: Sequence[float | None]) -> int:
-    """Return the decimals with which the largest score has six digits, fewer if all are rounder.
-
-    >>> score_decimals([0.75, 0.5, None]), score_decimals([1 / 3]), score_decimals([1234.5678])
-    (2, 6, 2)
-    """
-    known = [abs(score) for score in scores if score is not None and math.isfinite(score)]
-    if not any(known):
-        return 0
-    before_the_point = math.ceil(math.log10(max(known)))
-    most = min(max(_SCORE_DIGITS - before_the_point, 0), _MOST_DECIMALS)
-    return next(
-        (few for few in range(most) if all(round(one, few) == round(one, most) for one in known)),
-        most,
-    )
 
 
 def print_table(
