@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from arena.cli import options
 from arena.cli.console import console, print_document, say_failures
+from arena.errors import UsageError
 from arena.interfaces import HasInfluenceValues, HasResample, HasRowValues, Metric, traits_of
 from arena.plugin_manager import PluginManager
 from arena.text import printable
+
+if TYPE_CHECKING:
+    from arena.testing import Conformance
 
 app = typer.Typer()
 
@@ -27,12 +31,18 @@ def metrics(
     name: Annotated[
         str | None, typer.Argument(help="A metric, such as roc_auc or f1(average=macro).")
     ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Try it out, and say what is wrong or missing.")
+    ] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """List the metrics, or show one: its direction, what it asks of a submission, its parameters.
 
     The families at the end of the list make metrics on demand, such as sklearn:jaccard_score.
+    With --check, exit code 1 says that a metric does not do what arena needs.
     """
+    if check and name is None:
+        raise UsageError("--check needs the name of a metric.")
     manager = PluginManager()
     registry = manager.metrics
     if name is not None:
@@ -44,12 +54,34 @@ def metrics(
         for family in registry.families
     ]
     say_failures(manager)
+    conformance = _checked(registry.resolve(name)) if check and name is not None else None
     if as_json:
-        print_document({"schema": "arena/metrics/1", "metrics": found, "families": families})
+        document = {"schema": "arena/metrics/1", "metrics": found, "families": families}
+        print_document(document | ({"check": conformance.to_dict()} if conformance else {}))
     elif name is not None:
         _print_one(found[0])
+        if conformance is not None:
+            _print_checks(conformance)
     else:
         _print_all(found, families)
+    if conformance is not None and conformance.failed:
+        raise typer.Exit(1)
+
+
+def _checked(metric: Metric) -> Conformance:
+    from arena.testing import check_metric
+
+    return check_metric(metric)
+
+
+def _print_checks(conformance: Conformance) -> None:
+    out = console()
+    for one in conformance.checks:
+        line = f"{one.outcome:9} {one.name}" + (f": {one.message}" if one.message else "")
+        out.print(printable(line), soft_wrap=True)
+    failed = len(conformance.failed)
+    of_all = f"{len(conformance.checks)} checks"
+    out.print(f"{failed} of {of_all} failed." if failed else f"None of {of_all} failed.")
 
 
 def _document(name: str, metric: Metric, plugin: str) -> dict[str, Any]:

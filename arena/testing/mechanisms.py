@@ -1,0 +1,121 @@
+"""What arena asks of a mechanism."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from arena.interfaces import Evaluation, Mechanism
+from arena.testing.conformance import Conformance, Outcome, Verdict, run_checks
+from arena.types import Release
+
+__all__ = ["check_mechanism"]
+
+_N_ROWS, _N_SUBMISSIONS = 1_000, 40
+_OK: Verdict = (Outcome.OK, "")
+
+
+def check_mechanism(mechanism: Mechanism) -> Conformance:
+    """Check a mechanism on a made-up history of accuracies of one team.
+
+    Examples
+    --------
+    >>> from arena.testing.examples import Repeat
+    >>> check_mechanism(Repeat()).failed
+    ()
+    """
+    return run_checks(mechanism.name, _CHECKS, mechanism)
+
+
+def _evaluations() -> list[Evaluation]:
+    rng = np.random.default_rng(3)
+    scores = np.round(0.5 + 0.1 * rng.random(_N_SUBMISSIONS), 3)
+    return [
+        Evaluation(
+            submission=number,
+            score=float(score),
+            greater_is_better=True,
+            n_rows=_N_ROWS,
+            standard_error_of_difference=lambda other: 0.01 + 0.0001 * other,
+            budget=_N_SUBMISSIONS,
+            baseline=0.5,
+            row_range=(0.0, 1.0),
+        )
+        for number, score in enumerate(scores, start=1)
+    ]
+
+
+def _history(mechanism: Mechanism, *, restored: bool = False) -> list[Release]:
+    """Release every score in turn; ``restored`` passes the state through JSON and a copy."""
+    state: Mapping[str, Any] = {}
+    releases = []
+    for evaluation in _evaluations():
+        rng = np.random.default_rng(evaluation.submission)
+        release = mechanism.release(state, evaluation, rng)
+        state = release.state
+        if restored:
+            state = json.loads(json.dumps(dict(state), allow_nan=False))
+            mechanism = pickle.loads(pickle.dumps(mechanism))  # noqa: S301 - our own bytes
+        releases.append(release)
+    return releases
+
+
+def _scores(releases: list[Release]) -> list[float]:
+    return [release.score for release in releases]
+
+
+def _releases_numbers(mechanism: Mechanism) -> Verdict:
+    releases = _history(mechanism)
+    if not all(isinstance(release, Release) for release in releases):
+        return Outcome.FAILED, "release must return a Release."
+    if not np.isfinite(_scores(releases)).all():
+        return Outcome.FAILED, "A released score is not finite."
+    return _OK
+
+
+def _is_a_function_of_its_arguments(mechanism: Mechanism) -> Verdict:
+    if _scores(_history(mechanism)) == _scores(_history(mechanism)):
+        return _OK
+    return Outcome.FAILED, "The same history gave other releases: chance must come from rng alone."
+
+
+def _survives_a_restart(mechanism: Mechanism) -> Verdict:
+    try:
+        restored = _history(mechanism, restored=True)
+    except (TypeError, ValueError) as error:
+        return Outcome.FAILED, f"Its state is not small JSON without NaN and infinity: {error}."
+    if _scores(restored) == _scores(_history(mechanism)):
+        return _OK
+    return Outcome.FAILED, "Through JSON its state is another: a restart would change a release."
+
+
+def _leaves_the_state(mechanism: Mechanism) -> Verdict:
+    state: Mapping[str, Any] = {}
+    for evaluation in _evaluations()[:10]:
+        before = copy.deepcopy(dict(state))
+        release = mechanism.release(state, evaluation, np.random.default_rng(0))
+        if dict(state) != before:
+            return Outcome.FAILED, "It changes the state that it is given; return another one."
+        state = release.state
+    return _OK
+
+
+def _keeps_its_state_small(mechanism: Mechanism) -> Verdict:
+    size = len(json.dumps(dict(_history(mechanism)[-1].state)))
+    if size > 10_000:
+        return Outcome.FAILED, f"After {_N_SUBMISSIONS} submissions its state has {size:,} bytes."
+    return _OK
+
+
+_CHECKS = (
+    ("numbers", _releases_numbers),
+    ("the same history twice", _is_a_function_of_its_arguments),
+    ("a restart", _survives_a_restart),
+    ("the state it is given", _leaves_the_state),
+    ("the size of its state", _keeps_its_state_small),
+)

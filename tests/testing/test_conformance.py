@@ -1,0 +1,244 @@
+"""The conformance suite finds what is wrong with an item, and says what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.interfaces import Evaluation, Study
+from arena.plugin_manager import PluginManager
+from arena.testing import Outcome, check_analysis, check_mechanism, check_metric
+from arena.testing.examples import MeanAbsolute, Repeat
+from arena.types import Finding, MetricTraits, PredictionKind, Release
+
+MANAGER = PluginManager()
+
+
+@dataclass(frozen=True)
+class Pointwise(MeanAbsolute):
+    """A metric with everything, to be broken one thing at a time."""
+
+    @property
+    def traits(self) -> MetricTraits:
+        return MetricTraits(row_range=(0.0, np.inf), score_range=(0.0, np.inf))
+
+    def row_values(self, truth: Any, predictions: Any) -> Any:
+        return np.abs(predictions - truth)
+
+    def from_mean(self, mean: Any) -> Any:
+        return mean
+
+
+class Changes(Pointwise):
+    def score(self, truth: Any, prediction: Any, weight: Any = None) -> float:
+        prediction += 1.0
+        return super().score(truth, prediction - 1.0, weight)
+
+
+class Forgets(Pointwise):
+    def __reduce__(self) -> Any:
+        raise TypeError("a lock cannot be pickled")
+
+
+class Orders(Pointwise):
+    def score(self, truth: Any, prediction: Any, weight: Any = None) -> float:
+        return float(np.abs(truth - prediction)[: len(truth) // 2].mean())
+
+
+class Wanders(Pointwise):
+    def score(self, truth: Any, prediction: Any, weight: Any = None) -> float:
+        noise = float(np.random.default_rng().random())
+        return super().score(truth, prediction, weight) + noise
+
+
+def backwards() -> Pointwise:
+    return Pointwise(greater_is_better=True)
+
+
+class Halves(Pointwise):
+    def row_values(self, truth: Any, predictions: Any) -> Any:
+        return np.abs(predictions - truth) / 2
+
+
+class Borrows(Pointwise):
+    def row_values(self, truth: Any, predictions: Any) -> Any:
+        rows = np.abs(predictions - truth)
+        return (rows + rows.mean(axis=0)) / 2
+
+
+class Exaggerates(Pointwise):
+    def influence_values(self, truth: Any, predictions: Any) -> Any:
+        rows = np.abs(predictions - truth)
+        return 2 * (rows - rows.mean(axis=1, keepdims=True))
+
+
+class Drifts(Pointwise):
+    def influence_values(self, truth: Any, predictions: Any) -> Any:
+        return np.abs(predictions - truth)
+
+
+class Draws(Pointwise):
+    def resample(self, truth: Any, predictions: Any, weights: Any) -> Any:
+        return np.abs(predictions - truth) @ weights / len(truth)
+
+
+class Tells(Pointwise):
+    def score(self, truth: Any, prediction: Any, weight: Any = None) -> Any:
+        return str(super().score(truth, prediction, weight))
+
+
+class Narrow(Pointwise):
+    @property
+    def traits(self) -> MetricTraits:
+        return MetricTraits(row_range=(0.0, 0.01), score_range=(0.0, np.inf))
+
+
+class Stops(Pointwise):
+    def score(self, truth: Any, prediction: Any, weight: Any = None) -> float:
+        if np.ptp(truth) == 0:
+            raise RuntimeError("all alike")
+        return super().score(truth, prediction, weight)
+
+
+BROKEN = {
+    "its arguments": Changes,
+    "worker processes": Forgets,
+    "the order of the rows": Orders,
+    "the same data twice": Wanders,
+    "better and worse": backwards,
+    "the fast path": Draws,
+    "ordinary data": Tells,
+    "rows that lack something": Stops,
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_every_mistake_is_found(name: str) -> None:
+    failed = {check.name: check.message for check in check_metric(BROKEN[name]()).failed}
+    assert name in failed
+    assert failed[name]
+
+
+@pytest.mark.parametrize("broken", [Halves, Borrows, Narrow])
+def test_wrong_row_values_are_found(broken: type[Pointwise]) -> None:
+    assert "row values" in {check.name for check in check_metric(broken()).failed}
+
+
+@pytest.mark.parametrize("broken", [Exaggerates, Drifts])
+def test_wrong_influence_values_are_found(broken: type[Pointwise]) -> None:
+    assert {check.name for check in check_metric(broken()).failed} == {"influence values"}
+
+
+def test_a_failure_is_told_to_pytest() -> None:
+    with pytest.raises(AssertionError, match="mean_absolute does not conform.\nbetter and worse"):
+        check_metric(backwards()).require()
+    check_metric(Pointwise()).require()
+
+
+def test_what_is_lacking_says_what_it_costs() -> None:
+    found = check_metric(MeanAbsolute())
+    assert not found.failed
+    lacking = {check.name: check.message for check in found.checks
+               if check.outcome is Outcome.LACKING}  # fmt: skip
+    assert set(lacking) == {"row values", "influence values", "the price of a resample"}
+    assert "1,000 resamples take about" in lacking["the price of a resample"]
+
+
+@pytest.mark.parametrize("entry", tuple(MANAGER.metrics), ids=lambda entry: entry.name)
+def test_every_metric_of_ours_conforms(entry: Any) -> None:
+    check_metric(entry.item).require()
+
+
+@pytest.mark.parametrize("name", ["sklearn:jaccard_score", "sklearn:median_absolute_error"])
+def test_metrics_of_scikit_learn_conform(name: str) -> None:
+    check_metric(MANAGER.metrics.resolve(name)).require()
+
+
+@pytest.mark.parametrize("entry", tuple(MANAGER.mechanisms), ids=lambda entry: entry.name)
+def test_every_mechanism_of_ours_conforms(entry: Any) -> None:
+    check_mechanism(entry.item).require()
+
+
+@pytest.mark.parametrize("entry", tuple(MANAGER.analyses), ids=lambda entry: entry.name)
+def test_every_analysis_of_ours_conforms(entry: Any) -> None:
+    check_analysis(entry.item).require()
+
+
+class Infinite(Repeat):
+    def release(self, state: Any, evaluation: Evaluation, rng: Any) -> Release:
+        return Release(evaluation.score, not state, {"best": float("inf")})
+
+
+class Remembers(Repeat):
+    def release(self, state: Any, evaluation: Evaluation, rng: Any) -> Release:
+        seen = {**state, str(evaluation.submission): "x" * 1_000}
+        return Release(evaluation.score, not state, seen)
+
+
+class Overwrites(Repeat):
+    def release(self, state: Mapping[str, Any], evaluation: Evaluation, rng: Any) -> Release:
+        state["last"] = evaluation.submission  # type: ignore[index]
+        return Release(evaluation.score, improved=True, state=state)
+
+
+class Gambles(Repeat):
+    def release(self, state: Any, evaluation: Evaluation, rng: Any) -> Release:
+        chance = float(np.random.default_rng().random())
+        return Release(evaluation.score + chance, not state, {})
+
+
+@dataclass(frozen=True)
+class Counts(Repeat):
+    seen: list[int] = field(default_factory=list)
+
+    def release(self, state: Any, evaluation: Evaluation, rng: Any) -> Release:
+        self.seen.append(evaluation.submission)
+        return Release(float(len(self.seen)), not state, {})
+
+
+@pytest.mark.parametrize(
+    ("broken", "name"),
+    [
+        (Infinite, "a restart"),
+        (Remembers, "the size of its state"),
+        (Overwrites, "the state it is given"),
+        (Gambles, "the same history twice"),
+        (Counts, "the same history twice"),
+    ],
+)
+def test_every_mistake_of_a_mechanism_is_found(broken: type[Repeat], name: str) -> None:
+    assert name in {check.name for check in check_mechanism(broken()).failed}
+
+
+@dataclass(frozen=True)
+class Counting:
+    """An analysis that counts teams."""
+
+    name: str = "counting"
+    finding: Finding = field(default_factory=lambda: Finding("counting", "There are teams.", {}))
+
+    def run(self, study: Study, rng: np.random.Generator) -> Finding:
+        return replace(self.finding, document={"teams": len(study.teams)} | self.finding.document)
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"verdict": ""}, "a finding"),
+        ({"document": {"x": object()}}, "its document"),
+        ({"columns": {"a": [1]}}, "its columns"),
+    ],
+)
+def test_every_mistake_of_an_analysis_is_found(change: dict[str, Any], name: str) -> None:
+    check_analysis(Counting()).require()
+    broken = Counting(finding=replace(Counting().finding, **change))
+    assert name in {check.name for check in check_analysis(broken).failed}
+
+
+def test_a_metric_of_texts_needs_an_example_of_its_own() -> None:
+    with pytest.raises(Exception, match="give it a method example"):
+        check_metric(replace(MeanAbsolute(), prediction=PredictionKind.TEXT))
