@@ -5,21 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy.typing as npt
+
+from arena.errors import UsageError
 from arena.execution import Progress, run_tasks
 from arena.intake import (
     MAX_BYTES,
     ReadSubmission,
     SubmissionFile,
     check_table,
+    first_of_each_kind,
     read_solution,
     read_submission,
 )
-from arena.interfaces import Metric, traits_of
+from arena.interfaces import ChecksPredictions, Metric, traits_of
+from arena.plugin_info import attributed
 from arena.plugin_manager import PluginManager
+from arena.predictions import cell_bytes
 from arena.score_settings import SolutionColumns
 from arena.store import Incoming, Store
-from arena.types import CompetitionInfo, Solution, SubmissionRecord
+from arena.types import CompetitionInfo, Fault, PredictionKind, Solution, SubmissionRecord
 
 __all__ = ["admit", "competition_info", "examine", "read_truth"]
 
@@ -47,8 +54,17 @@ def read_truth(path: Path, metric: Metric, columns: SolutionColumns) -> Solution
     ------
     InputError
         With every fault of the file.
+    UsageError
+        If columns are named for submissions, and the metric reads those of the targets.
     """
     traits = traits_of(metric)
+    if columns.submission and not (
+        metric.prediction is PredictionKind.TEXT and traits.joint_targets
+    ):
+        raise UsageError(
+            f"{metric.name} reads the same columns from a submission as from the solution: leave "
+            f"out --columns (submission_columns in competition.toml)."
+        )
     return read_solution(
         path,
         kind=metric.prediction,
@@ -59,6 +75,8 @@ def read_truth(path: Path, metric: Metric, columns: SolutionColumns) -> Solution
         cluster_column=columns.cluster,
         max_classes=traits.max_classes,
         truth_range=traits.truth_range,
+        extra_columns=traits.extra_columns,
+        submission_columns=columns.submission,
     )
 
 
@@ -91,19 +109,33 @@ def _examine_one(
 ) -> ReadSubmission:
     if file.faults:
         return ReadSubmission(values=None, faults=file.faults, sha256="")
-    allowed = traits_of(metric).prediction_range
+    traits = traits_of(metric)
+    rules: dict[str, Any] = {
+        "prediction_range": traits.prediction_range,
+        "max_bytes": max_bytes,
+        "empty_cells": traits.empty_cells,
+    }
     table = manager.read_predictions(file.path, info)
     if table is None:
-        read = read_submission(file.path, solution, prediction_range=allowed, max_bytes=max_bytes)
+        read = read_submission(file.path, solution, **rules)
     else:
-        read = check_table(
-            table, file.path, solution, prediction_range=allowed, max_bytes=max_bytes
-        )
+        read = check_table(table, file.path, solution, **rules)
     if read.values is None:
         return read
     read.values.setflags(write=False)
-    faults = manager.check_submission(read.values, info)
+    faults = _faults_of_cells(metric, read.values, info)
+    faults = faults or manager.check_submission(read.values, info)
     return ReadSubmission(None, faults, read.sha256) if faults else read
+
+
+def _faults_of_cells(
+    metric: Metric, values: npt.NDArray[Any], info: CompetitionInfo
+) -> tuple[Fault, ...]:
+    """Return what the metric cannot score."""
+    if not isinstance(metric, ChecksPredictions):
+        return ()
+    with attributed(metric.name, "checking the cells of a submission"):
+        return first_of_each_kind(metric.faults(values, info))
 
 
 def admit(
@@ -139,12 +171,17 @@ def admit(
 
 
 def _held_bytes(batch: Sequence[Incoming]) -> int:
-    return sum(one.values.nbytes for one in batch if one.values is not None)
+    held = [one.values for one in batch if one.values is not None]
+    return sum(values.size * cell_bytes(values) for values in held)
 
 
 def _key(read: ReadSubmission, metric: Metric) -> str | None:
     """Name the file and what it was checked for: another range may judge the same file anew."""
     low, high = traits_of(metric).prediction_range
-    if not read.sha256 or (low, high) == (-math.inf, math.inf):
+    if not read.sha256:
+        return None
+    if metric.prediction is PredictionKind.TEXT:
+        return f"{read.sha256} for {metric.name}"
+    if (low, high) == (-math.inf, math.inf):
         return None
     return f"{read.sha256} in [{low}, {high}]"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from arena.plugin_info import attributed
 from arena.plugin_manager import PluginManager
 from arena.private_board import BoardSettings, PrivateBoard, RankedRows, judge
 from arena.resampling import full_scores
+from arena.row_context import BoundMetric, clusters_of
 from arena.score_result import STANDING_COLUMNS, RejectedFile, ScoreResult
 from arena.score_settings import SPLITS
 from arena.store import Store
@@ -36,10 +37,7 @@ def ranked_rows(solution: Solution, split: str) -> RankedRows:
     """Return the truth of a split, and the codes of its clusters counted anew from 0."""
     rows = rows_of(solution, split)
     classes = solution.targets[0].classes if len(solution.targets) == 1 else None
-    clusters = None
-    if solution.clusters is not None:
-        clusters = np.unique(solution.clusters[rows], return_inverse=True)[1].astype(np.intp)
-    return RankedRows(solution.truth[rows], classes, clusters)
+    return RankedRows(solution.truth[rows], classes, clusters_of(solution, rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +53,11 @@ class BoardRun:
     store: Store
     manager: PluginManager
     progress: Progress
+    bound: BoundMetric = field(init=False)
+    """The metric, for the rows of a split."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bound", BoundMetric(self.metric, self.solution))
 
     def result(
         self,
@@ -103,7 +106,7 @@ class BoardRun:
 
     def _judge(self, records: Sequence[SubmissionRecord]) -> PrivateBoard:
         return judge(
-            self.metric,
+            self.bound.on(rows_of(self.solution, self.split)),
             ranked_rows(self.solution, self.split),
             tuple(record.team for record in records),
             np.array([record.submission for record in records], dtype=np.intp),
@@ -123,7 +126,8 @@ class BoardRun:
             return np.full(len(records), np.nan)
         predictions = self._predictions(records, split)
         workers = self.settings.n_workers
-        return full_scores(self.metric, self.solution.truth[rows], predictions, workers=workers)
+        metric = self.bound.on(rows)
+        return full_scores(metric, self.solution.truth[rows], predictions, workers=workers)
 
     def _undefined(self, record: SubmissionRecord) -> RejectedFile:
         message = (

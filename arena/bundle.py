@@ -241,6 +241,8 @@ def _write_final(path: Path, submission: int, solution: Solution, store: Store) 
         if solution.kind is PredictionKind.LABEL:
             classes = solution.targets[position].classes or ()
             columns.append([classes[code] for code in column])
+        elif solution.kind is PredictionKind.TEXT:
+            columns.append(column)
         else:
             columns.append([repr(value) for value in column])
     rows = zip(solution.ids.to_pylist(), *columns, strict=True)

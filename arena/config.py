@@ -66,6 +66,9 @@ class DataSection(_Section):
     usage: str = Field("Usage", description="The column of Public, Private and Ignored.")
     cluster: str | None = Field(None, description="A column of groups that are resampled whole.")
     positive: str | None = Field(None, description="The positive label of two.")
+    submission_columns: tuple[str, ...] = Field(
+        (), description="The columns of a submission, if its metric reads others than the targets."
+    )
 
 
 class MetricSection(_Section):

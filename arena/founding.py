@@ -16,9 +16,12 @@ from arena.admission import read_truth
 from arena.config import CONFIG_NAME, Settings, settings_as_toml
 from arena.errors import InputError, UsageError
 from arena.interfaces import traits_of
+from arena.plugin_info import attributed
 from arena.plugin_manager import PluginManager
+from arena.row_context import bind
 from arena.score_settings import SolutionColumns
 from arena.store import Store
+from arena.targets import mean_over_targets
 from arena.types import PredictionKind, Solution, Usage
 
 __all__ = ["DATABASE_NAME", "SAMPLE_NAME", "draw_public_rows", "found", "sample_values"]
@@ -48,6 +51,8 @@ def found(
         If the share is not in [0, 1).
     UnknownNameError
         If there is no such metric or mechanism.
+    MetricError
+        If the solution lacks something that the metric needs, such as groups.
     """
     if not 0 <= public_share < 1:
         raise UsageError("The public share must be at least 0 and less than 1.")
@@ -57,6 +62,7 @@ def found(
         raise InputError(f"{folder} has a {SAMPLE_NAME} already: move it, or take another folder.")
     manager.mechanisms.resolve(settings.public.mechanism)
     solution = read_settings_solution(solution_path, settings, manager)
+    _check_metric(solution, settings, manager)
     seed = secrets.randbits(63) if seed is None else seed
     if not (solution.usage == Usage.PUBLIC).any() and public_share > 0:
         solution = replace(solution, usage=draw_public_rows(solution, public_share, seed))
@@ -74,8 +80,18 @@ def found(
 def read_settings_solution(path: Path, settings: Settings, manager: PluginManager) -> Solution:
     """Read a solution file as the settings say."""
     data = settings.data
-    columns = SolutionColumns(data.id, data.target, data.usage, data.positive, data.cluster)
+    columns = SolutionColumns(
+        data.id, data.target, data.usage, data.positive, data.cluster, data.submission_columns
+    )
     return read_truth(path, manager.metrics.resolve(settings.metric.name), columns)
+
+
+def _check_metric(solution: Solution, settings: Settings, manager: PluginManager) -> None:
+    """Refuse rows that lack what the metric must know of them, before anything is written."""
+    name = settings.metric.name
+    metric = mean_over_targets(manager.metrics.resolve(name), len(solution.targets))
+    with attributed(manager.metrics.plugin_of(name), f"binding {name}"):
+        bind(metric, solution, solution.usage != np.uint8(Usage.IGNORED))
 
 
 def draw_public_rows(solution: Solution, share: float, seed: int) -> npt.NDArray[np.uint8]:
@@ -109,6 +125,8 @@ def sample_values(solution: Solution, prediction_range: tuple[float, float]) -> 
     if solution.kind is PredictionKind.CLASS_PROBABILITIES and len(solution.targets) == 1:
         classes = solution.targets[0].classes or ()
         return [1 / max(len(classes), 2)] * len(solution.columns)
+    if solution.kind is PredictionKind.TEXT:
+        return [""] * len(solution.columns)
     middle = 0.5 if solution.kind is PredictionKind.PROBABILITY else 0.0
     return [float(np.clip(middle, *prediction_range))] * len(solution.columns)
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from arena.interfaces import Metric
+from arena.interfaces import HasRowValues, Metric
 from arena.predictions import ArrayPredictions
 from arena.resamples import draw_resamples
 from arena.resampling import influence_values, score_under_weights
+from arena.types import FloatArray, IntArray
 
 __all__ = ["standard_error_of_difference"]
 
@@ -18,33 +20,89 @@ _RESAMPLES = 200
 
 
 def standard_error_of_difference(
-    metric: Metric, truth: npt.NDArray[Any], pair: npt.NDArray[Any], rng: np.random.Generator
+    metric: Metric,
+    truth: npt.NDArray[Any],
+    pair: npt.NDArray[Any],
+    seed: int,
+    clusters: IntArray | None = None,
 ) -> float:
     """Return the standard error of the first score less the second.
 
     From row or influence values where the metric has them: ``s / sqrt(n)`` with the standard
-    deviation s of their differences (Blum and Hardt 2015, Figure 2). For an opaque metric from
-    200 joint resamples, which alone draw from ``rng``.
+    deviation s (n - 1) of their differences (Blum and Hardt 2015, Figure 2); with clusters, of the
+    differences summed by cluster. For an opaque metric from 200 joint resamples. They alone draw
+    numbers, from the seed and the content of the pair: to send the same predictions again does
+    not roll the dice again.
 
     Parameters
     ----------
+    metric
+        Any metric, bound to the rows if it needs that.
     truth
         ``(n,)`` or ``(n, n_targets)``.
     pair
         ``(2, n)`` or ``(2, n, n_columns)`` predictions.
+    seed
+        Secret, not negative.
+    clusters
+        ``(n,)`` codes from 0 of the group of each row.
 
     Returns
     -------
-    NaN for a single row.
+    NaN for a single row or cluster.
+
+    Examples
+    --------
+    >>> from arena.plugin_manager import PluginManager
+    >>> accuracy = PluginManager().metrics.resolve("accuracy")
+    >>> pair = np.array([[1, 1, 0, 0], [1, 0, 0, 0]])
+    >>> standard_error_of_difference(accuracy, np.array([1, 1, 0, 0]), pair, 0)
+    0.25
     """
     n_rows = len(truth)
-    if n_rows < 2:
+    difference = _differences(metric, truth, pair)
+    if difference is None:
+        return _bootstrapped(metric, truth, pair, seed, clusters)
+    if clusters is not None:
+        difference = np.bincount(clusters, weights=difference)
+    units = len(difference)
+    if units < 2:
         return float("nan")
-    values = influence_values(metric, truth, pair)
-    if values is not None:
-        difference = values[0] - values[1]
-        return float(np.sqrt((difference**2).sum() / (n_rows * (n_rows - 1))))
-    seed = int(rng.integers(2**63 - 1))
-    weights = draw_resamples(n_rows, _RESAMPLES, seed).weights
+    return float(np.sqrt(difference @ difference * units / (units - 1))) / n_rows
+
+
+def _differences(
+    metric: Metric, truth: npt.NDArray[Any], pair: npt.NDArray[Any]
+) -> FloatArray | None:
+    """Return ``(n,)`` centred differences of the pair's row values, or of what stands for them."""
+    if isinstance(metric, HasRowValues):
+        values = metric.row_values(truth, pair)
+        means = values.mean(axis=1)
+        # Of a mean itself there is no slope to find, and an exact tie stays exact.
+        if np.array_equal(metric.from_mean(means), means):
+            difference = values[0] - values[1]
+            return np.asarray(difference - difference.mean())
+    influences = influence_values(metric, truth, pair)
+    return None if influences is None else influences[0] - influences[1]
+
+
+def _bootstrapped(
+    metric: Metric,
+    truth: npt.NDArray[Any],
+    pair: npt.NDArray[Any],
+    seed: int,
+    clusters: IntArray | None,
+) -> float:
+    if len(truth) < 2:
+        return float("nan")
+    own_seed = _seed_of(pair, seed)
+    weights = draw_resamples(len(truth), _RESAMPLES, own_seed, clusters=clusters).weights
     scores = score_under_weights(metric, truth, ArrayPredictions(pair), weights)
     return float(np.nanstd(scores[0] - scores[1], ddof=1))
+
+
+def _seed_of(pair: npt.NDArray[Any], seed: int) -> int:
+    """Return a seed of a secret and the pair: equal predictions have an equal one."""
+    content = repr(pair.tolist()).encode() if pair.dtype == object else pair.tobytes()
+    digest = hashlib.blake2b(content, digest_size=8, key=seed.to_bytes(16, "little"))
+    return int.from_bytes(digest.digest(), "little") >> 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,10 +21,10 @@ from arena.plugin_info import attributed
 from arena.plugin_manager import PluginManager
 from arena.predictions import ArrayPredictions
 from arena.resampling import full_scores
+from arena.row_context import BoundMetric, clusters_of
 from arena.store import Incoming, Store, Transaction
 from arena.types import (
     Fault,
-    FloatArray,
     PredictionKind,
     Release,
     Solution,
@@ -110,6 +110,11 @@ class Reception:
     revision: int = 1
     baseline: float | None = None
     """The public score of the organiser's baseline, for the mechanism."""
+    bound: BoundMetric = field(init=False)
+    """The metric, for the public rows."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bound", BoundMetric(self.metric, self.solution))
 
     def take(
         self,
@@ -154,13 +159,14 @@ class Reception:
             return None, read.faults
         with attributed(self.metric_plugin, f"scoring {self.metric.name}"):
             predictions = ArrayPredictions(self._block(read.values, rows))
-            score = float(full_scores(self.metric, self.solution.truth[rows], predictions)[0])
+            metric = self.bound.on(rows)
+            score = float(full_scores(metric, self.solution.truth[rows], predictions)[0])
         if np.isfinite(score):
             return score, ()
         message = f"{self.metric.name} has no finite value for these predictions."
         return None, (Fault("undefined score", message),)
 
-    def _block(self, values: FloatArray, rows: Any) -> Any:
+    def _block(self, values: npt.NDArray[Any], rows: Any) -> Any:
         """Return one submission as a block: ``(1, n)`` or ``(1, n, n_columns)``."""
         chosen = values[rows]
         if self.solution.kind is PredictionKind.LABEL:
@@ -217,7 +223,9 @@ class Reception:
             raise ValueError("only an accepted submission is released")
         _, earlier = next(self.store.predictions([other], rows=rows).blocks(1))
         pair = np.concatenate([self._block(read.values, rows), earlier])
-        return standard_error_of_difference(self.metric, self.solution.truth[rows], pair, rng)
+        clusters = clusters_of(self.solution, rows)
+        truth, metric = self.solution.truth[rows], self.bound.on(rows)
+        return standard_error_of_difference(metric, truth, pair, rng, clusters)
 
     @property
     def _public_rows(self) -> npt.NDArray[np.bool_]:

@@ -19,6 +19,7 @@ from arena.founding import read_settings_solution
 from arena.interfaces import Metric
 from arena.ledger import Ledger
 from arena.resampling import full_scores
+from arena.row_context import bind
 from arena.store import ScoreRecord
 from arena.types import FloatArray, Solution
 
@@ -123,7 +124,8 @@ def _score_all(ledger: Ledger, solution: Solution, metric: Metric) -> Scored:
         rows = rows_of(solution, split)
         if not ids or not rows.any():
             return np.full(len(ids), np.nan)
-        return full_scores(metric, solution.truth[rows], ledger.store.predictions(ids, rows=rows))
+        predictions = ledger.store.predictions(ids, rows=rows)
+        return full_scores(bind(metric, solution, rows), solution.truth[rows], predictions)
 
     return Scored(ids, scores("public"), scores("private"))
 
@@ -204,5 +206,10 @@ def align_solution(new: Solution, old: Solution) -> Solution:
         raise InputError("The corrected solution has other ids than the stored one.")
     order = np.array([positions[one] for one in ids], dtype=np.intp)
     return dataclasses.replace(
-        new, ids=old.ids, truth=new.truth[order], usage=old.usage, clusters=old.clusters
+        new,
+        ids=old.ids,
+        truth=new.truth[order],
+        usage=old.usage,
+        clusters=old.clusters,
+        extra={name: values[order] for name, values in new.extra.items()},
     )

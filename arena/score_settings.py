@@ -32,6 +32,10 @@ class SolutionColumns:
     """The positive label of two; None: the second in sorted order."""
     cluster: str | None = None
     """A column of groups that are resampled whole."""
+    submission: tuple[str, ...] = ()
+    """The columns of a submission besides the id; empty: the targets, or one for each class.
+
+    Only where texts are predicted and the metric takes all targets at once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from arena.admission import admit, competition_info, examine, read_truth
-from arena.board_run import BoardRun, ranked_rows
+from arena.board_run import BoardRun, ranked_rows, rows_of
 from arena.errors import InputError
 from arena.execution import Progress, Silence
 from arena.intake import find_submissions
+from arena.plugin_info import attributed
 from arena.plugin_manager import PluginManager
 from arena.private_board import check_defined
+from arena.row_context import bind
 from arena.score_result import RejectedFile, ScoreResult
 from arena.score_settings import ScoreSettings, SolutionColumns
 from arena.store import Store
@@ -69,6 +71,8 @@ def score(
     metric = manager.metrics.resolve(settings.metric)
     truth = read_truth(solution, metric, settings.columns)
     metric = mean_over_targets(metric, len(truth.targets))
+    with attributed(manager.metrics.plugin_of(settings.metric), f"binding {metric.name}"):
+        bind(metric, truth, rows_of(truth, settings.split))
     check_defined(metric, ranked_rows(truth, settings.split))
     files = find_submissions(submissions)
     if not files:

@@ -34,6 +34,7 @@ def init(
     usage: options.UsageColumn = "Usage",
     positive: options.Positive = None,
     cluster: options.Cluster = None,
+    columns: options.SubmissionColumns = None,
     title: Annotated[str, typer.Option(help="Shown above every board.")] = "",
     mechanism: Annotated[
         str, typer.Option(help="What the public board shows: full, kaggle(rounding=1e-5), …")
@@ -54,6 +55,7 @@ def init(
         "target": options.target_names(target),
         "usage": usage,
         "positive": positive,
+        "submission_columns": options.target_names(columns),
     }
     document: dict[str, dict[str, Any]] = {
         "competition": {"title": title},

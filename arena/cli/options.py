@@ -15,6 +15,7 @@ __all__ = [
     "Positive",
     "SolutionFile",
     "Strict",
+    "SubmissionColumns",
     "SubmissionFiles",
     "Target",
     "Team",
@@ -56,13 +57,21 @@ Positive = Annotated[
 Cluster = Annotated[
     str | None, typer.Option("--cluster", help="A column of groups that are resampled whole.")
 ]
+SubmissionColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--columns",
+        help="Columns of a submission, split at commas, if the metric reads others than the "
+        "targets.  [default: the targets]",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if any file is rejected.")]
 Team = Annotated[str, typer.Option("--team", "-t", help="The name of the team.")]
 
 
 def target_names(given: list[str] | None) -> tuple[str, ...]:
-    """Return the target columns, whether given one by one or split by commas.
+    """Return names of columns, whether given one by one or split by commas.
 
     >>> target_names(["a,b", "c"])
     ('a', 'b', 'c')

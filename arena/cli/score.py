@@ -50,6 +50,7 @@ def score(
         ),
     ] = None,
     cluster: options.Cluster = None,
+    columns: options.SubmissionColumns = None,
     seed: Annotated[int, typer.Option(help="The seed of all chance.")] = 0,
     as_json: options.AsJson = False,
     workers: Annotated[
@@ -60,7 +61,14 @@ def score(
     """Score submissions against a solution and rank them, with the uncertainty of every rank."""
     settings = ScoreSettings(
         metric=metric,
-        columns=SolutionColumns(id_column, options.target_names(target), usage, positive, cluster),
+        columns=SolutionColumns(
+            id_column,
+            options.target_names(target),
+            usage,
+            positive,
+            cluster,
+            options.target_names(columns),
+        ),
         split=split,
         database=db,
         board=BoardSettings(resamples, level, seed, stratify, workers),

@@ -27,13 +27,22 @@ def validate(
     target: options.Target = None,
     usage: options.UsageColumn = "Usage",
     positive: options.Positive = None,
+    cluster: options.Cluster = None,
+    columns: options.SubmissionColumns = None,
     as_json: options.AsJson = False,
     strict: options.Strict = False,
 ) -> None:
     """Check submission files against a solution and report every fault; nothing is stored."""
     manager = PluginManager()
-    columns = SolutionColumns(id_column, options.target_names(target), usage, positive)
-    accepted, rejected = validate_files(solution, submissions, metric, columns, manager=manager)
+    named = SolutionColumns(
+        id_column,
+        options.target_names(target),
+        usage,
+        positive,
+        cluster,
+        options.target_names(columns),
+    )
+    accepted, rejected = validate_files(solution, submissions, metric, named, manager=manager)
     say_failures(manager)
     document: dict[str, Any] = {
         "schema": "arena/validate/1",

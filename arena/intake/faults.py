@@ -10,13 +10,23 @@ from collections.abc import Callable, Iterable, Sequence
 
 from arena.types import Fault
 
-__all__ = ["FAULTS_OF_A_KIND", "FaultList", "clean", "describe", "plural", "show", "show_all"]
+__all__ = [
+    "FAULTS_OF_A_KIND",
+    "FaultList",
+    "clean",
+    "describe",
+    "first_of_each_kind",
+    "plural",
+    "show",
+    "show_all",
+]
 
 FAULTS_OF_A_KIND = 20
 """How many faults of one kind are reported one by one; the others are counted."""
 
 _SHOWN = 60
 _SHOWN_IDS = 200
+_SHOWN_MESSAGE = 500
 
 
 def clean(text: str, limit: int = _SHOWN_IDS) -> str:
@@ -129,3 +139,17 @@ class FaultList:
             if rest:
                 faults.append(Fault(kind, f"… and {rest:,} more of this kind ({kind})."))
         return tuple(faults)
+
+
+def first_of_each_kind(found: Iterable[Fault]) -> tuple[Fault, ...]:
+    """Return the first twenty faults of each kind, what they say made harmless, and a count.
+
+    >>> faults = [Fault("empty mask", f"Row {i} has no mask.") for i in range(22)]
+    >>> first_of_each_kind(faults)[-1].message
+    '… and 2 more of this kind (empty mask).'
+    """
+    faults = FaultList()
+    for fault in found:
+        message = clean(fault.message, _SHOWN_MESSAGE)
+        faults.add(fault.kind, message, row=fault.row, id=fault.id, column=fault.column)
+    return faults.to_tuple()

@@ -27,7 +27,7 @@ def row_fingerprints(values: npt.NDArray[Any], units: IntArray | None = None) ->
     Parameters
     ----------
     values
-        ``(k, n)`` or ``(k, n, n_columns)`` numbers, such as predictions or row values.
+        ``(k, n)`` or ``(k, n, n_columns)`` numbers or texts, such as predictions or row values.
     units
         ``(n,)`` codes of clusters, which are then counted in place of rows.
 
@@ -67,7 +67,14 @@ def _sum_every(hashes: _Hashes) -> _Hashes:
 
 
 def _bits(values: npt.NDArray[Any]) -> _Hashes:
-    """Return a copy of the numbers as 64 bits each; -0.0 and 0.0 are the same number."""
+    """Return a copy of the numbers as 64 bits each; -0.0 and 0.0 are the same number.
+
+    Of texts, a hash of each.
+    """
+    if values.dtype == object:
+        from pandas.util import hash_array
+
+        return np.asarray(hash_array(values.reshape(-1)).reshape(values.shape))
     if np.issubdtype(values.dtype, np.floating):
         return (values.astype(np.float64) + 0.0).view(np.uint64)
     return values.astype(np.int64).view(np.uint64)
