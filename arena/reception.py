@@ -179,16 +179,17 @@ class Reception:
         if competition.deadline is not None and now > competition.deadline:
             message = f"The competition ended at {competition.deadline:%Y-%m-%d %H:%M} UTC."
             return Fault("deadline", message)
-        counts = incoming.values is not None or limits.count_rejected
-        if incoming.team == competition.baseline or not counts:
+        if incoming.values is None and not limits.count_rejected:
             return None
+        # Places are counted without a limit as well: one that is set later counts what was sent.
+        free = incoming.team == competition.baseline
+        total, per_day = (None, None) if free else (limits.total, limits.per_day)
         team, day = incoming.team, now.astimezone(UTC).date()
-        if limits.total is not None and not transaction.take_place(team, None, limits.total):
-            return _limit(f"{limits.total:,} submissions in all")
-        if limits.per_day is not None and not transaction.take_place(team, day, limits.per_day):
-            if limits.total is not None:
-                transaction.return_place(team, None)
-            return _limit(f"{limits.per_day:,} submissions a day (a day starts at 00:00 UTC)")
+        if not transaction.take_place(team, None, total):
+            return _limit(f"{total:,} submissions in all")
+        if not transaction.take_place(team, day, per_day):
+            transaction.return_place(team, None)
+            return _limit(f"{per_day:,} submissions a day (a day starts at 00:00 UTC)")
         return None
 
     def _release(

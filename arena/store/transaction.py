@@ -44,8 +44,11 @@ class Transaction:
 
     # -- limits --------------------------------------------------------------------------------
 
-    def take_place(self, team: str, day: date | None, allowed: int) -> bool:
-        """Take one of the places that a team has on a day (None: in total); False: none is left."""
+    def take_place(self, team: str, day: date | None, allowed: int | None) -> bool:
+        """Take one of the places that a team has on a day (None: in total); False: none is left.
+
+        Without a limit (``allowed`` is None) it is counted all the same.
+        """
         return change_place(self._cursor, team, day, 1, allowed)
 
     def return_place(self, team: str, day: date | None) -> None:

@@ -33,6 +33,8 @@ def test_places_are_taken_until_none_is_left(store: Store, database: Path) -> No
         assert transaction.take_place("a", None, 1)
         assert not transaction.take_place("a", None, 1)
         assert not transaction.take_place("c", None, 0)
+        assert [transaction.take_place("d", None, None) for _ in range(2)] == [True, True]
+        assert not transaction.take_place("d", None, 2)
         assert transaction.places_used("a", DAY) == 2
         transaction.return_place("a", None)
         transaction.return_place("a", None)

@@ -1,0 +1,194 @@
+"""What a competition must do, said a second time in plain Python, to be compared with it.
+
+Nothing of arena is used here. A file is known by how many public and private rows it gets right;
+``None`` stands for a file with faults.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from fractions import Fraction
+
+Hits = tuple[int, int] | None
+"""Rows of the public and of the private part that a file gets right."""
+
+
+@dataclass
+class Rules:
+    """What ``competition.toml`` says."""
+
+    per_day: int | None = 3
+    total: int | None = 6
+    count_rejected: bool = False
+    deadline: datetime | None = None
+    baseline: str | None = "base"
+    rule: str = "best_public"
+    count: int = 2
+    ties: str = "shared"
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A submission, of whatever status."""
+
+    number: int
+    team: str
+    file: int
+    status: str
+    why: str | None = None
+    """What refused it: ``limit`` or ``deadline``."""
+
+
+@dataclass
+class CompetitionModel:
+    """A competition; ``score`` and ``shown`` say what is made of a number of hits."""
+
+    files: Sequence[Hits]
+    greater_is_better: bool
+    score: Callable[[int], Fraction]
+    shown: Callable[[Fraction], Fraction]
+    """What the public board shows, and ranks by."""
+    rules: Rules
+    sent: list[Sent] = field(default_factory=list)
+    places: Counter[tuple[str, date | None]] = field(default_factory=Counter)
+    chosen: dict[str, set[int]] = field(default_factory=dict)
+    disqualified: set[int] = field(default_factory=set)
+    kinds: list[str] = field(default_factory=lambda: ["created"])
+    """Of the events, in order."""
+
+    # -- what happens --------------------------------------------------------------------------
+
+    def submit(self, team: str, file: int, now: datetime) -> Sent:
+        for earlier in self.sent:
+            if (earlier.team, earlier.file) == (team, file) and earlier.status != "refused":
+                return earlier
+        why = self._refusal(team, file, now)
+        taken = "rejected" if self.files[file] is None else "accepted"
+        one = Sent(len(self.sent) + 1, team, file, "refused" if why else taken, why)
+        self.sent.append(one)
+        self.kinds.append("submission")
+        return one
+
+    def _refusal(self, team: str, file: int, now: datetime) -> str | None:
+        rules = self.rules
+        if rules.deadline is not None and now > rules.deadline:
+            return "deadline"
+        if self.files[file] is None and not rules.count_rejected:
+            return None
+        slots = [((team, None), rules.total), ((team, now.date()), rules.per_day)]
+        for slot, allowed in slots:
+            if allowed is not None and team != rules.baseline and self.places[slot] >= allowed:
+                return "limit"
+        self.places.update(slot for slot, _ in slots)
+        return None
+
+    def select(self, team: str, numbers: Iterable[int]) -> bool:
+        """Choose, and say whether the choice is allowed."""
+        wanted = set(numbers)
+        own = {one.number for one in self.counting() if one.team == team}
+        known = any(one.team == team for one in self.sent)
+        if not known or len(wanted) > self.rules.count or wanted - own:
+            return False
+        self.chosen[team] = wanted
+        self.kinds.append("selection")
+        return True
+
+    def disqualify(self, number: int) -> bool:
+        """Disqualify, and say whether there is such a submission."""
+        if not 1 <= number <= len(self.sent):
+            return False
+        self.disqualified.add(number)
+        self.kinds.append("disqualification")
+        return True
+
+    # -- what is shown -------------------------------------------------------------------------
+
+    def counting(self) -> list[Sent]:
+        return [
+            one
+            for one in self.sent
+            if one.status == "accepted" and one.number not in self.disqualified
+        ]
+
+    def public(self, one: Sent) -> Fraction:
+        return self.score((self.files[one.file] or (0, 0))[0])
+
+    def private(self, one: Sent) -> Fraction:
+        return self.score((self.files[one.file] or (0, 0))[1])
+
+    def released(self, one: Sent) -> Fraction | None:
+        return self.shown(self.public(one)) if one.status == "accepted" else None
+
+    def listed(self) -> list[tuple[int, str, str, Fraction | None, bool]]:
+        """Return number, team, status, released and selected of every submission."""
+        selected = set().union(*self.chosen.values())
+        return [
+            (
+                one.number,
+                one.team,
+                "disqualified" if one.number in self.disqualified else one.status,
+                self.released(one),
+                one.number in selected,
+            )
+            for one in self.sent
+        ]
+
+    def public_board(self) -> list[tuple[int | None, str, Fraction, int, int]]:
+        """Return rank, team, score, submission and how many were sent, best first."""
+        counting = self.counting()
+        value = {one.number: self.shown(self.public(one)) for one in counting}
+        best = self._ordered(
+            [
+                self._ordered([one for one in counting if one.team == team], value)[0]
+                for team in {one.team for one in counting}
+            ],
+            value,
+        )
+        ranks = self._ranks([one for one in best if one.team != self.rules.baseline], value)
+        accepted = Counter(one.team for one in self.sent if one.status == "accepted")
+        return [
+            (ranks.get(one.number), one.team, value[one.number], one.number, accepted[one.team])
+            for one in best
+        ]
+
+    def finals(self) -> dict[str, list[Sent]]:
+        """Return the submissions of each team that count in the end."""
+        public = {one.number: self.public(one) for one in self.counting()}
+        by_team: dict[str, list[Sent]] = {}
+        for one in self.counting():
+            if one.team != self.rules.baseline:
+                by_team.setdefault(one.team, []).append(one)
+        finals = {}
+        for team, own in by_team.items():
+            best = self._ordered(own, public)
+            wanted = [one for one in best if one.number in self.chosen.get(team, ())]
+            finals[team] = {
+                "best_public": best[:1],
+                "last": own[-1:],
+                "chosen": wanted[: self.rules.count] or best[:1],
+                "best_private": own,
+            }[self.rules.rule]
+        return finals
+
+    def private_board(self) -> list[tuple[int, str, Fraction, int]]:
+        """Return rank, team, score and submission, best first."""
+        finals = self.finals()
+        value = {one.number: self.private(one) for own in finals.values() for one in own}
+        best = self._ordered([self._ordered(own, value)[0] for own in finals.values()], value)
+        ranks = self._ranks(best, value)
+        return [(ranks[one.number], one.team, value[one.number], one.number) for one in best]
+
+    def _ordered(self, some: Sequence[Sent], value: dict[int, Fraction]) -> list[Sent]:
+        """Return them best first, of equal ones the earliest."""
+        sign = -1 if self.greater_is_better else 1
+        return sorted(some, key=lambda one: (sign * value[one.number], one.number))
+
+    def _ranks(self, best: Sequence[Sent], value: dict[int, Fraction]) -> dict[int, int]:
+        ranks = {}
+        for place, one in enumerate(best, start=1):
+            better = sum(value[other.number] != value[one.number] for other in best[:place])
+            ranks[one.number] = place if self.rules.ties == "earliest" else 1 + better
+        return ranks
