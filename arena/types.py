@@ -172,6 +172,8 @@ class RowContext:
     """``(n,)`` codes of the group of each row, from 0, where the solution has groups."""
     extra: Mapping[str, FloatArray] = field(default_factory=dict)
     """``(n,)`` float64 of each of :attr:`MetricTraits.extra_columns` that the solution has."""
+    classes: tuple[str, ...] | None = None
+    """The labels of the only target, in the order of their codes; None: it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,5 +267,5 @@ class Finding:
     """Columns for the board, one value per submission in the study's order."""
     tables: tuple[Table, ...] = ()
     charts: tuple[Chart, ...] = ()
-    details: Any = None
+    details: Any = field(default=None, compare=False, repr=False)
     """What the plugin keeps for its own report sections, in memory only: never in a document."""

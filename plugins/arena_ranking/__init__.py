@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from arena.hookspecs import hookimpl
 from arena.interfaces import Analysis
+from arena.types import Section
 
 
 @hookimpl
@@ -14,3 +16,11 @@ def provide_analyses() -> Iterable[Analysis]:
     from arena_ranking.analysis import Ranks
 
     return [Ranks()]
+
+
+@hookimpl
+def provide_report_sections(result: Any) -> Iterable[Section]:
+    """Provide challengeR's readings of a ranked board."""
+    from arena_ranking.readings.sections import sections_of_result
+
+    return sections_of_result(result)

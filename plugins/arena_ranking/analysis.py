@@ -17,6 +17,7 @@ from arena_ranking.copies import near_copies
 from arena_ranking.differences import floor_standard_errors
 from arena_ranking.evidence import PairwiseEvidence, pairwise_evidence
 from arena_ranking.paired import PairedTests, top_against_others
+from arena_ranking.readings.top import top_of_board
 from arena_ranking.simultaneous import RankIntervals, rank_intervals
 from arena_ranking.spread import (
     RankSpread,
@@ -79,6 +80,7 @@ class Ranks:
             document=_document(study, evidence, intervals, spread, prizes, tests),
             columns=_columns(score_intervals(resampled, study.level), intervals, spread, prizes),
             tables=_tables(study, spread, prizes, tests, order),
+            details=top_of_board(study, evidence),
         )
 
 

@@ -8,8 +8,6 @@ threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +15,7 @@ import numpy.typing as npt
 
 from arena.execution import run_tasks
 from arena.types import FloatArray
+from arena_ranking.compilation import compiled
 
 __all__ = ["compiled_maxima", "largest_differences", "numpy_maxima"]
 
@@ -75,7 +74,7 @@ def compiled_maxima(
     errors: FloatArray, precisions: FloatArray, open_pairs: _Pairs, *, workers: int = 1
 ) -> FloatArray:
     """Do it in a compiled kernel, on several threads. The first call of all compiles for 1 s."""
-    kernel = _kernel()
+    kernel = compiled(_visit_pairs)
     m, n_resamples = errors.shape
 
     def task(first: int) -> FloatArray:
@@ -88,17 +87,6 @@ def compiled_maxima(
     for largest in run_tasks(task, starts, workers=workers):
         np.maximum(total, largest, out=total)
     return total
-
-
-@cache
-def _kernel() -> Callable[..., None]:
-    import numba
-
-    try:
-        compiled: Callable[..., None] = numba.njit(nogil=True, cache=True)(_visit_pairs)
-    except RuntimeError:  # there is no folder to keep compiled code in: compile in every process
-        compiled = numba.njit(nogil=True)(_visit_pairs)
-    return compiled
 
 
 def _visit_pairs(

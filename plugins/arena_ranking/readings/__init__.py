@@ -1,0 +1,36 @@
+"""The readings of a board that challengeR made known, as plain functions over arrays.
+
+Wiesenfarth, Reinke, Landman, Eisenmann, Saiz, Cardoso, Maier-Hein and Kopp-Schneider (2021),
+*Methods and open-source toolkit for analyzing and visualizing challenge results*, Scientific
+Reports 11.
+"""
+
+from arena_ranking.readings.agreement import RankAgreement, kendall_tau, kendall_tau_of_resamples
+from arena_ranking.readings.consensus import ConsensusRanking, consensus_ranking
+from arena_ranking.readings.frequencies import RankFrequencies, rank_frequencies
+from arena_ranking.readings.methods import RankingMethods, compare_ranking_methods
+from arena_ranking.readings.podium import Podium, podium
+from arena_ranking.readings.significance import (
+    SignificanceMap,
+    significance_map,
+    significance_map_from_errors,
+)
+from arena_ranking.readings.wilcoxon import signed_rank_p_values
+
+__all__ = [
+    "ConsensusRanking",
+    "Podium",
+    "RankAgreement",
+    "RankFrequencies",
+    "RankingMethods",
+    "SignificanceMap",
+    "compare_ranking_methods",
+    "consensus_ranking",
+    "kendall_tau",
+    "kendall_tau_of_resamples",
+    "podium",
+    "rank_frequencies",
+    "signed_rank_p_values",
+    "significance_map",
+    "significance_map_from_errors",
+]

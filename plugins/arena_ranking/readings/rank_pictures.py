@@ -1,0 +1,145 @@
+"""Pictures of ranks: blobs, a field of squares, and lines from method to method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from arena.charts import Specification, axis_labels
+from arena.charts.specification import layered
+from arena.charts.theme import BLUE, GREY, INK, MUTED, PALE
+from arena.results import as_json
+from arena.types import FloatArray, IntArray
+from arena_ranking.readings.encodings import (
+    STEP,
+    TEAM_COLORS,
+    data_of,
+    flattened,
+    quantitative,
+    team_axis,
+    team_colors,
+    tooltip,
+)
+
+__all__ = ["blobs_chart", "frequency_rows", "heatmap_chart", "methods_chart"]
+
+_SMALLEST_SHOWN = 0.0005
+_WHOLE = {"tickMinStep": 1, "format": "d"}
+_TIP = {"rank": "d", "share": ".1%"}
+_ENDS = {"median": ".4~g", "low": ".4~g", "high": ".4~g"}
+
+
+def frequency_rows(
+    teams: Sequence[str],
+    entries: tuple[IntArray, IntArray, FloatArray],
+    summaries: Mapping[str, FloatArray],
+) -> list[dict[str, Any]]:
+    """Return one row per team whose ranks and shares are lists, which keeps a picture small.
+
+    Parameters
+    ----------
+    teams
+        m names.
+    entries
+        Positions, ascending, ranks and shares, ``(k,)`` each; shares that no eye could see are
+        left out.
+    summaries
+        ``(m,)`` numbers by name.
+    """
+    submission, rank, share = entries
+    ends = np.searchsorted(submission, np.arange(len(teams) + 1))
+    rows = []
+    for place, label in enumerate(axis_labels(teams)):
+        own = slice(ends[place], ends[place + 1])
+        seen = share[own] >= _SMALLEST_SHOWN
+        lists = {"rank": rank[own][seen], "share": share[own][seen].round(4)}
+        numbers = {name: round(float(values[place]), 3) for name, values in summaries.items()}
+        rows.append({"team": label, **lists, **numbers})
+    return list(as_json(rows))
+
+
+def blobs_chart(rows: Sequence[dict[str, Any]], what: str) -> Specification:
+    """Draw :func:`frequency_rows`: circles with an area by share, the median, the bar."""
+    labels = [row["team"] for row in rows]
+    y = team_axis(labels)
+    scale = {"zero": False, "nice": False, "padding": 12}
+    x = quantitative("rank", axis=_WHOLE, scale=scale)
+    legend = {"orient": "top", "values": [0.05, 0.25, 0.5, 1], "format": ".0%"}
+    size = {"domain": [0, 1], "range": [0, 400]}
+    share = quantitative("share", what, scale=size, legend=legend)
+    ends = tooltip("team", *_ENDS, formats=_ENDS)
+    bars = {
+        "mark": {"type": "rule", "color": MUTED, "strokeWidth": 1.5},
+        "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y, "tooltip": ends},
+    }
+    blobs = {
+        "transform": flattened("rank", "share"),
+        "mark": {"type": "circle", "color": BLUE, "opacity": 0.75},
+        "encoding": {"x": x, "y": y, "size": share, "tooltip": _rank_tooltip()},
+    }
+    medians = {
+        "mark": {"type": "tick", "color": INK, "thickness": 2, "size": 14, "orient": "vertical"},
+        "encoding": {"x": {**x, "field": "median"}, "y": y, "tooltip": ends},
+    }
+    return {"data": data_of(rows), **layered([bars, blobs, medians], height=STEP)}
+
+
+def _rank_tooltip() -> list[Specification]:
+    return tooltip("team", "rank", "share", formats=_TIP)
+
+
+def heatmap_chart(rows: Sequence[dict[str, Any]], what: str) -> Specification:
+    """Draw :func:`frequency_rows` as a field of squares, the darker the more frequent."""
+    labels = [row["team"] for row in rows]
+    ranks = sorted({rank for row in rows for rank in row["rank"]})
+    x = {
+        "field": "rank",
+        "type": "ordinal",
+        "scale": {"domain": list(range(1, max(ranks, default=1) + 1))},
+        "axis": {"labelAngle": 0, "labelOverlap": True, "ticks": False},
+    }
+    legend = {"orient": "top", "format": ".0%", "gradientLength": 180}
+    scale = {"range": [PALE, BLUE], "domainMin": 0}
+    squares = {
+        "transform": flattened("rank", "share"),
+        "mark": "rect",
+        "encoding": {
+            "x": x,
+            "y": team_axis(labels),
+            "color": quantitative("share", what, scale=scale, legend=legend),
+            "tooltip": _rank_tooltip(),
+        },
+    }
+    return {"data": data_of(rows), **layered([squares], height=STEP)}
+
+
+def methods_chart(teams: Sequence[str], ranks: Mapping[str, IntArray]) -> Specification:
+    """Draw a line per team through its ranks by the methods; the first five in colours."""
+    labels, names = axis_labels(teams), list(ranks)
+    rows = [
+        {"team": label, "method": names, "rank": [int(ranks[name][at]) for name in names]}
+        for at, label in enumerate(labels)
+    ]
+    axis = {"labelAngle": 0, "orient": "top", "ticks": False}
+    scale = {"domain": names, "padding": 0.2}
+    x = {"field": "method", "type": "nominal", "title": None, "scale": scale, "axis": axis}
+    y = quantitative("rank", axis=_WHOLE, scale={"reverse": True, "zero": False, "nice": False})
+    tips = tooltip("team", "method", "rank", formats={"rank": "d"})
+    first = labels[: len(TEAM_COLORS)]
+    all_teams = {
+        "transform": flattened("method", "rank"),
+        "mark": {"type": "line", "color": GREY, "opacity": 0.35, "strokeWidth": 1},
+        "encoding": {"x": x, "y": y, "detail": {"field": "team"}, "tooltip": tips},
+    }
+    chosen = {
+        "transform": [
+            {"filter": {"field": "team", "oneOf": first}},
+            *flattened("method", "rank"),
+        ],
+        "mark": {"type": "line", "strokeWidth": 2.5, "point": {"size": 40}},
+        "encoding": {"x": x, "y": y, "color": team_colors(first), "tooltip": tips},
+    }
+    height = max(220, 12 * len(labels))
+    return {"data": data_of(rows), **layered([all_teams, chosen], height=height)}
