@@ -20,6 +20,7 @@ from arena.founding import DATABASE_NAME, found
 from arena.intake import find_submissions, named_file
 from arena.intake.folder import team_name
 from arena.plugin_manager import PluginManager
+from arena.public_mechanism import find_mechanism
 from arena.reception import Submitted, receive
 from arena.rescoring import RankChange
 from arena.score_result import ScoreResult
@@ -120,7 +121,7 @@ class Competition:
         """
         settings = read_settings(folder / CONFIG_NAME)
         manager = manager or PluginManager()
-        manager.mechanisms.resolve(settings.public.mechanism)
+        find_mechanism(settings, manager)
         manager.metrics.resolve(settings.metric.name)
         store = Store.open(folder / DATABASE_NAME, create=False, wait=wait)
         try:

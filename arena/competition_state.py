@@ -8,7 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from arena.config import Settings, adopt
+from arena.config import Settings
+from arena.epochs import adopt_settings
 from arena.interfaces import Metric
 from arena.ledger import Ledger
 from arena.plugin_manager import PluginManager
@@ -45,7 +46,7 @@ class CompetitionState:
     @property
     def ledger(self) -> Ledger:
         """What follows from the record."""
-        return Ledger(self.store, self.revision)
+        return Ledger(self.store, self.revision, self.settings.public.epoch)
 
     def record(self, kind: str, payload: Mapping[str, Any]) -> None:
         """Append an event, in a transaction of its own."""
@@ -66,15 +67,9 @@ def read_state(
     Raises
     ------
     InputError
-        If the settings cannot be changed to what is wanted.
+        If the settings cannot be changed to what is wanted, or the mechanism does not suit them.
     """
-    kept = Settings.model_validate_json(store.meta("settings") or "{}")
-    settings, notes, changes = adopt(kept, wanted, bool(store.releases()))
-    if changes:
-        with store.transaction() as transaction:
-            transaction.put_meta("settings", settings.model_dump_json())
-            payload = {"changes": changes}
-            transaction.append_event("configuration", actor, payload, time=clock())
+    settings, notes = adopt_settings(store, manager, wanted, actor, clock())
     solution = store.solution()
     return CompetitionState(
         folder=folder,

@@ -81,7 +81,12 @@ class PublicSection(_Section):
     """What the public board shows."""
 
     mechanism: str = Field("full", description="A mechanism, such as kaggle(rounding=1e-5).")
-    scope: Literal["team"] = Field("team", description="One instance of the mechanism per team.")
+    scope: Literal["team", "rank"] = Field(
+        "team", description="One instance of the mechanism for each team, or for each rank."
+    )
+    epoch: _Count = Field(
+        1, description="Raise it by 1 to change the mechanism once scores were released."
+    )
 
 
 class LimitsSection(_Section):
@@ -219,7 +224,8 @@ def adopt(
     Raises
     ------
     InputError
-        If another mechanism is wanted although scores were released by this one.
+        If another mechanism or scope is wanted although scores were released, and not a new epoch
+        with it; or if the epoch is neither this one nor the next.
     """
     notes = []
     if wanted.metric != in_force.metric:
@@ -229,11 +235,7 @@ def adopt(
         )
     if wanted.data != in_force.data:
         notes.append(f"[data] of {CONFIG_NAME} changed; the solution was read by what it was.")
-    if wanted.public != in_force.public and has_releases:
-        raise InputError(
-            f"Scores were released by the mechanism {in_force.public.mechanism}, so it cannot be "
-            f"changed to {wanted.public.mechanism}. Set it back in {CONFIG_NAME}."
-        )
+    _check_epoch(in_force.public, wanted.public, has_releases)
     adopted = wanted.model_copy(update={"metric": in_force.metric, "data": in_force.data})
     before, after = in_force.to_document(), adopted.to_document()
     changes = [
@@ -243,3 +245,21 @@ def adopt(
         if before[section][key] != value
     ]
     return adopted, notes, changes
+
+
+def _check_epoch(in_force: PublicSection, wanted: PublicSection, has_releases: bool) -> None:
+    following = in_force.epoch + 1
+    if wanted.epoch not in (in_force.epoch, following):
+        raise InputError(
+            f"{CONFIG_NAME}: [public] epoch is {in_force.epoch} so far: it can stay, or become "
+            f"{following}, not {wanted.epoch}."
+        )
+    same = (wanted.mechanism, wanted.scope) == (in_force.mechanism, in_force.scope)
+    if same or not has_releases or wanted.epoch == following:
+        return
+    raise InputError(
+        f"Scores were released by the mechanism {in_force.mechanism}, an instance for each "
+        f"{in_force.scope}. To change that to {wanted.mechanism} for each {wanted.scope}, ask for "
+        f"a new epoch: set epoch = {following} under [public] of {CONFIG_NAME}. Every accepted "
+        f"submission is then released anew, and what was shown stays on record."
+    )

@@ -18,6 +18,7 @@ from arena.errors import InputError, UsageError
 from arena.interfaces import traits_of
 from arena.plugin_info import attributed
 from arena.plugin_manager import PluginManager
+from arena.public_mechanism import find_mechanism, review_mechanism
 from arena.row_context import bind
 from arena.score_settings import SolutionColumns
 from arena.store import Store
@@ -46,11 +47,12 @@ def found(
     Raises
     ------
     InputError
-        If the solution cannot be used, or the folder holds a competition or a sample already.
+        If the solution cannot be used, the folder holds a competition or a sample already, or the
+        mechanism does not exist or does not suit the metric.
     UsageError
         If the share is not in [0, 1).
     UnknownNameError
-        If there is no such metric or mechanism.
+        If there is no such metric.
     MetricError
         If the solution lacks something that the metric needs, such as groups.
     """
@@ -60,12 +62,13 @@ def found(
         raise InputError(f"{folder} holds a competition already; choose another folder.")
     if (folder / SAMPLE_NAME).exists():
         raise InputError(f"{folder} has a {SAMPLE_NAME} already: move it, or take another folder.")
-    manager.mechanisms.resolve(settings.public.mechanism)
+    find_mechanism(settings, manager)
     solution = read_settings_solution(solution_path, settings, manager)
     _check_metric(solution, settings, manager)
     seed = secrets.randbits(63) if seed is None else seed
     if not (solution.usage == Usage.PUBLIC).any() and public_share > 0:
         solution = replace(solution, usage=draw_public_rows(solution, public_share, seed))
+    review_mechanism(settings, solution, manager)
     folder.mkdir(parents=True, exist_ok=True)
     with Store.open(folder / DATABASE_NAME) as store, store.transaction() as transaction:
         transaction.put_solution(solution, settings.metric.name, time=now)

@@ -20,10 +20,12 @@ class Ledger:
     store: Store
     revision: int = 1
     """Of the scores; a rescore is a new one."""
+    epoch: int = 1
+    """Of the releases; a change of the mechanism is a new one."""
 
     def submissions(self, team: str | None = None) -> list[dict[str, Any]]:
         """Return every submission, or those of a team, in the order in which they came."""
-        released = {one.submission: one.release.score for one in self.store.releases()}
+        released = {one.submission: one.release.score for one in self.store.releases(self.epoch)}
         selected = {one for chosen in self.selections().values() for one in chosen}
         disqualified = self.disqualified()
         return [
@@ -64,7 +66,7 @@ class Ledger:
 
     def candidates(self) -> list[Candidate]:
         """Return the same with what was released for them and their public scores."""
-        releases = {one.submission: one.release for one in self.store.releases()}
+        releases = {one.submission: one.release for one in self.store.releases(self.epoch)}
         scores = {one.submission: one.public for one in self.store.scores(self.revision)}
         candidates = []
         for record in self.counting():

@@ -64,7 +64,7 @@ def standard_error_of_difference(
     if difference is None:
         return _bootstrapped(metric, truth, pair, seed, clusters)
     if clusters is not None:
-        difference = np.bincount(clusters, weights=difference)
+        difference = np.asarray(np.bincount(clusters, weights=difference), dtype=np.float64)
     units = len(difference)
     if units < 2:
         return float("nan")

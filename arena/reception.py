@@ -13,15 +13,17 @@ import numpy.typing as npt
 from arena.admission import competition_info, examine
 from arena.competition_state import CompetitionState
 from arena.config import Settings
+from arena.epochs import catch_up
 from arena.execution import available_workers
 from arena.intake import ReadSubmission, SubmissionFile
-from arena.interfaces import Evaluation, Mechanism, Metric, traits_of
-from arena.paired_error import standard_error_of_difference
+from arena.interfaces import Metric
 from arena.plugin_info import attributed
 from arena.plugin_manager import PluginManager
 from arena.predictions import ArrayPredictions
+from arena.public_mechanism import public_rows
+from arena.releasing import Past, Releaser, releaser_of
 from arena.resampling import full_scores
-from arena.row_context import BoundMetric, clusters_of
+from arena.row_context import BoundMetric
 from arena.store import Incoming, Store, Transaction
 from arena.types import (
     Fault,
@@ -29,7 +31,6 @@ from arena.types import (
     Release,
     Solution,
     SubmissionRecord,
-    Usage,
 )
 
 __all__ = ["Reception", "Submitted", "receive"]
@@ -66,17 +67,16 @@ def receive(
     key: str | None = None,
 ) -> Iterator[Submitted]:
     """Take files in their order, and yield the answer to each once it is stored."""
-    name = state.settings.public.mechanism
     reception = Reception(
         store=state.store,
         settings=state.settings,
         solution=state.solution,
         metric=state.metric,
         metric_plugin=state.manager.metrics.plugin_of(state.settings.metric.name),
-        mechanism=state.manager.mechanisms.resolve(name),
-        mechanism_plugin=state.manager.mechanisms.plugin_of(name),
+        releaser=releaser_of(
+            state.settings, state.solution, state.store, state.manager, state.seed
+        ),
         manager=state.manager,
-        seed=state.seed,
         revision=state.revision,
     )
     read_files = examine(
@@ -92,7 +92,7 @@ def receive(
         yield reception.take(file, read, now=now, actor=state.actor, key=key, limited=limited)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Reception:
     """Where submissions arrive. One transaction each: all of it is stored, or nothing."""
 
@@ -101,20 +101,16 @@ class Reception:
     solution: Solution
     metric: Metric
     metric_plugin: str
-    mechanism: Mechanism
-    mechanism_plugin: str
+    releaser: Releaser
     manager: PluginManager
-    seed: int
-    """Secret; every release draws from it and the submission's number."""
-    epoch: int = 1
     revision: int = 1
-    baseline: float | None = None
-    """The public score of the organiser's baseline, for the mechanism."""
     bound: BoundMetric = field(init=False)
     """The metric, for the public rows."""
+    _seen: int = 0
+    """The number of the last release that the releaser knows of."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bound", BoundMetric(self.metric, self.solution))
+        self.bound = BoundMetric(self.metric, self.solution)
 
     def take(
         self,
@@ -143,8 +139,8 @@ class Reception:
                 incoming = replace(incoming, values=None, faults=(refusal,), refused=True)
             record = transaction.add_submission(incoming)
             release = None
-            if public is not None and record.status == "accepted":
-                release = self._release(transaction, record, public, read, now)
+            if public is not None and values is not None and record.status == "accepted":
+                release = self._release(transaction, record, public, values, now)
                 transaction.put_scores(self.revision, record.submission, public, None)
             answer = self._answer(record, release)
             payload = {**answer.to_dict(), "file": record.file, "sha256": record.sha256}
@@ -197,44 +193,24 @@ class Reception:
         transaction: Transaction,
         record: SubmissionRecord,
         public: float,
-        read: ReadSubmission,
+        values: npt.NDArray[Any],
         now: datetime,
     ) -> Release:
-        stream = np.random.SeedSequence(self.seed, spawn_key=(record.submission,))
-        rng, own_rng = (np.random.default_rng(child) for child in stream.spawn(2))
-        evaluation = Evaluation(
-            submission=record.submission,
-            score=public,
-            greater_is_better=self.metric.greater_is_better,
-            n_rows=int(self._public_rows.sum()),
-            standard_error_of_difference=lambda other: self._standard_error(read, other, own_rng),
-            budget=self.settings.limits.total,
-            baseline=self.baseline,
-            row_range=traits_of(self.metric).row_range,
-        )
-        state = transaction.mechanism_state(record.team, self.epoch)
-        with attributed(self.mechanism_plugin, "releasing a score"):
-            release = self.mechanism.release(state, evaluation, rng)
-        transaction.add_release(record.submission, record.team, self.epoch, release, time=now)
-        return release
-
-    def _standard_error(self, read: ReadSubmission, other: int, rng: np.random.Generator) -> float:
-        rows = self._public_rows
-        if read.values is None:
-            raise ValueError("only an accepted submission is released")
-        _, earlier = next(self.store.predictions([other], rows=rows).blocks(1))
-        pair = np.concatenate([self._block(read.values, rows), earlier])
-        clusters = clusters_of(self.solution, rows)
-        truth, metric = self.solution.truth[rows], self.bound.on(rows)
-        return standard_error_of_difference(metric, truth, pair, rng, clusters)
+        releaser, past = self.releaser, Past(record.submission, record.team)
+        epoch = self.settings.public.epoch
+        self._seen = catch_up(releaser, transaction, epoch, self.revision, self._seen)
+        block = self._block(values, self._public_rows)
+        score = releaser.score(block) if releaser.is_clipped else public
+        placed = releaser.place(past, block, score)
+        transaction.add_release(past.submission, placed.instance, epoch, placed.release, time=now)
+        return placed.release
 
     @property
     def _public_rows(self) -> npt.NDArray[np.bool_]:
-        public: npt.NDArray[np.bool_] = self.solution.usage == np.uint8(Usage.PUBLIC)
-        return public
+        return public_rows(self.solution)
 
     def _known_release(self, record: SubmissionRecord) -> Release | None:
-        releases = self.store.releases(self.epoch)
+        releases = self.store.releases(self.settings.public.epoch)
         found = (one.release for one in releases if one.submission == record.submission)
         return next(found, None)
 

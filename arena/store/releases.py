@@ -13,7 +13,7 @@ import duckdb
 from arena.store.times import as_stored, as_text
 from arena.types import Release
 
-__all__ = ["ReleaseRecord", "ScoreRecord"]
+__all__ = ["ReleaseRecord", "ScoreRecord", "TeamRelease"]
 
 _COLUMNS = "submission, epoch, instance, score, ranked_by, improved, state, released"
 
@@ -30,6 +30,18 @@ class ReleaseRecord:
     release: Release
     released: str
     """UTC, ISO 8601 with microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeamRelease:
+    """A release with its place among all, its team, and the score behind it."""
+
+    number: int
+    """Releases are counted from 1 over all epochs."""
+    team: str
+    public: float | None
+    """The public score at full precision, in a revision."""
+    record: ReleaseRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +96,21 @@ def select_releases(
     return tuple(_record(row) for row in cursor.execute(query, [epoch, epoch]).fetchall())
 
 
+def select_releases_since(
+    cursor: duckdb.DuckDBPyConnection, epoch: int, revision: int, after: int
+) -> list[TeamRelease]:
+    """Return the releases of an epoch after one of them, in their order, with their teams."""
+    columns = ", ".join(f"r.{column}" for column in _COLUMNS.split(", "))
+    query = (
+        f"SELECT r.release, s.team, p.public_score, {columns} FROM releases r "  # noqa: S608
+        "JOIN submissions s USING (submission) "
+        "LEFT JOIN scores p ON p.submission = r.submission AND p.revision = ? "
+        "WHERE r.epoch = ? AND r.release > ? ORDER BY r.release"
+    )
+    rows = cursor.execute(query, [revision, epoch, after]).fetchall()
+    return [TeamRelease(number, team, public, _record(row)) for number, team, public, *row in rows]
+
+
 def upsert_scores(
     cursor: duckdb.DuckDBPyConnection, revision: int, scores: Sequence[ScoreRecord]
 ) -> None:
@@ -105,7 +132,7 @@ def select_scores(cursor: duckdb.DuckDBPyConnection, revision: int) -> tuple[Sco
     return tuple(ScoreRecord(*row) for row in cursor.execute(query, [revision]).fetchall())
 
 
-def _record(row: tuple[Any, ...]) -> ReleaseRecord:
+def _record(row: Sequence[Any]) -> ReleaseRecord:
     submission, epoch, instance, score, ranked_by, improved, state, released = row
     release = Release(score, improved, json.loads(state), ranked_by)
     return ReleaseRecord(submission, epoch, instance, release, as_text(released))

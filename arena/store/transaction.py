@@ -19,7 +19,9 @@ from arena.store.records import Incoming, find_record, insert_predictions, inser
 from arena.store.releases import (
     ReleaseRecord,
     ScoreRecord,
+    TeamRelease,
     insert_release,
+    select_releases_since,
     select_state,
     upsert_scores,
 )
@@ -109,6 +111,10 @@ class Transaction:
     def mechanism_state(self, instance: str, epoch: int = 1) -> Mapping[str, Any]:
         """Return the state in which the last release left an instance; empty at first."""
         return select_state(self._cursor, instance, epoch)
+
+    def releases_since(self, epoch: int, revision: int, after: int = 0) -> list[TeamRelease]:
+        """Return the releases of an epoch whose number is above one, with scores of a revision."""
+        return select_releases_since(self._cursor, epoch, revision, after)
 
     def add_release(
         self,

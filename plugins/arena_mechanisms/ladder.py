@@ -142,7 +142,8 @@ class LadderFree:
         ``"1/n"``: to multiples of 1/n of the metric's range, as published; a number: to multiples
         of it, in the metric's unit; None: not at all, as in the authors' own code.
     start, clip
-        As in :class:`Ladder`; the baseline is compared in pairs too.
+        As in :class:`Ladder`. The baseline is compared in pairs too, where its submission is
+        known; to beat a bare number only the smallest step is asked for.
 
     Raises
     ------
@@ -206,8 +207,8 @@ class LadderFree:
         least = self.minimum_step * steps.range_width(evaluation)
         if not steps.beats(evaluation, before, least, evaluation.score):
             return False
-        if before.submission is None:
-            raise ValueError("a baseline to be compared with must be named by its submission")
+        if before.submission is None:  # a bare number has no rows to be paired with
+            return True
         error = evaluation.standard_error_of_difference(before.submission)
         return steps.beats(evaluation, before, max(self.z * error, least), evaluation.score)
 
