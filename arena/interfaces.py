@@ -30,18 +30,22 @@ __all__ = [
     "Analysis",
     "Answer",
     "ChecksPredictions",
+    "ChecksTruth",
     "Competitor",
     "Evaluation",
     "HasExample",
     "HasInfluenceValues",
+    "HasNotes",
     "HasResample",
     "HasRowValues",
+    "HasSource",
     "HasTraits",
     "HasVariants",
     "KnowsLabels",
     "Mechanism",
     "Metric",
     "MetricFamily",
+    "MetricFamilyOfFiles",
     "Move",
     "NeedsRowContext",
     "Participation",
@@ -51,6 +55,9 @@ __all__ = [
     "PublicBoard",
     "ReviewsBoard",
     "Study",
+    "SuitsKinds",
+    "kinds_of",
+    "notes_of",
     "traits_of",
 ]
 
@@ -107,6 +114,33 @@ class HasExample(Protocol):
 
 
 @runtime_checkable
+class SuitsKinds(Protocol):
+    """A metric that takes what the solution has: numbers, say, and labels where there are none."""
+
+    @property
+    def kinds(self) -> tuple[PredictionKind, ...]:
+        """What a submission may hold, ``prediction`` first."""
+
+
+@runtime_checkable
+class HasNotes(Protocol):
+    """A metric of which the organiser should know something, such as what was taken for granted."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences, said wherever the metric is asked for."""
+
+
+@runtime_checkable
+class HasSource(Protocol):
+    """A metric whose code stands in a file of the organiser, who may change it at any time."""
+
+    @property
+    def source_text(self) -> str:
+        """The code, as it was read."""
+
+
+@runtime_checkable
 class NeedsRowContext(Protocol):
     """A metric that must know more of the rows than truth and prediction: ids, groups, names.
 
@@ -156,6 +190,21 @@ class PreparesSubmissions(Protocol):
         The arguments are those of ``score``. The function is pickled where it is called in a
         worker process. It raises :class:`~arena.errors.ScoringError` where the metric refuses
         the drawn rows or fails on them.
+        """
+
+
+@runtime_checkable
+class ChecksTruth(Protocol):
+    """A metric that cannot score against everything that a solution of its kind may hold."""
+
+    def faults_of_truth(
+        self, truth: npt.NDArray[Any], competition: CompetitionInfo
+    ) -> Iterable[Fault]:
+        """Return what is wrong with the cells of a solution, for the organiser.
+
+        Asked once, when the solution is read. ``truth`` is ``(n, n_targets)``, ignored rows too;
+        ``competition.columns`` are the target columns. Of several targets each is asked about on
+        its own, unless the metric takes all at once.
         """
 
 
@@ -216,6 +265,41 @@ class MetricFamily(Protocol):
 
     def known(self) -> Sequence[str]:
         """Return the names that can stand after the colon, where they can be listed."""
+
+
+@runtime_checkable
+class MetricFamilyOfFiles(Protocol):
+    """A family that makes metrics of the organiser's own files, relative to the current folder."""
+
+    @property
+    def form(self) -> str:
+        """How one is asked for, such as ``kaggle:FILE.py``."""
+
+    @property
+    def description(self) -> str:
+        """What the family makes, in a line."""
+
+    def settle(self, rest: str, parameters: Mapping[str, Any]) -> str:
+        """Return the specification as it means the same in every folder, once the code is tried.
+
+        Raises
+        ------
+        MetricError
+            If the code cannot be imported.
+        """
+
+    def remake(self, rest: str, parameters: Mapping[str, Any], text: str | None) -> Metric:
+        """Return the metric with this code, which was kept, whatever became of the file."""
+
+
+def kinds_of(metric: Metric) -> tuple[PredictionKind, ...]:
+    """Return what a submission may hold for a metric; the first is what is tried first."""
+    return metric.kinds if isinstance(metric, SuitsKinds) else (metric.prediction,)
+
+
+def notes_of(metric: Metric) -> tuple[str, ...]:
+    """Return what the organiser should know of a metric."""
+    return metric.notes if isinstance(metric, HasNotes) else ()
 
 
 def traits_of(metric: Metric) -> MetricTraits:

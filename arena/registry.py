@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from arena.errors import DuplicateNameError, UnknownNameError, UsageError
-from arena.interfaces import MetricFamily
-from arena.specification import parse_specification
+from arena.interfaces import MetricFamily, MetricFamilyOfFiles
+from arena.specification import Specification, parse_specification
 
 __all__ = ["Entry", "Registry", "nearest"]
 
@@ -74,10 +74,16 @@ class Registry(Generic[_Item]):
         """The families, by prefix."""
         return tuple(self._families[prefix] for prefix in sorted(self._families))
 
-    def resolve(self, text: str) -> _Item:
+    def resolve(self, text: str, *, source: str | None = None) -> _Item:
         """Return the item that a specification such as ``f1(average=macro)`` asks for.
 
-        An item with parameters is a dataclass: its fields are the parameters.
+        An item with parameters is a dataclass: its fields are the parameters. What has a colon and
+        no prefix of a family is for the family without a prefix, if there is one.
+
+        Parameters
+        ----------
+        source
+            The code of an item of the organiser's own file, as it was kept; None: as it is now.
 
         Raises
         ------
@@ -87,10 +93,9 @@ class Registry(Generic[_Item]):
             If the specification, or one of its parameters, is wrong.
         """
         specification = parse_specification(text)
-        prefix, colon, rest = specification.name.partition(":")
-        if colon and prefix in self._families:
-            family: Any = self._families[prefix].item
-            return cast("_Item", family.make(rest, specification.parameters))
+        family, rest = self._family_of(specification.name)
+        if family is not None:
+            return self._make(family.item, specification, rest, source)
         entry = self._entries.get(specification.name)
         if entry is None:
             raise UnknownNameError(self._unknown(specification.name))
@@ -105,14 +110,44 @@ class Registry(Generic[_Item]):
             If nothing has this name.
         """
         name = parse_specification(text).name
-        family = self._families.get(name.partition(":")[0])
-        entry = self._entries.get(name) or (family if ":" in name else None)
+        entry = self._entries.get(name) or self._family_of(name)[0]
         if entry is None:
             raise UnknownNameError(self._unknown(name))
         return entry.plugin
 
+    def settled(self, text: str) -> str:
+        """Return a specification as it means the same in every folder; its code is tried."""
+        specification = parse_specification(text)
+        family, rest = self._family_of(specification.name)
+        if family is None or not isinstance(family.item, MetricFamilyOfFiles):
+            return text
+        return family.item.settle(rest, specification.parameters)
+
+    def _family_of(self, name: str) -> tuple[Entry[MetricFamily] | None, str]:
+        """Return the family that a name belongs to, and what it is asked for."""
+        prefix, colon, rest = name.partition(":")
+        if not colon:
+            return None, ""
+        if prefix in self._families:
+            return self._families[prefix], rest
+        return self._families.get(""), name
+
+    def _make(
+        self, family: Any, specification: Specification, rest: str, source: str | None
+    ) -> _Item:
+        if source is not None and isinstance(family, MetricFamilyOfFiles):
+            return cast("_Item", family.remake(rest, specification.parameters, source))
+        try:
+            return cast("_Item", family.make(rest, specification.parameters))
+        except UnknownNameError as error:
+            prefix = specification.name.partition(":")[0]
+            guess = nearest(prefix, [known for known in self._families if known])
+            if prefix in self._families or not guess:
+                raise
+            raise UnknownNameError(f"{error} Did you mean the prefix {guess}?") from error
+
     def _unknown(self, name: str) -> str:
-        known = [*self._entries, *(f"{prefix}:" for prefix in self._families)]
+        known = [*self._entries, *(f"{prefix}:" for prefix in self._families if prefix)]
         if not known:
             return f"There is no {self.kind} {name!r}: no plugin provides any."
         guess = nearest(name, known)

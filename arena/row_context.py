@@ -71,6 +71,7 @@ def context_of(solution: Solution, rows: npt.NDArray[np.bool_]) -> RowContext:
         columns=solution.columns,
         clusters=clusters_of(solution, rows),
         extra={name: values[rows] for name, values in solution.extra.items()},
+        classes=solution.targets[0].classes if len(solution.targets) == 1 else None,
     )
 
 

@@ -14,6 +14,7 @@ from arena.errors import UsageError
 __all__ = ["Specification", "parse_specification", "split_specifications"]
 
 _CALL = re.compile(r"(?P<name>[^()]+?)\s*(?:\((?P<arguments>.*)\))?\s*", re.DOTALL)
+_FAMILY = re.compile(r"[^():]+:(?=[^()])")
 _WORDS = {"true": True, "false": False, "none": None}
 
 
@@ -23,6 +24,11 @@ class Specification:
 
     name: str
     parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    def with_parameters(self, **parameters: Any) -> Specification:
+        """Return the same with more parameters, those that are None left out."""
+        given = {key: value for key, value in parameters.items() if value is not None}
+        return Specification(self.name, {**self.parameters, **given})
 
     def __str__(self) -> str:
         if not self.parameters:
@@ -51,11 +57,31 @@ def parse_specification(text: str) -> Specification:
     'macro'
     >>> str(parse_specification("kaggle( rounding = 1e-5 )"))
     'kaggle(rounding=1e-05)'
+    >>> parse_specification("kaggle:my files (2)/metric.py(beta=2)").name
+    'kaggle:my files (2)/metric.py'
     """
-    match = _CALL.fullmatch(text.strip())
+    text = text.strip()
+    in_family = _FAMILY.match(text)
+    if in_family is not None:
+        return _of_family(text, in_family.end())
+    match = _CALL.fullmatch(text)
     if match is None:
         raise UsageError(f"{text!r} is not of the form name or name(key=value, …).")
     return Specification(match["name"], _parameters(text, match["arguments"] or ""))
+
+
+def _of_family(text: str, start: int) -> Specification:
+    """Read ``prefix:rest`` or ``prefix:rest(key=value, …)``; brackets may stand in the rest too."""
+    openings = [at for at in range(start, len(text)) if text[at] == "("]
+    if not text.endswith(")"):
+        return Specification(text)
+    problem: UsageError | None = None
+    for at in openings:
+        try:
+            return Specification(text[:at].rstrip(), _parameters(text, text[at + 1 : -1]))
+        except UsageError as error:
+            problem = error
+    raise problem or UsageError(f"{text!r} ends with a bracket that was not opened.")
 
 
 def _parameters(text: str, arguments: str) -> Mapping[str, Any]:
@@ -67,7 +93,7 @@ def _parameters(text: str, arguments: str) -> Mapping[str, Any]:
         call = ast.parse(f"_({arguments})", mode="eval").body
     except (SyntaxError, ValueError) as error:
         raise problem from error
-    if not isinstance(call, ast.Call) or call.args:
+    if not isinstance(call, ast.Call) or call.args or not isinstance(call.func, ast.Name):
         raise problem
     names = [keyword.arg for keyword in call.keywords]
     if None in names or len(set(names)) < len(names):

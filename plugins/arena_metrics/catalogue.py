@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from arena_metrics.foreign.family import FAMILIES
 from arena_metrics.labels import F1, BalancedAccuracy, Matthews, QuadraticWeightedKappa
 from arena_metrics.moments import Pearson, RSquared
 from arena_metrics.pointwise import Accuracy, Brier, LogLoss
@@ -54,4 +55,5 @@ def all_metrics() -> tuple[Metric | MetricFamily, ...]:
         Pearson(),
         Spearman(),
         ScikitLearn(),
+        *FAMILIES,
     )

@@ -32,7 +32,7 @@ STATISTICS = {
 def test_the_documented_names_are_provided() -> None:
     assert sorted(PROVIDED) == sorted(POINTWISE | STATISTICS)
     families = [item.prefix for item in arena_metrics.provide_metrics() if hasattr(item, "prefix")]
-    assert families == ["sklearn"]
+    assert families == ["sklearn", "kaggle", "hf", "evalai", "mlebench", ""]
 
 
 def test_every_metric_has_a_fast_path_and_standard_errors() -> None:

@@ -1,0 +1,92 @@
+"""What Kaggle's module of this name offers to the metrics that import it, written anew.
+
+It stands in where a metric imports ``kaggle_metric_utilities`` and there is no such module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+__all__ = [
+    "HostVisibleError",
+    "ParticipantVisibleError",
+    "safe_call_score",
+    "treat_as_participant_error",
+    "verify_valid_probabilities",
+]
+
+
+class ParticipantVisibleError(Exception):
+    """Its text is shown to the team."""
+
+
+class HostVisibleError(Exception):
+    """Its text is for the organiser only."""
+
+
+def treat_as_participant_error(error_message: str, solution: pd.DataFrame | Any) -> bool:
+    """Return whether an error's text can tell nothing of the solution.
+
+    So it is where every column of the solution is numeric and no digit stands in the text, nor,
+    with truth values in the solution, one of them.
+
+    >>> treat_as_participant_error("all rows are equal", np.array([1.0, 2.0]))
+    True
+    >>> treat_as_participant_error("label 3 is missing", np.array([1.0, 2.0]))
+    False
+    """
+    dtypes = list(solution.dtypes) if isinstance(solution, pd.DataFrame) else [solution.dtype]
+    if not all(is_numeric_dtype(dtype) for dtype in dtypes):
+        return False
+    if any(character.isnumeric() for character in error_message):
+        return False
+    truths = any(is_bool_dtype(dtype) for dtype in dtypes)
+    return not (truths and any(word in error_message.lower() for word in ("true", "false")))
+
+
+def safe_call_score(
+    metric_function: Callable[..., Any], solution: Any, submission: Any, **metric_func_kwargs: Any
+) -> Any:
+    """Call a metric; an error that can tell nothing of the solution becomes a participant's.
+
+    Raises
+    ------
+    ParticipantVisibleError
+        If the metric raises it, or an error that is safe to show.
+    HostVisibleError
+        If the metric raises it.
+    """
+    try:
+        return metric_function(solution, submission, **metric_func_kwargs)
+    except Exception as error:
+        kinds = {kind.__name__: kind for kind in (ParticipantVisibleError, HostVisibleError)}
+        known = kinds.get(type(error).__name__)
+        if known is None and treat_as_participant_error(str(error), solution):
+            known = ParticipantVisibleError
+        if known is None:
+            raise
+        raise known(str(error)) from error
+
+
+def verify_valid_probabilities(df: pd.DataFrame, df_name: str) -> None:
+    """Refuse columns that are no probabilities that add up to 1 in each row.
+
+    Raises
+    ------
+    ParticipantVisibleError
+        If a value is no number, or outside [0, 1], or a row does not add up to 1.
+    """
+    rules: tuple[tuple[Callable[[], Any], str], ...] = (
+        (lambda: all(is_numeric_dtype(dtype) for dtype in df.dtypes), "must be numeric"),
+        (lambda: not (df.to_numpy() < 0).any(), "must be at least zero"),
+        (lambda: not (df.to_numpy() > 1).any(), "must be no greater than one"),
+        (lambda: np.allclose(df.sum(axis=1), 1), "must add up to one within each row"),
+    )
+    for holds, wanted in rules:
+        if not holds():
+            raise ParticipantVisibleError(f"All target values in {df_name} {wanted}")
