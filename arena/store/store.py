@@ -29,6 +29,7 @@ from arena.types import Fault, IntArray, Solution, SubmissionRecord
 __all__ = ["Store"]
 
 _RETRY_SECONDS = 0.1
+_SECONDS_FOR_A_NAME = 1.0
 
 
 class Store:
@@ -255,7 +256,9 @@ def _open_patiently(path: Path, create: bool, wait: float) -> Database:
     while True:
         try:
             return Database(path, create=create)
-        except StoreBusyError:
-            if time.monotonic() >= until:
+        except StoreBusyError as error:
+            # Without a PID it was let go of while DuckDB looked who holds it.
+            patience = 0.0 if "(PID " in str(error) else _SECONDS_FOR_A_NAME
+            if time.monotonic() >= until + patience:
                 raise
         time.sleep(_RETRY_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311 # so that all do not meet again

@@ -30,7 +30,7 @@ from few_rows import N_FAULTY, N_HALF, N_VALID, manager_of_few, settings_of, wri
 
 TEAMS = ("one", "two", "three", "base")
 START = datetime(2026, 3, 1, 22, 30, tzinfo=UTC)
-STEPS, EXAMPLES = 50, 28
+STEPS, EXAMPLES = 50, 26
 QUARTER = Fraction(1, 4)
 
 
@@ -57,7 +57,7 @@ class CompetitionMachine(RuleBasedStateMachine):
             greater_is_better=better,
             score=lambda hits: Fraction(hits if better else N_HALF - hits, N_HALF),
             shown=lambda score: score if exact else round(score / QUARTER) * QUARTER,
-            rules=Rules(deadline=START + timedelta(days=3)),
+            rules=Rules(deadline=START + timedelta(days=4)),
         )
         self.manager = manager_of_few()
         self.last: dict[str, Any] | None = None
@@ -140,7 +140,7 @@ class CompetitionMachine(RuleBasedStateMachine):
         change=st.fixed_dictionaries(
             {},
             optional={
-                "per_day": st.sampled_from([None, 1, 3]),
+                "per_day": st.sampled_from([None, 1, 2]),
                 "total": st.sampled_from([None, 2, 6]),
                 "count_rejected": st.booleans(),
                 "rule": st.sampled_from(["best_public", "last", "chosen", "best_private"]),
@@ -168,7 +168,7 @@ class CompetitionMachine(RuleBasedStateMachine):
         self.competition = self._open()
         assert self.competition.verify_events() is None
 
-    @precondition(lambda self: self.since_last > 10)
+    @precondition(lambda self: self.since_last > 16)
     @rule(twice=st.booleans())
     def finalize(self, twice: bool) -> None:
         self.since_last = 0
@@ -238,7 +238,7 @@ def about(value: Any) -> Any:
 def machine(request: pytest.FixtureRequest, tmp_path: Path) -> type[CompetitionMachine]:
     metric, mechanism = request.param
     files = write_files(tmp_path)
-    rules = Rules(deadline=START + timedelta(days=3))
+    rules = Rules(deadline=START + timedelta(days=4))
     Competition.create(
         tmp_path / "c",
         tmp_path / "solution.csv",

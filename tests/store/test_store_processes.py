@@ -11,7 +11,9 @@ import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -93,6 +95,24 @@ def test_second_process_waits_as_long_as_it_was_told_to(
     holder.kill()
     with Store.open(path, wait=30) as store:
         assert store.submissions() == ()
+
+
+def test_holder_that_let_go_before_it_could_be_named_is_tried_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, said = duckdb.connect, ["Could not set lock on file", "Could not set lock on file"]
+
+    def connect(*given: Any, **named: Any) -> Any:
+        if said:
+            raise duckdb.IOException(said.pop())
+        return real(*given, **named)
+
+    monkeypatch.setattr("duckdb.connect", connect)
+    with Store.open(path) as store:
+        assert store.submissions() == ()
+    said += ["Conflicting lock on file (PID 7)", "Could not set lock on file"]
+    with pytest.raises(StoreBusyError, match="PID 7"):
+        Store.open(path)
 
 
 SUBMITTER = """

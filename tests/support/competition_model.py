@@ -20,7 +20,7 @@ Hits = tuple[int, int] | None
 class Rules:
     """What ``competition.toml`` says."""
 
-    per_day: int | None = 3
+    per_day: int | None = 2
     total: int | None = 6
     count_rejected: bool = False
     deadline: datetime | None = None

@@ -37,6 +37,13 @@ def run_program(
     )
 
 
+def start_program(*arguments: object, cwd: Path) -> subprocess.Popen[str]:
+    """Start the installed ``arena`` in a process of its own, and do not wait for it."""
+    given = [ARENA, *map(str, arguments)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(given, stdout=pipe, stderr=pipe, text=True, cwd=cwd)
+
+
 def run_here(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run the same program in this process: what it imports is there already."""
     given = [str(argument) for argument in arguments]
