@@ -26,7 +26,7 @@ from arena.public_mechanism import (
 )
 from arena.resampling import full_scores
 from arena.row_context import bind, clusters_of
-from arena.scopes import Instances, Placed, TeamInstances, instances
+from arena.scopes import Instances, Placed, RankInstances, TeamInstances, instances
 from arena.store import Store
 from arena.types import IntArray, Release, Solution
 
@@ -123,23 +123,20 @@ class Releaser:
                     state, _bounded(whole, bound), np.random.default_rng(stream)
                 )
 
-        return self._instances_of(past, None).place(past.team, answer)
+        return self._instances_of(past.team, None).place(past.team, answer)
 
     def take_up(self, past: Past, placed: Placed, score: float | None) -> None:
         """Go on from what was released. The score is that of :meth:`score`, if it is known."""
-        self._instances_of(past, placed).take_up(past.team, placed)
+        self._instances_of(past.team, placed.instance).take_up(past.team, placed)
         if past.team == self.baseline_team:
             own = self.score(self._earlier(past.submission)) if score is None else score
             self._baselines[past.submission] = own
 
-    def _instances_of(self, past: Past, placed: Placed | None) -> Instances:
-        """Return where a team's submissions go: the baseline holds no rank."""
-        was_baseline = placed is not None and placed.instance == past.team
-        if past.team == self.baseline_team or was_baseline:
-            return (
-                self.instances if isinstance(self.instances, TeamInstances) else self._of_baseline
-            )
-        return self.instances
+    def _instances_of(self, team: str, instance: str | None) -> Instances:
+        """Return where a team's submissions go; a baseline, now or then, holds no rank."""
+        apart = team in (self.baseline_team, instance)
+        ranks = isinstance(self.instances, RankInstances)
+        return self._of_baseline if ranks and apart else self.instances
 
     def _standard_error(self, block: npt.NDArray[Any], other: int) -> float:
         pair = np.concatenate([block, self._earlier(other)])

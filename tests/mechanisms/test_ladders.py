@@ -1,0 +1,267 @@
+"""The Ladders: what they release, what they never do, and what an organiser is told."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arena.errors import InputError, UsageError
+from arena.interfaces import Evaluation, Mechanism, PublicBoard
+from arena.plugin_manager import PluginManager
+from arena_mechanisms.ladder import Ladder, LadderFree, default_eta
+from arena_mechanisms.noisy import NoisyLadder, Thresholdout
+from run_mechanism import run_mechanism
+
+LADDERS = [
+    Ladder(),
+    Ladder(eta=0.05),
+    Ladder(eta=0.05, start="baseline"),
+    LadderFree(),
+    LadderFree(rounding=None, z=2),
+    LadderFree(minimum_step=0.03, start="baseline"),
+    NoisyLadder(eta=0.05),
+    NoisyLadder(eta=0.02, noise=0.02, start="baseline"),
+]
+ALL = [*LADDERS, Thresholdout(), Thresholdout(threshold=0.1, budget=2, start="baseline")]
+BASELINE = {"baseline": 0.5, "baseline_submission": 7}
+losses = st.lists(st.sampled_from([i / 100 for i in range(101)]), min_size=1, max_size=25)
+quiet = settings(max_examples=60, derandomize=True, deadline=None)
+
+
+def run_all(mechanism: Mechanism, scores: list[float], **changes: Any) -> list[Any]:
+    return run_mechanism(mechanism, scores, **{**BASELINE, **changes})
+
+
+# -- the paper's algorithms --------------------------------------------------------------------
+
+
+def test_the_ladder_is_that_of_figure_1() -> None:
+    scores = [0.52, 0.45, 0.40, 0.39, 0.41, 0.11]
+    shown, expected = math.inf, []
+    for score in scores:
+        if score < shown - 0.1:
+            shown = round(score / 0.1) * 0.1
+        expected.append(shown)
+    releases = run_mechanism(Ladder(eta=0.1), scores)
+    assert [one.score for one in releases] == pytest.approx(expected)
+    assert [one.improved for one in releases] == [True, False, False, True, False, True]
+
+
+def test_the_parameter_free_ladder_is_that_of_figure_2() -> None:
+    rng = np.random.default_rng(5)
+    n = 400
+    vectors = [rng.random(n) < 0.5 - 0.01 * t for t in range(30)]
+    best, shown, expected = np.zeros(n), math.inf, []
+    for one in map(np.asarray, vectors):
+        if one.mean() < shown - np.std(one - best, ddof=1) / np.sqrt(n) - 1e-12:
+            best, shown = one.astype(float), round(one.mean() * n) / n
+        expected.append(shown)
+    state: Any = {}
+    for t, one in enumerate(vectors):
+
+        def error(other: int, one: Any = one) -> float:
+            return float(np.std(one.astype(float) - vectors[other], ddof=1) / np.sqrt(n))
+
+        now = Evaluation(t, float(one.mean()), False, n, error, score_range=(0.0, 1.0))
+        release = LadderFree().release(state, now, rng)
+        state = release.state
+        assert release.score == pytest.approx(expected[t])
+    assert len(set(expected)) > 3
+
+
+def test_an_exact_tie_is_never_released() -> None:
+    for n in (7, 100, 4_000, 8_192, 99_991):
+        for wrong in range(1, n // 2, max(1, n // 200)):
+            # One row less wrong: the gain 1/n is exactly the standard error 1/n.
+            scores = [wrong / n, (wrong - 1) / n]
+            error = {"standard_error_of_difference": lambda _, n=n: 1 / n, "n_rows": n}
+            assert not run_mechanism(LadderFree(), scores, **error)[1].improved
+            assert not run_mechanism(Ladder(eta=1 / n), scores, n_rows=n)[1].improved
+            two = [wrong / n, (wrong - 2) / n]
+            if wrong > 2:
+                assert run_mechanism(LadderFree(), two, **error)[1].improved
+
+
+def test_options_make_the_step_larger() -> None:
+    scores = [0.50, 0.48, 0.46]
+    error = {"standard_error_of_difference": lambda _: 0.015}
+    assert run_mechanism(LadderFree(), scores, **error)[1].score == 0.48
+    assert run_mechanism(LadderFree(z=2), scores, **error)[1].score == 0.50
+    assert run_mechanism(LadderFree(minimum_step=0.03), scores, **error)[1].score == 0.50
+    assert run_mechanism(LadderFree(minimum_step=0.03), scores, **error)[2].score == 0.46
+    assert run_mechanism(LadderFree(rounding=0.05), scores, **error)[2].score == 0.45
+    assert run_mechanism(LadderFree(rounding=None), [0.123456], **error)[0].score == 0.123456
+
+
+def test_a_start_from_the_baseline_shows_the_baseline_until_it_is_beaten() -> None:
+    baseline = {"baseline": 0.52, "baseline_submission": 9}
+    releases = run_mechanism(Ladder(eta=0.05, start="baseline"), [0.60, 0.48, 0.46], **baseline)
+    assert [one.score for one in releases] == [0.5, 0.5, 0.45]
+    assert [one.improved for one in releases] == [False, False, True]
+    asked: list[int] = []
+    error = {"standard_error_of_difference": lambda other: asked.append(other) or 0.01}
+    free = run_mechanism(LadderFree(start="baseline"), [0.60, 0.50, 0.47], **baseline, **error)
+    assert [one.score for one in free] == [0.52, 0.50, 0.47]
+    assert asked == [9, 2]
+    with pytest.raises(InputError, match="Submit it first"):
+        run_mechanism(Ladder(eta=0.05, start="baseline"), [0.4])
+
+
+def test_the_step_is_a_share_of_the_metrics_range() -> None:
+    wide = {"score_range": (0.0, 10.0)}
+    assert [one.score for one in run_mechanism(Ladder(eta=0.1), [5.2, 4.1, 3.9], **wide)] == [
+        5,
+        5,
+        4,
+    ]
+    assert run_mechanism(LadderFree(), [5.234], **wide)[0].score == pytest.approx(5.2)
+    assert default_eta(4_000, 400) == pytest.approx(0.153, abs=5e-4)
+    assert default_eta(2, 5) == 1.0
+
+
+# -- what holds for every one ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mechanism", LADDERS, ids=str)
+@given(scores=losses)
+@quiet
+def test_released_scores_never_get_worse(mechanism: Mechanism, scores: list[float]) -> None:
+    releases = run_all(mechanism, scores)
+    shown = [one.score for one in releases]
+    assert shown == sorted(shown, reverse=True)
+    for before, after in itertools.pairwise(releases):
+        assert after.improved == (after.score < before.score)
+
+
+@pytest.mark.parametrize("mechanism", ALL, ids=str)
+@given(scores=losses)
+@quiet
+def test_a_state_that_was_stored_is_the_state(mechanism: Mechanism, scores: list[float]) -> None:
+    assert run_all(mechanism, scores) == run_all(mechanism, scores, kept=True)
+
+
+@pytest.mark.parametrize(
+    "mechanism", [one for one in ALL if isinstance(one, Ladder | LadderFree)], ids=str
+)
+@given(scores=losses)
+@quiet
+def test_a_score_is_a_loss_mirrored(mechanism: Mechanism, scores: list[float]) -> None:
+    down, up = run_all(mechanism, scores), run_all(mechanism, scores, mirrored=True)
+    assert [one.score for one in up] == [-one.score for one in down]
+    assert [one.improved for one in up] == [one.improved for one in down]
+
+
+@pytest.mark.parametrize("mechanism", ALL, ids=str)
+@given(scores=losses)
+@quiet
+def test_what_is_shown_is_conceivable(mechanism: Mechanism, scores: list[float]) -> None:
+    assert all(0 <= one.score <= 1 for one in run_all(mechanism, scores))
+
+
+# -- noise -------------------------------------------------------------------------------------
+
+
+def test_thresholdout_answers_anew_only_far_from_the_last_answer() -> None:
+    n = {"n_rows": 10_000}
+    releases = run_mechanism(Thresholdout(), [0.5, 0.501, 0.499, 0.3, 0.301], **n)
+    shown = [one.score for one in releases]
+    assert shown[0] == shown[1] == shown[2] != 0.5
+    assert shown[0] == pytest.approx(0.5, abs=0.03)
+    assert shown[3] == shown[4] == pytest.approx(0.3, abs=0.03)
+    worse = run_mechanism(Thresholdout(), [0.3, 0.5], **n)
+    assert worse[1].score == pytest.approx(0.5, abs=0.03)
+    assert not worse[1].improved
+
+
+def test_thresholdout_repeats_an_unchanged_score_as_often_as_it_says() -> None:
+    mechanism, anew = Thresholdout(), 0
+    for seed in range(4_000):
+        rng = np.random.default_rng(seed)
+        state = {"score": 0.5, "best": 0.5, "threshold": 0.04 + 0.005 * rng.laplace(), "used": 1}
+        now = Evaluation(2, 0.5, False, 10_000, lambda _: 0.0)
+        anew += mechanism.release(state, now, rng).state["used"] == 2
+    # P(T + Lap(2s) + Lap(4s) < 0) with T = 16 s.
+    expected = (4 / 3 * math.exp(-4) - math.exp(-8) / 3) / 2
+    assert expected == pytest.approx(0.0121, abs=1e-4)
+    assert anew / 4_000 == pytest.approx(expected, abs=0.0055)
+
+
+def test_thresholdout_ends_with_its_budget() -> None:
+    scores = [0.9, 0.7, 0.5, 0.3, 0.1]
+    releases = run_mechanism(Thresholdout(threshold=0.1, budget=2), scores)
+    assert [one.improved for one in releases] == [True, True, False, False, False]
+    assert len({one.score for one in releases}) == 2
+
+
+def test_a_noisy_ladder_releases_noise_and_hardly_ever_a_gain_of_nothing() -> None:
+    mechanism, passed, shown = NoisyLadder(eta=0.02), 0, []
+    for seed in range(2_000):
+        rng = np.random.default_rng(seed)
+        first = mechanism.release({}, Evaluation(1, 0.5, False, 4_000, lambda _: 0.0), rng)
+        shown.append(first.score)
+        state = {"score": 0.5, "bar": 0.5, "submission": 1}
+        same = Evaluation(2, 0.5, False, 4_000, lambda _: 0.0)
+        passed += mechanism.release(state, same, rng).improved
+    assert passed <= 4  # 2,000 exp(-8)/2 = 0.34 are expected
+    assert len(set(shown)) > 1
+    assert np.mean(shown) == pytest.approx(0.5, abs=0.002)
+
+
+# -- what an organiser is told -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ladder(eta=0)", "ladder: eta is a share of the metric's range, above 0 and at most 1"),
+        ("ladder(eta=1.5)", "not 1.5"),
+        ("ladder(eta=True)", "eta is a share"),
+        ("ladder(eta=big)", "not 'big'"),
+        ("ladder(start=zero)", "start is infinity or baseline, not 'zero'"),
+        ("ladder(clip=0)", "clip is a positive number"),
+        ("ladder(clip=[2, 1])", "clip is a positive number"),
+        ("ladder(etta=0.1)", "has no parameter 'etta'. Did you mean 'eta'"),
+        ("ladder-free(z=-1)", "z is a number from 0 on"),
+        ("ladder-free(minimum_step=2)", "minimum_step is a share"),
+        ("ladder-free(minimum_step=None)", "minimum_step is a share"),
+        ("ladder-free(rounding=0)", "rounding is"),
+        ("thresholdout(budget=0)", "budget is a whole number from 1 on"),
+        ("thresholdout(noise=0)", "noise is a share"),
+        ("noisy-ladder(noise=-1)", "noise is a share"),
+    ],
+)
+def test_a_parameter_out_of_range_is_refused(text: str, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        PluginManager().mechanisms.resolve(text)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["ladder", "ladder-free", "thresholdout", "noisy-ladder"])
+def test_scores_without_bounds_ask_for_a_clip(name: str) -> None:
+    board = PublicBoard("log_loss", False, 4_000, None, 400, False, None)
+    mechanism: Any = PluginManager().mechanisms.resolve(name)
+    with pytest.raises(InputError) as caught:
+        mechanism.review(board)
+    assert "has none: one row can move such a score by any amount" in str(caught.value)
+    assert f"{name}(clip=5)" in str(caught.value)
+
+
+def test_a_step_that_nothing_can_pass_is_said() -> None:
+    close = PublicBoard("accuracy", True, 4_000, (0.0, 1.0), 400, True, 0.85)
+    far = PublicBoard("accuracy", True, 4_000, (0.0, 1.0), 400, True, 0.84)
+    assert "no submission better than the baseline" in Ladder().review(close)[0]
+    assert not Ladder().review(far)
+    assert not Ladder(eta=0.01).review(close)
+    assert LadderFree(minimum_step=0.2).review(close)
+    loss = PublicBoard("brier", False, 4_000, (0.0, 1.0), 400, True, 0.15)
+    assert NoisyLadder().review(loss)
+    with pytest.raises(InputError, match="name the baseline's team"):
+        Ladder(start="baseline").review(
+            PublicBoard("accuracy", True, 4_000, (0.0, 1.0), 400, False, None)
+        )
