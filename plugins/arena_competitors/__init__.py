@@ -1,0 +1,20 @@
+"""Attackers of the public leaderboard, each seeing only what a participant sees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from arena.interfaces import Competitor
+
+__all__ = ["provide_competitors"]
+
+
+@hookimpl
+def provide_competitors() -> list[Competitor]:
+    """Provide every attacker, from ``boosting`` to ``sybil``."""
+    from arena_competitors.catalogue import all_competitors
+
+    return list(all_competitors())

@@ -1,0 +1,113 @@
+"""The picture of attacks: what is shown, and what is true, as more is sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from arena.charts import Specification, themed
+from arena.errors import UsageError
+from arena.types import Chart
+from arena_competitors.campaign import Curve
+
+__all__ = ["FORMATS", "attack_chart", "write_chart"]
+
+FORMATS = (".svg", ".png", ".json")
+_WIDTH, _HEIGHT = 640, 320
+_QUANTITIES = {
+    "best score shown": ("released", [1, 0]),
+    "last submission, public rows": ("final_public", [2, 2]),
+    "last submission, hidden rows": ("fresh", [8, 4]),
+}
+
+
+def attack_chart(curves: Sequence[Curve], metric: str) -> Chart:
+    """Draw the curves of every attack, a colour per mechanism and a dash per quantity."""
+    attacks = list(dict.fromkeys(curve.attack for curve in curves))
+    return Chart(
+        name="attacks",
+        title="What the public board shows, and what is true",
+        description=(
+            f"The {metric} that the board shows best, and the public and hidden score of the "
+            f"attacker's last submission, by the number of submissions, per mechanism."
+        ),
+        specification={
+            "data": {"values": [row for curve in curves for row in _rows(curve)]},
+            "facet": {
+                "row": {"field": "attack", "type": "nominal", "title": None, "sort": attacks}
+            },
+            "spec": _panel(curves, metric),
+            "resolve": {"scale": {"y": "independent"}},
+        },
+    )
+
+
+def _rows(curve: Curve) -> list[dict[str, Any]]:
+    return [
+        {
+            "attack": curve.attack,
+            "mechanism": curve.mechanism,
+            "submissions": submissions,
+            "quantity": quantity,
+            "score": float(curve.mean[measure][at]),
+        }
+        for quantity, (measure, _) in _QUANTITIES.items()
+        for at, submissions in enumerate(curve.submissions)
+    ]
+
+
+def _panel(curves: Sequence[Curve], metric: str) -> Specification:
+    mechanisms = list(dict.fromkeys(curve.mechanism for curve in curves))
+    dashes = [dash for _, dash in _QUANTITIES.values()]
+    return {
+        "width": _WIDTH,
+        "height": _HEIGHT,
+        "mark": {"type": "line", "strokeWidth": 2},
+        "encoding": {
+            "x": {"field": "submissions", "type": "quantitative", "title": "submissions"},
+            "y": {
+                "field": "score",
+                "type": "quantitative",
+                "title": metric,
+                "scale": {"zero": False},
+            },
+            "color": {
+                "field": "mechanism",
+                "type": "nominal",
+                "title": "mechanism",
+                "scale": {"domain": mechanisms},
+            },
+            "strokeDash": {
+                "field": "quantity",
+                "type": "nominal",
+                "title": None,
+                "scale": {"domain": list(_QUANTITIES), "range": dashes},
+            },
+        },
+    }
+
+
+def write_chart(chart: Chart, path: Path) -> None:
+    """Write a picture as SVG, PNG or Vega-Lite JSON, by the file's ending; no network is used.
+
+    Raises
+    ------
+    UsageError
+        If the ending is another one.
+    """
+    ending = path.suffix.lower()
+    if ending not in FORMATS:
+        raise UsageError(f"{path.name}: a chart is written as {', '.join(FORMATS)}.")
+    specification = themed({**chart.specification, "background": "white"})
+    if ending == ".json":
+        path.write_text(json.dumps(specification, indent=1, allow_nan=False), encoding="utf-8")
+        return
+    import vl_convert
+
+    if ending == ".svg":
+        drawn: str = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
+        path.write_text(drawn, encoding="utf-8")
+        return
+    path.write_bytes(vl_convert.vegalite_to_png(specification, scale=2, allowed_base_urls=[]))

@@ -1,0 +1,177 @@
+"""A public board in memory: instances of a mechanism, and what is shown to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.clipping import clip_values, conceivable_scores
+from arena.errors import MetricError
+from arena.interfaces import (
+    ClipsScores,
+    Evaluation,
+    Mechanism,
+    Move,
+    PublicBoard,
+    ReviewsBoard,
+    traits_of,
+)
+from arena.paired_error import standard_error_of_difference
+from arena.scopes import Placed, Scope, instances
+from arena.types import Release
+from arena_competitors.rows import Rows
+from arena_competitors.scoring import scorer
+
+__all__ = ["BoardSettings", "PublicBoardRun", "Shown", "review"]
+
+_BASELINE = 0
+"""The baseline's number; attackers' submissions are numbered from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoardSettings:
+    """What the organiser decides of the public board, beside the mechanism."""
+
+    submissions: int
+    """How many may be sent before the last one: the budget that a mechanism is told."""
+    scope: Scope = "team"
+    """What an instance of the mechanism is kept for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """What became of a submission, as the organiser knows it."""
+
+    prediction: npt.NDArray[Any]
+    public_score: float
+    """At full precision, by the metric itself."""
+    score: float
+    """What is shown."""
+    improved: bool
+    previous: float | None
+    """What was shown to the same team before."""
+
+
+class PublicBoardRun:
+    """Scores submissions on the public rows and releases them through a mechanism.
+
+    The host's own rules for scope, clip and standard errors hold. The public rows of every
+    committed submission stay in memory, since a mechanism may compare with any of them.
+    """
+
+    def __init__(
+        self, mechanism: Mechanism, rows: Rows, settings: BoardSettings, seed: int
+    ) -> None:
+        self._mechanism, self._rows, self._seed = mechanism, rows, seed
+        clip = mechanism.clip if isinstance(mechanism, ClipsScores) else None
+        self._metric = clip_values(rows.metric, clip)
+        self._compared = rows.score if clip is None else scorer(self._metric)
+        better = self._metric.greater_is_better
+        self._instances = instances(settings.scope, greater_is_better=better)
+        self._predictions: dict[int, npt.NDArray[Any]] = {}
+        self._shown: dict[int, float] = {}
+        self._unscored = self._evaluation(settings.submissions)
+        self.baseline_score: float | None = None
+        """The baseline's public score at full precision, if there is a baseline."""
+        if rows.baseline is not None:
+            self._predictions[_BASELINE] = rows.baseline[rows.public]
+            self.baseline_score = self._score(self._predictions[_BASELINE])
+            self._unscored = replace(
+                self._unscored, baseline=self.baseline_score, baseline_submission=_BASELINE
+            )
+
+    def _evaluation(self, budget: int) -> Evaluation:
+        """Return what is the same of every submission."""
+        return Evaluation(
+            submission=0,
+            score=np.nan,
+            greater_is_better=self._metric.greater_is_better,
+            n_rows=len(self._rows.public),
+            standard_error_of_difference=lambda _: np.nan,
+            budget=budget,
+            row_range=traits_of(self._metric).row_range,
+            score_range=conceivable_scores(self._metric),
+        )
+
+    def _score(self, public: npt.NDArray[Any]) -> float:
+        score = self._compared(self._rows.public_truth, public)
+        if not np.isfinite(score):
+            raise MetricError(
+                f"{self._metric.name} has no finite value for what the attack submitted."
+            )
+        return score
+
+    def send(self, move: Move, *, commit: bool = True) -> Shown:
+        """Release a submission; without ``commit`` as if it had not been sent afterwards.
+
+        Raises
+        ------
+        MetricError
+            If its score is not finite.
+        """
+        number = len(self._predictions) + (self.baseline_score is None)
+        public = move.prediction[self._rows.public]
+        compared = self._score(public)
+        placed = self._place(number, move.team, public, compared)
+        previous = self._shown.get(move.team)
+        if commit:
+            self._predictions[number] = public
+            self._instances.take_up(str(move.team), placed)
+            self._shown[move.team] = placed.release.score
+        plain = self._metric is self._rows.metric
+        return Shown(
+            prediction=move.prediction,
+            public_score=compared if plain else self._rows.score(self._rows.public_truth, public),
+            score=placed.release.score,
+            improved=placed.release.improved,
+            previous=previous,
+        )
+
+    def _place(self, number: int, team: int, public: npt.NDArray[Any], score: float) -> Placed:
+        rng = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(number,)))
+        evaluation = replace(
+            self._unscored,
+            submission=number,
+            score=score,
+            standard_error_of_difference=lambda other: self._standard_error(public, other),
+        )
+        worse = min if evaluation.greater_is_better else max
+
+        def answer(state: Mapping[str, Any], bound: float | None, _: int) -> Release:
+            shown = evaluation if bound is None else replace(evaluation, score=worse(score, bound))
+            return self._mechanism.release(state, shown, rng)
+
+        return self._instances.place(str(team), answer)
+
+    def _standard_error(self, public: npt.NDArray[Any], other: int) -> float:
+        pair = np.stack([public, self._predictions[other]])
+        return standard_error_of_difference(self._metric, self._rows.public_truth, pair, self._seed)
+
+
+def review(name: str, mechanism: Mechanism, rows: Rows, settings: BoardSettings) -> list[str]:
+    """Return what an organiser should know of a mechanism for these rows, in sentences.
+
+    Raises
+    ------
+    InputError
+        If the mechanism cannot be used with the metric.
+    """
+    if not isinstance(mechanism, ReviewsBoard):
+        return []
+    clip = mechanism.clip if isinstance(mechanism, ClipsScores) else None
+    metric = clip_values(rows.metric, clip)
+    baseline = PublicBoardRun(mechanism, rows, settings, seed=0).baseline_score
+    board = PublicBoard(
+        metric=rows.metric.name,
+        greater_is_better=metric.greater_is_better,
+        n_rows=len(rows.public),
+        score_range=conceivable_scores(metric),
+        budget=settings.submissions,
+        has_baseline=baseline is not None,
+        baseline=baseline,
+    )
+    return [f"{name}: {sentence}" for sentence in mechanism.review(board)]

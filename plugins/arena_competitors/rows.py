@@ -1,0 +1,126 @@
+"""The rows that are fought over: public ones that the board scores, and hidden ones that judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.errors import UsageError
+from arena.interfaces import Metric, Participation
+from arena.types import IntArray, PredictionKind
+from arena_competitors.scoring import ScoreOf, expected_score, scorer
+from arena_competitors.searching import random_values
+
+__all__ = ["Rows", "constant_prediction", "synthetic_rows"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """The truth of n public and h hidden rows, and where they stand in a submission of N rows."""
+
+    metric: Metric
+    n_classes: int | None
+    n_rows: int
+    public: IntArray
+    """``(n,)`` positions in a submission."""
+    public_truth: npt.NDArray[Any]
+    hidden: IntArray
+    """``(h,)`` positions in a submission."""
+    hidden_truth: npt.NDArray[Any]
+    baseline: npt.NDArray[Any] | None
+    """The baseline's prediction of all rows."""
+    expected: Callable[[npt.NDArray[Any]], float] | None = None
+    """The score to expect of a prediction on new rows, where that is known."""
+    score: ScoreOf = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "score", scorer(self.metric))
+
+    def participation(self, submissions: int, baseline_score: float | None) -> Participation:
+        """Return what a participant may know of them."""
+        return Participation(
+            metric=self.metric,
+            n_rows=self.n_rows,
+            n_public=len(self.public),
+            n_classes=self.n_classes,
+            submissions=submissions,
+            baseline=self.baseline,
+            baseline_score=baseline_score,
+        )
+
+    def hidden_score(self, prediction: npt.NDArray[Any]) -> float:
+        """Return the score on the hidden rows."""
+        return self.score(self.hidden_truth, prediction[self.hidden])
+
+    def true_score(self, prediction: npt.NDArray[Any]) -> float:
+        """Return the score to expect on new rows, or the hidden one where that is not known."""
+        return self.expected(prediction) if self.expected else self.hidden_score(prediction)
+
+
+def synthetic_rows(
+    metric: Metric, n_public: int, n_rows: int, n_classes: int, rng: np.random.Generator
+) -> Rows:
+    """Return rows whose labels are pure chance: uniform over the classes, or exponential numbers.
+
+    Which rows are public is drawn. If all are, the hidden rows are the same rows with labels drawn
+    anew, so that there is still something to judge by.
+
+    Raises
+    ------
+    UsageError
+        If the numbers of rows or classes do not go together, or the metric takes texts.
+
+    Examples
+    --------
+    >>> from arena_metrics.pointwise import Accuracy
+    >>> rows = synthetic_rows(Accuracy(), 40, 100, 2, np.random.default_rng(0))
+    >>> len(rows.public), len(rows.hidden), rows.true_score(np.zeros(100, dtype=int))
+    (40, 60, 0.5)
+    """
+    _check(metric, n_public, n_rows, n_classes)
+    numeric = metric.prediction is PredictionKind.VALUE
+
+    def truths(size: int) -> npt.NDArray[Any]:
+        return random_values(size, rng) if numeric else rng.integers(0, n_classes, size)
+
+    order = rng.permutation(n_rows)
+    public = np.sort(order[:n_public])
+    hidden = np.sort(order[n_public:]) if n_rows > n_public else public
+    return Rows(
+        metric=metric,
+        n_classes=None if numeric else n_classes,
+        n_rows=n_rows,
+        public=public,
+        public_truth=truths(n_public),
+        hidden=hidden,
+        hidden_truth=truths(len(hidden)),
+        baseline=constant_prediction(metric, n_rows, None if numeric else n_classes),
+        expected=expected_score(metric, None if numeric else n_classes, n_rows),
+    )
+
+
+def _check(metric: Metric, n_public: int, n_rows: int, n_classes: int) -> None:
+    if n_public < 2 or n_rows < n_public:
+        raise UsageError(
+            f"There must be at least 2 public rows, and as many rows in all: not {n_public:,} of "
+            f"{n_rows:,}."
+        )
+    if n_classes < 2:
+        raise UsageError(f"There must be at least 2 classes, not {n_classes}.")
+    if metric.prediction is PredictionKind.TEXT:
+        raise UsageError(f"{metric.name} takes texts, and there is no attack that guesses texts.")
+
+
+def constant_prediction(
+    metric: Metric, n_rows: int, n_classes: int | None, *, mean: float = 1.0
+) -> npt.NDArray[Any]:
+    """Return a submission that knows nothing: the first label, equal probabilities, or a mean."""
+    if metric.prediction is PredictionKind.LABEL:
+        return np.zeros(n_rows, dtype=np.intp)
+    if n_classes is None or n_classes == 2:
+        return np.full(n_rows, 0.5 if n_classes else mean)
+    return np.full((n_rows, n_classes), 1.0 / n_classes)

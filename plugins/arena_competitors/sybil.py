@@ -1,0 +1,104 @@
+"""One participant behind several teams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from arena.errors import UsageError
+from arena.interfaces import (
+    Answer,
+    Competitor,
+    HasVariants,
+    KnowsLabels,
+    Move,
+    Participation,
+    Player,
+)
+from arena.types import IntArray
+from arena_competitors.guesses import is_better
+
+__all__ = ["Sybil"]
+
+
+def _unknown(name: str) -> Competitor:
+    raise UsageError(f"sybil: there is no attack {name!r} to run through several teams.")
+
+
+@dataclass(frozen=True, slots=True)
+class Sybil:
+    """Run another attack through several teams, a submission of each in turn.
+
+    Where the board keeps an instance of its mechanism for every team (Blum and Hardt 2015,
+    section 2.1), every new team starts from nothing, so that its first score is released
+    whatever it is: a Ladder per team against as many teams as submissions is plain rounding. One
+    instance per rank, or a start from the baseline's score, does not give that away. The last
+    submission is sent by the team that stands best. Needs what the other attack needs.
+
+    Parameters
+    ----------
+    of
+        The attack: a name, quoted if it holds a hyphen, with its parameters if it has any.
+    teams
+        How many teams there are.
+
+    Raises
+    ------
+    UsageError
+        If ``teams`` is not a positive integer.
+    """
+
+    of: str = "boosting"
+    teams: int = 10
+    name: str = "sybil"
+    resolve: Callable[[str], Competitor] = field(default=_unknown, repr=False)
+    """Finds the other attack."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.teams, int) or self.teams < 1:
+            raise UsageError(f"sybil: teams must be a positive integer, not {self.teams!r}.")
+
+    def variants(self) -> Sequence[Competitor]:
+        """Return itself with every setting of the other attack."""
+        inner = self.resolve(self.of)
+        found = inner.variants() if isinstance(inner, HasVariants) else (inner,)
+        return tuple(replace(self, resolve=_always(one)) for one in found)
+
+    def start(self, participation: Participation, rng: np.random.Generator) -> Player:
+        """Return a player; UsageError if the other attack cannot play, or is a sybil itself."""
+        inner = self.resolve(self.of)
+        if isinstance(inner, Sybil):
+            raise UsageError("sybil runs an attack through several teams, and no other sybil.")
+        return _SybilPlayer(inner.start(participation, rng), participation, self.teams)
+
+
+def _always(competitor: Competitor) -> Callable[[str], Competitor]:
+    return lambda _: competitor
+
+
+class _SybilPlayer:
+    def __init__(self, inner: Player, participation: Participation, teams: int) -> None:
+        self._inner, self._metric, self._teams = inner, participation.metric, teams
+        self._n_rows = participation.n_rows
+        self._sent = -1
+        self._best: tuple[int, float] | None = None
+
+    def submit(self) -> Move:
+        self._sent += 1
+        return replace(self._inner.submit(), team=self._sent % self._teams)
+
+    def hear(self, answer: Answer) -> None:
+        if self._best is None or is_better(answer.score, self._best[1], self._metric):
+            self._best = (self._sent % self._teams, answer.score)
+        self._inner.hear(answer)
+
+    def finish(self) -> Move:
+        return replace(self._inner.finish(), team=self._best[0] if self._best else 0)
+
+    def known_labels(self) -> IntArray:
+        """Return what the attack itself knows."""
+        if isinstance(self._inner, KnowsLabels):
+            return self._inner.known_labels()
+        return np.full(self._n_rows, -1, dtype=np.intp)
