@@ -60,14 +60,13 @@ class Ranks:
         same = evidence.first_identical
         scores = round_significant(study.scores)[same]
         resampled = round_significant(study.resampled)[same]
+        floored = floor_standard_errors(evidence.standard_errors, evidence.differing, scores)
         intervals = rank_intervals(
             scores,
             resampled,
             study.level,
             greater_is_better=better_is_greater,
-            standard_errors=floor_standard_errors(
-                evidence.standard_errors, evidence.differing, scores
-            ),
+            standard_errors=floored,
             workers=workers,
         )
         spread = rank_spread(resampled, study.level, greater_is_better=better_is_greater)
@@ -80,7 +79,7 @@ class Ranks:
             document=_document(study, evidence, intervals, spread, prizes, tests),
             columns=_columns(score_intervals(resampled, study.level), intervals, spread, prizes),
             tables=_tables(study, spread, prizes, tests, order),
-            details=top_of_board(study, evidence),
+            details=top_of_board(study, evidence, floored),
         )
 
 

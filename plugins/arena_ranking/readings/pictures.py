@@ -25,7 +25,7 @@ from arena_ranking.readings.encodings import (
 
 __all__ = ["cases_chart", "pairs_chart", "podium_chart", "violins_chart"]
 
-_BINS = 40
+_BINS = 24
 _BAND = 64
 _HEIGHT = 260
 
@@ -78,7 +78,10 @@ def violins_chart(
     rows = [row for row in rows if row["median"] is not None]
     x, y = _agreement_axis(), _named_heights(names)
     ends = dict.fromkeys(("median", "low", "high"), ".3f")
-    center: Specification = {"y": {"field": "at", **y}, "tooltip": tooltip("name", *ends, formats=ends)}
+    center: Specification = {
+        "y": {"field": "at", **y},
+        "tooltip": tooltip("name", *ends, formats=ends),
+    }
     violins: Specification = {
         "data": data_of(outlines),
         "mark": {"type": "area", "color": PALE},
@@ -103,7 +106,12 @@ def violins_chart(
 
 def _agreement_axis() -> Specification:
     title = "agreement with the ranking on all rows (1 is the same order)"
-    return {"type": "quantitative", "title": title, "scale": {"zero": False, "domainMax": 1}}
+    return {
+        "type": "quantitative",
+        "title": title,
+        "scale": {"zero": False, "domainMax": 1},
+        "axis": {"tickCount": 6},
+    }
 
 
 def _named_heights(names: Sequence[str]) -> Specification:
@@ -133,7 +141,8 @@ def _outline(tau: FloatArray, at: int) -> list[dict[str, float]]:
     low, high = float(finite.min()), float(finite.max())
     bins = min(_BINS, max(5, len(np.unique(finite))))
     counts, edges = np.histogram(finite, bins=bins, range=(low - 1e-3, min(high + 1e-3, 1.0)))
-    half = (0.4 * counts / counts.max()).round(4).tolist()
+    smooth = np.convolve(counts, [0.25, 0.5, 0.25], mode="same")  # tau takes few values: no combs
+    half = (0.4 * smooth / smooth.max()).round(4).tolist()
     centers = ((edges[:-1] + edges[1:]) / 2).round(4).tolist()
     return [
         {"tau": x, "at": at, "from": round(at - h, 4), "to": round(at + h, 4)}

@@ -27,6 +27,7 @@ __all__ = ["blobs_chart", "frequency_rows", "heatmap_chart", "methods_chart"]
 
 _SMALLEST_SHOWN = 0.0005
 _WHOLE = {"tickMinStep": 1, "format": "d"}
+_FROM_THE_TOP = {"reverse": True, "zero": False, "nice": False, "padding": 10}
 _TIP = {"rank": "d", "share": ".1%"}
 _ENDS = {"median": ".4~g", "low": ".4~g", "high": ".4~g"}
 
@@ -125,7 +126,7 @@ def methods_chart(teams: Sequence[str], ranks: Mapping[str, IntArray]) -> Specif
     axis = {"labelAngle": 0, "orient": "top", "ticks": False}
     scale = {"domain": names, "padding": 0.2}
     x = {"field": "method", "type": "nominal", "title": None, "scale": scale, "axis": axis}
-    y = quantitative("rank", axis=_WHOLE, scale={"reverse": True, "zero": False, "nice": False})
+    y = quantitative("rank", axis=_WHOLE, scale=_FROM_THE_TOP)
     tips = tooltip("team", "method", "rank", formats={"rank": "d"})
     first = labels[: len(TEAM_COLORS)]
     all_teams = {

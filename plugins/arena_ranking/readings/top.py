@@ -32,7 +32,7 @@ class TopOfBoard:
     values_greater_is_better: bool
     """The direction of the values: a score need not rise with their mean."""
     standard_errors: FloatArray
-    """``(t, t)`` of the differences between their scores, not floored."""
+    """``(t, t)`` of the differences between their scores, floored; a pair with 0 is tied."""
     n_cases: int
     """The number of rows, or of clusters."""
     clustered: bool
@@ -41,8 +41,19 @@ class TopOfBoard:
     """What the standard errors come from: see :class:`~arena_ranking.evidence.PairwiseEvidence`."""
 
 
-def top_of_board(study: Study, evidence: PairwiseEvidence) -> TopOfBoard:
+def top_of_board(
+    study: Study, evidence: PairwiseEvidence, standard_errors: FloatArray
+) -> TopOfBoard:
     """Keep what the pictures of the first 50 teams need, after the predictions are out of reach.
+
+    Parameters
+    ----------
+    study
+        The board.
+    evidence
+        What it says about its pairs.
+    standard_errors
+        ``(m, m)`` of the differences, floored; a pair with 0 is tied.
 
     Returns
     -------
@@ -58,7 +69,7 @@ def top_of_board(study: Study, evidence: PairwiseEvidence) -> TopOfBoard:
         positions=positions,
         values=values,
         values_greater_is_better=larger == (values is None or _rises(study, values)),
-        standard_errors=evidence.standard_errors[np.ix_(positions, positions)],
+        standard_errors=standard_errors[np.ix_(positions, positions)],
         n_cases=evidence.n_units,
         clustered=study.clusters is not None,
         source=evidence.source,
