@@ -9,7 +9,7 @@ from arena.charts.board import (
     wins_chart,
 )
 from arena.charts.labels import axis_labels
-from arena.charts.ranges import Bars, Points, ranges_chart
+from arena.charts.ranges import MOST_TEAMS, Bars, Points, ranges_chart
 from arena.charts.shake_up import shake_up_chart
 from arena.charts.shares import shares_chart
 from arena.charts.specification import Specification, as_altair
@@ -18,6 +18,7 @@ from arena.charts.theme import DARK, THEME, themed
 __all__ = [
     "BOARD_CHARTS",
     "DARK",
+    "MOST_TEAMS",
     "THEME",
     "Bars",
     "Points",

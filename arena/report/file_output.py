@@ -1,0 +1,74 @@
+"""Writing a file whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+from arena.errors import InputError, UsageError
+
+__all__ = ["check_folder", "check_target", "write_file"]
+
+
+def check_target(path: Path) -> None:
+    """Refuse a path that no file can be written to, before anything is computed.
+
+    Raises
+    ------
+    UsageError
+        If it is a folder, or its folder does not exist or may not be written to.
+    """
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; name a file in it, such as {path / 'report.html'}.")
+    if not path.parent.is_dir():
+        raise UsageError(f"There is no folder {path.parent} for {path.name}; make it first.")
+    if not os.access(path.parent, os.W_OK):
+        raise UsageError(f"Nothing can be written to the folder {path.parent}.")
+
+
+def check_folder(folder: Path) -> None:
+    """Make a folder for files, or refuse.
+
+    Raises
+    ------
+    UsageError
+        If it is a file, or cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"The folder {folder} cannot be made: {error.strerror}.") from error
+
+
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write a file beside its place and put it there: a reader sees the old one or the new one.
+
+    Raises
+    ------
+    UsageError
+        If it is a folder, or its folder does not exist.
+    InputError
+        If it cannot be written.
+    """
+    check_target(path)
+    data = content.encode() if isinstance(content, str) else content
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".arena-", delete=False) as file:
+            temporary = Path(file.name)
+            file.write(data)
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except OSError as error:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+        raise InputError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask

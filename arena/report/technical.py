@@ -1,0 +1,73 @@
+"""The last part of a report: how the figures were computed, and from what."""
+
+from __future__ import annotations
+
+import platform
+import re
+from importlib import metadata
+from typing import Any
+
+from arena.plugin_manager import PluginManager
+from arena.score_result import ScoreResult
+from arena.types import Section, Table
+
+__all__ = ["software_section", "technical_sections"]
+
+
+def technical_sections(result: ScoreResult, manager: PluginManager) -> list[Section]:
+    """Return settings, notes, software and inputs of a result."""
+    notes = [Section("Notes", "\n\n".join(result.notes))] if result.notes else []
+    inputs = Table("Inputs", ("file", "sha256"), result.inputs)
+    return [
+        _settings(result),
+        *notes,
+        software_section(manager),
+        *([Section("Inputs", "", (inputs,))] if result.inputs else []),
+    ]
+
+
+def _settings(result: ScoreResult) -> Section:
+    text = (
+        f"The {result.n_rows:,} ranked rows were drawn again with replacement "
+        f"{result.resamples:,} times (bootstrap), every submission was scored on each of these "
+        f"resamples, and all intervals, shares and spreads come from those scores. The same seed "
+        f"and inputs give the same figures."
+    )
+    rows: tuple[tuple[str, Any], ...] = (
+        ("metric", result.metric),
+        ("a larger score is better", result.greater_is_better),
+        ("rows ranked on", f"{result.n_rows:,} ({result.split})"),
+        ("positive label", result.positive),
+        ("confidence level", result.level),
+        ("resamples", result.resamples),
+        ("resamples drawn again for lack of a class", result.resamples_redrawn),
+        ("resamples left out", result.resamples_undefined),
+        ("seed", str(result.seed)),
+    )
+    known = tuple(row for row in rows if row[1] is not None)
+    return Section("Settings", text, (Table("Settings", ("setting", "value"), known),))
+
+
+def software_section(manager: PluginManager) -> Section:
+    """Return the versions of everything that computed, the plugins and their failures."""
+    plugins = Table(
+        "Plugins",
+        ("plugin", "version", "from", "loaded"),
+        tuple(
+            (one.name, one.version, one.origin, not one.failed_to_load) for one in manager.plugins
+        ),
+    )
+    failures = "\n\n".join(str(failure) for failure in manager.failures)
+    text = f"Some of them failed, and what they would have added is missing:\n\n{failures}"
+    versions = Table("Versions", ("package", "version"), _versions())
+    return Section("Software", text if failures else "", (versions, plugins))
+
+
+def _versions() -> tuple[tuple[str, str], ...]:
+    """Return Python's version and those of arena and of what it depends on."""
+    needed = [one for one in metadata.requires("arena") or [] if "extra ==" not in one]
+    names = ["arena", *sorted(re.split(r"[^\w.-]", one, maxsplit=1)[0] for one in needed)]
+    return (
+        ("Python", platform.python_version()),
+        *((name, metadata.version(name)) for name in names),
+    )

@@ -1,0 +1,94 @@
+(function () {
+  "use strict";
+  const compareText = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" }).compare;
+
+  /* What a cell is sorted by: nothing where it is empty, which always comes last. */
+  function keyOf(row, column, numeric) {
+    const cell = row.cells[column];
+    const text = cell.dataset.v === undefined ? cell.textContent.trim() : cell.dataset.v;
+    if (text === "") return null;
+    return numeric ? parseFloat(text.replace(/,/g, "")) : text;
+  }
+
+  function sortBy(table, header) {
+    const numeric = header.hasAttribute("data-numeric");
+    const up = header.getAttribute("aria-sort") !== "ascending";
+    const rows = Array.from(table.tBodies[0].rows);
+    const keys = new Map(rows.map((row) => [row, keyOf(row, header.cellIndex, numeric)]));
+    const sign = up ? 1 : -1;
+    rows.sort((one, other) => {
+      const a = keys.get(one);
+      const b = keys.get(other);
+      if (a === null || b === null) return (a === null) - (b === null);
+      return sign * (numeric ? a - b : compareText(a, b));
+    });
+    table.tBodies[0].append(...rows);
+    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+    header.setAttribute("aria-sort", up ? "ascending" : "descending");
+  }
+
+  function makeSortable(table) {
+    for (const header of table.tHead.rows[0].cells) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...header.childNodes);
+      button.addEventListener("click", () => sortBy(table, header));
+      header.append(button);
+    }
+  }
+
+  function makeSearchable(input) {
+    const rows = Array.from(document.getElementById(input.dataset.find).tBodies[0].rows);
+    const said = input.parentElement.querySelector("output");
+    const plain = (text) => text.normalize("NFKC").toLocaleLowerCase();
+    const names = rows.map((row) => plain(row.querySelector("th").textContent));
+    input.addEventListener("input", () => {
+      const wanted = plain(input.value.trim());
+      let shown = 0;
+      rows.forEach((row, at) => {
+        row.hidden = !names[at].includes(wanted);
+        shown += row.hidden ? 0 : 1;
+      });
+      said.textContent = wanted ? `${shown} of ${rows.length} teams` : "";
+    });
+    input.parentElement.hidden = false;
+  }
+
+  /* On a page a picture is as wide as there is room, and names make way for it. */
+  function fitted(specification, width) {
+    const config = specification.config || {};
+    const axis = { ...config.axis, labelLimit: Math.min(190, Math.round(0.36 * width)) };
+    const fits = typeof specification.width === "number" && (specification.layer || specification.mark);
+    const room = { width: "container" };
+    return { ...specification, ...(fits ? room : {}), config: { ...config, axis, aria: false } };
+  }
+
+  async function draw(script) {
+    const place = document.getElementById(script.dataset.chart);
+    try {
+      const specification = fitted(JSON.parse(script.textContent), place.clientWidth);
+      await window.vegaEmbed(place, specification, {
+        mode: "vega-lite",
+        renderer: "svg",
+        ast: true,
+        logLevel: 1,
+        defaultStyle: false,
+        tooltip: { disableDefaultStyle: true, theme: "custom" },
+        actions: { export: true, source: false, compiled: false, editor: false },
+        downloadFileName: script.dataset.chart.replace(/^chart-/, ""),
+      });
+      const summary = place.querySelector("summary");
+      if (summary) summary.setAttribute("aria-label", `Save this picture: ${place.ariaLabel || ""}`);
+    } catch (fault) {
+      place.textContent = "This picture could not be drawn.";
+      place.dataset.fault = String(fault);
+    }
+  }
+
+  document.querySelectorAll("table[data-sortable]").forEach(makeSortable);
+  document.querySelectorAll("input[data-find]").forEach(makeSearchable);
+  const charts = Array.from(document.querySelectorAll("script[data-chart]"));
+  charts
+    .reduce((before, script) => before.then(() => draw(script)), Promise.resolve())
+    .then(() => { document.documentElement.dataset.drawn = String(charts.length); });
+})();
