@@ -346,6 +346,11 @@ class Study:
     clusters: IntArray | None = None
     """``(n,)`` codes of the groups that were resampled whole."""
     classes: tuple[str, ...] | None = None
+    tasks: IntArray | None = None
+    """``(n,)`` codes of the task of each row, where there are several. The scores are those on all
+    rows together, whatever their task."""
+    task_names: tuple[str, ...] = ()
+    """The names of the tasks, in the order of their codes; not every task need have a row."""
 
 
 @runtime_checkable

@@ -150,6 +150,10 @@ class Solution:
     """``(n,)`` codes of the group of each row; groups are resampled whole."""
     extra: Mapping[str, FloatArray] = field(default_factory=dict)
     """``(n,)`` of each of :attr:`MetricTraits.extra_columns` that the file has; ignored rows: 0."""
+    tasks: IntArray | None = None
+    """``(n,)`` codes of the task of each row, where a competition has several: looked at apart."""
+    task_names: tuple[str, ...] = ()
+    """The names of the tasks, in the order of their codes."""
 
     @property
     def n_rows(self) -> int:
