@@ -25,7 +25,7 @@ from arena.reception import Submitted, receive
 from arena.rescoring import RankChange
 from arena.score_result import ScoreResult
 from arena.store import Event, Store
-from arena.types import Solution
+from arena.types import Solution, SubmissionRecord
 
 __all__ = ["Competition"]
 
@@ -213,6 +213,10 @@ class Competition:
     def submissions(self, team: str | None = None) -> list[dict[str, Any]]:
         """Return every submission, or those of a team, in the order in which they came."""
         return self._state.ledger.submissions(None if team is None else team_name(team))
+
+    def records(self) -> tuple[SubmissionRecord, ...]:
+        """Return every submission as it is stored, its faults included: the organiser's only."""
+        return tuple(self._state.store.submissions())
 
     # -- choices of the teams and of the organiser ---------------------------------------------
 

@@ -23,6 +23,7 @@ __all__ = [
     "wins_chart",
 ]
 
+_FAR_BEHIND = 4.0
 Pair = tuple[npt.ArrayLike, npt.ArrayLike]
 Standings = Sequence[Mapping[str, Any]]
 
@@ -70,12 +71,40 @@ def score_chart(
 ) -> Specification:
     """Draw the score of each team with its own interval, and the corrected best score.
 
-    ``scores`` and both ends of ``interval`` are ``(m,)`` in the metric's units, and so is ``best``.
+    Teams far behind, by more than four times the median distance to the first of those that are
+    shown, are left out: they would leave no room for the others.
+
+    Parameters
+    ----------
+    teams
+        m names, the best first.
+    scores
+        ``(m,)`` in the metric's units.
+    interval
+        Both ends, ``(m,)`` each.
+    best
+        The corrected best score.
+    most
+        How many teams are drawn.
+
+    Examples
+    --------
+    >>> scores = np.array([0.9, 0.88, 0.86, 0.1])
+    >>> chart = score_chart(["a", "b", "c", "d"], scores, (scores - 0.01, scores + 0.01))
+    >>> [row["team"] for row in chart["layer"][1]["data"]["values"]]
+    ['a', 'b', 'c']
     """
+    values, low, high = (
+        np.asarray(one, dtype=np.float64)[:most] for one in (scores, interval[0], interval[1])
+    )
+    behind = np.abs(values - values[0])
+    near = np.flatnonzero(behind <= _FAR_BEHIND * np.median(behind))
+    near = near if len(near) > 1 else np.arange(len(values))
     series: Series = [
-        Bars("interval of this score alone", *interval, color=PALE, width=9),
-        Points("score on the board", scores, color=INK),
+        Bars("interval of this score alone", low[near], high[near], color=PALE, width=9),
+        Points("score on the board", values[near], color=INK),
     ]
+    teams = [teams[at] for at in near]
     lines = {} if best is None else {"corrected best score": best}
     return ranges_chart(teams, series, "score", lines=lines, most=most)
 

@@ -83,7 +83,7 @@ def ranges_chart(
     {'team': 'b', 'what': 'range', 'from': 1.0, 'to': 2.0}
     """
     labels = axis_labels(teams[:most])
-    scale = {"zero": False, "nice": not whole, **({"domainMin": 1} if whole else {})}
+    scale = {"zero": False, "nice": not whole, "padding": 8}
     ticks = {"format": "d", "tickMinStep": 1} if whole else {"format": ".4~g"}
     x = {"type": "quantitative", "title": axis, "scale": scale, "axis": ticks}
     encoding = {"y": category_axis("team", labels), "color": _legend(series, lines or {})}

@@ -52,7 +52,10 @@ def shake_up_chart(
         for team, before, after in both
     ]
     last = max([2, *(rank for _, *ranks in both for rank in ranks)])
-    place = {"x": _rank_axis("public", last), "y": _rank_axis("private", last)}
+    place = {
+        "x": _rank_axis("public", last, reverse=False),
+        "y": _rank_axis("private", last, reverse=True),
+    }
     points = {
         "data": {"values": rows},
         "mark": {"type": "point", "filled": True, "size": 60, "opacity": 0.85},
@@ -86,11 +89,11 @@ def _tooltip() -> list[Specification]:
     return [{"field": "team", "type": "nominal"}, *ranks]
 
 
-def _rank_axis(name: str, last: int) -> Specification:
+def _rank_axis(name: str, last: int, *, reverse: bool) -> Specification:
     return {
         "field": name,
         "type": "quantitative",
         "title": f"{name} rank",
-        "scale": {"domain": [1, last], "reverse": True, "nice": False, "padding": 8},
+        "scale": {"domain": [1, last], "reverse": reverse, "nice": False, "padding": 8},
         "axis": {"format": "d", "tickMinStep": 1},
     }

@@ -62,7 +62,7 @@ THEME: Mapping[str, Any] = {
     "font": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
     "view": {"stroke": None, "continuousWidth": 640, "continuousHeight": 360},
     "axis": _AXIS,
-    "axisY": {"labelColor": INK},
+    "axisY": {"labelColor": INK, "labelPadding": 8},
     "legend": {
         "labelColor": INK,
         "titleColor": MUTED,

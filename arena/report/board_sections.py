@@ -119,7 +119,8 @@ def _intervals(result: ScoreResult) -> str:
     return (
         f"Each interval is for one score alone, at {_level(result)}. Two teams whose intervals "
         "overlap may still be told apart, since both were scored on the same rows: the board's "
-        "possible ranks and tiers take account of that." + _only_the_first(result.standings)
+        "possible ranks and tiers take account of that. Teams far behind are left out of the "
+        "picture." + _only_the_first(result.standings)
     )
 
 

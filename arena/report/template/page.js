@@ -77,8 +77,6 @@
         actions: { export: true, source: false, compiled: false, editor: false },
         downloadFileName: script.dataset.chart.replace(/^chart-/, ""),
       });
-      const summary = place.querySelector("summary");
-      if (summary) summary.setAttribute("aria-label", `Save this picture: ${place.ariaLabel || ""}`);
     } catch (fault) {
       place.textContent = "This picture could not be drawn.";
       place.dataset.fault = String(fault);

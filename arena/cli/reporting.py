@@ -1,0 +1,66 @@
+"""What the commands that write a report share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from arena.cli.console import say_failures, say_note
+from arena.text import printable
+
+if TYPE_CHECKING:
+    from arena.plugin_manager import PluginManager
+    from arena.report import Report
+
+__all__ = ["ChartFolder", "ReportFile", "check_outputs", "write_outputs"]
+
+ReportFile = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="FILE", help="Write the report, one HTML file, here."),
+]
+ChartFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--charts", metavar="FOLDER", help="Write each chart here: SVG, PNG and Vega-Lite."
+    ),
+]
+
+
+def check_outputs(file: Path | None, charts: Path | None) -> None:
+    """Refuse what cannot be written to, before anything is computed.
+
+    Raises
+    ------
+    UsageError
+        If a report cannot be written to the file, or charts to the folder.
+    """
+    from arena.report.file_output import check_folder, check_target
+
+    if file is not None:
+        check_target(file)
+    if charts is not None:
+        check_folder(charts)
+
+
+def write_outputs(
+    report: Report, file: Path | None, charts: Path | None, manager: PluginManager
+) -> None:
+    """Write a report and its charts where they are wanted, and say so on stderr.
+
+    Raises
+    ------
+    InputError
+        If something cannot be drawn or written.
+    """
+    from arena.report import page, write_charts, write_file
+
+    if file is not None:
+        text = page(report)
+        write_file(file, text)
+        say_note(f"The report is {printable(str(file))}, {len(text) / 1e6:.1f} MB.")
+    if charts is not None:
+        written = write_charts(report, charts)
+        say_note(f"{len(written):,} files of charts are in {printable(str(charts))}.")
+    say_failures(manager)
