@@ -35,15 +35,14 @@ class BitCode:
     >>> code = BitCode.design(spacing=0.01, largest=30.0, all_public=True)
     >>> len(code.weights)
     12
-    >>> losses = [0.0] * 12
     >>> total = sum(code.outcomes(j)[1 if j == 3 else 0][1] for j in range(12))
-    >>> code.read(total + 0.004, n_rows=12)
+    >>> code.read(total + 0.002, n_rows=12)
     (0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0)
     """
 
     weights: tuple[float, ...]
     spacing: float
-    """Two outcomes differ by this at least; the sum must be known to within half of it."""
+    """Two outcomes differ by this at least; the sum must be known to within a quarter of it."""
     all_public: bool
 
     @classmethod
