@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 from arena_metrics.foreign.family import FAMILIES
 from arena_metrics.labels import F1, BalancedAccuracy, Matthews, QuadraticWeightedKappa
+from arena_metrics.lists import MapAtK
+from arena_metrics.masks import Dice, IntersectionOverUnion
 from arena_metrics.moments import Pearson, RSquared
 from arena_metrics.pointwise import Accuracy, Brier, LogLoss
+from arena_metrics.queries import NdcgAtK
 from arena_metrics.rank_correlation import Gini, Spearman
 from arena_metrics.ranking import AveragePrecision, RocAuc
 from arena_metrics.regression import (
@@ -20,6 +23,7 @@ from arena_metrics.regression import (
     SymmetricMeanAbsolutePercentageError,
 )
 from arena_metrics.sklearn_family import ScikitLearn
+from arena_metrics.survival import ConcordanceIndex
 
 if TYPE_CHECKING:
     from arena.interfaces import Metric, MetricFamily
@@ -54,6 +58,11 @@ def all_metrics() -> tuple[Metric | MetricFamily, ...]:
         RSquared(),
         Pearson(),
         Spearman(),
+        NdcgAtK(),
+        MapAtK(),
+        ConcordanceIndex(),
+        Dice(),
+        IntersectionOverUnion(),
         ScikitLearn(),
         *FAMILIES,
     )

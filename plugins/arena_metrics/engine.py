@@ -13,7 +13,8 @@ from typing import Any, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from arena.types import FloatArray, WeightArray
+from arena.types import FloatArray, IntArray, WeightArray
+from arena_metrics.text_cells import Cells
 
 __all__ = ["Engine", "choose_engine"]
 
@@ -69,6 +70,28 @@ class Engine(Protocol):
         self, probabilities: npt.NDArray[np.float64], positive: npt.NDArray[np.bool_], clip: float
     ) -> FloatArray:
         """Return minus the logarithm of the probability of the truth."""
+
+    def average_precisions(
+        self, truth: Cells, predictions: Cells, shape: tuple[int, int], k: int
+    ) -> FloatArray:
+        """Return average precisions of lists of words."""
+
+    def check_runs(self, cells: Cells) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return what is wrong with run-length encoded masks, and in which run."""
+
+    def overlaps(
+        self, truth: Cells, predictions: Cells, shape: tuple[int, int]
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the sizes of intersections and of masks."""
+
+    def sums_of_earlier_below(
+        self,
+        places: IntArray,
+        times: IntArray,
+        weights: FloatArray,
+        asked: npt.NDArray[np.bool_],
+    ) -> FloatArray:
+        """Return at each row the doubled weight of the earlier rows below it."""
 
 
 def choose_engine(work: int) -> Engine:

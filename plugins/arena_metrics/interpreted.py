@@ -12,16 +12,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from arena.types import FloatArray, WeightArray
+from arena.types import FloatArray, IntArray, WeightArray
+from arena_metrics.text_cells import average_precisions, check_runs, overlaps
 
 __all__ = [
+    "average_precisions",
     "category_counts",
     "centred_midranks",
+    "check_runs",
     "column_sums",
     "log_losses",
+    "overlaps",
     "pairs_won",
     "precision_sums",
     "rank_sums",
+    "sums_of_earlier_below",
 ]
 
 _STRIP_ELEMENTS = 4 * 2**20
@@ -147,3 +152,21 @@ def log_losses(
     chosen = np.abs(probabilities - ~positive)
     losses: FloatArray = -np.log(np.clip(chosen, clip, 1.0 - clip, out=chosen))
     return losses
+
+
+def sums_of_earlier_below(
+    places: IntArray, times: IntArray, weights: FloatArray, asked: npt.NDArray[np.bool_]
+) -> FloatArray:
+    """Return ``(n, B)``: at row i twice the weight of the rows j with ``times[j] < times[i]``.
+
+    A row whose place is the same counts half, and one whose place is above not at all; 0 where
+    not asked. All pairs of rows are looked at, in chunks of 4 million.
+    """
+    sums = np.zeros(weights.shape)
+    step = max(1, _STRIP_ELEMENTS // max(1, len(places)))
+    for start in range(0, len(places), step):
+        rows = start + np.flatnonzero(asked[start : start + step])
+        own = places[rows, np.newaxis]
+        doubled = (places < own).astype(np.float64) + (places <= own)
+        sums[rows] = (doubled * (times < times[rows, np.newaxis])) @ weights
+    return sums

@@ -12,15 +12,21 @@ from arena_metrics.kernels_pairs import LARGEST_WEIGHT
 from arena_metrics.kernels_pairs import pairs_won as _pairs_won
 from arena_metrics.kernels_ranks import centred_midranks, column_sums, precision_sums, rank_sums
 from arena_metrics.kernels_rows import category_counts, log_losses
+from arena_metrics.kernels_survival import sums_of_earlier_below
+from arena_metrics.kernels_text import average_precisions, check_runs, overlaps
 
 __all__ = [
+    "average_precisions",
     "category_counts",
     "centred_midranks",
+    "check_runs",
     "column_sums",
     "log_losses",
+    "overlaps",
     "pairs_won",
     "precision_sums",
     "rank_sums",
+    "sums_of_earlier_below",
 ]
 
 

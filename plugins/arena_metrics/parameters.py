@@ -7,7 +7,7 @@ from typing import Any
 
 from arena.errors import UsageError
 
-__all__ = ["require_choice", "require_inside"]
+__all__ = ["require_choice", "require_inside", "require_whole"]
 
 
 def require_choice(metric: str, parameter: str, value: Any, choices: Sequence[str]) -> None:
@@ -33,4 +33,18 @@ def require_inside(metric: str, parameter: str, value: Any, low: float, high: fl
     if not (is_number and low < value < high):
         raise UsageError(
             f"The metric {metric!r} needs {parameter} between {low:g} and {high:g}, not {value!r}."
+        )
+
+
+def require_whole(metric: str, parameter: str, value: Any, least: int) -> None:
+    """Raise UsageError unless the value is a whole number of at least ``least``.
+
+    >>> require_whole("map_at_k", "k", 0, 1)
+    Traceback (most recent call last):
+    arena.errors.UsageError: The metric 'map_at_k' needs a whole number k of 1 or more, not 0.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise UsageError(
+            f"The metric {metric!r} needs a whole number {parameter} of {least} or more, "
+            f"not {value!r}."
         )

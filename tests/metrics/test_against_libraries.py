@@ -68,6 +68,13 @@ def _kappa(y: _N, f: _N, _: Any) -> float:
     return float(skm.cohen_kappa_score(y, f, weights="quadratic", labels=labels))
 
 
+def _concordance(y: _N, f: _N, _: Any) -> float:
+    """Return the share of pairs of different times that are in the order of their predictions."""
+    later = np.triu(np.sign(np.subtract.outer(y, y)) * np.sign(np.subtract.outer(f, f)), 1)
+    comparable = np.triu(y[:, np.newaxis] != y, 1)
+    return float((0.5 + 0.5 * later)[comparable].mean()) if comparable.any() else math.nan
+
+
 REFERENCES: dict[str, Callable[[_N, _N, Any], float]] = {
     "accuracy": lambda y, f, _: skm.accuracy_score(y, f),
     "balanced_accuracy": _balanced,
@@ -91,6 +98,7 @@ REFERENCES: dict[str, Callable[[_N, _N, Any], float]] = {
     "r2": _r2,
     "pearson": lambda y, f, _: scipy.stats.pearsonr(y, f).statistic,
     "spearman": lambda y, f, _: scipy.stats.spearmanr(y, f).statistic,
+    "concordance_index": _concordance,
 }
 
 

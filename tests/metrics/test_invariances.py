@@ -9,7 +9,7 @@ import pytest
 
 from arena.interfaces import traits_of
 
-RANKS_ONLY = ("roc_auc", "average_precision", "gini", "spearman")
+RANKS_ONLY = ("roc_auc", "average_precision", "gini", "spearman", "concordance_index")
 
 
 def _scores(case: Any, resampled: Any, truth: Any, predictions: Any, weights: Any) -> Any:

@@ -22,10 +22,11 @@ PROVIDED = {
 LOWER = {
     *("log_loss", "brier", "mae", "mse", "rmse", "rmsle", "mape", "smape", "quantile_loss"),
 }
-POINTWISE = {"accuracy", *LOWER}
+POINTWISE = {"accuracy", "map_at_k", "dice", "iou", *LOWER}
 STATISTICS = {
     *("balanced_accuracy", "f1", "mcc", "quadratic_weighted_kappa", "roc_auc"),
     *("average_precision", "gini", "r2", "pearson", "spearman"),
+    *("ndcg_at_k", "concordance_index"),
 }
 
 
