@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
 
-from arena.errors import UsageError
+from arena.errors import InputError, UsageError
 from arena.execution import Progress, run_tasks
 from arena.intake import (
     MAX_BYTES,
     ReadSubmission,
     SubmissionFile,
     check_table,
+    describe,
     first_of_each_kind,
     read_solution,
     read_submission,
 )
-from arena.interfaces import ChecksPredictions, Metric, traits_of
+from arena.interfaces import ChecksPredictions, ChecksTruth, Metric, traits_of
 from arena.plugin_info import attributed
 from arena.plugin_manager import PluginManager
 from arena.predictions import cell_bytes
@@ -65,7 +67,7 @@ def read_truth(path: Path, metric: Metric, columns: SolutionColumns) -> Solution
             f"{metric.name} reads the same columns from a submission as from the solution: leave "
             f"out --columns (submission_columns in competition.toml)."
         )
-    return read_solution(
+    solution = read_solution(
         path,
         kind=metric.prediction,
         id_column=columns.id,
@@ -78,6 +80,25 @@ def read_truth(path: Path, metric: Metric, columns: SolutionColumns) -> Solution
         extra_columns=traits.extra_columns,
         submission_columns=columns.submission,
     )
+    found = first_of_each_kind(_faults_of_truth(metric, solution))
+    if found:
+        lines = "\n".join(f"  {describe(fault)}" for fault in found)
+        raise InputError(f"{metric.name} cannot score by this solution:\n{lines}")
+    return solution
+
+
+def _faults_of_truth(metric: Metric, solution: Solution) -> Iterator[Fault]:
+    if not isinstance(metric, ChecksTruth):
+        return
+    names = tuple(target.name for target in solution.targets)
+    truth = solution.truth.reshape(solution.n_rows, -1)
+    joint = traits_of(metric).joint_targets
+    for columns in [list(range(len(names)))] if joint else [[at] for at in range(len(names))]:
+        info = replace(
+            competition_info(metric, solution), columns=tuple(names[at] for at in columns)
+        )
+        with attributed(metric.name, "checking the solution"):
+            yield from metric.faults_of_truth(truth[:, columns], info)
 
 
 def examine(
