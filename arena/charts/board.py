@@ -104,7 +104,7 @@ def score_chart(
         Bars("interval of this score alone", low[near], high[near], color=PALE, width=9),
         Points("score on the board", values[near], color=INK),
     ]
-    teams = [teams[at] for at in near]
+    teams = [teams[at] for at in near.tolist()]
     lines = {} if best is None else {"corrected best score": best}
     return ranges_chart(teams, series, "score", lines=lines, most=most)
 

@@ -12,6 +12,13 @@ from arena.cli import options
 from arena.cli.board import print_result
 from arena.cli.console import TerminalProgress, console, print_document, say_failures, say_note
 from arena.cli.demo_teams import DEMO_METRIC, N_TEAMS, write_competition
+from arena.cli.reporting import (
+    ChartFolder,
+    ReportFile,
+    board_report_if,
+    check_outputs,
+    write_outputs,
+)
 from arena.errors import UsageError
 from arena.plugin_manager import PluginManager
 from arena.private_board import BoardSettings
@@ -21,6 +28,7 @@ from arena.scoring import score
 app = typer.Typer()
 
 _DATABASE = "arena-demo.duckdb"
+_REPORT = "report.html"
 
 
 @app.command()
@@ -30,6 +38,8 @@ def demo(
     ] = Path("arena-demo"),
     seed: Annotated[int, typer.Option(help="The seed of all chance.")] = 0,
     as_json: options.AsJson = False,
+    report: ReportFile = None,
+    charts: ChartFolder = None,
 ) -> None:
     """Let 32 models compete, and print their board with the uncertainty of every rank.
 
@@ -37,6 +47,8 @@ def demo(
     taken in, stored and judged as anyone's are.
     """
     _prepare(folder)
+    report = report or folder / _REPORT
+    check_outputs(report, charts)
     manager = PluginManager()
     settings = ScoreSettings(
         metric=DEMO_METRIC, database=folder / _DATABASE, board=BoardSettings(seed=seed)
@@ -52,14 +64,16 @@ def demo(
             manager=manager,
             progress=progress,
         )
+    made = board_report_if(True, result, manager, "Thirty-two models read digits")
     say_failures(manager)
     for note in result.notes:
         say_note(note)
     if as_json:
         print_document(result.to_dict())
-        return
-    print_result(result, console())
-    _say_what_next(folder, seed)
+    else:
+        print_result(result, console())
+        _say_what_next(folder, seed, report)
+    write_outputs(made, report, charts)
 
 
 def _prepare(folder: Path) -> None:
@@ -72,14 +86,15 @@ def _prepare(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def _say_what_next(folder: Path, seed: int) -> None:
+def _say_what_next(folder: Path, seed: int, report: Path) -> None:
     solution, submissions = folder / "solution.csv", folder / "submissions"
     files = f"{shlex.quote(str(solution))} {shlex.quote(str(submissions))}"
     out = console()
     out.print()
     lines = (
-        f"The solution is {solution}, the submissions lie in {submissions}, and the",
-        f"database is {folder / _DATABASE}. To score them yourself, or your own files like them:",
+        f"Open {report} in a browser: this board with its pictures. The solution is",
+        f"{solution}, the submissions lie in {submissions}, and the database",
+        f"is {folder / _DATABASE}. To score them yourself, or your own files like them:",
         f"    arena score {files} --metric {DEMO_METRIC} --seed {seed}",
         f"    arena score {files} --metric {DEMO_METRIC} --json",
         f"    arena validate {files} --metric {DEMO_METRIC}",

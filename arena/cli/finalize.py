@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
 from arena.cli import options
 from arena.cli.board import print_result
 from arena.cli.console import TerminalProgress, console, print_document, say_failures, say_note
 from arena.cli.folder import Directory, Wait, open_competition
+from arena.cli.reporting import ChartFolder, ReportFile, check_outputs, write_outputs
+
+if TYPE_CHECKING:
+    from arena.competition import Competition
+    from arena.report import Report
+    from arena.score_result import ScoreResult
 
 app = typer.Typer()
 
 
 @app.command()
 def finalize(
-    directory: Directory = None, wait: Wait = 0.0, as_json: options.AsJson = False
+    directory: Directory = None,
+    wait: Wait = 0.0,
+    as_json: options.AsJson = False,
+    report: ReportFile = None,
+    charts: ChartFolder = None,
 ) -> None:
     """Judge each team's final submissions on the private rows and keep the board.
 
     It may be run again: while nothing changed, the board is the same to the last digit.
     """
+    check_outputs(report, charts)
     with open_competition(directory, wait) as competition:
         with TerminalProgress() as progress:
             result = competition.finalize(progress=progress)
+        made = _report(competition, result) if report or charts else None
         say_failures(competition.manager)
     for note in result.notes:
         say_note(note)
@@ -30,3 +44,10 @@ def finalize(
         print_document(result.to_dict())
     else:
         print_result(result, console())
+    write_outputs(made, report, charts)
+
+
+def _report(competition: Competition, result: ScoreResult) -> Report:
+    from arena.report.of_competition import finalized_report
+
+    return finalized_report(competition, result)

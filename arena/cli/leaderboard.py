@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,11 +14,15 @@ from arena.cli import options
 from arena.cli.board import print_board
 from arena.cli.console import console, print_document, say_note
 from arena.cli.folder import Directory, Wait, open_competition
+from arena.cli.reporting import check_outputs, write_outputs
 from arena.cli.tables import Column, Row, print_table
 from arena.competition import Competition
 from arena.errors import UsageError
 from arena.formats import number, plain, score_decimals
 from arena.text import csv_cell, printable, shorten
+
+if TYPE_CHECKING:
+    from arena.report import Report
 
 app = typer.Typer()
 
@@ -31,14 +36,22 @@ def leaderboard(
     ] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV for a spreadsheet.")] = False,
     as_json: options.AsJson = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the public board as a page, safe to publish."),
+    ] = None,
     directory: Directory = None,
     wait: Wait = 0.0,
 ) -> None:
     """Show the public leaderboard: what was released, and nothing else. Or the private one."""
     if as_csv and as_json:
         raise UsageError("--csv and --json exclude each other.")
+    if html is not None and private:
+        raise UsageError("--html is for the public board; arena report writes the private one.")
+    check_outputs(html, None)
     with open_competition(directory, wait) as competition:
         document = _document(competition, private=private)
+        page = _page(competition) if html else None
         result = competition.final_result() if private else None
     if as_json:
         print_document(document)
@@ -48,6 +61,13 @@ def leaderboard(
         print_board(result, console())
     else:
         _print_public(document)
+    write_outputs(page, html, None)
+
+
+def _page(competition: Competition) -> Report:
+    from arena.report.of_competition import public_competition_report
+
+    return public_competition_report(competition, sections=False)
 
 
 def _document(competition: Competition, *, private: bool) -> dict[str, Any]:

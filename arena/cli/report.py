@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from arena.cli.console import TerminalProgress
+from arena.cli.console import TerminalProgress, say_failures
 from arena.cli.folder import Directory, Wait, open_competition
 from arena.cli.reporting import ChartFolder, check_outputs, write_outputs
 
@@ -37,4 +37,5 @@ def report(
         else:
             with TerminalProgress() as progress:
                 made = competition_report(competition, progress=progress)
-        write_outputs(made, out, charts, competition.manager)
+        say_failures(competition.manager)
+    write_outputs(made, out, charts)

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from arena.cli.console import say_failures, say_note
+from arena.cli.console import say_note
 from arena.text import printable
 
 if TYPE_CHECKING:
     from arena.plugin_manager import PluginManager
     from arena.report import Report
+    from arena.score_result import ScoreResult
 
-__all__ = ["ChartFolder", "ReportFile", "check_outputs", "write_outputs"]
+__all__ = ["ChartFolder", "ReportFile", "board_report_if", "check_outputs", "write_outputs"]
 
 ReportFile = Annotated[
     Path | None,
@@ -44,9 +45,18 @@ def check_outputs(file: Path | None, charts: Path | None) -> None:
         check_folder(charts)
 
 
-def write_outputs(
-    report: Report, file: Path | None, charts: Path | None, manager: PluginManager
-) -> None:
+def board_report_if(
+    wanted: bool, result: ScoreResult, manager: PluginManager, title: str = ""
+) -> Report | None:
+    """Return the report of a result; None if nothing of it is wanted."""
+    if not wanted:
+        return None
+    from arena.report import board_report
+
+    return board_report(result, manager, title=title)
+
+
+def write_outputs(report: Report | None, file: Path | None, charts: Path | None) -> None:
     """Write a report and its charts where they are wanted, and say so on stderr.
 
     Raises
@@ -56,6 +66,8 @@ def write_outputs(
     """
     from arena.report import page, write_charts, write_file
 
+    if report is None:
+        return
     if file is not None:
         text = page(report)
         write_file(file, text)
@@ -63,4 +75,3 @@ def write_outputs(
     if charts is not None:
         written = write_charts(report, charts)
         say_note(f"{len(written):,} files of charts are in {printable(str(charts))}.")
-    say_failures(manager)

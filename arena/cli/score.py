@@ -17,6 +17,13 @@ from arena.cli.console import (
     say_failures,
     say_note,
 )
+from arena.cli.reporting import (
+    ChartFolder,
+    ReportFile,
+    board_report_if,
+    check_outputs,
+    write_outputs,
+)
 from arena.plugin_manager import PluginManager
 from arena.private_board import BoardSettings
 from arena.score_settings import ScoreSettings, SolutionColumns
@@ -57,8 +64,11 @@ def score(
         int, typer.Option(help="Worker threads or processes; 0: one per processor.")
     ] = 0,
     strict: options.Strict = False,
+    report: ReportFile = None,
+    charts: ChartFolder = None,
 ) -> None:
     """Score submissions against a solution and rank them, with the uncertainty of every rank."""
+    check_outputs(report, charts)
     settings = ScoreSettings(
         metric=metric,
         columns=SolutionColumns(
@@ -76,6 +86,7 @@ def score(
     manager = PluginManager()
     with TerminalProgress() as progress:
         result = score_files(solution, submissions, settings, manager=manager, progress=progress)
+    made = board_report_if(bool(report or charts), result, manager)
     say_failures(manager)
     for note in result.notes:
         say_note(note)
@@ -83,6 +94,7 @@ def score(
         print_document(result.to_dict())
     else:
         print_result(result, console())
+    write_outputs(made, report, charts)
     if not result.standings:
         say_error("No submission could be ranked: every file was rejected.")
     if not result.standings or (strict and result.rejected):
