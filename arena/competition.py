@@ -22,7 +22,9 @@ from arena.intake.folder import team_name
 from arena.plugin_manager import PluginManager
 from arena.public_mechanism import find_mechanism
 from arena.reception import Submitted, receive
+from arena.replay import Replay, replay
 from arena.rescoring import RankChange
+from arena.scopes import Scope
 from arena.score_result import ScoreResult
 from arena.store import Event, Store
 from arena.types import Solution, SubmissionRecord
@@ -264,6 +266,31 @@ class Competition:
             If the competition was not finalized.
         """
         return finale.private_standings(self.final_result(), self._state.ledger.sent())
+
+    def replay(
+        self,
+        mechanisms: Sequence[str],
+        scope: Scope | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> Replay:
+        """Return what other mechanisms would have released for the same history; store nothing.
+
+        Parameters
+        ----------
+        mechanisms
+            Such as ``ladder(eta=0.01)``.
+        scope
+            An instance for each ``team`` or for each ``rank``; None: as in force.
+
+        Raises
+        ------
+        UnknownNameError, UsageError
+            If there is no such mechanism, or it refuses its parameters.
+        InputError
+            If a mechanism does not suit the metric or the settings.
+        """
+        return replay(self._state, mechanisms, scope, progress or Silence())
 
     # -- the end -------------------------------------------------------------------------------
 

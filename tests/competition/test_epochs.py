@@ -1,0 +1,220 @@
+"""The public mechanism of a competition: from its settings, through restarts, to a new epoch."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.errors import InputError
+from arena.store import Store
+from labelled_competition import IDS, TRUTH, configure, create, file_of, history, reopen
+from program import write_csv
+
+MECHANISMS = ["kaggle", "ladder-free", "thresholdout"]
+
+
+def releases(folder: Path, epoch: int) -> list[tuple[int, str, float]]:
+    with Store.open(folder / "c" / "arena.duckdb") as store:
+        return [(one.submission, one.instance, one.release.score) for one in store.releases(epoch)]
+
+
+# -- settings ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("public", "message"),
+    [
+        ({"mechanism": "laddder"}, "There is no mechanism 'laddder'. Did you mean 'ladder'"),
+        ({"mechanism": "ladder(etta=0.1)"}, "no parameter 'etta'. Did you mean 'eta'"),
+        ({"mechanism": "ladder(eta=2)"}, "above 0 and at most 1, not 2"),
+        ({"mechanism": "ladder(start=baseline)"}, "name the baseline's team"),
+    ],
+)
+def test_a_mechanism_that_cannot_be_is_refused_when_the_settings_are_read(
+    tmp_path: Path, public: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        create(tmp_path, public=public)
+    assert message in str(caught.value)
+    assert not (tmp_path / "c").exists()
+    create(tmp_path).close()
+    configure(tmp_path, public=public)
+    with pytest.raises(InputError) as caught:
+        reopen(tmp_path)
+    assert message in str(caught.value)
+
+
+def test_a_ladder_over_scores_without_bounds_wants_a_clip(tmp_path: Path) -> None:
+    ladder = {"mechanism": "ladder"}
+    with pytest.raises(InputError, match="a single release can tell its label"):
+        create(tmp_path, "log_loss", public=ladder)
+    assert not (tmp_path / "c").exists()
+    create(tmp_path, "log_loss(clip=0.01)", public=ladder).close()
+    configure(tmp_path, "log_loss", public=ladder)
+    with pytest.raises(InputError, match="ladder\\(clip=5\\)"):
+        reopen(tmp_path)
+    configure(tmp_path, "log_loss", public={"mechanism": "ladder(clip=5)"})
+    reopen(tmp_path).close()
+
+
+def test_a_clip_bounds_what_a_row_can_cost(tmp_path: Path) -> None:
+    public = {"mechanism": "ladder-free(clip=2, rounding=None)"}
+    wrong = np.where(np.arange(len(IDS)) < 20, 1 - TRUTH, TRUTH)
+    write_csv(tmp_path / "a.csv", ["id", "y"], list(zip(IDS, wrong * 0.98 + 0.01, strict=True)))
+    with create(tmp_path, "log_loss", public=public) as competition:
+        released = competition.submit(tmp_path / "a.csv", "a").released
+    # Ten of 100 public rows cost 2 and not 4.6, the others 0.01.
+    assert released == pytest.approx(0.1 * 2 - 0.9 * math.log(0.99))
+
+
+def test_a_step_too_large_is_said_once_the_baseline_is_known(tmp_path: Path) -> None:
+    sections: Any = {
+        "public": {"mechanism": "ladder(eta=0.4)"}, "competition": {"baseline": "base"}
+    }  # fmt: skip
+    with create(tmp_path, **sections) as competition:
+        assert competition.notes == ()
+        competition.submit(file_of(tmp_path, 1, 0.8), "base")
+    with reopen(tmp_path) as competition:
+        (note,) = competition.notes
+        assert "Choose a smaller eta" in note
+
+
+# -- submissions -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scope", ["team", "rank"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_restart_between_any_two_submissions_changes_nothing(
+    tmp_path: Path, mechanism: str, scope: str
+) -> None:
+    public = {"mechanism": mechanism, "scope": scope}
+    files = history(tmp_path, 8)
+    create(tmp_path / "restarted", public=public).close()
+    for file, team in files:
+        with reopen(tmp_path / "restarted") as competition:
+            competition.submit(file, team)
+            board = competition.leaderboard()
+    with create(tmp_path / "open", public=public) as competition:
+        for file, team in files:
+            competition.submit(file, team)
+        assert competition.leaderboard() == board
+    assert releases(tmp_path / "restarted", 1) == releases(tmp_path / "open", 1)
+
+
+def test_a_team_is_answered_the_same_whatever_the_others_send(tmp_path: Path) -> None:
+    public = {"mechanism": "ladder-free"}
+    files = history(tmp_path, 12)
+    with create(tmp_path / "all", public=public) as competition:
+        together = [competition.submit(file, team).released for file, team in files]
+    for team in {team for _, team in files}:
+        with create(tmp_path / team, public=public) as competition:
+            own = [competition.submit(file, team).released for file, one in files if one == team]
+        assert own == [
+            score for score, (_, one) in zip(together, files, strict=True) if one == team
+        ]
+
+
+def test_a_start_from_the_baseline_waits_for_the_baseline(tmp_path: Path) -> None:
+    sections: Any = {
+        "public": {"mechanism": "ladder(eta=0.05, start=baseline)"},
+        "competition": {"baseline": "base"},
+    }
+    with create(tmp_path, **sections) as competition:
+        with pytest.raises(InputError, match="Submit it first"):
+            competition.submit(file_of(tmp_path, 1, 0.9), "a")
+        assert competition.submissions() == []
+        base = competition.submit(file_of(tmp_path, 2, 0.7), "base").released
+        assert competition.submit(file_of(tmp_path, 3, 0.6), "a").released == base
+        assert (competition.submit(file_of(tmp_path, 1, 0.9), "a").released or 0) > (base or 1)
+        board = {row["team"]: row["rank"] for row in competition.leaderboard()}
+        assert board == {"a": 1, "base": None}
+
+
+def test_the_ranks_of_a_board_are_taken_from_the_best_down(tmp_path: Path) -> None:
+    public = {"mechanism": "ladder(eta=0.1)", "scope": "rank"}
+    sent = [("a", 0.70), ("b", 0.74), ("c", 0.86), ("a", 0.99), ("d", 0.97), ("b", 0.60)]
+    truth = TRUTH.copy()
+    with create(tmp_path, public=public, competition={"baseline": "base"}) as competition:
+        for number, (team, right) in enumerate(sent):
+            wrong = np.zeros(len(IDS), dtype=bool)
+            wrong[::2][: round(100 * (1 - right))] = True  # every second row is public
+            path = tmp_path / f"{number}.csv"
+            write_csv(path, ["id", "y"], list(zip(IDS, truth ^ wrong, strict=True)))
+            competition.submit(path, team)
+        competition.submit(file_of(tmp_path, 9, 0.8), "base")
+        board = [(row["team"], row["rank"], row["score"]) for row in competition.leaderboard()]
+    assert releases(tmp_path, 1)[:-1] == [
+        (1, "rank 1", 0.7),
+        (2, "rank 2", 0.7),  # no better than rank 1 by more than a step
+        (3, "rank 1", 0.9),
+        (4, "rank 2", 0.9),  # not shown to beat rank 1, though it is 0.99
+        (5, "rank 3", 0.9),
+        (6, "rank 4", 0.7),
+    ]
+    assert releases(tmp_path, 1)[-1][1] == "base"
+    assert [team for team, rank, _ in board if rank is None] == ["base"]
+
+
+# -- epochs ------------------------------------------------------------------------------------
+
+
+def test_a_change_of_mechanism_wants_a_new_epoch_by_name(tmp_path: Path) -> None:
+    create(tmp_path).close()
+    configure(tmp_path, public={"mechanism": "kaggle"})
+    with reopen(tmp_path) as competition:  # nothing was released yet
+        competition.submit(file_of(tmp_path, 1, 0.7), "a")
+    for public in ({"mechanism": "full"}, {"mechanism": "kaggle", "scope": "rank"}):
+        configure(tmp_path, public=public)
+        with pytest.raises(InputError, match="set epoch = 2 under \\[public\\]"):
+            reopen(tmp_path)
+    for epoch in (3, 10):
+        configure(tmp_path, public={"mechanism": "full", "epoch": epoch})
+        with pytest.raises(InputError, match="epoch is 1 so far: it can stay, or become 2"):
+            reopen(tmp_path)
+
+
+def test_a_new_epoch_releases_anew_and_is_on_record(tmp_path: Path) -> None:
+    files = history(tmp_path, 6)
+    with create(tmp_path) as competition:
+        first = [competition.submit(file, team) for file, team in files]
+        competition.disqualify(2, "shared an account")
+    configure(tmp_path, public={"mechanism": "ladder(eta=0.1)", "epoch": 2})
+    with reopen(tmp_path) as competition:
+        assert "5 submissions were released anew by ladder(eta=0.1)" in competition.notes[0]
+        (event,) = (event for event in competition.events() if event.kind == "epoch")
+        assert event.payload["mechanism"] == ["full", "ladder(eta=0.1)"]
+        assert [one for one, _ in event.payload["released"]] == [1, 3, 4, 5, 6]
+        shown = dict(event.payload["released"])
+        # The same file again is answered as the board has it now.
+        again = competition.submit(files[5][0], files[5][1])
+        assert (again.submission, again.released) == (6, shown[6])
+        board = competition.leaderboard()
+        assert {row["score"] for row in board} <= set(shown.values())
+        fresh = competition.submit(file_of(tmp_path, 99, 0.5), files[5][1])
+        assert fresh.released == shown[6]
+        assert competition.verify_events() is None
+    with reopen(tmp_path) as competition:
+        assert not any("began" in note for note in competition.notes)
+    assert [score for *_, score in releases(tmp_path, 1)] == [one.released for one in first]
+    assert [one for one, *_ in releases(tmp_path, 2)] == [1, 3, 4, 5, 6, 7]
+    configure(tmp_path, public={"mechanism": "ladder(eta=0.1)", "epoch": 1})
+    with pytest.raises(InputError, match="epoch is 2 so far"):
+        reopen(tmp_path)
+
+
+def test_a_new_epoch_is_what_would_have_been_from_the_start(tmp_path: Path) -> None:
+    files = history(tmp_path, 8)
+    ladder = {"mechanism": "ladder-free(z=0.5)", "scope": "rank"}
+    with create(tmp_path / "late") as competition:
+        for file, team in files:
+            competition.submit(file, team)
+    configure(tmp_path / "late", public={**ladder, "epoch": 2})
+    reopen(tmp_path / "late").close()
+    with create(tmp_path / "early", public=ladder) as competition:
+        for file, team in files:
+            competition.submit(file, team)
+    assert releases(tmp_path / "late", 2) == releases(tmp_path / "early", 1)

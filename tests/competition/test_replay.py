@@ -1,0 +1,99 @@
+"""What another mechanism would have released, without a trace."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from arena.errors import InputError, UnknownNameError
+from arena.replay import CAUTION
+from labelled_competition import create, history, reopen
+from program import run_here
+
+SCHEMA = Path(__file__).parents[2] / "schemas" / "replay-1.json"
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("replay")
+    with create(folder, public={"mechanism": "thresholdout"}) as competition:
+        for file, team in history(folder, 12):
+            competition.submit(file, team)
+        competition.disqualify(12, "shared an account")
+    return folder
+
+
+def digest(folder: Path) -> dict[str, str]:
+    return {
+        path.name: sha256(path.read_bytes()).hexdigest()
+        for path in (folder / "c").iterdir()
+        if path.is_file()
+    }
+
+
+def test_the_mechanism_in_force_replays_what_was_released(played: Path) -> None:
+    with reopen(played) as competition:
+        replayed = competition.replay(["thresholdout"])
+    assert replayed.replayed[0].releases == replayed.released.releases
+    assert replayed.replayed[0].standings == replayed.released.standings
+
+
+@pytest.mark.parametrize("scope", ["team", "rank"])
+def test_a_replay_is_what_the_mechanism_would_have_released(
+    played: Path, tmp_path: Path, scope: str
+) -> None:
+    with create(tmp_path, public={"mechanism": "ladder-free", "scope": scope}) as competition:
+        released = [competition.submit(file, team).released for file, team in history(tmp_path, 12)]
+        competition.disqualify(12, "shared an account")
+        board = competition.leaderboard()
+    with reopen(played) as competition:
+        replayed = competition.replay(["full", "ladder-free"], scope)  # type: ignore[arg-type]
+    assert [one["replayed"][1] for one in replayed.to_dict()["submissions"]] == released
+    assert replayed.replayed[1].standings == board
+
+
+def test_a_replay_leaves_no_trace_and_prints_a_document(played: Path) -> None:
+    before = digest(played)
+    asked = "ladder(eta=0.05, start=infinity),kaggle(rounding=0.01)"
+    called = run_here("replay", "-C", "c", "--mechanism", asked, "--json", cwd=played)
+    assert called.returncode == 0, called.stderr
+    document = json.loads(called.stdout)
+    schema = json.loads(SCHEMA.read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(document, schema)
+    assert set(document) == set(schema["properties"])
+    assert [one["mechanism"] for one in document["replayed"]] == [
+        "ladder(eta=0.05, start=infinity)", "kaggle(rounding=0.01)",
+    ]  # fmt: skip
+    assert document["caution"] == CAUTION
+    assert digest(played) == before
+
+
+def test_the_boards_stand_side_by_side_and_say_what_they_cannot_tell(played: Path) -> None:
+    called = run_here("replay", "-C", "c", "--mechanism", "full,ladder", cwd=played)
+    assert called.returncode == 0, called.stderr
+    assert "released: thresholdout" in called.stdout
+    assert "full: " in called.stdout
+    assert "of 12 submissions shown as better than before" in called.stdout
+    assert CAUTION in " ".join(called.stdout.split())
+    for team in ("team 0", "team 1", "team 2"):
+        assert team in called.stdout
+
+
+def test_an_unknown_mechanism_is_not_replayed(played: Path) -> None:
+    with reopen(played) as competition:
+        with pytest.raises(UnknownNameError, match="Did you mean 'ladder'"):
+            competition.replay(["laddre"])
+        with pytest.raises(InputError, match="name the baseline's team"):
+            competition.replay(["ladder(start=baseline)"])
+
+
+def test_nothing_released_is_nothing_to_replay(tmp_path: Path) -> None:
+    create(tmp_path).close()
+    called = run_here("replay", "-C", "c", "--mechanism", "ladder", cwd=tmp_path)
+    assert (called.returncode, called.stdout) == (0, "")
+    assert "Nothing was released yet" in called.stderr

@@ -1,0 +1,67 @@
+"""A competition of labels by accuracy, and files that are right on as many rows as one likes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arena.competition import Competition
+from arena.config import CONFIG_NAME, Settings, settings_as_toml
+from arena.plugin_manager import PluginManager
+from program import write_csv
+
+N_ROWS = 200
+TRUTH = np.random.default_rng(4).integers(0, 2, N_ROWS)
+IDS = [f"r{row}" for row in range(N_ROWS)]
+MANAGER = PluginManager()
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def clock() -> datetime:
+    return NOW
+
+
+def settings_of(**sections: Any) -> Settings:
+    return Settings.model_validate({"metric": {"name": "accuracy"}, **sections})
+
+
+def create(folder: Path, metric: str = "accuracy", **sections: Any) -> Competition:
+    """Make a competition in which every second row is public."""
+    usage = np.where(np.arange(N_ROWS) % 2 == 0, "Public", "Private")
+    rows = list(zip(IDS, TRUTH, usage, strict=True))
+    write_csv(folder / "solution.csv", ["id", "y", "Usage"], rows)
+    settings = settings_of(**{"metric": {"name": metric}, **sections})
+    return Competition.create(
+        folder / "c", folder / "solution.csv", settings, seed=1, manager=MANAGER, clock=clock
+    )
+
+
+def reopen(folder: Path) -> Competition:
+    return Competition.open(folder / "c", manager=MANAGER, clock=clock)
+
+
+def configure(folder: Path, metric: str = "accuracy", **sections: Any) -> None:
+    """Write competition.toml anew."""
+    settings = settings_of(**{"metric": {"name": metric}, **sections})
+    path = folder / "c" / CONFIG_NAME
+    path.write_text(settings_as_toml(settings), encoding="utf-8")
+
+
+def file_of(folder: Path, number: int, right: float) -> Path:
+    """Write labels that are right on a share of the rows, drawn by the number."""
+    wrong = np.random.default_rng(number).random(N_ROWS) >= right
+    path = folder / f"file-{number}-{right}.csv"
+    write_csv(path, ["id", "y"], list(zip(IDS, np.where(wrong, 1 - TRUTH, TRUTH), strict=True)))
+    return path
+
+
+def history(folder: Path, length: int, teams: int = 3) -> list[tuple[Path, str]]:
+    """Write files that get better, slowly, each with its team."""
+    rng = np.random.default_rng(8)
+    return [
+        (file_of(folder, t, 0.5 + 0.4 * t / length), f"team {rng.integers(teams)}")
+        for t in range(length)
+    ]
