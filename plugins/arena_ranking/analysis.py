@@ -44,8 +44,8 @@ class Ranks:
 
     name: str = "ranks"
 
-    def run(self, study: Study, rng: np.random.Generator) -> Finding:  # noqa: ARG002
-        """Return the finding. Nothing is drawn: all chance is in the study's resamples.
+    def run(self, study: Study, rng: np.random.Generator) -> Finding:
+        """Return the finding. All chance is in the study's resamples, but for those within tasks.
 
         Raises
         ------
@@ -79,7 +79,7 @@ class Ranks:
             document=_document(study, evidence, intervals, spread, prizes, tests),
             columns=_columns(score_intervals(resampled, study.level), intervals, spread, prizes),
             tables=_tables(study, spread, prizes, tests, order),
-            details=top_of_board(study, evidence, floored),
+            details=top_of_board(study, evidence, floored, rng, workers=workers),
         )
 
 

@@ -15,6 +15,7 @@ from arena_ranking.readings.significance import (
     significance_map,
     significance_map_from_errors,
 )
+from arena_ranking.readings.tasks import TaskScores, task_scores
 from arena_ranking.readings.wilcoxon import signed_rank_p_values
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "RankFrequencies",
     "RankingMethods",
     "SignificanceMap",
+    "TaskScores",
     "compare_ranking_methods",
     "consensus_ranking",
     "kendall_tau",
@@ -33,4 +35,5 @@ __all__ = [
     "signed_rank_p_values",
     "significance_map",
     "significance_map_from_errors",
+    "task_scores",
 ]

@@ -14,11 +14,12 @@ from arena_ranking.readings.significance import (
     significance_map,
     significance_map_from_errors,
 )
+from arena_ranking.readings.task_sections import task_technical
 from arena_ranking.readings.top import TopOfBoard
 
 __all__ = ["Board", "technical_section"]
 
-_MOST_STEPS = 1_000_000_000
+_MOST_STEPS = 500_000_000
 _FEWEST_RESAMPLES = 100
 
 
@@ -124,6 +125,8 @@ def technical_section(board: Board, pairs: SignificanceMap, methods: RankingMeth
             f"of the {board.cases}, seed {board.seed}, in which a case drawn k times counts k "
             "times. The tests were not resampled."
         )
+    if top.tasks is not None:
+        lines.append(task_technical(top.tasks))
     lines.append(
         "After Wiesenfarth, Reinke, Landman, Eisenmann, Saiz, Cardoso, Maier-Hein and "
         "Kopp-Schneider (2021), Methods and open-source toolkit for analyzing and visualizing "

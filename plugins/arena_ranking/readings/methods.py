@@ -125,18 +125,15 @@ def compare_ranking_methods(
     if values is not None:
         signed = sign * values
         of_cases = rankdata(signed, method="min", axis=0).astype(np.float64)
-        once = np.ones((values.shape[1], 1), dtype=np.uint8)
-        for name, (method, data) in {
-            "median": (weighted_medians, signed),
-            "mean rank": (_weighted_means, of_cases),
-            "median rank": (weighted_medians, of_cases),
-        }.items():
-            full = method(data, once, workers=workers)[:, 0]
-            ranks[name] = minimum_ranks(full, greater_is_better=False)
-            if weights is not None:
-                again = method(data, weights, workers=workers)
-                resampled = minimum_ranks(again, greater_is_better=False)
-                agreement[name] = kendall_tau(resampled, ranks[name], level)
+        of_all = {
+            "median": np.median(signed, axis=1),
+            "mean rank": round_significant(of_cases.mean(axis=1)),
+            "median rank": np.median(of_cases, axis=1),
+        }
+        ranks |= {name: minimum_ranks(one, greater_is_better=False) for name, one in of_all.items()}
+        if weights is not None:
+            again = _resampled_methods(signed, of_cases, weights, workers)
+            agreement = {name: kendall_tau(again[name], ranks[name], level) for name in of_all}
     if p_values is not None:
         won = ((p_values <= 1 - level) & ~np.eye(len(scores), dtype=bool)).sum(axis=1)
         ranks["tests"] = minimum_ranks(won, greater_is_better=True)
@@ -160,7 +157,19 @@ def _check(
         raise UsageError("The weights must be one row per case of the values.")
 
 
-def _weighted_means(data: FloatArray, weights: WeightArray, *, workers: int = 1) -> FloatArray:  # noqa: ARG001
+def _resampled_methods(
+    values: FloatArray, ranks: FloatArray, weights: WeightArray, workers: int
+) -> dict[str, IntArray]:
+    """Return ``(m, B)`` ranks by the methods that start from cases; smaller is better."""
+    resampled = {
+        "median": weighted_medians(values, weights, workers=workers),
+        "mean rank": _weighted_means(ranks, weights),
+        "median rank": weighted_medians(ranks, weights, workers=workers),
+    }
+    return {name: minimum_ranks(one, greater_is_better=False) for name, one in resampled.items()}
+
+
+def _weighted_means(data: FloatArray, weights: WeightArray) -> FloatArray:
     """Return ``(m, B)`` means, rounded so that what is equal on paper ties."""
     sums = np.zeros((len(data), weights.shape[1]))
     for start in range(0, len(weights), 4096):

@@ -150,7 +150,9 @@ def _outline(tau: FloatArray, at: int) -> list[dict[str, float]]:
     ]
 
 
-def podium_chart(teams: Sequence[str], shares: FloatArray) -> Specification:
+def podium_chart(
+    teams: Sequence[str], shares: FloatArray, what: str = "share of the rows"
+) -> Specification:
     """Draw, for each place, how often each team takes it."""
     labels = axis_labels(teams)
     rows = [
@@ -163,7 +165,7 @@ def podium_chart(teams: Sequence[str], shares: FloatArray) -> Specification:
         "encoding": {
             "x": _place(),
             "xOffset": {"field": "team", "type": "nominal", "sort": labels},
-            "y": quantitative("share", "share of the rows", axis={"format": ".0%"}),
+            "y": quantitative("share", what, axis={"format": ".0%"}),
             "color": team_colors(labels),
             "tooltip": tooltip("team", "place", "share", formats={"share": ".1%"}),
         },

@@ -23,7 +23,7 @@ from arena_ranking.readings.encodings import (
     tooltip,
 )
 
-__all__ = ["blobs_chart", "frequency_rows", "heatmap_chart", "methods_chart"]
+__all__ = ["blobs_chart", "frequency_rows", "heatmap_chart", "methods_chart", "task_ranks_chart"]
 
 _SMALLEST_SHOWN = 0.0005
 _WHOLE = {"tickMinStep": 1, "format": "d"}
@@ -144,3 +144,27 @@ def methods_chart(teams: Sequence[str], ranks: Mapping[str, IntArray]) -> Specif
     }
     height = max(220, 12 * len(labels))
     return {"data": data_of(rows), **layered([all_teams, chosen], height=height)}
+
+
+def task_ranks_chart(teams: Sequence[str], tasks: Sequence[str], ranks: IntArray) -> Specification:
+    """Draw the ``(t, T)`` ranks of teams in tasks as squares, the darker the better."""
+    names = axis_labels(tasks)
+    rows = [
+        {"team": label, "task": names, "rank": own}
+        for label, own in zip(axis_labels(teams), ranks.tolist(), strict=True)
+    ]
+    axis = {"labelAngle": -40 if len(names) > 4 else 0, "orient": "top", "ticks": False}
+    x = {"field": "task", "type": "nominal", "title": None, "scale": {"domain": names}}
+    legend = {"orient": "top", "gradientLength": 180, "tickMinStep": 1, "format": "d"}
+    color = quantitative("rank", scale={"range": [BLUE, PALE]}, legend=legend)
+    squares = {
+        "transform": flattened("task", "rank"),
+        "mark": "rect",
+        "encoding": {
+            "x": {**x, "axis": axis},
+            "y": team_axis([row["team"] for row in rows]),
+            "color": color,
+            "tooltip": tooltip("team", "task", "rank", formats={"rank": "d"}),
+        },
+    }
+    return {"data": data_of(rows), **layered([squares], height=STEP)}

@@ -21,6 +21,7 @@ from arena_ranking.readings.pictures import cases_chart, pairs_chart, podium_cha
 from arena_ranking.readings.podium import MOST_ON_PODIUM, podium
 from arena_ranking.readings.rank_pictures import blobs_chart, heatmap_chart, methods_chart
 from arena_ranking.readings.significance import SignificanceMap
+from arena_ranking.readings.task_sections import task_sections
 from arena_ranking.readings.top import TopOfBoard
 
 __all__ = ["reading_sections", "sections_of_result"]
@@ -46,6 +47,7 @@ def reading_sections(study: Study, top: TopOfBoard, seed: int) -> Iterable[Secti
         _ranking_methods(board, methods),
         _agreement(board, methods),
         _heatmap(board),
+        *_tasks(board),
         technical_section(board, pairs, methods),
     ]
     return [section for section in made if section is not None]
@@ -218,6 +220,12 @@ def _heatmap(board: Board) -> Section | None:
     described = f"For each team the ranks that it takes on single {board.cases}, and how often."
     picture = heatmap_chart(found.rows(board.teams), what)
     return Section(title, text, charts=(_chart("heatmap", title, described, picture),))
+
+
+def _tasks(board: Board) -> list[Section]:
+    if board.top.tasks is None:
+        return []
+    return task_sections(board.teams, board.top.tasks, board.study.level, board.first)
 
 
 def sections_of_result(result: Any) -> Iterable[Section]:

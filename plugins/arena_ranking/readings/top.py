@@ -13,6 +13,7 @@ from arena.resampling import round_significant
 from arena.types import FloatArray, IntArray
 from arena_ranking.differences import sum_by_unit
 from arena_ranking.evidence import PairwiseEvidence
+from arena_ranking.readings.tasks import TaskScores, task_scores
 
 __all__ = ["TopOfBoard", "case_values", "top_of_board"]
 
@@ -37,12 +38,19 @@ class TopOfBoard:
     """The number of rows, or of clusters."""
     clustered: bool
     """Whether a case is a cluster."""
+    tasks: TaskScores | None
+    """Their scores in each task, where there are several."""
     source: str
     """What the standard errors come from: see :class:`~arena_ranking.evidence.PairwiseEvidence`."""
 
 
 def top_of_board(
-    study: Study, evidence: PairwiseEvidence, standard_errors: FloatArray
+    study: Study,
+    evidence: PairwiseEvidence,
+    standard_errors: FloatArray,
+    rng: np.random.Generator,
+    *,
+    workers: int = 1,
 ) -> TopOfBoard:
     """Keep what the pictures of the first 50 teams need, after the predictions are out of reach.
 
@@ -54,6 +62,10 @@ def top_of_board(
         What it says about its pairs.
     standard_errors
         ``(m, m)`` of the differences, floored; a pair with 0 is tied.
+    rng
+        Draws the resamples within tasks, if there are any; else nothing is drawn.
+    workers
+        Threads.
 
     Returns
     -------
@@ -72,8 +84,17 @@ def top_of_board(
         standard_errors=standard_errors[np.ix_(positions, positions)],
         n_cases=evidence.n_units,
         clustered=study.clusters is not None,
+        tasks=_task_scores(study, positions, rng, workers),
         source=evidence.source,
     )
+
+
+def _task_scores(
+    study: Study, positions: IntArray, rng: np.random.Generator, workers: int
+) -> TaskScores | None:
+    if study.tasks is None:
+        return None
+    return task_scores(study, positions, int(rng.integers(2**32)), workers=workers)
 
 
 def _rises(study: Study, values: FloatArray) -> bool:
