@@ -67,10 +67,8 @@ class Sybil:
         return tuple(replace(self, resolve=_always(one)) for one in found)
 
     def start(self, participation: Participation, rng: np.random.Generator) -> Player:
-        """Return a player; UsageError if the other attack cannot play, or is a sybil itself."""
+        """Return a player; UsageError if the other attack cannot play."""
         inner = self.resolve(self.of)
-        if isinstance(inner, Sybil):
-            raise UsageError("sybil runs an attack through several teams, and no other sybil.")
         return _SybilPlayer(inner.start(participation, rng), participation, self.teams)
 
 

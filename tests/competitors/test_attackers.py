@@ -1,0 +1,224 @@
+"""What holds for every attacker, and what sets each apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from arena.errors import UsageError
+from arena.interfaces import Answer, Competitor, HasVariants, Player
+from arena.registry import Registry
+from arena_competitors.catalogue import all_competitors
+from arena_competitors.play import checkpoints, play
+from arena_competitors.public_board import BoardSettings, PublicBoardRun
+from arena_competitors.rows import Rows, synthetic_rows
+from attacks import competitor_named, manager, mechanism_named, metric_named, run_attack
+
+ATTACKS = {
+    "boosting": "accuracy",
+    "boosting(vote=signed)": "brier",
+    "multiclass": "accuracy",
+    "block-flip(rows=3)": "f1",
+    "pair-probe": "accuracy",
+    "random-search": "mae",
+    "log-loss-oracle": "log_loss",
+    "auc-oracle": "roc_auc",
+    "sybil(of=boosting, teams=3)": "roc_auc",
+    "sybil(of='block-flip(rows=2)', teams=4)": "accuracy",
+}
+
+
+def rows_for(metric: str, seed: int = 0) -> Rows:
+    return synthetic_rows(metric_named(metric), 40, 100, 2, np.random.default_rng(seed))
+
+
+def predictions(player: Player, rows: Rows, count: int) -> list[np.ndarray]:
+    """Play against a board of every score, and return all that was sent."""
+    sent, shown = [], None
+    for _ in range(count):
+        move = player.submit()
+        score = rows.score(rows.public_truth, move.prediction[rows.public])
+        player.hear(Answer(score, shown))
+        sent.append(move.prediction)
+        shown = score
+    return [*sent, player.finish().prediction]
+
+
+@pytest.mark.parametrize(("attack", "metric"), ATTACKS.items())
+def test_it_plays_and_the_same_seed_gives_the_same_play(attack: str, metric: str) -> None:
+    once, again = (
+        run_attack(attack, "kaggle", metric=metric, rows=40, total_rows=100, submissions=12)
+        for _ in range(2)
+    )
+    for measure, values in once.mean.items():
+        np.testing.assert_array_equal(values, again.mean[measure])
+    assert once.submissions == tuple(range(1, 13))
+
+
+@pytest.mark.parametrize(("attack", "metric"), ATTACKS.items())
+def test_it_sees_nothing_but_released_scores(attack: str, metric: str) -> None:
+    """Other labels on the hidden rows change nothing that it sends."""
+    rows = rows_for(metric)
+    other = replace(rows, hidden_truth=rows_for(metric, seed=1).hidden_truth)
+    played = [
+        predictions(
+            competitor_named(attack).start(one.participation(9, 0.5), np.random.default_rng(2)),
+            one,
+            9,
+        )
+        for one in (rows, other)
+    ]
+    for first, second in zip(*played, strict=True):
+        np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize(("attack", "metric"), ATTACKS.items())
+def test_the_end_changes_nothing(attack: str, metric: str) -> None:
+    """What is measured on the way does not show in what follows."""
+    rows, settings = rows_for(metric), BoardSettings(8)
+    mechanism = mechanism_named("kaggle")
+    ends = [
+        play(competitor_named(attack), mechanism, rows, settings, at, np.random.default_rng(1), 3)
+        for at in (range(1, 9), [8])
+    ]
+    assert ends[0][-1] == ends[1][-1]
+
+
+@pytest.mark.parametrize(("attack", "metric"), ATTACKS.items())
+def test_its_submissions_are_valid(attack: str, metric: str) -> None:
+    rows = rows_for(metric)
+    player = competitor_named(attack).start(rows.participation(9, 0.5), np.random.default_rng(2))
+    for prediction in predictions(player, rows, 9):
+        assert len(prediction) == rows.n_rows
+        assert np.isfinite(prediction).all()
+        low, high = getattr(rows.metric, "traits", None).prediction_range  # type: ignore[union-attr]
+        assert low <= prediction.min() <= prediction.max() <= high
+
+
+@pytest.mark.parametrize(
+    ("attack", "metric", "says"),
+    [
+        ("boosting", "mae", "guesses labels"),
+        ("multiclass", "rmse", "guesses labels"),
+        ("pair-probe", "roc_auc", "mean over rows"),
+        ("log-loss-oracle", "accuracy", "log_loss"),
+        ("log-loss-oracle", "brier", "log_loss"),
+        ("auc-oracle", "accuracy", "roc_auc"),
+        ("sybil(of=nobody)", "accuracy", "no competitor 'nobody'"),
+        ("sybil(of='sybil(teams=2)')", "accuracy", "no competitor 'sybil'"),
+    ],
+)
+def test_it_says_what_it_needs(attack: str, metric: str, says: str) -> None:
+    rows = rows_for(metric)
+    with pytest.raises(Exception, match=says):
+        competitor_named(attack).start(rows.participation(5, None), np.random.default_rng(0))
+
+
+def test_more_classes_than_two_need_the_attack_for_them() -> None:
+    rows = synthetic_rows(metric_named("accuracy"), 40, 40, 3, np.random.default_rng(0))
+    with pytest.raises(UsageError, match="multiclass"):
+        competitor_named("boosting").start(rows.participation(5, None), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    "attack", ["boosting(vote=loud)", "block-flip(rows=0)", "sybil(teams=0)", "boosting(votes=1)"]
+)
+def test_a_wrong_parameter_is_refused(attack: str) -> None:
+    with pytest.raises(UsageError):
+        competitor_named(attack)
+
+
+def test_all_are_provided_by_the_plugin() -> None:
+    provided = {
+        entry.name for entry in manager().competitors if entry.plugin == "arena_competitors"
+    }
+    assert provided == {competitor.name for competitor in all_competitors()}
+    assert not manager().failures
+
+
+def test_many_classes_protect() -> None:
+    """The bias falls as 1/m (Feldman, Frostig and Hardt 2019), in the sizes measured here."""
+    two, ten = (
+        run_attack("multiclass", "kaggle", rows=1000, classes=classes, submissions=100)
+        for classes in (2, 10)
+    )
+    assert two.mean["bias"][-1] > 1.5 * ten.mean["bias"][-1] > 0.03
+
+
+def test_a_sweep_finds_the_best_block() -> None:
+    found = run_attack("block-flip", "kaggle", rows=300, submissions=60, repeats=3)
+    alone = {
+        rows: run_attack(f"block-flip(rows={rows})", "kaggle", rows=300, submissions=60, repeats=3)
+        for rows in (1, 4, 16, 64)
+    }
+    best = max(alone, key=lambda rows: alone[rows].last_bias)
+    assert found.setting == f"block-flip(rows={best})"
+    assert found.last_bias == alone[best].last_bias
+
+
+def test_block_flip_climbs_and_random_search_hardly_does() -> None:
+    climbed, searched = (
+        run_attack(name, "kaggle", rows=1000, submissions=300, repeats=3)
+        for name in ("block-flip(rows=16)", "random-search")
+    )
+    assert climbed.last_bias > 2 * searched.last_bias > 0
+    # The best of 300 random candidates: sqrt(2 log 300) standard errors at most.
+    assert searched.last_bias < np.sqrt(2 * np.log(300)) * 0.5 / np.sqrt(1000) + 0.02
+
+
+def test_sybil_runs_every_setting_of_the_other_attack() -> None:
+    sybil = competitor_named("sybil(of='block-flip', teams=2)")
+    assert isinstance(sybil, HasVariants)
+    assert len(sybil.variants()) == 6
+
+
+def test_sybil_takes_its_teams_in_turn() -> None:
+    rows = rows_for("accuracy")
+    player = competitor_named("sybil(of=boosting, teams=3)").start(
+        rows.participation(7, None), np.random.default_rng(0)
+    )
+    teams = []
+    for score in (0.5, 0.4, 0.7, 0.6, 0.5, 0.5, 0.5):
+        teams.append(player.submit().team)
+        player.hear(Answer(score, None))
+    assert teams == [0, 1, 2, 0, 1, 2, 0]
+    assert player.finish().team == 2
+
+
+def test_the_board_in_memory_is_the_hosts(tmp_path: object) -> None:
+    """The same submissions through the parameter-free Ladder, its formula written out."""
+    rows = rows_for("accuracy")
+    board = PublicBoardRun(mechanism_named("ladder-free"), rows, BoardSettings(30), seed=1)
+    player = competitor_named("random-search").start(
+        rows.participation(30, None), np.random.default_rng(5)
+    )
+    shown, best, n = np.inf, np.zeros(40), 40
+    for _ in range(30):
+        move = player.submit()
+        losses = (move.prediction[rows.public] != rows.public_truth).astype(float)
+        step = np.std(losses - best, ddof=1) / np.sqrt(n)
+        if shown - losses.mean() - (step if np.isfinite(shown) else 0) > 1e-12:
+            shown, best = losses.mean(), losses
+        assert 1 - board.send(move).score == pytest.approx(shown)
+
+
+def test_checkpoints_are_even_and_end_at_the_end() -> None:
+    for submissions in (1, 7, 40, 41, 400, 701):
+        at = checkpoints(submissions)
+        assert at[-1] == submissions
+        assert len(at) == len(set(at)) == min(submissions, 40)
+
+
+def test_an_attack_of_somebody_else_plays_too() -> None:
+    class Stubborn:
+        name = "stubborn"
+
+        def start(self, participation: object, rng: object) -> Player:
+            return competitor_named("random-search").start(participation, rng)  # type: ignore[arg-type]
+
+    registry = Registry[Competitor]("competitor")
+    registry.add("stubborn", Stubborn(), plugin="theirs")
+    assert registry.resolve("stubborn").name == "stubborn"
+    assert isinstance(Stubborn(), Competitor)
