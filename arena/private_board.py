@@ -70,6 +70,10 @@ class RankedRows:
     """The labels of the only target; None: numeric, or several targets."""
     clusters: IntArray | None = None
     """``(n,)`` codes of the groups that are resampled whole."""
+    tasks: IntArray | None = None
+    """``(n,)`` codes of the task of each row, where there are several."""
+    task_names: tuple[str, ...] = ()
+    """Of these tasks, in the order of their codes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,6 +157,8 @@ def judge(
         level=settings.level,
         clusters=rows.clusters,
         classes=rows.classes,
+        tasks=rows.tasks,
+        task_names=rows.task_names,
     )
     rng = _generator(settings.seed, _CORRECTION_STREAM)
     corrected = corrected_best(study, rng, workers=workers, progress=progress)

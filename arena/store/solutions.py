@@ -17,7 +17,7 @@ from arena.errors import StoreError
 from arena.store.arrow import as_arrow, as_numpy
 from arena.store.texts import insert_texts, select_texts
 from arena.store.times import as_stored
-from arena.types import FloatArray, PredictionKind, Solution, Target
+from arena.types import FloatArray, IntArray, PredictionKind, Solution, Target
 
 __all__ = ["fingerprint"]
 
@@ -31,7 +31,10 @@ def fingerprint(solution: Solution) -> str:
     if solution.clusters is not None:
         parts.append(solution.clusters)
     parts += [solution.extra[name] for name in sorted(solution.extra)]
-    digest.update("".join([*ids, *texts, *sorted(solution.extra)]).encode())
+    if solution.tasks is not None:
+        parts += [solution.tasks, _lengths(list(solution.task_names))]
+    named = [*sorted(solution.extra), *solution.task_names]
+    digest.update("".join([*ids, *texts, *named]).encode())
     for part in parts:
         digest.update(np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()
@@ -138,6 +141,10 @@ def insert_solution(
             {"name": names, "position": as_arrow(positions), "value": as_arrow(values)}
         )
         _append(cursor, "solution_extra", number, table)
+    if solution.tasks is not None:
+        names = pa.array(solution.task_names, pa.string()).take(as_arrow(solution.tasks))
+        table = pa.table({"position": as_arrow(positions), "task": names})
+        _append(cursor, "solution_tasks", number, table)
 
 
 def _append(cursor: duckdb.DuckDBPyConnection, table: str, number: int, rows: pa.Table) -> None:
@@ -165,6 +172,7 @@ def select_solution(cursor: duckdb.DuckDBPyConnection, number: int) -> Solution 
         for name, classes in json.loads(targets)
     )
     clusters = as_numpy(rows["cluster"]).astype(np.intp) if has_clusters else None
+    tasks, task_names = _select_tasks(cursor, number)
     return Solution(
         id_column=id_column,
         targets=named,
@@ -176,6 +184,8 @@ def select_solution(cursor: duckdb.DuckDBPyConnection, number: int) -> Solution 
         sha256=sha256,
         clusters=clusters,
         extra=_select_extra(cursor, number),
+        tasks=tasks,
+        task_names=task_names,
     )
 
 
@@ -200,3 +210,15 @@ def _select_extra(cursor: duckdb.DuckDBPyConnection, number: int) -> dict[str, F
         cursor.sql(query, params=[number, name]).to_arrow_table() for name in names
     ]
     return {name: as_numpy(t["value"]) for name, t in zip(names, tables, strict=True)}
+
+
+def _select_tasks(
+    cursor: duckdb.DuckDBPyConnection, number: int
+) -> tuple[IntArray | None, tuple[str, ...]]:
+    """Return the codes of the tasks and their sorted names; None and none where there are none."""
+    query = "SELECT task FROM solution_tasks WHERE solution = ? ORDER BY position"
+    read: Any = cursor.sql(query, params=[number]).to_arrow_table()
+    if not len(read):
+        return None, ()
+    names, codes = np.unique(read["task"].to_numpy().astype(object), return_inverse=True)
+    return codes.astype(np.intp), tuple(names.tolist())

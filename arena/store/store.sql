@@ -44,6 +44,13 @@ CREATE TABLE solution_extra (
     value DOUBLE NOT NULL
 );
 
+-- The task of each row, where a competition has several.
+CREATE TABLE solution_tasks (
+    solution INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    task VARCHAR NOT NULL
+);
+
 -- What stands in cells where texts are predicted. The codes of a submission, or of a target of a
 -- solution, follow one another: a text is stored once for each that has it.
 CREATE TABLE texts (

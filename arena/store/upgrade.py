@@ -20,6 +20,11 @@ _STEPS: Mapping[int, str] = {
             position INTEGER NOT NULL,
             value DOUBLE NOT NULL
         );
+        CREATE TABLE solution_tasks (
+            solution INTEGER NOT NULL,
+            position INTEGER NOT NULL,
+            task VARCHAR NOT NULL
+        );
         CREATE TABLE texts (code BIGINT NOT NULL, text VARCHAR NOT NULL);
     """,
 }
