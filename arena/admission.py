@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -22,7 +23,7 @@ from arena.intake import (
     read_solution,
     read_submission,
 )
-from arena.interfaces import ChecksPredictions, ChecksTruth, Metric, traits_of
+from arena.interfaces import ChecksPredictions, ChecksTruth, Metric, kinds_of, traits_of
 from arena.plugin_info import attributed
 from arena.plugin_manager import PluginManager
 from arena.predictions import cell_bytes
@@ -67,9 +68,9 @@ def read_truth(path: Path, metric: Metric, columns: SolutionColumns) -> Solution
             f"{metric.name} reads the same columns from a submission as from the solution: leave "
             f"out --columns (submission_columns in competition.toml)."
         )
-    solution = read_solution(
+    solution = _read_as(
+        kinds_of(metric),
         path,
-        kind=metric.prediction,
         id_column=columns.id,
         target_columns=columns.targets or None,
         usage_column=columns.usage,
@@ -79,6 +80,7 @@ def read_truth(path: Path, metric: Metric, columns: SolutionColumns) -> Solution
         truth_range=traits.truth_range,
         extra_columns=traits.extra_columns,
         submission_columns=columns.submission,
+        joint_targets=traits.joint_targets,
     )
     found = first_of_each_kind(_faults_of_truth(metric, solution))
     if found:
@@ -99,6 +101,27 @@ def _faults_of_truth(metric: Metric, solution: Solution) -> Iterator[Fault]:
         )
         with attributed(metric.name, "checking the solution"):
             yield from metric.faults_of_truth(truth[:, columns], info)
+
+
+def _read_as(kinds: Sequence[PredictionKind], path: Path, **options: Any) -> Solution:
+    """Read as the first kind; where that fails, as another whose labels are no numbers."""
+    try:
+        return read_solution(path, kind=kinds[0], **options)
+    except InputError:
+        for kind in kinds[1:]:
+            with contextlib.suppress(InputError):
+                solution = read_solution(path, kind=kind, **options)
+                labels = [label for target in solution.targets for label in target.classes or ()]
+                if not any(_is_number(label) for label in labels):
+                    return solution
+        raise
+
+
+def _is_number(text: str) -> bool:
+    with contextlib.suppress(ValueError):
+        float(text)
+        return True
+    return False
 
 
 def examine(

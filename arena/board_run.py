@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from arena.errors import ScoringError
 from arena.execution import Progress
 from arena.interfaces import Metric, PredictionBlocks
 from arena.leaderboard import best_first, minimum_ranks
-from arena.plugin_info import attributed
+from arena.plugin_info import attributed, say_failure
 from arena.plugin_manager import PluginManager
 from arena.private_board import BoardSettings, PrivateBoard, RankedRows, judge
 from arena.resampling import full_scores
@@ -80,9 +81,14 @@ class BoardRun:
         """
         plugin = self.manager.metrics.plugin_of(self.specification)
         with attributed(plugin, f"scoring {self.metric.name}"):
-            scores = self._scores(records, self.split)
+            failures: list[tuple[int, ScoringError]] = []
+            scores = self._scores(records, self.split, failures)
             defined = np.isfinite(scores)
-            undefined = [self._undefined(records[at]) for at in np.flatnonzero(~defined).tolist()]
+            failed = dict(failures)
+            undefined = [
+                self._undefined(records[at], failed.get(at))
+                for at in np.flatnonzero(~defined).tolist()
+            ]
             counting = [records[at] for at in np.flatnonzero(defined).tolist()]
             board = self._judge(counting) if counting else None
             return self._assemble(
@@ -120,16 +126,27 @@ class BoardRun:
         ids = [record.submission for record in records]
         return self.store.predictions(ids, rows=rows_of(self.solution, split))
 
-    def _scores(self, records: Sequence[SubmissionRecord], split: str) -> FloatArray:
+    def _scores(
+        self,
+        records: Sequence[SubmissionRecord],
+        split: str,
+        failures: list[tuple[int, ScoringError]] | None = None,
+    ) -> FloatArray:
+        """Return the scores on a split, and add what the metric failed on; NaN where it did."""
         rows = rows_of(self.solution, split)
         if not records or not rows.any():
             return np.full(len(records), np.nan)
         predictions = self._predictions(records, split)
         workers = self.settings.n_workers
         metric = self.bound.on(rows)
-        return full_scores(metric, self.solution.truth[rows], predictions, workers=workers)
+        failed = [] if failures is None else failures
+        truth = self.solution.truth[rows]
+        return full_scores(metric, truth, predictions, workers=workers, failures=failed)
 
-    def _undefined(self, record: SubmissionRecord) -> RejectedFile:
+    def _undefined(self, record: SubmissionRecord, error: ScoringError | None) -> RejectedFile:
+        if error is not None:
+            say_failure(error, record.file)
+            return RejectedFile(record.file, (Fault(error.kind, error.shown),))
         message = (
             f"{self.metric.name} has no finite value for these predictions, so they cannot be "
             f"ranked. Look for extreme values, such as a probability of exactly 0 or 1, and for "

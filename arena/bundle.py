@@ -110,14 +110,15 @@ def verify_bundle(
         raise InputError(f"{folder} is no export of arena: {error}.") from error
     broken = first_broken(events)
     solution = _with_usage(read_settings_solution(solution_path, settings, manager), folder)
-    metric = mean_over_targets(manager.metrics.resolve(settings.metric.name), len(solution.targets))
+    name = settings.metric.specification
+    metric = mean_over_targets(manager.metrics.resolve(name), len(solution.targets))
     with Store.open() as store:
         store.put_solution(solution)
         baseline = claimed.get("baseline")
         taken = _with_baseline(finals, claimed)
         records, renumbered = _take_finals(store, taken, folder, solution, metric)
         run = BoardRun(
-            specification=settings.metric.name,
+            specification=name,
             metric=metric,
             solution=solution,
             split="private",

@@ -124,7 +124,6 @@ class Competition:
         settings = read_settings(folder / CONFIG_NAME)
         manager = manager or PluginManager()
         find_mechanism(settings, manager)
-        manager.metrics.resolve(settings.metric.name)
         store = Store.open(folder / DATABASE_NAME, create=False, wait=wait)
         try:
             return cls(read_state(folder, store, manager, settings, _organiser(), clock))

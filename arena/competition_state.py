@@ -10,14 +10,18 @@ from typing import Any
 
 from arena.config import Settings
 from arena.epochs import adopt_settings
-from arena.interfaces import Metric
+from arena.errors import ArenaError
+from arena.interfaces import HasSource, Metric
 from arena.ledger import Ledger
 from arena.plugin_manager import PluginManager
 from arena.store import Store
 from arena.targets import mean_over_targets
 from arena.types import Solution
 
-__all__ = ["CompetitionState", "read_state", "resolve_metric"]
+__all__ = ["METRIC_CODE", "CompetitionState", "metric_code", "read_state", "resolve_metric"]
+
+METRIC_CODE = "metric_code"
+"""Where the store keeps the code of a metric that stands in a file of the organiser."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,8 +73,14 @@ def read_state(
     InputError
         If the settings cannot be changed to what is wanted, or the mechanism does not suit them.
     """
+    kept = Settings.model_validate_json(store.meta("settings") or "{}").metric.specification
+    code = store.meta(METRIC_CODE)
+    if code is not None:
+        manager.metrics.keep(kept, code)
+    manager.metrics.resolve(wanted.metric.specification)
     settings, notes = adopt_settings(store, manager, wanted, actor, clock())
     solution = store.solution()
+    notes += _changed_code(kept, code, manager)
     return CompetitionState(
         folder=folder,
         store=store,
@@ -89,5 +99,27 @@ def read_state(
 
 def resolve_metric(settings: Settings, solution: Solution, manager: PluginManager) -> Metric:
     """Return the metric that the settings name, as the mean over the targets of a solution."""
-    single: Metric = manager.metrics.resolve(settings.metric.name)
+    single: Metric = manager.metrics.resolve(settings.metric.specification)
     return mean_over_targets(single, len(solution.targets))
+
+
+def metric_code(specification: str, manager: PluginManager) -> str | None:
+    """Return the code of a metric that stands in a file of the organiser, as it is now."""
+    metric: Metric = manager.metrics.resolve(specification, fresh=True)
+    return metric.source_text if isinstance(metric, HasSource) else None
+
+
+def _changed_code(specification: str, kept: str | None, manager: PluginManager) -> list[str]:
+    """Say so if the file of the metric is not any more what the scores are by."""
+    if kept is None:
+        return []
+    try:
+        now = metric_code(specification, manager)
+    except ArenaError as error:
+        return [f"{error} The scores are by the code that was kept from it."]
+    if now == kept:
+        return []
+    return [
+        f"The code of {specification} has changed. The scores are by what it was until arena "
+        f"rescore --apply."
+    ]

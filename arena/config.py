@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from arena.errors import InputError
 from arena.registry import nearest
+from arena.specification import with_parameters
 
 __all__ = [
     "CONFIG_NAME",
@@ -75,6 +76,19 @@ class MetricSection(_Section):
     """What is scored."""
 
     name: str = Field(description="A metric, such as roc_auc or f1(average=macro).", min_length=1)
+    lower_is_better: bool | None = Field(
+        None, description="Only for a metric that does not say so itself, such as kaggle:FILE.py."
+    )
+    time_limit: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="Seconds that a call of such a metric may take; left out: 60."
+    )
+
+    @property
+    def specification(self) -> str:
+        """The metric as it is asked for, with everything that is said of it."""
+        return with_parameters(
+            self.name, lower_is_better=self.lower_is_better, time_limit=self.time_limit
+        )
 
 
 class PublicSection(_Section):
@@ -230,8 +244,8 @@ def adopt(
     notes = []
     if wanted.metric != in_force.metric:
         notes.append(
-            f"{CONFIG_NAME} asks for the metric {wanted.metric.name}, but the scores are by "
-            f"{in_force.metric.name} until arena rescore --apply."
+            f"{CONFIG_NAME} asks for the metric {wanted.metric.specification}, but the scores "
+            f"are by {in_force.metric.specification} until arena rescore --apply."
         )
     if wanted.data != in_force.data:
         notes.append(f"[data] of {CONFIG_NAME} changed; the solution was read by what it was.")

@@ -80,7 +80,7 @@ def judge(state: CompetitionState, progress: Progress) -> ScoreResult:
     if not finals:
         raise UsageError("There is no accepted submission to rank.")
     run = BoardRun(
-        specification=state.settings.metric.name,
+        specification=state.settings.metric.specification,
         metric=state.metric,
         solution=state.solution,
         split="private",

@@ -6,6 +6,7 @@ import csv
 import secrets
 from dataclasses import replace
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.admission import read_truth
+from arena.competition_state import METRIC_CODE, metric_code
 from arena.config import CONFIG_NAME, Settings, settings_as_toml
 from arena.errors import InputError, UsageError
 from arena.interfaces import traits_of
@@ -63,6 +65,7 @@ def found(
     if (folder / SAMPLE_NAME).exists():
         raise InputError(f"{folder} has a {SAMPLE_NAME} already: move it, or take another folder.")
     find_mechanism(settings, manager)
+    settings = _settled(settings, manager)
     solution = read_settings_solution(solution_path, settings, manager)
     _check_metric(solution, settings, manager)
     seed = secrets.randbits(63) if seed is None else seed
@@ -71,13 +74,23 @@ def found(
     review_mechanism(settings, solution, manager)
     folder.mkdir(parents=True, exist_ok=True)
     with Store.open(folder / DATABASE_NAME) as store, store.transaction() as transaction:
-        transaction.put_solution(solution, settings.metric.name, time=now)
+        transaction.put_solution(solution, settings.metric.specification, time=now)
         transaction.put_meta("seed", str(seed))
         transaction.put_meta("settings", settings.model_dump_json())
         payload = {"settings": settings.to_document(), "solution_sha256": solution.sha256}
+        code = metric_code(settings.metric.specification, manager)
+        if code is not None:
+            transaction.put_meta(METRIC_CODE, code)
+            payload["metric_sha256"] = sha256(code.encode("utf-8", "surrogatepass")).hexdigest()
         transaction.append_event("created", actor, payload, time=now)
     _write_sample(folder / SAMPLE_NAME, solution, settings, manager)
     (folder / CONFIG_NAME).write_text(settings_as_toml(settings), encoding="utf-8")
+
+
+def _settled(settings: Settings, manager: PluginManager) -> Settings:
+    """Return the settings with a metric that means the same wherever arena is called from."""
+    name = manager.metrics.settled(settings.metric.name)
+    return settings.model_copy(update={"metric": settings.metric.model_copy(update={"name": name})})
 
 
 def read_settings_solution(path: Path, settings: Settings, manager: PluginManager) -> Solution:
@@ -86,12 +99,12 @@ def read_settings_solution(path: Path, settings: Settings, manager: PluginManage
     columns = SolutionColumns(
         data.id, data.target, data.usage, data.positive, data.cluster, data.submission_columns
     )
-    return read_truth(path, manager.metrics.resolve(settings.metric.name), columns)
+    return read_truth(path, manager.metrics.resolve(settings.metric.specification), columns)
 
 
 def _check_metric(solution: Solution, settings: Settings, manager: PluginManager) -> None:
     """Refuse rows that lack what the metric must know of them, before anything is written."""
-    name = settings.metric.name
+    name = settings.metric.specification
     metric = mean_over_targets(manager.metrics.resolve(name), len(solution.targets))
     with attributed(manager.metrics.plugin_of(name), f"binding {name}"):
         bind(metric, solution, solution.usage != np.uint8(Usage.IGNORED))
@@ -137,7 +150,8 @@ def sample_values(solution: Solution, prediction_range: tuple[float, float]) -> 
 def _write_sample(
     path: Path, solution: Solution, settings: Settings, manager: PluginManager
 ) -> None:
-    allowed = traits_of(manager.metrics.resolve(settings.metric.name)).prediction_range
+    metric = manager.metrics.resolve(settings.metric.specification)
+    allowed = traits_of(metric).prediction_range
     values = sample_values(solution, allowed)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
@@ -17,6 +18,7 @@ __all__ = [
     "attributed",
     "distribution_of",
     "missing_members",
+    "say_failure",
     "unique_entry_points",
 ]
 
@@ -61,6 +63,14 @@ def missing_members(item: Any, protocol: type[Any]) -> list[str]:
     """
     members = [name for name in vars(protocol) if not name.startswith("_")]
     return [name for name in members if not hasattr(item, name)]
+
+
+def say_failure(error: ArenaError, whose: str = "") -> None:
+    """Tell the organiser of an error that ends nothing; its notes only where they ask for all."""
+    log = logging.getLogger("arena")
+    log.warning("%s%s", f"{whose}: " if whose else "", error)
+    for note in getattr(error, "__notes__", ()):
+        log.debug("%s", note)
 
 
 @contextlib.contextmanager

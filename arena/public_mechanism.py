@@ -53,7 +53,7 @@ def public_metric(
     settings: Settings, mechanism: Mechanism, solution: Solution, manager: PluginManager
 ) -> Metric:
     """Return the metric of the settings, clipped as a mechanism asks, over all targets."""
-    single: Metric = manager.metrics.resolve(settings.metric.name)
+    single: Metric = manager.metrics.resolve(settings.metric.specification)
     return mean_over_targets(clip_values(single, clip_of(mechanism)), len(solution.targets))
 
 
@@ -89,7 +89,7 @@ def review_mechanism(
         return []
     metric = public_metric(settings, mechanism, solution, manager)
     board = PublicBoard(
-        metric=settings.metric.name,
+        metric=settings.metric.specification,
         greater_is_better=metric.greater_is_better,
         n_rows=n_rows,
         score_range=conceivable_scores(metric),

@@ -14,10 +14,11 @@ from arena.admission import competition_info, examine
 from arena.competition_state import CompetitionState
 from arena.config import Settings
 from arena.epochs import catch_up
+from arena.errors import ScoringError
 from arena.execution import available_workers
 from arena.intake import ReadSubmission, SubmissionFile
 from arena.interfaces import Metric
-from arena.plugin_info import attributed
+from arena.plugin_info import attributed, say_failure
 from arena.plugin_manager import PluginManager
 from arena.predictions import ArrayPredictions
 from arena.public_mechanism import public_rows
@@ -72,7 +73,7 @@ def receive(
         settings=state.settings,
         solution=state.solution,
         metric=state.metric,
-        metric_plugin=state.manager.metrics.plugin_of(state.settings.metric.name),
+        metric_plugin=state.manager.metrics.plugin_of(state.settings.metric.specification),
         releaser=releaser_of(
             state.settings, state.solution, state.store, state.manager, state.seed
         ),
@@ -156,7 +157,13 @@ class Reception:
         with attributed(self.metric_plugin, f"scoring {self.metric.name}"):
             predictions = ArrayPredictions(self._block(read.values, rows))
             metric = self.bound.on(rows)
-            score = float(full_scores(metric, self.solution.truth[rows], predictions)[0])
+            failures: list[tuple[int, ScoringError]] = []
+            truth = self.solution.truth[rows]
+            score = float(full_scores(metric, truth, predictions, failures=failures)[0])
+        if failures:
+            ((_, error),) = failures
+            say_failure(error)
+            return None, (Fault(error.kind, error.shown),)
         if np.isfinite(score):
             return score, ()
         message = f"{self.metric.name} has no finite value for these predictions."

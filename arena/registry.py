@@ -42,6 +42,7 @@ class Registry(Generic[_Item]):
         self.kind = kind
         self._entries: dict[str, Entry[_Item]] = {}
         self._families: dict[str, Entry[MetricFamily]] = {}
+        self._kept: dict[str, str] = {}
 
     def add(self, name: str, item: _Item, *, plugin: str) -> None:
         """Register an item.
@@ -74,7 +75,11 @@ class Registry(Generic[_Item]):
         """The families, by prefix."""
         return tuple(self._families[prefix] for prefix in sorted(self._families))
 
-    def resolve(self, text: str, *, source: str | None = None) -> _Item:
+    def keep(self, text: str, code: str) -> None:
+        """Have a specification mean this code from now on, whatever becomes of the file."""
+        self._kept[text] = code
+
+    def resolve(self, text: str, *, fresh: bool = False) -> _Item:
         """Return the item that a specification such as ``f1(average=macro)`` asks for.
 
         An item with parameters is a dataclass: its fields are the parameters. What has a colon and
@@ -82,8 +87,9 @@ class Registry(Generic[_Item]):
 
         Parameters
         ----------
-        source
-            The code of an item of the organiser's own file, as it was kept; None: as it is now.
+        fresh
+            Whether an item of the organiser's own file is made of what the file holds now, even if
+            other code was kept.
 
         Raises
         ------
@@ -95,7 +101,8 @@ class Registry(Generic[_Item]):
         specification = parse_specification(text)
         family, rest = self._family_of(specification.name)
         if family is not None:
-            return self._make(family.item, specification, rest, source)
+            code = None if fresh else self._kept.get(text)
+            return self._make(family.item, specification, rest, code)
         entry = self._entries.get(specification.name)
         if entry is None:
             raise UnknownNameError(self._unknown(specification.name))
@@ -133,10 +140,10 @@ class Registry(Generic[_Item]):
         return self._families.get(""), name
 
     def _make(
-        self, family: Any, specification: Specification, rest: str, source: str | None
+        self, family: Any, specification: Specification, rest: str, code: str | None
     ) -> _Item:
-        if source is not None and isinstance(family, MetricFamilyOfFiles):
-            return cast("_Item", family.remake(rest, specification.parameters, source))
+        if code is not None and isinstance(family, MetricFamilyOfFiles):
+            return cast("_Item", family.remake(rest, specification.parameters, code))
         try:
             return cast("_Item", family.make(rest, specification.parameters))
         except UnknownNameError as error:

@@ -5,22 +5,24 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from arena.board_run import rows_of
-from arena.competition_state import CompetitionState, resolve_metric
+from arena.competition_state import METRIC_CODE, CompetitionState
 from arena.config import Settings
 from arena.errors import InputError
 from arena.final_selection import Candidate, board_ranks, choose_finals
 from arena.founding import read_settings_solution
-from arena.interfaces import Metric
+from arena.interfaces import HasSource, Metric, kinds_of
 from arena.ledger import Ledger
 from arena.resampling import full_scores
 from arena.row_context import bind
 from arena.store import ScoreRecord
+from arena.targets import mean_over_targets
 from arena.types import FloatArray, Solution
 
 __all__ = ["RankChange", "Rescored", "Scored", "align_solution", "apply", "rescore"]
@@ -61,6 +63,8 @@ class Rescored:
     settings: Settings
     after: Scored
     changes: list[RankChange]
+    code: str | None = None
+    """Of the metric, if it stands in a file of the organiser."""
 
 
 def rescore(state: CompetitionState, solution: Path | None) -> Rescored:
@@ -73,10 +77,12 @@ def rescore(state: CompetitionState, solution: Path | None) -> Rescored:
         asks for another kind of prediction.
     """
     settings = state.settings.model_copy(update={"metric": state.wanted.metric})
-    metric = resolve_metric(settings, state.solution, state.manager)
-    if metric.prediction is not state.solution.kind:
+    name = settings.metric.specification
+    single: Metric = state.manager.metrics.resolve(name, fresh=True)
+    metric = mean_over_targets(single, len(state.solution.targets))
+    if state.solution.kind not in kinds_of(single):
         raise InputError(
-            f"{settings.metric.name} asks for another kind of prediction ({metric.prediction}) "
+            f"{name} asks for another kind of prediction ({metric.prediction}) "
             f"than the stored submissions hold ({state.solution.kind})."
         )
     corrected = state.solution
@@ -91,15 +97,16 @@ def rescore(state: CompetitionState, solution: Path | None) -> Rescored:
         (state.settings, settings),
         (state.metric.greater_is_better, metric.greater_is_better),
     )
-    return Rescored(corrected, settings, after, changes)
+    code = single.source_text if isinstance(single, HasSource) else None
+    return Rescored(corrected, settings, after, changes, code)
 
 
 def apply(state: CompetitionState, rescored: Rescored) -> None:
     """Store a rescore as the next revision; the state is to be read anew after it."""
     revision, after = state.revision + 1, rescored.after
-    payload = {
+    payload: dict[str, Any] = {
         "revision": revision,
-        "metric": [state.settings.metric.name, rescored.settings.metric.name],
+        "metric": [state.settings.metric.specification, rescored.settings.metric.specification],
         "solution_sha256": [state.solution.sha256, rescored.solution.sha256],
         "ranks_changed": sum(change.changed for change in rescored.changes),
     }
@@ -108,11 +115,15 @@ def apply(state: CompetitionState, rescored: Rescored) -> None:
         for submission, public in zip(after.submissions, after.public.tolist(), strict=True)
     ]
     with state.store.transaction() as transaction:
-        name = rescored.settings.metric.name
+        name = rescored.settings.metric.specification
         transaction.put_solution(rescored.solution, name, number=revision)
         transaction.put_all_scores(revision, scores)
         transaction.put_meta("revision", str(revision))
         transaction.put_meta("settings", rescored.settings.model_dump_json())
+        if rescored.code is not None:
+            transaction.put_meta(METRIC_CODE, rescored.code)
+            digest = sha256(rescored.code.encode("utf-8", "surrogatepass")).hexdigest()
+            payload["metric_sha256"] = digest
         transaction.append_event("rescored", state.actor, payload, time=state.clock())
 
 
@@ -125,7 +136,8 @@ def _score_all(ledger: Ledger, solution: Solution, metric: Metric) -> Scored:
         if not ids or not rows.any():
             return np.full(len(ids), np.nan)
         predictions = ledger.store.predictions(ids, rows=rows)
-        return full_scores(bind(metric, solution, rows), solution.truth[rows], predictions)
+        bound = bind(metric, solution, rows)
+        return full_scores(bound, solution.truth[rows], predictions, failures=[])
 
     return Scored(ids, scores("public"), scores("private"))
 

@@ -10,6 +10,7 @@ from arena.board_run import BoardRun, ranked_rows, rows_of
 from arena.errors import InputError
 from arena.execution import Progress, Silence
 from arena.intake import find_submissions
+from arena.interfaces import Metric, notes_of
 from arena.plugin_info import attributed
 from arena.plugin_manager import PluginManager
 from arena.private_board import check_defined
@@ -68,9 +69,9 @@ def score(
         If the database cannot be used.
     """
     manager, progress = manager or PluginManager(), progress or Silence()
-    metric = manager.metrics.resolve(settings.metric)
-    truth = read_truth(solution, metric, settings.columns)
-    metric = mean_over_targets(metric, len(truth.targets))
+    single: Metric = manager.metrics.resolve(settings.metric)
+    truth = read_truth(solution, single, settings.columns)
+    metric = mean_over_targets(single, len(truth.targets))
     with attributed(manager.metrics.plugin_of(settings.metric), f"binding {metric.name}"):
         bind(metric, truth, rows_of(truth, settings.split))
     check_defined(metric, ranked_rows(truth, settings.split))
@@ -97,7 +98,7 @@ def score(
         run = BoardRun(
             settings.metric, metric, truth, settings.split, settings.board, store, manager, progress
         )
-        result = run.result(counting, rejected=rejected, notes=notes)
+        result = run.result(counting, rejected=rejected, notes=(*notes_of(single), *notes))
     manager.competition_finalized(result, competition_info(metric, truth))
     return result
 

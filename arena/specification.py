@@ -11,7 +11,7 @@ from typing import Any
 
 from arena.errors import UsageError
 
-__all__ = ["Specification", "parse_specification", "split_specifications"]
+__all__ = ["Specification", "parse_specification", "split_specifications", "with_parameters"]
 
 _CALL = re.compile(r"(?P<name>[^()]+?)\s*(?:\((?P<arguments>.*)\))?\s*", re.DOTALL)
 _FAMILY = re.compile(r"[^():]+:(?=[^()])")
@@ -24,11 +24,6 @@ class Specification:
 
     name: str
     parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-
-    def with_parameters(self, **parameters: Any) -> Specification:
-        """Return the same with more parameters, those that are None left out."""
-        given = {key: value for key, value in parameters.items() if value is not None}
-        return Specification(self.name, {**self.parameters, **given})
 
     def __str__(self) -> str:
         if not self.parameters:
@@ -111,6 +106,19 @@ def _value(node: ast.expr) -> Any:
     if isinstance(node, ast.List | ast.Tuple):
         return [_value(element) for element in node.elts]
     return ast.literal_eval(node)
+
+
+def with_parameters(text: str, **parameters: Any) -> str:
+    """Return a specification with more parameters; those that are None are left out.
+
+    >>> with_parameters("f1(average=macro)", beta=2, average=None)
+    'f1(average=macro, beta=2)'
+    """
+    given = {key: value for key, value in parameters.items() if value is not None}
+    if not given:
+        return text
+    asked = parse_specification(text)
+    return str(Specification(asked.name, {**asked.parameters, **given}))
 
 
 def split_specifications(text: str) -> tuple[str, ...]:

@@ -10,11 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from arena.cli import options
-from arena.cli.console import console, say_failures
+from arena.cli.console import console, say_failures, say_note
 from arena.competition import Competition
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import UsageError
 from arena.founding import SAMPLE_NAME
+from arena.interfaces import Metric, notes_of
 from arena.plugin_manager import PluginManager
 from arena.text import printable
 from arena.types import Usage
@@ -29,6 +30,7 @@ def init(
         Path, typer.Option(help="CSV or Parquet with the ids and the truth.", metavar="FILE")
     ],
     metric: options.Metric,
+    lower_is_better: options.LowerIsBetter = None,
     id_column: options.IdColumn = None,
     target: options.Target = None,
     usage: options.UsageColumn = "Usage",
@@ -60,7 +62,7 @@ def init(
     document: dict[str, dict[str, Any]] = {
         "competition": {"title": title},
         "data": {**data, "cluster": cluster},
-        "metric": {"name": metric},
+        "metric": {"name": metric, "lower_is_better": lower_is_better},
         "public": {"mechanism": mechanism},
     }
     settings = _settings(document)
@@ -69,6 +71,9 @@ def init(
         folder, solution, settings, public_share=public_share, seed=seed, manager=manager
     ) as competition:
         say_failures(manager)
+        asked: Metric = manager.metrics.resolve(competition.settings.metric.specification)
+        for note in notes_of(asked):
+            say_note(note)
         _say_what_was_made(folder, competition)
 
 
@@ -76,7 +81,7 @@ def _settings(document: dict[str, dict[str, Any]]) -> Settings:
     """Check what TOML could not hold, or no setting may be."""
     for section in document.values():
         for key, value in section.items():
-            texts = [value] if isinstance(value, str) else value or ()
+            texts = [value] if isinstance(value, str) else value if isinstance(value, tuple) else ()
             if any(unicodedata.category(c) in {"Cc", "Cs"} for text in texts for c in text):
                 raise UsageError(f"--{key} holds a control character: leave it out.")
     if not document["metric"]["name"].strip():

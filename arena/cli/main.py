@@ -112,8 +112,8 @@ def main(arguments: list[str] | None = None) -> None:
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - for good
     # What the computing modules have to say, such as that a kernel is being compiled.
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
-    logging.getLogger("arena").setLevel(logging.INFO)
     given = sys.argv[1:] if arguments is None else arguments
+    logging.getLogger("arena").setLevel(logging.DEBUG if "--verbose" in given else logging.INFO)
     rest = [argument for argument in given if argument != "--verbose"]
     ahead = ["--verbose"] if len(rest) < len(given) else []
     try:

@@ -10,7 +10,15 @@ import typer
 from arena.cli import options
 from arena.cli.console import console, print_document, say_failures
 from arena.errors import UsageError
-from arena.interfaces import HasInfluenceValues, HasResample, HasRowValues, Metric, traits_of
+from arena.interfaces import (
+    HasInfluenceValues,
+    HasResample,
+    HasRowValues,
+    Metric,
+    MetricFamily,
+    MetricFamilyOfFiles,
+    traits_of,
+)
 from arena.plugin_manager import PluginManager
 from arena.text import printable
 
@@ -50,7 +58,12 @@ def metrics(
     else:
         found = [_document(entry.name, entry.item, entry.plugin) for entry in registry]
     families = [
-        {"prefix": family.name, "plugin": family.plugin, "known": list(family.item.known())}
+        {
+            "prefix": family.name,
+            "plugin": family.plugin,
+            "known": list(family.item.known()),
+            **_form(family.item),
+        }
         for family in registry.families
     ]
     say_failures(manager)
@@ -82,6 +95,12 @@ def _print_checks(conformance: Conformance) -> None:
     failed = len(conformance.failed)
     of_all = f"{len(conformance.checks)} checks"
     out.print(f"{failed} of {of_all} failed." if failed else f"None of {of_all} failed.")
+
+
+def _form(family: MetricFamily) -> dict[str, str]:
+    if isinstance(family, MetricFamilyOfFiles):
+        return {"form": family.form, "description": family.description}
+    return {"form": f"{family.prefix}:NAME", "description": ""}
 
 
 def _document(name: str, metric: Metric, plugin: str) -> dict[str, Any]:
@@ -122,8 +141,12 @@ def _print_all(found: list[dict[str, Any]], families: list[dict[str, Any]]) -> N
         cells = (one["name"], direction, one["prediction"], parameters, one["plugin"])
         table.add_row(*map(printable, cells))
     for family in families:
-        table.add_row(f"{family['prefix']}:NAME", "", "", "", family["plugin"])
-    console().print(table)
+        table.add_row(family["form"], "", "", "", family["plugin"])
+    out = console()
+    out.print(table)
+    for family in families:
+        if family["description"]:
+            out.print(printable(f"{family['form']}: {family['description']}."), soft_wrap=True)
 
 
 def _print_one(one: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ __all__ = [
     "AsJson",
     "Cluster",
     "IdColumn",
+    "LowerIsBetter",
     "Metric",
     "Positive",
     "SolutionFile",
@@ -38,7 +39,17 @@ SubmissionFiles = Annotated[
     ),
 ]
 Metric = Annotated[
-    str, typer.Option("--metric", "-m", help="A name from 'arena metrics', or name(key=value, …).")
+    str,
+    typer.Option(
+        "--metric", "-m", help="A name from 'arena metrics', name(key=value, …), kaggle:FILE.py, …"
+    ),
+]
+LowerIsBetter = Annotated[
+    bool | None,
+    typer.Option(
+        "--lower-is-better/--greater-is-better",
+        help="Only for a metric that does not say so itself, such as kaggle:FILE.py.",
+    ),
 ]
 IdColumn = Annotated[
     str | None, typer.Option("--id", help="The id column.  [default: id, else the first]")

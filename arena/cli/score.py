@@ -28,6 +28,7 @@ from arena.plugin_manager import PluginManager
 from arena.private_board import BoardSettings
 from arena.score_settings import ScoreSettings, SolutionColumns
 from arena.scoring import score as score_files
+from arena.specification import with_parameters
 
 app = typer.Typer()
 
@@ -37,6 +38,7 @@ def score(
     solution: options.SolutionFile,
     submissions: options.SubmissionFiles,
     metric: options.Metric,
+    lower_is_better: options.LowerIsBetter = None,
     id_column: options.IdColumn = None,
     target: options.Target = None,
     usage: options.UsageColumn = "Usage",
@@ -70,7 +72,7 @@ def score(
     """Score submissions against a solution and rank them, with the uncertainty of every rank."""
     check_outputs(report, charts)
     settings = ScoreSettings(
-        metric=metric,
+        metric=with_parameters(metric, lower_is_better=lower_is_better),
         columns=SolutionColumns(
             id_column,
             options.target_names(target),

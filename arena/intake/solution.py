@@ -56,6 +56,7 @@ def read_solution(
     truth_range: tuple[float, float] = (-np.inf, np.inf),
     extra_columns: Sequence[str] = (),
     submission_columns: Sequence[str] = (),
+    joint_targets: bool = False,
 ) -> Solution:
     r"""Read and check the organiser's CSV or Parquet file; the names of options are the CLI's.
 
@@ -78,7 +79,7 @@ def read_solution(
     id_column
         By default ``id``, else the first column.
     target_columns
-        By default the only column that is left.
+        By default the only column that is left; with ``joint_targets`` all that are.
     usage_column
         Public, Private or Ignored, in any case. Without a column ``Usage`` all rows are private.
     positive
@@ -93,6 +94,8 @@ def read_solution(
         Columns of numbers that the metric reads beside the targets, where the file has them.
     submission_columns
         The columns of a submission besides the id, where they are others than the targets.
+    joint_targets
+        Whether the metric takes all targets at once.
 
     Raises
     ------
@@ -111,8 +114,16 @@ def read_solution(
     faults = FaultList()
     table, sha256 = _read(path, (id_column, *(target_columns or ()), cluster_column), faults)
     _stop(path, faults)
+    several = joint_targets and target_columns is None
     columns = _assign(
-        table, id_column, target_columns, usage_column, cluster_column, extra_columns, faults
+        table,
+        id_column,
+        target_columns,
+        usage_column,
+        cluster_column,
+        extra_columns,
+        several,
+        faults,
     )
     _check_submission_columns(submission_columns, columns.id, faults)
     _stop(path, faults)
@@ -179,9 +190,13 @@ def _assign(
     usage_column: str,
     cluster_column: str | None,
     extra_columns: Sequence[str],
+    several: bool,
     faults: FaultList,
 ) -> _Columns:
-    """Return which column is what; names that are not there are faults."""
+    """Return which column is what; names that are not there are faults.
+
+    ``several``: every column that is left is a target.
+    """
     names = table.names
     for name in sorted({name for name in names if names.count(name) > 1}):
         faults.add("repeated column", "The column occurs twice: rename one.", column=name)
@@ -199,7 +214,7 @@ def _assign(
     extra = tuple(name for name in extra_columns if name in names and name not in taken)
     taken |= {*extra}
     left = tuple(name for name in dict.fromkeys(names) if name not in taken)
-    if target_columns is None and len(left) != 1:
+    if target_columns is None and len(left) != 1 and not (several and left):
         message = f"{len(left):,} columns could be the target: name it with --target"
         some = f" ({show_all(left)}; several are separated by commas)." if left else "."
         faults.add("no single target", (message if left else "There is no target column") + some)
