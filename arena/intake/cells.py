@@ -28,7 +28,7 @@ __all__ = [
     "merge_equal_numbers",
     "numbers",
     "points_for_commas",
-    "report_empty",
+    "report_texts",
     "texts",
     "to_text",
 ]
@@ -102,14 +102,22 @@ def texts(column: Any) -> npt.NDArray[np.object_]:
     return np.asarray(different[encoded.indices.to_numpy()], dtype=object)
 
 
-def report_empty(column: Any, name: str, place: Place, faults: FaultList) -> None:
-    """Add a fault for every cell without text."""
-    blank = pc.equal(pc.utf8_trim_whitespace(to_text(column)), "")
-    faults.add_each(
-        "empty cell",
-        np.flatnonzero(blank.to_numpy(zero_copy_only=False)).tolist(),
-        lambda p: place.fault("empty cell", "The cell is empty: write a text.", p, name),
-    )
+def report_texts(
+    column: Any, name: str, place: Place, faults: FaultList, *, empty_cells: bool
+) -> None:
+    """Add a fault for every text that no CSV file can hold, and perhaps for those without any."""
+    text = to_text(column)
+    masks = {"NUL byte": (pc.match_substring(text, "\0"), "The cell holds a NUL byte: remove it.")}
+    if not empty_cells:
+        blank = pc.equal(pc.utf8_trim_whitespace(text), "")
+        masks["empty cell"] = (blank, "The cell is empty: write a text.")
+    for kind, (mask, message) in masks.items():
+
+        def fault(at: int, kind: str = kind, message: str = message) -> Fault:
+            return place.fault(kind, message, at, name)
+
+        positions = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
+        faults.add_each(kind, positions.tolist(), fault)
 
 
 def points_for_commas(columns: Sequence[Any], place: Place, faults: FaultList) -> tuple[Any, ...]:

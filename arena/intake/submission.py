@@ -25,7 +25,7 @@ from arena.intake.cells import (
     label_codes,
     numbers,
     points_for_commas,
-    report_empty,
+    report_texts,
     texts,
     to_text,
 )
@@ -236,8 +236,7 @@ def _texts(
     written = np.empty((n_rows, len(cells)), dtype=object)
     for j, (name, column) in enumerate(cells.items()):
         written[:, j] = texts(column)
-        if not layout.empty_cells:
-            report_empty(column, name, place, faults)
+        report_texts(column, name, place, faults, empty_cells=layout.empty_cells)
     return written
 
 
