@@ -76,6 +76,7 @@ def read_truth(path: Path, metric: Metric, columns: SolutionColumns) -> Solution
         usage_column=columns.usage,
         positive=columns.positive,
         cluster_column=columns.cluster,
+        task_column=columns.tasks,
         max_classes=traits.max_classes,
         truth_range=traits.truth_range,
         extra_columns=traits.extra_columns,

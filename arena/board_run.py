@@ -35,10 +35,12 @@ def rows_of(solution: Solution, split: str) -> npt.NDArray[np.bool_]:
 
 
 def ranked_rows(solution: Solution, split: str) -> RankedRows:
-    """Return the truth of a split, and the codes of its clusters counted anew from 0."""
+    """Return the truth of a split, its tasks, and the codes of its clusters from 0."""
     rows = rows_of(solution, split)
     classes = solution.targets[0].classes if len(solution.targets) == 1 else None
-    return RankedRows(solution.truth[rows], classes, clusters_of(solution, rows))
+    tasks = None if solution.tasks is None else solution.tasks[rows]
+    clusters = clusters_of(solution, rows)
+    return RankedRows(solution.truth[rows], classes, clusters, tasks, solution.task_names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,7 @@ class DataSection(_Section):
     target: tuple[str, ...] = Field((), description="The target columns; empty: the one left.")
     usage: str = Field("Usage", description="The column of Public, Private and Ignored.")
     cluster: str | None = Field(None, description="A column of groups that are resampled whole.")
+    tasks: str | None = Field(None, description="A column of tasks that reports rank apart, too.")
     positive: str | None = Field(None, description="The positive label of two.")
     submission_columns: tuple[str, ...] = Field(
         (), description="The columns of a submission, if its metric reads others than the targets."

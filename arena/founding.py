@@ -97,7 +97,13 @@ def read_settings_solution(path: Path, settings: Settings, manager: PluginManage
     """Read a solution file as the settings say."""
     data = settings.data
     columns = SolutionColumns(
-        data.id, data.target, data.usage, data.positive, data.cluster, data.submission_columns
+        data.id,
+        data.target,
+        data.usage,
+        data.positive,
+        data.cluster,
+        data.submission_columns,
+        data.tasks,
     )
     return read_truth(path, manager.metrics.resolve(settings.metric.specification), columns)
 

@@ -199,7 +199,7 @@ def _known(score: float) -> float | None:
 
 
 def align_solution(new: Solution, old: Solution) -> Solution:
-    """Return a corrected solution with the rows, the split and the clusters of the stored one.
+    """Return a corrected solution with the rows, split, clusters and tasks of the stored one.
 
     Raises
     ------
@@ -223,5 +223,7 @@ def align_solution(new: Solution, old: Solution) -> Solution:
         truth=new.truth[order],
         usage=old.usage,
         clusters=old.clusters,
+        tasks=old.tasks,
+        task_names=old.task_names,
         extra={name: values[order] for name, values in new.extra.items()},
     )

@@ -36,6 +36,8 @@ class SolutionColumns:
     """The columns of a submission besides the id; empty: the targets, or one for each class.
 
     Only where texts are predicted and the metric takes all targets at once."""
+    tasks: str | None = None
+    """A column of the task of each row: reports rank the tasks apart, too."""
 
 
 @dataclass(frozen=True, slots=True)

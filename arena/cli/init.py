@@ -36,6 +36,7 @@ def init(
     usage: options.UsageColumn = "Usage",
     positive: options.Positive = None,
     cluster: options.Cluster = None,
+    tasks: options.Tasks = None,
     columns: options.SubmissionColumns = None,
     title: Annotated[str, typer.Option(help="Shown above every board.")] = "",
     mechanism: Annotated[
@@ -61,7 +62,7 @@ def init(
     }
     document: dict[str, dict[str, Any]] = {
         "competition": {"title": title},
-        "data": {**data, "cluster": cluster},
+        "data": {**data, "cluster": cluster, "tasks": tasks},
         "metric": {"name": metric, "lower_is_better": lower_is_better},
         "public": {"mechanism": mechanism},
     }

@@ -19,6 +19,7 @@ __all__ = [
     "SubmissionColumns",
     "SubmissionFiles",
     "Target",
+    "Tasks",
     "Team",
     "UsageColumn",
     "target_names",
@@ -67,6 +68,10 @@ Positive = Annotated[
 ]
 Cluster = Annotated[
     str | None, typer.Option("--cluster", help="A column of groups that are resampled whole.")
+]
+Tasks = Annotated[
+    str | None,
+    typer.Option("--tasks", help="A column of tasks: reports rank them apart, too."),
 ]
 SubmissionColumns = Annotated[
     list[str] | None,

@@ -28,6 +28,7 @@ def validate(
     usage: options.UsageColumn = "Usage",
     positive: options.Positive = None,
     cluster: options.Cluster = None,
+    tasks: options.Tasks = None,
     columns: options.SubmissionColumns = None,
     as_json: options.AsJson = False,
     strict: options.Strict = False,
@@ -41,6 +42,7 @@ def validate(
         positive,
         cluster,
         options.target_names(columns),
+        tasks,
     )
     accepted, rejected = validate_files(solution, submissions, metric, named, manager=manager)
     say_failures(manager)

@@ -41,6 +41,7 @@ class _Columns:
     usage: str | None
     cluster: str | None
     extra: tuple[str, ...] = ()
+    task: str | None = None
 
 
 def read_solution(
@@ -52,6 +53,7 @@ def read_solution(
     usage_column: str = "Usage",
     positive: str | None = None,
     cluster_column: str | None = None,
+    task_column: str | None = None,
     max_classes: int | None = None,
     truth_range: tuple[float, float] = (-np.inf, np.inf),
     extra_columns: Sequence[str] = (),
@@ -86,6 +88,8 @@ def read_solution(
         The positive one of two labels.
     cluster_column
         Rows with the same text here belong together.
+    task_column
+        Rows with the same text here are of one task; ranked together, and looked at apart.
     max_classes
         The largest number of classes for which the metric is defined.
     truth_range
@@ -112,7 +116,8 @@ def read_solution(
     (('y',), ('cat', 'dog'), array([0, 1]), array([0, 1], dtype=uint8))
     """
     faults = FaultList()
-    table, sha256 = _read(path, (id_column, *(target_columns or ()), cluster_column), faults)
+    expected = (id_column, *(target_columns or ()), cluster_column, task_column)
+    table, sha256 = _read(path, expected, faults)
     _stop(path, faults)
     several = joint_targets and target_columns is None
     columns = _assign(
@@ -121,6 +126,7 @@ def read_solution(
         target_columns,
         usage_column,
         cluster_column,
+        task_column,
         extra_columns,
         several,
         faults,
@@ -139,7 +145,8 @@ def read_solution(
     targets = read_targets(
         {name: cells[name] for name in columns.targets}, ranked, reading, place, faults
     )
-    clusters = _read_clusters(cells, columns.cluster, ranked, place, faults)
+    clusters = _read_groups(cells, columns.cluster, "cluster", ranked, place, faults)
+    tasks = _read_groups(cells, columns.task, "task", ranked, place, faults)
     extra = {name: cells[name] for name in columns.extra}
     numbers = read_extra(extra, ranked, table.decimal_comma, place, faults) if extra else {}
     _stop(path, faults)
@@ -152,8 +159,10 @@ def read_solution(
         truth=targets.truth,
         usage=usage,
         sha256=sha256,
-        clusters=clusters,
+        clusters=None if clusters is None else clusters[0],
         extra=numbers,
+        tasks=None if tasks is None else tasks[0],
+        task_names=() if tasks is None else tasks[1],
     )
 
 
@@ -189,6 +198,7 @@ def _assign(
     target_columns: Sequence[str] | None,
     usage_column: str,
     cluster_column: str | None,
+    task_column: str | None,
     extra_columns: Sequence[str],
     several: bool,
     faults: FaultList,
@@ -204,13 +214,14 @@ def _assign(
     usage = next((n for n in names if n == usage_column), None) or next(
         (n for n in names if n.casefold() == usage_column.casefold()), None
     )
-    asked = [id_name, *(target_columns or ()), *([cluster_column] if cluster_column else [])]
+    others = [name for name in (cluster_column, task_column) if name]
+    asked = [id_name, *(target_columns or ()), *others]
     if usage is None and usage_column != "Usage":
         asked.append(usage_column)
     for name in (name for name in asked if name not in names):
         message = f"There is no column {show(name)}; the file has {show_all(names)}."
         faults.add("missing column", message, column=name)
-    taken = {id_name, usage, cluster_column, *(target_columns or ())}
+    taken = {id_name, usage, *others, *(target_columns or ())}
     extra = tuple(name for name in extra_columns if name in names and name not in taken)
     taken |= {*extra}
     left = tuple(name for name in dict.fromkeys(names) if name not in taken)
@@ -219,7 +230,7 @@ def _assign(
         some = f" ({show_all(left)}; several are separated by commas)." if left else "."
         faults.add("no single target", (message if left else "There is no target column") + some)
     targets = tuple(dict.fromkeys(target_columns or left))
-    return _Columns(id_name, targets, usage, cluster_column, extra)
+    return _Columns(id_name, targets, usage, cluster_column, extra, task_column)
 
 
 def _check_submission_columns(names: Sequence[str], id_name: str, faults: FaultList) -> None:
@@ -267,13 +278,15 @@ def _read_usage(
     return usage
 
 
-def _read_clusters(
+def _read_groups(
     cells: dict[str, Any],
     name: str | None,
+    what: str,
     ranked: npt.NDArray[np.bool_],
     place: Place,
     faults: FaultList,
-) -> IntArray | None:
+) -> tuple[IntArray, tuple[str, ...]] | None:
+    """Return the codes of the texts of a column, and the texts as they first occur."""
     if name is None:
         return None
     text = to_text(cells[name])
@@ -281,7 +294,7 @@ def _read_clusters(
     faults.add_each(
         "empty cell",
         np.flatnonzero(empty).tolist(),
-        lambda p: place.fault("empty cell", "The cluster is missing.", p, name),
+        lambda p: place.fault("empty cell", f"The {what} is missing.", p, name),
     )
-    codes: IntArray = text.dictionary_encode().indices.to_numpy().astype(np.intp)
-    return codes
+    coded = text.dictionary_encode()
+    return coded.indices.to_numpy().astype(np.intp), tuple(coded.dictionary.to_pylist())

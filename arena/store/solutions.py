@@ -215,10 +215,10 @@ def _select_extra(cursor: duckdb.DuckDBPyConnection, number: int) -> dict[str, F
 def _select_tasks(
     cursor: duckdb.DuckDBPyConnection, number: int
 ) -> tuple[IntArray | None, tuple[str, ...]]:
-    """Return the codes of the tasks and their sorted names; None and none where there are none."""
+    """Return codes of the tasks, and their names as they first occur; None and none without any."""
     query = "SELECT task FROM solution_tasks WHERE solution = ? ORDER BY position"
     read: Any = cursor.sql(query, params=[number]).to_arrow_table()
     if not len(read):
         return None, ()
-    names, codes = np.unique(read["task"].to_numpy().astype(object), return_inverse=True)
-    return codes.astype(np.intp), tuple(names.tolist())
+    coded = read["task"].combine_chunks().dictionary_encode()
+    return coded.indices.to_numpy().astype(np.intp), tuple(coded.dictionary.to_pylist())
