@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 
 from arena.errors import LossError, StoreError, StoreFormatError
-from arena.store.failures import DUCKDB_ERRORS, explained
+from arena.store.failures import explained, of_the_machine
 from arena.store.journal import Journal, missing
 from arena.store.locks import lock_of, owner_only
 
@@ -58,7 +58,7 @@ class Database:
         self._check_path(create)
         self.require_space(0)
         self._lock = lock_of(path)
-        with self._lock.held(), owner_only():
+        with self._lock.held(), owner_only(), self._explaining():
             self._connection = self._connect()
             try:
                 self._prepare(create, older)
@@ -69,12 +69,13 @@ class Database:
                 # Only now: closing must not overwrite the log of a database that was refused.
                 self._connection.execute("PRAGMA enable_checkpoint_on_shutdown")
             except BaseException:
-                self._connection.close()
+                with contextlib.suppress(duckdb.Error):
+                    self._connection.close()
                 raise
 
     def close(self) -> None:
         """Write everything to the file and let go of it; to close again is nothing."""
-        with self._lock.held(), owner_only():
+        with self._lock.held(), owner_only(), self._explaining():
             self._connection.close()
 
     @contextlib.contextmanager
@@ -82,15 +83,23 @@ class Database:
         """Give a cursor of its own, so that threads do not share one."""
         if self._failure is not None:
             raise StoreError(self._failure)
-        try:
+        with self._explaining():
             cursor = self._connection.cursor()
             try:
                 yield cursor
             finally:
                 cursor.close()
+
+    @contextlib.contextmanager
+    def _explaining(self) -> Iterator[None]:
+        """Say what DuckDB reports in a sentence, unless it is a fault of this program."""
+        try:
+            yield
         except duckdb.ConnectionException as error:
             raise StoreError(f"The database '{self.path}' is closed: open it again.") from error
-        except DUCKDB_ERRORS as error:
+        except duckdb.Error as error:
+            if not of_the_machine(error):
+                raise
             raise self._explained(error) from error
 
     @contextlib.contextmanager
@@ -145,7 +154,10 @@ class Database:
             raise StoreError(f"There is no database '{path}': check the path.")
         # DuckDB opens a CSV file, too, as a database in memory.
         if path.exists() and not _begins_as_duckdb(path):
-            message = f"'{path}' is no DuckDB database, or it is damaged: name another file."
+            message = (
+                f"'{path}' is no DuckDB database, or it is damaged: name another file, or put "
+                "back a backup."
+            )
             raise StoreFormatError(message)
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
@@ -175,7 +187,10 @@ class Database:
         foreign = f"'{self.path}' is a DuckDB database, but not one of arena: name another."
         if not {"meta", "submissions"} <= tables:
             raise StoreFormatError(foreign)
-        rows = self._connection.execute("SELECT name, value FROM meta").fetchall()
+        try:
+            rows = self._connection.execute("SELECT name, value FROM meta").fetchall()
+        except duckdb.BinderException as error:
+            raise StoreFormatError(foreign) from error
         meta: dict[str, str] = dict(rows)
         if meta.get("application") != _APPLICATION or "identity" not in meta:
             raise StoreFormatError(foreign)
@@ -226,6 +241,19 @@ class Database:
                 "write-ahead log was damaged or removed, or an older copy was put back: "
                 "run `arena repair`."
             )
+
+    def read_everything(self) -> None:
+        """Read every value of every table once, so that damage of any block is met.
+
+        Raises
+        ------
+        StoreFormatError
+            If a block is damaged.
+        """
+        with self.reading() as cursor:
+            tables = cursor.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+            for (name,) in tables:
+                cursor.execute(f'SELECT sum(hash(COLUMNS(*))) FROM "{name}"').fetchall()  # noqa: S608
 
 
 def journal_path(path: Path) -> Path:

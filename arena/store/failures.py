@@ -9,16 +9,14 @@ import duckdb
 
 from arena.errors import DamagedLogError, StoreBusyError, StoreError, StoreFormatError
 
-__all__ = ["DUCKDB_ERRORS", "explained"]
+__all__ = ["explained", "of_the_machine"]
 
-DUCKDB_ERRORS = (
-    duckdb.FatalException,
-    duckdb.IOException,
-    duckdb.OutOfMemoryException,
-    duckdb.SerializationException,
-    duckdb.TransactionException,
+_OF_THE_PROGRAM = (
+    duckdb.ProgrammingError,
+    duckdb.DataError,
+    duckdb.IntegrityError,
+    duckdb.NotSupportedError,
 )
-"""What the machine, and not the program, is to blame for."""
 
 
 _NO_ROOM = (
@@ -52,11 +50,24 @@ _REASONS: tuple[tuple[str, type[StoreError], str], ...] = (
         "The write-ahead log beside the database '{path}' is damaged: run `arena repair`, which "
         "keeps a copy of everything and says what was lost.",
     ),
+    (
+        r"is corrupt|Corrupt database|checksum|Could not read enough bytes|INTERNAL Error",
+        StoreFormatError,
+        "The database '{path}' is damaged: put back a backup of it, with its log (.wal) and its "
+        "journal if it has them.",
+    ),
+    (
+        r"Catalog Error: Table",
+        StoreFormatError,
+        "The database '{path}' lacks a table of arena, so another program changed it or it is "
+        "damaged: put back a backup.",
+    ),
     (r"FATAL Error|invalidated", StoreError, _NO_ROOM),
     (
-        r"not a valid DuckDB|is corrupt|checksum",
+        r"not a valid DuckDB",
         StoreFormatError,
-        "'{path}' is no DuckDB database, or it is damaged: name another file.",
+        "'{path}' is no DuckDB database, or it is damaged: name another file, or put back a "
+        "backup.",
     ),
     (
         r"storage version|newer version|version number",
@@ -65,6 +76,11 @@ _REASONS: tuple[tuple[str, type[StoreError], str], ...] = (
     ),
 )
 """What DuckDB says, and what that means to a person."""
+
+
+def of_the_machine(error: duckdb.Error) -> bool:
+    """Tell whether the machine or the file, and not the program, is to blame."""
+    return isinstance(error, duckdb.CatalogException) or not isinstance(error, _OF_THE_PROGRAM)
 
 
 def explained(error: duckdb.Error, path: Path) -> StoreError:

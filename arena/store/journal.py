@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,8 +84,8 @@ class Journal:
         StoreError
             If it cannot be written.
         """
-        lines = [_line(_entry_fields(record)) for record in records]
-        lines += [_line({"event": event.sequence, "hash": event.hash}) for event in events[-1:]]
+        lines = [_checked(_entry_fields(record)) for record in records]
+        lines += [_checked({"event": event.sequence, "hash": event.hash}) for event in events[-1:]]
         if not lines:
             return
         try:
@@ -158,13 +159,23 @@ def _line(fields: dict[str, Any]) -> bytes:
     return json.dumps(fields).encode() + b"\n"
 
 
+def _checked(fields: dict[str, Any]) -> bytes:
+    return _line({**fields, "crc": zlib.crc32(_line(fields))})
+
+
+def _read_line(line: bytes) -> dict[str, Any]:
+    """Return the fields of a line; none of one that was damaged, which must not be believed."""
+    try:
+        fields: dict[str, Any] = json.loads(line)
+        checksum = fields.pop("crc", None)
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return {}  # cut short by a kill, or by the place where reading began
+    return fields if checksum == zlib.crc32(_line(fields)) else {}
+
+
 def _parsed(lines: Iterable[bytes]) -> Acknowledged:
     submissions, events = [], []
-    for line in lines:
-        try:
-            fields = json.loads(line)
-        except ValueError:
-            continue  # cut short by a kill, or by the place where reading began
+    for fields in map(_read_line, lines):
         if "submission" in fields:
             submissions.append(JournalEntry(**fields))
         elif "event" in fields:

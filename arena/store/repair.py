@@ -88,9 +88,13 @@ def repair(path: Path, *, actor: str = "host", time: datetime | None = None) -> 
 def _what_is_wrong(path: Path) -> DamagedLogError | LossError | None:
     """Return what can be repaired, or nothing; raise what cannot."""
     try:
-        Database(path, create=False).close()
+        database = Database(path, create=False)
     except (DamagedLogError, LossError) as error:
         return error
+    try:
+        database.read_everything()
+    finally:
+        database.close()
     return None
 
 

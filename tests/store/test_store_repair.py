@@ -218,7 +218,8 @@ def journal_of(path: Path) -> Path:
 def test_journal_holds_no_score_prediction_or_label(broken: Path) -> None:
     lines = [json.loads(line) for line in journal_of(broken).read_text().splitlines()]
     assert {key for line in lines for key in line} == {
-        "journal_of", "submission", "team", "file", "sha256", "status", "received", "event", "hash"
+        "journal_of", "submission", "team", "file", "sha256", "status", "received", "event", "hash",
+        "crc",
     }  # fmt: skip
     assert [line["submission"] for line in lines if "submission" in line] == list(range(1, 9))
     assert stat.S_IMODE(journal_of(broken).stat().st_mode) == 0o600

@@ -1,0 +1,166 @@
+"""Files damaged at random places: a sentence that says what to do, or everything as it was."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from arena.errors import ArenaError, StoreFormatError
+from arena.store import Store
+from arena.store.repair import repair
+from submit_work import make_solution, submit, values_of
+
+N_ROWS, N_SUBMISSIONS = 300, 6
+FILES = {"database": "x.duckdb", "log": "x.duckdb.wal", "journal": "x.duckdb.journal"}
+SAYS_WHAT_TO_DO = re.compile(
+    r"run `arena (repair|upgrade)`|put back a backup|name another|upgrade |Free some space|Allow "
+)
+
+Damage = Callable[[bytes, int, np.random.Generator], bytes]
+DAMAGES: dict[str, Damage] = {
+    "flip": lambda c, at, rng: c[:at] + bytes([c[at] ^ int(rng.integers(1, 256))]) + c[at + 1 :],
+    "zeros": lambda c, at, rng: (c[:at] + bytes(64) + c[at + 64 :])[: len(c)],
+    "junk": lambda c, at, rng: (c[:at] + rng.bytes(16) + c[at + 16 :])[: len(c)],
+    "cut": lambda c, at, rng: c[:at],
+}
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as a kill leaves it: three submissions in the file, three in its log."""
+    folder = tmp_path_factory.mktemp("open")
+    path = folder / FILES["database"]
+    for half in (0, 1):
+        with Store.open(path) as store:
+            store.put_solution(make_solution(N_ROWS))
+            for number in range(3 * half + 1, 3 * half + 4):
+                submit(store, number, values_of(number, N_ROWS))
+            if half:
+                return Path(shutil.copytree(folder, tmp_path_factory.mktemp("killed") / "x"))
+    raise AssertionError
+
+
+def assert_says_what_to_do(error: ArenaError) -> None:
+    assert "\n" not in str(error)
+    assert SAYS_WHAT_TO_DO.search(str(error)), error
+
+
+def is_whole(path: Path) -> bool:
+    """Read everything; False if that ends in a sentence. Nothing wrong may be read."""
+    try:
+        with Store.open(path, create=False) as store:
+            records = store.submissions()
+            assert store.verify_events() is None
+            kept = [one.submission for one in records if one.status == "accepted"]
+            assert [one.submission for one in store.releases()] == kept
+            for _, block in store.predictions(kept).blocks(9):
+                expected = [values_of(number, N_ROWS)[:, 0] for number in kept]
+                np.testing.assert_array_equal(block, expected)
+            store.solution()
+            return len(records) == N_SUBMISSIONS
+    except ArenaError as error:
+        assert_says_what_to_do(error)
+        return False
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("file", FILES)
+def test_damage_anywhere_is_told_or_does_no_harm(
+    killed: Path, tmp_path: Path, file: str, damage: str
+) -> None:
+    rng = np.random.default_rng([list(FILES).index(file), list(DAMAGES).index(damage)])
+    whole = (killed / FILES[file]).read_bytes()
+    unharmed = 0
+    for trial in range(5):
+        folder = Path(shutil.copytree(killed, tmp_path / f"{trial}"))
+        place = int(rng.integers(len(whole)))
+        (folder / FILES[file]).write_bytes(DAMAGES[damage](whole, place, rng))
+        path = folder / FILES["database"]
+        if is_whole(path):
+            unharmed += 1
+            continue
+        try:
+            report = repair(path)
+        except StoreFormatError as error:
+            assert file == "database"
+            assert_says_what_to_do(error)
+            continue
+        # Closing writes the end of a file that was cut, and that may have been all that it lacked.
+        assert report.quarantine is not None or file == "database"
+        assert is_whole(path)
+    if file == "journal":
+        assert unharmed == 5
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"7",
+        b"null",
+        b"[" * 100_000,
+        b'{"submission": 1}',
+        b'{"event": "x", "hash": 1}',
+        b"\xff\x00",
+    ],
+)
+def test_line_of_the_journal_that_nobody_wrote_is_not_believed(
+    killed: Path, tmp_path: Path, line: bytes
+) -> None:
+    path = Path(shutil.copytree(killed, tmp_path / "x")) / FILES["database"]
+    with path.with_name(FILES["journal"]).open("ab") as file:
+        file.write(line + b"\n")
+    assert is_whole(path)
+
+
+def test_one_changed_digit_of_the_journal_is_no_loss(killed: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copytree(killed, tmp_path / "x")) / FILES["database"]
+    journal = path.with_name(FILES["journal"])
+    journal.write_bytes(journal.read_bytes().replace(b"0001", b"0009"))
+    assert is_whole(path)
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("DROP TABLE events", "lacks a table of arena"),
+        ("DROP TABLE meta", "not one of arena: name another"),
+        ("ALTER TABLE meta RENAME COLUMN name TO title", "not one of arena: name another"),
+        ("UPDATE meta SET value = 'other' WHERE name = 'application'", "not one of arena"),
+        ("DELETE FROM meta WHERE name = 'identity'", "not one of arena"),
+    ],
+)
+def test_tables_that_another_program_changed_are_told(
+    killed: Path, tmp_path: Path, statement: str, said: str
+) -> None:
+    path = Path(shutil.copytree(killed, tmp_path / "x")) / FILES["database"]
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(statement)
+    for attempt in (lambda: Store.open(path, create=False).events(), lambda: repair(path)):
+        with pytest.raises(StoreFormatError, match=said) as caught:
+            attempt()
+        assert_says_what_to_do(caught.value)
+
+
+def test_repair_reads_every_block_before_it_says_that_all_is_whole(
+    killed: Path, tmp_path: Path
+) -> None:
+    path = Path(shutil.copytree(killed, tmp_path / "x")) / FILES["database"]
+    Store.open(path).close()
+    content = path.read_bytes()
+    at = content.rfind(np.float64(values_of(1, N_ROWS)[0, 0]).tobytes())
+    places = [at] if at >= 0 else range(len(content) - 4096, 12_288, -65_536)
+    told = set()
+    for place in places:
+        path.write_bytes(DAMAGES["zeros"](content, place, np.random.default_rng(0)))
+        try:
+            told.add(repair(path).sentence.split(": ")[-1])
+        except StoreFormatError as error:
+            assert_says_what_to_do(error)
+            told.add("damaged")
+    assert "damaged" in told
