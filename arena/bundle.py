@@ -222,9 +222,10 @@ def _cell(value: Any) -> Any:
     return csv_cell(value) if isinstance(value, str) else value
 
 
-def _write_csv(path: Path, rows: Iterable[Sequence[Any]]) -> None:
+def _write_csv(path: Path, rows: Iterable[Sequence[Any]], quote_all: bool = False) -> None:
+    quoting = csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL
     with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows(rows)
+        csv.writer(file, lineterminator="\n", quoting=quoting).writerows(rows)
 
 
 def _write_usage(path: Path, solution: Solution) -> None:
@@ -247,4 +248,6 @@ def _write_final(path: Path, submission: int, solution: Solution, store: Store) 
         else:
             columns.append([repr(value) for value in column])
     rows = zip(solution.ids.to_pylist(), *columns, strict=True)
-    _write_csv(path, [[solution.id_column, *solution.columns], *rows])
+    # A text may hold a line end of any kind, and the writer quotes its own only.
+    quote_all = solution.kind is PredictionKind.TEXT
+    _write_csv(path, [[solution.id_column, *solution.columns], *rows], quote_all)
