@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
@@ -9,7 +10,7 @@ from arena.text import shorten
 
 __all__ = ["axis_labels"]
 
-_LENGTH = 32
+_WIDTH = 32
 
 
 def axis_labels(teams: Sequence[str]) -> list[str]:
@@ -18,9 +19,19 @@ def axis_labels(teams: Sequence[str]) -> list[str]:
     >>> axis_labels(["a", "b" * 40, "b" * 41])
     ['a', 'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… (2)', 'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… (3)']
     """
-    labels = [shorten(team, _LENGTH) for team in teams]
+    labels = [_narrow(shorten(team, _WIDTH)) for team in teams]
     count = Counter(labels)
     return [
         f"{label} ({place})" if count[label] > 1 else label
         for place, label in enumerate(labels, start=1)
     ]
+
+
+def _narrow(label: str) -> str:
+    """Cut a label where its characters, of which an emoji is as wide as two, fill the width."""
+    width = 0
+    for at, character in enumerate(label):
+        width += 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        if width > _WIDTH:
+            return label[:at].rstrip("\u200d…") + "…"
+    return label

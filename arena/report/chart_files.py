@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +80,22 @@ def svg(chart: Chart) -> str | None:
 
     if fetches(chart.specification):
         return None
-    try:
-        drawn: str = vl_convert.vegalite_to_svg(_on_paper(chart), allowed_base_urls=[])
-    except ValueError:
-        return None
-    return drawn
+    paper = _on_paper(chart)
+    # A label cut to its limit in the middle of an emoji is a text that vl-convert refuses.
+    for specification in (paper, _without_limits(paper)):
+        with contextlib.suppress(ValueError):
+            drawn: str = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
+            return drawn
+    return None
+
+
+def _without_limits(specification: Any) -> Any:
+    """Return a specification in which no label is cut."""
+    if isinstance(specification, Mapping):
+        return {
+            key: 0 if key == "labelLimit" else _without_limits(value)
+            for key, value in specification.items()
+        }
+    if isinstance(specification, list):
+        return [_without_limits(value) for value in specification]
+    return specification

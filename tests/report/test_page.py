@@ -1,0 +1,294 @@
+"""What stands on a page, and in what order; that it is whole, harmless, and small enough."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pytest
+
+from arena import Competition, PluginManager, builtin_plugin
+from arena.hookspecs import hookimpl
+from arena.report import Report, board_report, page, public_report
+from arena.report.contents import PublicBoard
+from arena.report.of_competition import competition_report, final_board, public_competition_report
+from arena.score_result import STANDING_COLUMNS, RejectedFile, ScoreResult
+from arena.types import Chart, Fault, Finding, Section, Table
+from hostile_competition import BASELINE, HOSTILE, RIGHT_TO_LEFT, SCRIPT, TITLE, write_files
+from page_text import charts_of, strings_of, text_of
+
+TECHNICAL_WORDS = re.compile(r"bootstrap|resampl|p-value|p value", re.IGNORECASE)
+HEADINGS = [
+    "The board",
+    "How certain each rank is",
+    "How often each comes first",
+    "How good the scores are",
+    "Public against private",
+]
+
+
+def headings(html: str, level: int = 2) -> list[str]:
+    shown = re.sub(r"<script>.*?</script>", "", html, flags=re.DOTALL)
+    return [unescape(one) for one in re.findall(rf"<h{level}[^>]*>(.*?)</h{level}>", shown)]
+
+
+def test_the_parts_stand_in_their_order(html: str) -> None:
+    found = headings(html)
+    assert found[: len(HEADINGS)] == HEADINGS
+    assert found[-3:] == ["The public board", "What was rejected", "How it was computed"]
+    assert len(found) > len(HEADINGS) + 3  # the plugins' own
+    text = text_of(html)
+    assert text.index("is shown to be better") < text.index("The board", text.index("Metric"))
+    assert "2100-01-02 03:04 UTC" in text
+    assert f"The baseline, {BASELINE}, has" in text
+
+
+def test_technical_words_stand_only_in_the_last_part(html: str, public_html: str) -> None:
+    for one in (html, public_html):
+        shown = text_of(one, without="how")
+        assert not TECHNICAL_WORDS.findall(shown)
+        for chart in charts_of(one):
+            assert not [text for text in strings_of(chart) if TECHNICAL_WORDS.search(text)]
+    assert TECHNICAL_WORDS.search(text_of(html))
+
+
+def test_the_last_part_says_how_it_was_computed(html: str, competition: Competition) -> None:
+    text = text_of(html)
+    last = text[text.rindex("How it was computed") :]
+    assert competition.solution.sha256 in last
+    assert last.count("arena 0.1.0") >= 4
+    for word in ("seed", "200", "numpy", "Python", "arena_ranking", "0.csv"):
+        assert word in last
+
+
+def test_text_of_anyone_is_shown_and_does_nothing(html: str, public_html: str) -> None:
+    assert "<b>x" not in html
+    assert "<i>letters" not in html
+    assert html.count("</script>") == html.count("<script")
+    for name in (*HOSTILE, TITLE):
+        for one in (html, public_html):
+            assert name in text_of(one)
+    assert "'<u>much</u>'" in text_of(html)
+
+
+def test_what_reorders_a_line_is_written_out(report: Report) -> None:
+    spoiled = replace(report, title="abc\u202edcba", verdicts=("\x1b[31mred",))
+    text = text_of(page(spoiled))
+    assert "abc\\u202edcba" in text
+    assert "\\x1b[31mred" in text
+
+
+def test_nothing_is_fetched_and_no_other_script_runs(html: str) -> None:
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', html)
+    assert policy is not None
+    assert unescape(policy[1]).startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe-eval" not in policy[1]
+    outside_of_scripts = re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
+    assert not re.findall(r"""(?:src|href|action)=["'](?!data:image/svg|#)""", outside_of_scripts)
+    assert "@import" not in outside_of_scripts
+    assert "url(" not in outside_of_scripts
+
+
+def test_the_same_competition_gives_the_same_page(competition: Competition, html: str) -> None:
+    assert page(competition_report(competition)) == html
+
+
+def test_charts_are_vega_lite_with_their_data(html: str) -> None:
+    charts = charts_of(html)
+    assert len(charts) >= 5
+    for chart in charts:
+        assert not alt.Chart.from_dict(chart).to_dict().get("usermeta")
+
+
+def test_a_result_draws_the_same_charts(competition: Competition, report: Report) -> None:
+    result = final_board(competition)
+    drawn = {chart.name: chart for section in report.sections for chart in section.charts}
+    for name in ("rank-intervals", "wins", "score-intervals", "best-score", "shake-up"):
+        own = result.chart(name).to_dict()
+        for key in ("layer", "width", "height"):
+            assert own[key] == drawn[name].specification[key]
+
+
+def private_figures(result: ScoreResult) -> set[str]:
+    """Return what must not be seen before the end, as it might be written."""
+    values = [row["score"] for row in result.standings]
+    values += [value for value in result.best_score_corrected.values() if value is not None]
+    return {f"{value:.6g}"[:7] for value in values if 0 < value < 1}
+
+
+def test_the_public_page_tells_nothing_private(
+    competition: Competition, html: str, public_html: str
+) -> None:
+    figures = private_figures(final_board(competition))
+    assert len(figures) >= len(HOSTILE)
+    assert all(figure in html or figure[:6] in html for figure in figures)
+    for figure in figures:
+        assert figure not in public_html
+    text = text_of(public_html)
+    for secret in ("private", "much", "refused", "possible ranks", "tier", "sha256"):
+        assert secret not in text.replace("private rows", "")
+    assert competition.solution.sha256 not in public_html
+    assert f"{BASELINE} (baseline)" in text
+    assert "final ranks are decided on other rows" in text
+
+
+class Provider:
+    """A plugin whose sections say what result it was handed."""
+
+    def __init__(self) -> None:
+        self.given: list[Any] = []
+
+    @hookimpl
+    def provide_report_sections(self, result: Any) -> list[Section]:
+        self.given.append(result)
+        chart = Chart("it's", "Fetched", "From elsewhere", {"data": {"url": "https://example.org"}})
+        return [
+            Section("Open to all", "One.\n\nTwo <b>.", public=True),
+            Section("Not before the end", "Secret.", charts=(chart,)),
+            Section("Made so", "By a bootstrap.", technical=True, public=True),
+        ]
+
+
+def manager_with(plugin: object) -> PluginManager:
+    manager = PluginManager(entry_points=False)
+    manager.register(plugin, "provider")
+    return manager
+
+
+def a_result(**changes: Any) -> ScoreResult:
+    rows = [
+        {
+            **dict.fromkeys(STANDING_COLUMNS),
+            "rank": rank,
+            "team": team,
+            "score": score,
+            "file": "f",
+            "submission": rank,
+        }
+        for rank, team, score in ((1, "a", 0.9), (2, "b", 0.8))
+    ]
+    result = ScoreResult(
+        metric="accuracy", greater_is_better=True, split="private", n_rows=10, positive=None,
+        resamples=100, resamples_redrawn=0, resamples_undefined=0, level=0.95, seed=0,
+        standings=tuple(rows), best_score_corrected={"estimate": None, "low": None, "high": None},
+        rejected=(), findings=(), notes=(),
+    )  # fmt: skip
+    return replace(result, **changes)
+
+
+def test_sections_of_plugins_find_their_places() -> None:
+    html = page(board_report(a_result(), manager_with(Provider())))
+    assert headings(html) == [
+        "The board",
+        "Open to all",
+        "Not before the end",
+        "What was rejected",
+        "How it was computed",
+    ]
+    assert headings(html, 3)[-1] == "Made so"
+    assert "<p>Two &lt;b&gt;.</p>" in html
+    assert "This picture is left out: it asks for data from elsewhere." in html
+    assert "example.org" not in re.sub(r"<script>.*?</script>", "", html, flags=re.DOTALL)
+
+
+def test_a_plugin_sees_no_private_row_for_a_public_page() -> None:
+    plugin = Provider()
+    rows = [{"rank": 1, "team": "a", "score": 0.9, "n_submissions": 3, "baseline": False}]
+    public = PublicBoard("T", "accuracy", True, rows)
+    html = page(public_report(public, manager_with(plugin)))
+    assert headings(html) == ["The public board", "Open to all", "How it was computed"]
+    (given,) = plugin.given
+    assert (given.split, given.study, given.findings, given.inputs) == ("public", None, (), ())
+    assert not page(public_report(public, manager_with(plugin), sections=False)).count(
+        "Open to all"
+    )
+
+
+def test_a_board_without_analyses_or_teams_is_a_page_too() -> None:
+    manager = PluginManager(entry_points=False)
+    assert "No analysis was made" in text_of(page(board_report(a_result(), manager)))
+    fault = Fault("empty cell", "The cell <is> empty.", row=3)
+    empty = a_result(standings=(), rejected=(RejectedFile("x.csv", (fault,) * 40),))
+    text = text_of(page(board_report(empty, manager)))
+    assert "No submission could be ranked." in text
+    assert "row 3: The cell <is> empty." in text
+    assert "… and 20 more." in text
+
+
+def test_tables_and_charts_of_a_finding_are_shown() -> None:
+    table = Table("Figures", ("what", "n"), (("<b>", 12345), ("x", 0.123456), (None, True)))
+    finding = Finding("mine", "It is so.", {}, tables=(table,))
+    text = text_of(
+        page(board_report(a_result(findings=(finding,)), PluginManager(entry_points=False)))
+    )
+    assert "More of the analysis mine" in text
+    assert "<b> 12,345 x 0.1235 yes" in text
+
+
+def test_columns_of_other_analyses_stand_on_the_board() -> None:
+    rows = [{**row, "probability_of_luck": 0.25} for row in a_result().standings]
+    html = page(board_report(a_result(standings=tuple(rows)), PluginManager(entry_points=False)))
+    assert "probability of luck" in text_of(html)
+
+
+def crowded(n_teams: int) -> ScoreResult:
+    """Return a board of many teams, with every column."""
+    rng = np.random.default_rng(0)
+    scores = np.sort(rng.random(n_teams))[::-1].round(6).tolist()
+    rows = [
+        {
+            "rank": place + 1, "team": f"Team of many letters {place}", "submission": place,
+            "file": "f.csv", "score": score,
+            "score_low": score - 0.01234, "score_high": score + 0.01,
+            "rank_low": max(1, place - 300), "rank_high": min(n_teams, place + 300),
+            "tier": 1 + place // 100, "spread_low": place + 1, "spread_high": place + 2,
+            "rank_median": place, "share_won": 1 / (place + 2), "prize_share": 0.0,
+            "public_score": score, "public_rank": int(rng.integers(1, n_teams)),
+        }
+        for place, score in enumerate(scores)
+    ]  # fmt: skip
+    inputs = tuple((f"team {place}/file.csv", "0" * 64) for place in range(n_teams))
+    return a_result(standings=tuple(rows), inputs=inputs, split="private")
+
+
+def test_three_thousand_teams_make_a_page_of_less_than_five_megabytes() -> None:
+    manager = PluginManager(entry_points=False)
+    manager.register(builtin_plugin, "arena")
+    started = time.process_time()
+    html = page(board_report(crowded(3_000), manager))
+    assert time.process_time() - started < 40
+    assert len(html.encode()) < 4_000_000
+    text = text_of(html)
+    assert "Team of many letters 2999" in text
+    assert "The picture shows the first 50 of 3,000" in text
+    ranges = charts_of(html)[0]
+    assert len({row["team"] for row in ranges["layer"][0]["data"]["values"]}) == 50
+    assert not manager.failures
+
+
+def test_names_that_look_alike_keep_apart_in_a_chart() -> None:
+    rows = [{**row, "team": "a" * 90 + str(at)} for at, row in enumerate(crowded(20).standings)]
+    chart = a_result(standings=tuple(rows)).chart().to_dict()
+    names = {row["team"] for row in chart["layer"][0]["data"]["values"]}
+    assert len(names) == 20
+    assert max(map(len, names)) < 40
+
+
+def test_right_to_left_names_are_kept_to_themselves(html: str) -> None:
+    assert f"<bdi>{RIGHT_TO_LEFT}</bdi>" in html
+    assert SCRIPT not in html
+
+
+def test_public_report_needs_no_private_board(tmp_path: Path) -> None:
+    write_files(tmp_path)
+    with Competition.create(tmp_path / "c", tmp_path / "solution.csv", "roc_auc") as competition:
+        html = page(public_competition_report(competition))
+        assert "Nothing was released yet." in text_of(html)
+        with pytest.raises(Exception, match="run arena finalize first"):
+            competition_report(competition)
