@@ -1,0 +1,160 @@
+"""`arena attack`: its document, its exit code, its advice, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena_competitors.honest import smallest_gain_shown
+from arena_competitors.public_board import BoardSettings
+from arena_competitors.rows import synthetic_rows
+from attacks import mechanism_named, metric_named
+from competition_folder import change, document
+from program import run_here, write_csv
+
+SMALL = ("--rows", 200, "--submissions", 30, "--repeats", 3)
+
+
+def attack(folder: Path, *arguments: object, code: int = 0) -> Any:
+    return document(run_here("attack", *arguments, "--json", cwd=folder), "attack", code)
+
+
+def test_the_document(tmp_path: Path) -> None:
+    names = "boosting, block-flip(rows=8)"
+    printed = attack(tmp_path, "--attack", names, "--mechanism", "kaggle, ladder-free", *SMALL)
+    assert (printed["rows"], printed["total_rows"], printed["random_labels"]) == (200, 600, True)
+    seen = {(one["attack"], one["mechanism"]) for one in printed["curves"]}
+    assert len(seen) == 4
+    for one in printed["curves"]:
+        assert one["bias"] == pytest.approx(one["released"] - one["released_fresh"])
+    assert [one["submissions"] for one in printed["curves"]][:30] == list(range(1, 31))
+    assert printed["budget"] is printed["within_budget"] is None
+    assert "--budget" in printed["advice"]
+
+
+def test_the_same_seed_prints_the_same(tmp_path: Path) -> None:
+    one, two, other = (attack(tmp_path, *SMALL, "--seed", seed) for seed in (3, 3, 4))
+    assert one == two
+    assert one["curves"] != other["curves"]
+
+
+def test_the_exit_code_says_whether_the_bias_stayed_under_the_budget(tmp_path: Path) -> None:
+    over = attack(tmp_path, *SMALL, "--mechanism", "kaggle", "--budget", 0.01, code=1)
+    assert over["within_budget"] is False
+    assert "None of the mechanisms" in over["advice"]
+    under = attack(tmp_path, *SMALL, "--mechanism", "kaggle", "--budget", 0.5)
+    assert under["within_budget"] is True
+    called = run_here("attack", *SMALL, "--budget", 0.0001, cwd=tmp_path)
+    assert called.returncode == 1
+    assert "larger than the budget of 0.0001" in called.stderr
+
+
+def test_the_advice_takes_what_hides_least_within_the_budget(tmp_path: Path) -> None:
+    names = "kaggle, ladder(eta=0.04), ladder(eta=0.08)"
+    printed = attack(
+        tmp_path, "--mechanism", names, "--rows", 1000, "--submissions", 100, "--repeats", 3,
+        "--budget", 0.05, code=1,
+    )  # fmt: skip
+    verdicts = {one["mechanism"]: one for one in printed["verdicts"]}
+    assert not verdicts["kaggle"]["within_budget"]
+    assert verdicts["ladder(eta=0.04)"]["within_budget"]
+    assert (
+        verdicts["kaggle"]["smallest_gain"]
+        < verdicts["ladder(eta=0.04)"]["smallest_gain"]
+        < verdicts["ladder(eta=0.08)"]["smallest_gain"]
+    )
+    assert printed["advice"].startswith("Take ladder(eta=0.04)")
+
+
+def test_people_get_tables_and_a_picture(tmp_path: Path) -> None:
+    called = run_here("attack", *SMALL, "--chart", "curves.svg", cwd=tmp_path)
+    assert called.returncode == 0, called.stderr
+    assert "smallest honest gain shown" in called.stdout
+    drawn = (tmp_path / "curves.svg").read_text(encoding="utf-8")
+    assert drawn.count("<path") > 6
+    assert "boosting" in drawn
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("--attack", "boostin"), 1, "Did you mean 'boosting'"),
+        (("--mechanism", "laddr"), 1, "Did you mean"),
+        (("--metric", "acuracy"), 1, "Did you mean 'accuracy'"),
+        (("--scope", "world"), 2, "--scope is team or rank"),
+        (("--budget", -1), 2, "--budget"),
+        (("--rows", 1), 2, "at least 2 public rows"),
+        (("--rows", 50, "--total-rows", 40), 2, "as many rows in all"),
+        (("--classes", 1), 2, "at least 2 classes"),
+        (("--attack", "log-loss-oracle"), 2, "log_loss"),
+        (("--metric", "log_loss", "--mechanism", "ladder"), 1, "clip"),
+        (("--chart", "curves.docx"), 2, ".svg"),
+        (("--chart", "nowhere/curves.svg"), 1, "folder that exists"),
+        (("--attack", ","), 2, "at least one attack"),
+        (("-C", ".", "--rows", 5), 2, "--rows comes from the competition"),
+    ],
+)
+def test_what_is_refused(
+    arguments: tuple[object, ...], code: int, says: str, tmp_path: Path
+) -> None:
+    called = run_here("attack", *arguments, cwd=tmp_path)
+    assert (called.returncode, called.stdout) == (code, "")
+    assert says in called.stderr.replace("\n", " ")
+
+
+@pytest.fixture
+def competition(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    usage = np.where(np.arange(300) % 3 == 0, "Public", "Private")
+    rows = [(f"r{i}", rng.choice(["hay", "straw"]), usage[i]) for i in range(300)]
+    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
+    made = run_here(
+        "init", "c", "--solution", "solution.csv", "--metric", "accuracy", "--seed", 1, cwd=tmp_path
+    )
+    assert made.returncode == 0, made.stderr
+    return tmp_path
+
+
+def test_a_competition_is_attacked_with_its_own_labels_and_mechanism(competition: Path) -> None:
+    change(competition / "c", 'mechanism = "full"', 'mechanism = "ladder-free"')
+    run_here("audit", "-C", "c", cwd=competition)  # the change of the settings is put on record
+    before = document(run_here("audit", "-C", "c", "--json", cwd=competition), "audit")
+    printed = attack(competition, "-C", "c", "--submissions", 40, "--attack", "pair-probe")
+    assert (printed["rows"], printed["total_rows"], printed["random_labels"]) == (100, 300, False)
+    assert {one["mechanism"] for one in printed["curves"]} == {"ladder-free"}
+    assert printed["curves"][-1]["labels_mistaken"] == 0
+    after = document(run_here("audit", "-C", "c", "--json", cwd=competition), "audit")
+    assert after == before
+
+
+def test_no_label_is_printed(competition: Path) -> None:
+    called = run_here("attack", "-C", "c", "--submissions", 20, cwd=competition)
+    assert called.returncode == 0, called.stderr
+    assert "straw" not in called.stdout + called.stderr
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "gain"),
+    [("full", 1 / 200), ("kaggle", 1 / 200), ("ladder-free(minimum_step=0.1)", 0.105)],
+)
+def test_the_smallest_honest_gain(mechanism: str, gain: float) -> None:
+    rows = synthetic_rows(metric_named("accuracy"), 200, 200, 2, np.random.default_rng(0))
+    found = smallest_gain_shown(mechanism_named(mechanism), rows, BoardSettings(50), seed=0)
+    assert found == pytest.approx(gain)
+
+
+def test_a_step_too_large_shows_no_gain_at_all() -> None:
+    rows = synthetic_rows(metric_named("accuracy"), 200, 200, 2, np.random.default_rng(0))
+    ladder = mechanism_named("ladder(eta=0.5)")
+    assert smallest_gain_shown(ladder, rows, BoardSettings(50), seed=0) is None
+
+
+@pytest.mark.parametrize("metric", ["mae", "log_loss(clip=0.01)", "roc_auc", "f1"])
+def test_the_smallest_honest_gain_of_other_metrics(metric: str) -> None:
+    rows = synthetic_rows(metric_named(metric), 100, 100, 2, np.random.default_rng(0))
+    found = smallest_gain_shown(mechanism_named("kaggle"), rows, BoardSettings(50), seed=0)
+    assert found is not None
+    assert 0 < found < 0.2
