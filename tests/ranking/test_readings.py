@@ -230,3 +230,16 @@ def test_a_consensus_is_the_ranking_by_mean_ranks() -> None:
     assert all(distance(found.mean_rank) <= distance(other) for other in others)
     with pytest.raises(UsageError):
         consensus_ranking(np.empty((3, 0)))
+
+
+def test_a_picture_draws_neighbouring_ranks_together_where_there_are_many() -> None:
+    ranks = np.random.default_rng(0).integers(1, 601, (3, 5000))
+    found = rank_frequencies(ranks)
+    rows = found.rows(["a", "b", "c"])
+    assert max(len(row["rank"]) for row in rows) <= 120
+    for row, own in zip(rows, ranks, strict=True):
+        for rank, share in zip(row["rank"], row["share"], strict=True):
+            assert share == pytest.approx((abs(own - rank) <= 2).mean(), abs=1e-4)
+    few = rank_frequencies(ranks // 5 + 1).rows(["a", "b", "c"])
+    assert all(isinstance(rank, float) for rank in few[0]["rank"])
+    assert rank_frequencies(ranks % 120 + 1).rows(["a"])[0]["rank"][:2] == [1, 2]

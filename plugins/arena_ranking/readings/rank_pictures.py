@@ -23,8 +23,16 @@ from arena_ranking.readings.encodings import (
     tooltip,
 )
 
-__all__ = ["blobs_chart", "frequency_rows", "heatmap_chart", "methods_chart", "task_ranks_chart"]
+__all__ = [
+    "blobs_chart",
+    "frequency_rows",
+    "heatmap_chart",
+    "methods_chart",
+    "ranks_together",
+    "task_ranks_chart",
+]
 
+_MOST_RANKS = 120
 _SMALLEST_SHOWN = 0.0005
 _WHOLE = {"tickMinStep": 1, "format": "d"}
 _FROM_THE_TOP = {"reverse": True, "zero": False, "nice": False, "padding": 10}
@@ -39,6 +47,8 @@ def frequency_rows(
 ) -> list[dict[str, Any]]:
     """Return one row per team whose ranks and shares are lists, which keeps a picture small.
 
+    Where more than 120 ranks are taken, neighbouring ones are drawn together, at their middle.
+
     Parameters
     ----------
     teams
@@ -51,14 +61,28 @@ def frequency_rows(
     """
     submission, rank, share = entries
     ends = np.searchsorted(submission, np.arange(len(teams) + 1))
+    block = ranks_together(rank)
     rows = []
     for place, label in enumerate(axis_labels(teams)):
         own = slice(ends[place], ends[place + 1])
-        seen = share[own] >= _SMALLEST_SHOWN
-        lists = {"rank": rank[own][seen], "share": share[own][seen].round(4)}
+        blocks, at = np.unique((rank[own] - 1) // block, return_inverse=True)
+        shares = np.bincount(at, weights=share[own], minlength=len(blocks)).round(4)
+        middle = blocks * block + (block + 1) / 2
+        seen = shares >= _SMALLEST_SHOWN
+        ranks = middle if block % 2 == 0 else middle.astype(np.intp)
+        lists = {"rank": ranks[seen], "share": shares[seen]}
         numbers = {name: round(float(values[place]), 3) for name, values in summaries.items()}
         rows.append({"team": label, **lists, **numbers})
     return list(as_json(rows))
+
+
+def ranks_together(rank: IntArray) -> int:
+    """Return how many neighbouring ranks are drawn as one, so that no more than 120 are.
+
+    >>> ranks_together(np.array([1, 120])), ranks_together(np.array([1, 600]))
+    (1, 5)
+    """
+    return max(1, -(-int(rank.max(initial=1)) // _MOST_RANKS))
 
 
 def blobs_chart(rows: Sequence[dict[str, Any]], what: str) -> Specification:
@@ -95,10 +119,11 @@ def heatmap_chart(rows: Sequence[dict[str, Any]], what: str) -> Specification:
     """Draw :func:`frequency_rows` as a field of squares, the darker the more frequent."""
     labels = [row["team"] for row in rows]
     ranks = sorted({rank for row in rows for rank in row["rank"]})
+    whole = all(isinstance(rank, int) for rank in ranks) and max(ranks, default=1) <= _MOST_RANKS
     x = {
         "field": "rank",
         "type": "ordinal",
-        "scale": {"domain": list(range(1, max(ranks, default=1) + 1))},
+        "scale": {"domain": list(range(1, max(ranks, default=1) + 1)) if whole else ranks},
         "axis": {"labelAngle": 0, "labelOverlap": True, "ticks": False},
     }
     legend = {"orient": "top", "format": ".0%", "gradientLength": 180}

@@ -19,7 +19,12 @@ from arena_ranking.readings.frequencies import SHARE, rank_frequencies
 from arena_ranking.readings.methods import RankingMethods
 from arena_ranking.readings.pictures import cases_chart, pairs_chart, podium_chart, violins_chart
 from arena_ranking.readings.podium import MOST_ON_PODIUM, podium
-from arena_ranking.readings.rank_pictures import blobs_chart, heatmap_chart, methods_chart
+from arena_ranking.readings.rank_pictures import (
+    blobs_chart,
+    heatmap_chart,
+    methods_chart,
+    ranks_together,
+)
 from arena_ranking.readings.significance import SignificanceMap
 from arena_ranking.readings.task_sections import task_sections
 from arena_ranking.readings.top import TopOfBoard
@@ -61,11 +66,13 @@ def _stability(board: Board) -> Section:
     study = board.study
     ranks = minimum_ranks(round_significant(study.resampled), greater_is_better=board.larger)
     found = rank_frequencies(ranks[board.top.positions], study.level)
+    block = ranks_together(found.rank)
+    together = f" Every {block} neighbouring ranks are drawn as one circle." if block > 1 else ""
     text = (
         "Had other rows of the same kind been drawn for the test, the ranks would have come out "
         "differently. Each circle is a rank that a team would have taken, the larger the more "
         "often; the upright mark is the middle one, and the line spans "
-        f"{100 * study.level:.4g} % of the draws.{board.first}\n\n"
+        f"{100 * study.level:.4g} % of the draws.{board.first}{together}\n\n"
         "This describes how much ranks move by chance. It is no proof of who is better: look at "
         "the rank intervals for that."
     )
