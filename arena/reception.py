@@ -37,6 +37,10 @@ from arena.types import (
 __all__ = ["Reception", "Submitted", "receive"]
 
 
+_FOR_THE_ORGANISER = {"metric failed", "too slow"}
+"""Faults that the organiser can mend, after which the same file is worth another try."""
+
+
 @dataclass(frozen=True, slots=True)
 class Submitted:
     """What became of a submission, as its team is told."""
@@ -130,6 +134,8 @@ class Reception:
         """
         public, faults = self._public_score(read)
         values = None if faults else read.values
+        if key is None and any(fault.kind in _FOR_THE_ORGANISER for fault in faults):
+            key = f"{read.sha256} failed {now.isoformat()}"  # the file may be sent again, mended
         incoming = Incoming(file.team, file.name, read.sha256, values, faults, key, now)
         with self.store.transaction() as transaction:
             known = transaction.find_submission(incoming.team, incoming.idempotency_key or "")

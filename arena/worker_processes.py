@@ -125,7 +125,8 @@ class _Worker:
         self.purpose = purpose
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        self.process.start()
+        with _interrupts_held_back():
+            self.process.start()
         theirs.close()
 
     def send(self, function: Callable[..., Any], task: tuple[Any, ...], seconds: float) -> None:
@@ -152,6 +153,19 @@ class _Worker:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
         self.process.join()
+
+
+@contextlib.contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Have a process that starts never hear of Ctrl-C: whoever waits for it does, and kills it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _idle: list[_Worker] = []

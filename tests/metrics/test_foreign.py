@@ -1,0 +1,279 @@
+"""Other people's metrics, each called as their own platform calls them."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import sklearn.metrics as skm
+
+from arena.errors import ArenaError, MetricError, ScoringError, UsageError
+from arena.interfaces import Metric, MetricFamily, NeedsRowContext, PreparesSubmissions
+from arena.plugin_manager import PluginManager
+from arena.types import PredictionKind, RowContext
+from arena_metrics.foreign.frames import Frames, as_frame
+
+FOLDER = Path(__file__).parents[1] / "support" / "foreign_metrics"
+N_ROWS = 60
+RNG = np.random.default_rng(0)
+TRUTH = RNG.integers(0, 2, N_ROWS)
+SENT = np.round(RNG.random(N_ROWS), 3)
+COUNTS = RNG.poisson(1.0, N_ROWS).astype(np.uint8)
+DRAWN = np.repeat(np.arange(N_ROWS), COUNTS)
+
+
+@pytest.fixture(scope="module")
+def metrics() -> Any:
+    return PluginManager().metrics
+
+
+def text(values: Any) -> Any:
+    return np.array([str(value) for value in values], dtype=object)
+
+
+def context(ids: Any = None, **more: Any) -> RowContext:
+    names = [f"r{row}" for row in range(N_ROWS)] if ids is None else ids
+    return RowContext("id", pa.array(names, pa.string()), ("y",), ("y",), **more)
+
+
+def mae(rows: Any = slice(None)) -> float:
+    return float(np.abs(TRUTH[rows] - SENT[rows]).mean())
+
+
+def fbeta(rows: Any = slice(None)) -> float:
+    return float(skm.fbeta_score(TRUTH[rows], SENT[rows] > 0.5, beta=2.0))
+
+
+TABLES = {
+    "kaggle:kaggle_fbeta.py(beta=2)": fbeta,
+    "hf:hf_metric.py(value=mae)": mae,
+    "evalai:evalai_metric.py(split=test_split, value=mae)": mae,
+    "mlebench:mle_grade:grade": mae,
+    "mlebench:mle_grade.py:grade": mae,
+}
+
+
+@pytest.mark.parametrize("ids", ["text", "numbers", "hostile"])
+@pytest.mark.parametrize("asked", TABLES)
+def test_a_metric_of_tables_is_called_as_at_home(
+    metrics: Any, asked: str, ids: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(FOLDER)
+    names = {
+        "text": [f"r{row}" for row in range(N_ROWS)],
+        "numbers": [str(3 * row) for row in range(N_ROWS)],
+        "hostile": ["7", "007", "a#2", "a", "é,\n\"'", *(f"x{r}" for r in range(5, N_ROWS))],
+    }[ids]
+    if ids == "hostile" and asked.startswith("evalai"):
+        names[4] = "é"  # its file is read line by line
+    metric = metrics.resolve(asked).for_rows(context(names))
+    assert isinstance(metric, Metric)
+    assert isinstance(metric, NeedsRowContext)
+    assert isinstance(metric, PreparesSubmissions)
+    assert metric.prediction is PredictionKind.TEXT
+    assert metric.greater_is_better
+    scorer = metric.prepare(text(TRUTH), text(SENT))
+    again = pickle.loads(pickle.dumps(scorer))  # noqa: S301 - as it goes to a process
+    assert again(np.ones(N_ROWS, np.uint8)) == pytest.approx(TABLES[asked](), rel=1e-12)
+    assert again(COUNTS) == pytest.approx(TABLES[asked](DRAWN), rel=1e-12)
+    assert metric.score(text(TRUTH), text(SENT), COUNTS) == again(COUNTS)
+
+
+def test_a_draw_is_of_copies_with_ids_of_their_own() -> None:
+    for names in ([f"r{row}" for row in range(N_ROWS)], [str(row) for row in range(N_ROWS)]):
+        frames = Frames.of(context(names), text(TRUTH), text(SENT))
+        solution, submission = frames.draw(COUNTS)
+        assert solution["id"].is_unique
+        assert solution["id"].equals(submission["id"])
+        assert solution["id"].dtype == pd.Series(pd.read_csv(_csv(names))["id"]).dtype
+        first = np.r_[True, np.diff(DRAWN) > 0]
+        assert solution["id"][first].astype(str).tolist() == [names[row] for row in DRAWN[first]]
+        np.testing.assert_array_equal(submission["y"], SENT[DRAWN])
+        solution.loc[:, "y"] = 9
+        assert (frames.draw(COUNTS)[0]["y"] == TRUTH[DRAWN]).all()
+        whole, _ = frames.draw(np.ones(N_ROWS, np.uint8))
+        assert whole["id"].astype(str).tolist() == names
+        whole["id"] = 0
+        assert frames.draw(np.ones(N_ROWS, np.uint8))[0]["id"].nunique() == N_ROWS
+
+
+def _csv(names: list[str]) -> Any:
+    import io
+
+    return io.StringIO("id\n" + "\n".join(names))
+
+
+def test_columns_are_inferred_as_read_csv_infers_them() -> None:
+    columns = [["1", "2"], ["1.5", ""], ["a,b", 'say "x"\n'], ["True", "False"], ["NA", "3"]]
+    read = as_frame(list("abcde"), columns)
+    direct = pd.read_csv(_table(columns))
+    pd.testing.assert_frame_equal(read, direct)
+    assert as_frame(["a"], [[]]).shape == (0, 1)
+    assert as_frame(["a"], [["", "1"]])["a"].isna().tolist() == [True, False]
+
+
+def _table(columns: list[list[str]]) -> Any:
+    import csv
+    import io
+
+    out = io.StringIO()
+    csv.writer(out).writerows([list("abcde"), *zip(*columns, strict=True)])
+    out.seek(0)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("asked", "sent", "kind", "shown"),
+    [
+        ("kaggle:kaggle_fbeta.py", "x", "refused by the metric", "y must be a number [31min every"),
+        ("kaggle:kaggle_fbeta.py", "2", "metric failed", "for the organiser to look into"),
+        ("mlebench:mle_grade:grade", "-101", "refused by the metric", "below -100 make no sense."),
+        ("mlebench:mle_grade:grade", "x", "metric failed", "for the organiser to look into"),
+    ],
+)
+def test_what_is_for_the_team_is_told_from_what_is_not(
+    metrics: Any, asked: str, sent: str, kind: str, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(FOLDER)
+    metric = metrics.resolve(asked).for_rows(context())
+    prediction = text(SENT)
+    prediction[5] = sent
+    with pytest.raises(ScoringError) as refused:
+        metric.score(text(TRUTH), prediction)
+    error = pickle.loads(pickle.dumps(refused.value))  # noqa: S301
+    assert error.kind == kind
+    assert shown in error.shown
+    assert len(error.shown) <= 280
+    assert "secret" not in str(error)
+    assert "secret" not in error.shown
+    if kind == "metric failed":
+        assert f"{Path(asked.split(':')[1]).stem}.py, line " in str(error)
+        assert any("Traceback" in note for note in error.__notes__)
+
+
+def test_a_plain_function_gets_arrays(metrics: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(FOLDER)
+    metric = metrics.resolve("plain:mae")
+    assert metric.prediction is PredictionKind.VALUE
+    assert not metric.greater_is_better
+    assert "smaller score is better, as its greater_is_better says" in metric.notes[0]
+    assert metric.score(TRUTH, SENT) == pytest.approx(mae(), rel=1e-12)
+    assert metric.score(TRUTH, SENT, COUNTS) == pytest.approx(mae(DRAWN), rel=1e-12)
+    halves = metric.score(TRUTH, SENT, COUNTS / 2)
+    assert halves == pytest.approx(mae(DRAWN), rel=1e-12)
+    labels = metrics.resolve("plain:share_of_cats").for_rows(context(classes=("cat", "dog")))
+    cats = ((TRUTH == 0) & (SENT > 0.5)).mean()
+    assert labels.score(TRUTH, (SENT <= 0.5).astype(np.intp)) == pytest.approx(cats)
+    with pytest.raises(UsageError, match="takes no weights"):
+        labels.score(TRUTH, TRUTH, COUNTS / 2)
+    probability = metrics.resolve("plain:mae(prediction=probability, lower_is_better=False)")
+    assert probability.prediction is PredictionKind.PROBABILITY
+    assert probability.greater_is_better
+    with pytest.raises(ScoringError, match="returned a NoneType, not a number"):
+        metrics.resolve("plain:nothing").score(TRUTH, SENT)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("kaggle:missing.py", "There is no file .*missing.py"),
+        ("kagle:kaggle_fbeta.py", "Did you mean the prefix 'kaggle'"),
+        ("kaggle:plain.py", "has no function 'score'"),
+        ("kaggle:kaggle_fbeta.py(bta=1)", "has no parameter 'bta'. Did you mean beta"),
+        ("kaggle:kaggle_fbeta.py(solution=1)", "has no parameter 'solution'"),
+        ("kaggle:kaggle_fbeta.py(time_limit=0)", "number of seconds above 0"),
+        ("plain:maee", "plain.py has no function 'maee'"),
+        ("plain:mae(sample_weight=1)", "no parameter 'sample_weight'"),
+        ("plain:mae(prediction=text)", "has no prediction=text"),
+        ("nowhere.at.all:f", "no module 'nowhere.at.all'"),
+        ("plain:", "not of the form module:function"),
+        ("mlebench:mle_grade", "not of the form mlebench:module:function"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_said_at_once(
+    metrics: Any, asked: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(FOLDER)
+    with pytest.raises(ArenaError, match=said):
+        metrics.resolve(asked)
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("def score(:", "line 1, is not Python"),
+        ("import no_such_thing\ndef score(a, b, c): pass", "No module named 'no_such_thing'"),
+        ("raise SystemExit(3)\ndef score(a, b, c): pass", "fails when it is imported: SystemExit"),
+    ],
+)
+def test_a_broken_file_is_named_before_anything_is_stored(
+    metrics: Any, tmp_path: Path, code: str, said: str
+) -> None:
+    path = tmp_path / "my metric (2).py"
+    path.write_text(code)
+    with pytest.raises(ArenaError, match=said):
+        metrics.settled(f"kaggle:{path}(time_limit=9)")
+
+
+def test_of_several_values_one_is_to_be_chosen(
+    metrics: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(FOLDER)
+    for asked, said in {
+        "hf:hf_metric.py": "returns several: mae, hits",
+        "hf:hf_metric.py(value=f1)": "returns no value 'f1'; it returns: mae, hits",
+        "evalai:evalai_metric.py": "returns several: train_split, test_split",
+        "evalai:evalai_metric.py(phase=dev)": "list of splits",
+    }.items():
+        metric = metrics.resolve(asked).for_rows(context())
+        with pytest.raises(MetricError, match=said):
+            metric.score(text(TRUTH), text(SENT))
+
+
+def test_a_settled_metric_means_the_same_everywhere(
+    metrics: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(FOLDER)
+    settled = {
+        asked: metrics.settled(asked)
+        for asked in ("kaggle:kaggle_fbeta.py(beta=2)", "plain:mae", "mlebench:mle_grade.py:grade")
+    }
+    assert metrics.settled("roc_auc") == "roc_auc"
+    assert metrics.settled("sklearn.metrics:max_error") == "sklearn.metrics:max_error"
+    monkeypatch.chdir(tmp_path)
+    for asked, everywhere in settled.items():
+        assert str(FOLDER) in everywhere
+        if ".py" in asked:  # a module that was imported before is still found by its name
+            with pytest.raises(ArenaError, match="There is no"):
+                metrics.resolve(asked)
+        metrics.resolve(everywhere)
+    plain = metrics.resolve(settled["plain:mae"])
+    assert plain.score(TRUTH, SENT) == pytest.approx(mae(), rel=1e-12)
+
+
+def test_kept_code_outlives_its_file(tmp_path: Path) -> None:
+    metrics: Any = PluginManager().metrics
+    path = tmp_path / "metric.py"
+    path.write_text("def score(solution, submission, row_id_column_name):\n    return 1.0\n")
+    asked = f"kaggle:{path}"
+    metrics.keep(asked, metrics.resolve(asked).source_text)
+    path.write_text("def score(solution, submission, row_id_column_name):\n    return 2.0\n")
+    assert metrics.resolve(asked).score(text(TRUTH), text(SENT)) == 1.0
+    assert metrics.resolve(asked, fresh=True).score(text(TRUTH), text(SENT)) == 2.0
+    path.unlink()
+    assert metrics.resolve(asked).score(text(TRUTH), text(SENT)) == 1.0
+
+
+def test_the_families_say_in_a_line_what_they_are(metrics: Any) -> None:
+    families = [entry.item for entry in metrics.families]
+    assert all(isinstance(family, MetricFamily) for family in families)
+    forms = {family.form for family in families if hasattr(family, "form")}
+    assert forms == {
+        *("kaggle:FILE.py", "hf:FILE.py", "evalai:FILE.py"),
+        *("mlebench:module:function", "module:function"),
+    }

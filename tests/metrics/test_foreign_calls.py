@@ -1,0 +1,180 @@
+"""Calls that may never come back: in processes of their own, ended in time, leaving nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.errors import MetricError, ScoringError
+from arena.execution import Silence
+from arena.plugin_manager import PluginManager
+from arena.predictions import ArrayPredictions
+from arena.resampling import full_scores, score_under_weights
+from arena.worker_processes import Ended, run_limited
+from program import ARENA, write_csv
+
+FOLDER = Path(__file__).parents[1] / "support" / "foreign_metrics"
+N_ROWS = 12
+RNG = np.random.default_rng(1)
+TRUTH = RNG.normal(size=N_ROWS)
+SENT = RNG.normal(size=(3, N_ROWS))
+WEIGHTS = RNG.multinomial(N_ROWS, [1 / N_ROWS] * N_ROWS, size=40).T.astype(np.uint8)
+
+
+class Heard(Silence):
+    """Remembers what was said, and how far it came."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.total = self.done = 0
+
+    def say(self, message: str) -> None:
+        self.said.append(message)
+
+    def start(self, label: str, total: int) -> None:
+        self.total = total
+
+    def advance(self, steps: int = 1) -> None:
+        self.done += steps
+
+
+def metric(asked: str) -> Any:
+    return PluginManager().metrics.resolve(f"plain:{asked}")
+
+
+@pytest.fixture(autouse=True)
+def _beside_the_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(FOLDER)
+
+
+def children() -> set[int]:
+    """Return the worker processes of this one."""
+    listed = Path(f"/proc/self/task/{os.getpid()}/children").read_text()
+    return {int(pid) for pid in listed.split()}
+
+
+def test_worker_processes_change_no_number() -> None:
+    expected = [
+        [np.abs(TRUTH - one) @ column / column.sum() for column in WEIGHTS.T.astype(float)]
+        for one in SENT
+    ]
+    heard = Heard()
+    arguments = metric("mae"), TRUTH, ArrayPredictions(SENT), WEIGHTS
+    one = score_under_weights(*arguments, workers=1)
+    two = score_under_weights(*arguments, workers=2, progress=heard)
+    np.testing.assert_allclose(one, expected, rtol=1e-10)
+    np.testing.assert_array_equal(one, two)
+    assert heard.done == heard.total == one.size
+
+
+def test_the_time_is_said_first_and_the_steps_are_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.opaque._SECONDS_WORTH_A_PROCESS", 0.5)
+    heard = Heard()
+    score_under_weights(
+        metric("sleeps"), TRUTH, ArrayPredictions(SENT[:1]), WEIGHTS[:, :6], workers=2,
+        progress=heard,
+    )  # fmt: skip
+    assert heard.said[0].startswith(
+        "plain:sleeps can only be called as a whole: 6 calls, about 1 s"
+    )
+    assert heard.done == 6
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind", "said"),
+    [
+        ("hangs(time_limit=1.5)", "too slow", "took longer than 1.5 s and was stopped"),
+        ("crashes", "metric failed", "crashed or was killed"),
+    ],
+)
+def test_one_call_that_does_not_come_back_costs_no_other(asked: str, kind: str, said: str) -> None:
+    sent = SENT.copy()
+    sent[1, 0] = 6.0
+    failures: list[tuple[int, ScoringError]] = []
+    started = time.monotonic()
+    scores = full_scores(metric(asked), TRUTH, ArrayPredictions(sent), workers=2, failures=failures)
+    assert time.monotonic() - started < 30
+    np.testing.assert_array_equal(scores, [0.0, np.nan, 0.0])
+    ((position, error),) = failures
+    assert (position, error.kind) == (1, kind)
+    assert said in str(error)
+    with pytest.raises(ScoringError, match=said):
+        full_scores(metric(asked), TRUTH, ArrayPredictions(sent))
+    first = np.zeros((N_ROWS, 3), dtype=np.uint8)
+    first[0] = 1
+    with pytest.raises(MetricError, match=f"on resampled rows: .*{said}"):
+        score_under_weights(metric(asked), TRUTH, ArrayPredictions(sent[1:2]), first)
+
+
+def test_a_refusal_of_drawn_rows_is_an_undefined_score_and_is_told() -> None:
+    heard = Heard()
+    scores = score_under_weights(
+        metric("nothing"), TRUTH, ArrayPredictions(SENT), WEIGHTS, progress=heard
+    )
+    assert np.isnan(scores).all()
+    assert (
+        "120 of 120 calls on resampled rows failed: plain:nothing returned a NoneType"
+        in (heard.said[-1])
+    )
+
+
+def test_processes_are_kept_and_given_up_ones_are_killed() -> None:
+    assert list(run_limited(pow, [(2, 3)], workers=1, seconds=60.0, purpose="kept")) == [8]
+    kept = children()
+    assert list(run_limited(pow, [(2, 4)], workers=1, seconds=60.0, purpose="kept")) == [16]
+    assert children() == kept
+    results = run_limited(time.sleep, [(0,), (60,)], workers=2, seconds=60.0, purpose="kept")
+    next(results)
+    started = time.monotonic()
+    results.close()
+    assert time.monotonic() - started < 10
+    assert len(children()) <= len(kept)
+
+
+def test_what_a_task_raises_is_raised_here() -> None:
+    with pytest.raises(ZeroDivisionError):
+        list(run_limited(divmod, [(1, 0)], workers=1, seconds=60.0))
+    with pytest.raises(RuntimeError, match="SystemExit: 4"):
+        list(run_limited(sys.exit, [(4,)], workers=1, seconds=60.0))
+    (ended,) = run_limited(os._exit, [(1,)], workers=1, seconds=60.0)
+    assert ended == Ended(too_long=False, seconds=60.0)
+
+
+def test_an_interrupt_leaves_no_process_behind(tmp_path: Path) -> None:
+    rows = [(f"r{row}", row) for row in range(40)]
+    write_csv(tmp_path / "solution.csv", ["id", "y"], rows)
+    write_csv(tmp_path / "a.csv", ["id", "y"], rows)
+    running = subprocess.Popen(
+        [ARENA, "score", "solution.csv", "a.csv", "--metric", f"{FOLDER / 'plain.py'}:sleeps"],
+        cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    assert running.stderr is not None
+    said = running.stderr.readline()
+    assert "1,000 calls, about" in said
+    time.sleep(0.5)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to the whole group
+    out, rest = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert (out, rest.count("Traceback")) == ("", 0)
+    assert "Interrupted" in rest
+    deadline = time.monotonic() + 10
+    while is_there(running.pid) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not is_there(running.pid)
+
+
+def is_there(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
