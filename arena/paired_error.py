@@ -14,9 +14,10 @@ from arena.resamples import draw_resamples
 from arena.resampling import influence_values, score_under_weights
 from arena.types import FloatArray, IntArray
 
-__all__ = ["standard_error_of_difference"]
+__all__ = ["comparable_values", "standard_error_of_difference", "standard_error_of_mean"]
 
 _RESAMPLES = 200
+_PROBES = np.array([0.3, 0.7])
 
 
 def standard_error_of_difference(
@@ -59,31 +60,40 @@ def standard_error_of_difference(
     >>> standard_error_of_difference(accuracy, np.array([1, 1, 0, 0]), pair, 0)
     0.25
     """
-    n_rows = len(truth)
-    difference = _differences(metric, truth, pair)
-    if difference is None:
+    values = comparable_values(metric, truth, pair)
+    if values is None:
         return _bootstrapped(metric, truth, pair, seed, clusters)
+    return standard_error_of_mean(values[0] - values[1], clusters)
+
+
+def comparable_values(
+    metric: Metric, truth: npt.NDArray[Any], block: npt.NDArray[Any]
+) -> FloatArray | None:
+    """Return ``(k, n)`` values whose mean moves as the score does; None: the metric is opaque.
+
+    They are the row values of a metric that is their mean, and otherwise influence values.
+    """
+    # Of a mean itself there is no slope to find numerically, so that an exact tie stays exact.
+    if isinstance(metric, HasRowValues) and (metric.from_mean(_PROBES) == _PROBES).all():
+        return metric.row_values(truth, block)
+    return influence_values(metric, truth, block)
+
+
+def standard_error_of_mean(values: FloatArray, clusters: IntArray | None = None) -> float:
+    """Return the standard error of the mean of ``(n,)`` values, summed by cluster if need be.
+
+    NaN for a single row or cluster.
+
+    >>> standard_error_of_mean(np.array([0.0, 1.0, 0.0, 0.0]))
+    0.25
+    """
+    centred = values - values.mean()
     if clusters is not None:
-        difference = np.asarray(np.bincount(clusters, weights=difference), dtype=np.float64)
-    units = len(difference)
+        centred = np.asarray(np.bincount(clusters, weights=centred), dtype=np.float64)
+    units = len(centred)
     if units < 2:
         return float("nan")
-    return float(np.sqrt(difference @ difference * units / (units - 1))) / n_rows
-
-
-def _differences(
-    metric: Metric, truth: npt.NDArray[Any], pair: npt.NDArray[Any]
-) -> FloatArray | None:
-    """Return ``(n,)`` centred differences of the pair's row values, or of what stands for them."""
-    if isinstance(metric, HasRowValues):
-        values = metric.row_values(truth, pair)
-        means = values.mean(axis=1)
-        # Of a mean itself there is no slope to find, and an exact tie stays exact.
-        if np.array_equal(metric.from_mean(means), means):
-            difference = values[0] - values[1]
-            return np.asarray(difference - difference.mean())
-    influences = influence_values(metric, truth, pair)
-    return None if influences is None else influences[0] - influences[1]
+    return float(np.sqrt(np.square(centred).sum() * units / (units - 1))) / len(values)
 
 
 def _bootstrapped(

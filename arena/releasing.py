@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,11 @@ import numpy.typing as npt
 from arena.clipping import conceivable_scores
 from arena.config import Settings
 from arena.interfaces import Evaluation, Mechanism, Metric, traits_of
-from arena.paired_error import standard_error_of_difference
+from arena.paired_error import (
+    comparable_values,
+    standard_error_of_difference,
+    standard_error_of_mean,
+)
 from arena.plugin_info import attributed
 from arena.plugin_manager import PluginManager
 from arena.predictions import ArrayPredictions
@@ -28,7 +33,7 @@ from arena.resampling import full_scores
 from arena.row_context import bind, clusters_of
 from arena.scopes import Instances, Placed, RankInstances, TeamInstances, instances
 from arena.store import Store
-from arena.types import IntArray, Release, Solution
+from arena.types import FloatArray, IntArray, Release, Solution
 
 __all__ = ["Past", "Releaser", "release_again", "releaser_of"]
 
@@ -45,11 +50,19 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Held:
+    """An earlier submission: what is compared of it, or for an opaque metric its predictions."""
+
+    values: FloatArray | None
+    block: npt.NDArray[Any] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Releaser:
     """A mechanism at work on the public rows of a competition, in one epoch.
 
-    It holds the predictions of the last 16 submissions that others were compared with:
-    ``128 * n_rows * n_columns`` bytes.
+    It holds the row values of the last 16 submissions that others were compared with, ``128 * n``
+    bytes for n rows; for an opaque metric their predictions.
     """
 
     mechanism: Mechanism
@@ -70,7 +83,7 @@ class Releaser:
     baseline_team: str | None = None
     _baselines: dict[int, float] = field(default_factory=dict)
     _of_baseline: TeamInstances = field(default_factory=TeamInstances)
-    _held: OrderedDict[int, npt.NDArray[Any]] = field(default_factory=OrderedDict)
+    _held: OrderedDict[int, _Held] = field(default_factory=OrderedDict)
 
     @property
     def is_clipped(self) -> bool:
@@ -103,12 +116,13 @@ class Releaser:
             baselines[past.submission] = score
         sign = -1 if self.metric.greater_is_better else 1
         best = min(baselines, key=lambda one: (sign * baselines[one], one), default=None)
+        values = functools.cache(lambda: self._values(block))
         whole = Evaluation(
             submission=past.submission,
             score=score,
             greater_is_better=self.metric.greater_is_better,
             n_rows=len(self.truth),
-            standard_error_of_difference=lambda other: self._standard_error(block, other),
+            standard_error_of_difference=lambda other: self._standard_error(block, values, other),
             budget=self.budget,
             baseline=None if best is None else baselines[best],
             row_range=traits_of(self.metric).row_range,
@@ -129,7 +143,7 @@ class Releaser:
         """Go on from what was released. The score is that of :meth:`score`, if it is known."""
         self._instances_of(past.team, placed.instance).take_up(past.team, placed)
         if past.team == self.baseline_team:
-            own = self.score(self._earlier(past.submission)) if score is None else score
+            own = self.score(self.read(past.submission)) if score is None else score
             self._baselines[past.submission] = own
 
     def _instances_of(self, team: str, instance: str | None) -> Instances:
@@ -138,13 +152,24 @@ class Releaser:
         ranks = isinstance(self.instances, RankInstances)
         return self._of_baseline if ranks and apart else self.instances
 
-    def _standard_error(self, block: npt.NDArray[Any], other: int) -> float:
-        pair = np.concatenate([block, self._earlier(other)])
+    def _standard_error(
+        self, block: npt.NDArray[Any], values: Callable[[], FloatArray | None], other: int
+    ) -> float:
+        own, held = values(), self._earlier(other)
+        if own is not None and held.values is not None:
+            return standard_error_of_mean(own - held.values, self.clusters)
+        pair = np.concatenate([block, self.read(other) if held.block is None else held.block])
         return standard_error_of_difference(self.metric, self.truth, pair, self.seed, self.clusters)
 
-    def _earlier(self, submission: int) -> npt.NDArray[Any]:
+    def _values(self, block: npt.NDArray[Any]) -> FloatArray | None:
+        values = comparable_values(self.metric, self.truth, block)
+        return None if values is None else values[0]
+
+    def _earlier(self, submission: int) -> _Held:
         if submission not in self._held:
-            self._held[submission] = self.read(submission)
+            block = self.read(submission)
+            values = self._values(block)
+            self._held[submission] = _Held(values, block if values is None else None)
             if len(self._held) > _HELD_SUBMISSIONS:
                 self._held.popitem(last=False)
         self._held.move_to_end(submission)
