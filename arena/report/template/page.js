@@ -77,6 +77,8 @@
         actions: { export: true, source: false, compiled: false, editor: false },
         downloadFileName: script.dataset.chart.replace(/^chart-/, ""),
       });
+      /* The caption says in words what is drawn: hundreds of marks would drown it. */
+      place.querySelector("svg.marks").setAttribute("aria-hidden", "true");
     } catch (fault) {
       place.textContent = "This picture could not be drawn.";
       place.dataset.fault = String(fault);

@@ -1,0 +1,205 @@
+"""The page as a person meets it: opened in headless Chromium, with no network and no fault."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hostile_competition import HOSTILE, RIGHT_TO_LEFT, SCRIPT, TITLE
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+MARKS = (
+    "() => Array.from(document.querySelectorAll('.chart')).map(chart => [chart.id, "
+    'chart.querySelectorAll(\'svg [class*="mark-"][class*="role-mark"] > *\').length, '
+    "chart.dataset.fault || ''])"
+)
+SERIOUS = {"serious", "critical"}
+
+
+def missing(what: str) -> None:
+    """Skip where a person has no browser; a run that decides on a change must have one."""
+    if os.environ.get("CI"):
+        pytest.fail(f"{what} is missing, and this run needs it.")
+    pytest.skip(f"{what} is not installed.")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Start the Chromium that is installed (or named in the variable CHROMIUM)."""
+    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        missing("Chromium")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        missing("The package playwright")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        yield started
+        started.close()
+
+
+class Visit:
+    """A page that is open, and what happened on it."""
+
+    def __init__(self, browser: Any, file: Path, width: int = 1400, scheme: str = "light") -> None:
+        self.context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme
+        )
+        self.page = self.context.new_page()
+        self.said: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(file.as_uri())
+        self.page.wait_for_selector("html[data-drawn]", state="attached", timeout=120_000)
+
+    def teams(self, table: str = "#table-board") -> list[str]:
+        """Return the names that are shown, from the top down."""
+        rows = self.page.locator(f"{table} tbody tr:not([hidden]) th")
+        return [text.strip() for text in rows.all_text_contents()]
+
+
+@pytest.fixture(scope="module")
+def file(html: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    path.write_text(html, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def visit(browser: Any, file: Path) -> Iterator[Visit]:
+    """Open the page once, for the tests that only look."""
+    opened = Visit(browser, file)
+    yield opened
+    opened.context.close()
+
+
+def test_no_request_leaves_and_nothing_is_said(visit: Visit, file: Path) -> None:
+    assert visit.requests == [file.as_uri()]
+    assert visit.said == []
+
+
+def test_every_chart_has_marks(visit: Visit) -> None:
+    drawn = visit.page.evaluate(MARKS)
+    assert len(drawn) >= 5
+    assert {"chart-rank-intervals", "chart-wins", "chart-best-score"} <= {one[0] for one in drawn}
+    for name, marks, fault in drawn:
+        assert not fault, name
+        assert marks > 0, name
+
+
+def test_no_global_leaks(visit: Visit) -> None:
+    own = "() => Object.keys(window).filter(name => name.length < 4 || /vega/i.test(name))"
+    assert set(visit.page.evaluate(own)) - {"top", "vegaEmbed", "VEGA_DEBUG"} == set()
+
+
+def test_hostile_names_are_text(visit: Visit) -> None:
+    assert visit.page.title() == TITLE
+    assert set(visit.teams()) == set(HOSTILE)
+    assert visit.page.locator("b:not(.tier)").count() == 0
+    labels = visit.page.locator("#chart-rank-intervals svg text").all_text_contents()
+    assert SCRIPT in labels
+    assert RIGHT_TO_LEFT in labels
+
+
+@pytest.mark.parametrize("width", [320, 1400])
+def test_the_page_is_as_wide_as_the_screen(browser: Any, file: Path, width: int) -> None:
+    visit = Visit(browser, file, width)
+    wide = visit.page.evaluate("() => [document.documentElement.scrollWidth, innerWidth]")
+    assert wide[0] <= wide[1]
+    visit.context.close()
+
+
+def test_sorting(browser: Any, file: Path) -> None:
+    visit = Visit(browser, file)
+    ranked = visit.teams()
+    header = visit.page.locator("#table-board thead th", has_text="public rank")
+    header.locator("button").click()
+    assert header.get_attribute("aria-sort") == "ascending"
+    column = visit.page.locator("#table-board thead th").all_text_contents().index("public rank")
+    cells = visit.page.locator(f"#table-board tbody td:nth-child({column + 1})")
+    ranks = [int(text) for text in cells.all_text_contents()]
+    assert ranks == sorted(ranks)
+    header.locator("button").press("Enter")
+    assert header.get_attribute("aria-sort") == "descending"
+    assert [int(text) for text in cells.all_text_contents()] == ranks[::-1]
+    visit.page.locator("#table-board thead th", has_text="score").first.locator("button").click()
+    visit.page.locator("#table-board thead th").first.locator("button").click()
+    assert visit.teams() == ranked
+    visit.context.close()
+
+
+def test_searching_and_print(browser: Any, file: Path) -> None:
+    visit = Visit(browser, file)
+    everyone = visit.teams()
+    field = visit.page.get_by_label("Find a team").first
+    field.fill("SCRIPT")
+    assert visit.teams() == [SCRIPT]
+    said = visit.page.locator("output").first
+    assert said.text_content() == f"1 of {len(HOSTILE)} teams"
+    visit.page.emulate_media(media="print")
+    assert visit.page.locator("#table-board tbody tr").count() == len(HOSTILE)
+    assert all(row.is_visible() for row in visit.page.locator("#table-board tbody tr").all())
+    assert not field.is_visible()
+    visit.page.emulate_media(media="screen")
+    field.fill("")
+    assert visit.teams() == everyone
+    visit.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_serious_fault_of_accessibility(browser: Any, file: Path, scheme: str) -> None:
+    """By axe-core, whose rules ask for names, structure, and a contrast of 4.5 among others."""
+    try:
+        from axe_playwright_python.base import AXE_SCRIPT
+    except ImportError:
+        missing("The package axe-playwright-python")
+    visit = Visit(browser, file, 900, scheme)
+    # The page lets no other script run: axe-core enters beside it, as the browser's own tools do.
+    session = visit.context.new_cdp_session(visit.page)
+    session.send("Runtime.evaluate", {"expression": AXE_SCRIPT})
+    asked = {
+        "expression": "axe.run(document, {resultTypes: ['violations']})",
+        "awaitPromise": True,
+        "returnByValue": True,
+    }
+    found = session.send("Runtime.evaluate", asked)["result"]["value"]
+    assert len(found["passes"]) > 20
+    faults = [
+        (one["id"], one["help"], [node["html"][:200] for node in one["nodes"][:3]])
+        for one in found["violations"]
+        if one["impact"] in SERIOUS
+    ]
+    assert not faults
+    visit.context.close()
+
+
+def test_the_page_works_without_scripts(browser: Any, file: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(file.as_uri())
+    assert page.locator("#table-board tbody tr").count() == len(HOSTILE)
+    assert not page.locator("input").first.is_visible()
+    stills = page.locator("noscript img")
+    assert stills.count() >= 5
+    assert page.get_by_text("This picture needs JavaScript.").count() == 0
+    context.close()
+
+
+def test_the_public_page_in_the_browser(browser: Any, public_html: str, tmp_path: Path) -> None:
+    (tmp_path / "public.html").write_text(public_html, encoding="utf-8")
+    visit = Visit(browser, tmp_path / "public.html")
+    assert not visit.said
+    assert SCRIPT in visit.teams()
+    visit.context.close()
