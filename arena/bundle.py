@@ -23,7 +23,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -223,7 +223,7 @@ def _cell(value: Any) -> Any:
 
 
 def _write_csv(path: Path, rows: Iterable[Sequence[Any]], quote_all: bool = False) -> None:
-    quoting = csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL
+    quoting: Literal[0, 1] = csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n", quoting=quoting).writerows(rows)
 

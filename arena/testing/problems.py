@@ -53,14 +53,29 @@ class MetricProblem:
         return self.unbound.for_rows(context)
 
     def take(self, rows: IntArray) -> MetricProblem:
-        """Return the problem of these rows, in this order."""
+        """Return the problem of these rows, in this order; a group drawn twice is two groups."""
+        copies = _occurrences(rows) * (self.clusters.max(initial=0) + 1)
         return dataclasses.replace(
             self,
             truth=self.truth[rows],
             predictions=self.predictions[:, rows],
             weights=self.weights[rows],
-            clusters=self.clusters[rows],
+            clusters=self.clusters[rows] + copies,
         )
+
+
+def _occurrences(rows: IntArray) -> IntArray:
+    """Return how often each row has occurred before.
+
+    >>> _occurrences(np.array([4, 7, 4, 4]))
+    array([0, 0, 1, 2])
+    """
+    order = np.argsort(rows, kind="stable")
+    changes = np.flatnonzero(np.diff(rows[order], prepend=-1))
+    since = np.arange(len(rows)) - np.repeat(changes, np.diff(np.append(changes, len(rows))))
+    counts = np.empty(len(rows), dtype=np.intp)
+    counts[order] = since
+    return counts
 
 
 def problem_for(

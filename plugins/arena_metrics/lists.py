@@ -16,6 +16,7 @@ from arena_metrics.text_cells import cells_of
 
 __all__ = ["MapAtK"]
 
+_IDS = ("a", "b", "c", "d", "e", "f", "g", "h")
 _CELLS_PER_ROW_WEIGHT = 60
 """A cell costs plain Python sixty sorted row weights."""
 
@@ -65,6 +66,18 @@ class MapAtK(Pointwise):
         m, n = predictions.shape
         engine = choose_engine(_CELLS_PER_ROW_WEIGHT * predictions.size)
         return engine.average_precisions(cells_of(truth), cells_of(predictions), (m, n), self.k)
+
+    def example(
+        self, n_rows: int, n_submissions: int, rng: np.random.Generator
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Return lists of up to four of eight ids, and ``(m, n)`` that are partly the same."""
+
+        def draw(shape: tuple[int, ...]) -> npt.NDArray[Any]:
+            cells = [" ".join(rng.permutation(_IDS)[: rng.integers(5)]) for _ in np.ndindex(shape)]
+            return np.array(cells, dtype=object).reshape(shape)
+
+        truth, shape = draw((n_rows,)), (n_submissions, n_rows)
+        return truth, np.where(rng.random(shape) < 0.4, truth, draw(shape))
 
     def _library_score(
         self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any], weight: FloatArray | None

@@ -85,6 +85,13 @@ class _MaskMetric(Pointwise):
         """Yield the cells of a solution that hold no run-length encoded mask."""
         return _faults(truth, competition)
 
+    def example(
+        self, n_rows: int, n_submissions: int, rng: np.random.Generator
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Return masks of up to three runs, and ``(m, n)`` that are partly the same."""
+        truth, shape = _draw_masks((n_rows,), rng), (n_submissions, n_rows)
+        return truth, np.where(rng.random(shape) < 0.4, truth, _draw_masks(shape, rng))
+
     def _library_score(
         self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any], weight: FloatArray | None
     ) -> float:
@@ -104,6 +111,14 @@ def _faults(masks: npt.NDArray[Any], competition: CompetitionInfo) -> Iterable[F
             id=competition.ids[row].as_py(),
             column=competition.columns[column],
         )
+
+
+def _draw_masks(shape: tuple[int, ...], rng: np.random.Generator) -> npt.NDArray[Any]:
+    def draw() -> str:
+        ends = np.cumsum(rng.integers(1, 9, 2 * rng.integers(4))).tolist()
+        return " ".join(f"{a} {b - a}" for a, b in zip(ends[::2], ends[1::2], strict=True))
+
+    return np.array([draw() for _ in np.ndindex(shape)], dtype=object).reshape(shape)
 
 
 @dataclass(frozen=True)

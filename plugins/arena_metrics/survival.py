@@ -40,9 +40,9 @@ class ConcordanceIndex:
     Parameters
     ----------
     predicts
-        ``risk``: a larger prediction means an earlier event, as in scikit-survival's
-        ``concordance_index_censored``. ``time``: it means a later one, as in lifelines'
-        ``concordance_index``.
+        ``time``: a larger prediction means a later event, as the column that is predicted has it,
+        and as in lifelines' ``concordance_index``. ``risk``: it means an earlier one, as in
+        scikit-survival's ``concordance_index_censored``.
     event
         The column of the solution that holds 1 where the event was observed and 0 where the time
         is censored. Without a column of the default name every event was observed.
@@ -54,13 +54,13 @@ class ConcordanceIndex:
 
     Examples
     --------
-    >>> metric = ConcordanceIndex()
+    >>> metric = ConcordanceIndex(predicts="risk")
     >>> times, risks = np.array([1.0, 2.0, 3.0, 4.0]), np.array([9.0, 5.0, 6.0, 1.0])
     >>> round(metric.score(times, risks), 6)
     0.833333
     """
 
-    predicts: str = "risk"
+    predicts: str = "time"
     event: str = "event"
     _observed: npt.NDArray[np.bool_] | None = field(
         default=None, init=False, repr=False, compare=False
@@ -71,7 +71,7 @@ class ConcordanceIndex:
     prediction = PredictionKind.VALUE
 
     def __post_init__(self) -> None:
-        require_choice(self.name, "predicts", self.predicts, ("risk", "time"))
+        require_choice(self.name, "predicts", self.predicts, ("time", "risk"))
 
     @property
     def traits(self) -> MetricTraits:

@@ -86,7 +86,9 @@ LIVES = (
         _numbers(lambda row: f"q{row % 12}", 1),
         {"target": ["relevance"], "cluster": "query"},
     ),
-    Life("concordance_index", ("event", "time"), _numbers(lambda row: row % 3 % 2, -1)),
+    Life(
+        "concordance_index(predicts=risk)", ("event", "time"), _numbers(lambda row: row % 3 % 2, -1)
+    ),
 )
 
 

@@ -73,9 +73,7 @@ def _cases() -> list[Case]:
     for metric in all_metrics():
         if not isinstance(metric, Metric) or metric.name in PROBLEMS_OF_THEIR_OWN:
             continue
-        if metric.name == "concordance_index":
-            cases.append(Case(dataclasses.replace(metric, predicts="time"), None))
-        elif metric.prediction is PredictionKind.VALUE:
+        if metric.prediction is PredictionKind.VALUE:
             cases.append(Case(metric, None))
         else:
             cases.append(Case(metric, 2))

@@ -16,8 +16,8 @@ from arena_metrics import interpreted, kernels_survival
 from arena_metrics.survival import ConcordanceIndex
 
 
-def _bound(observed: Any, **parameters: Any) -> ConcordanceIndex:
-    metric = ConcordanceIndex(**parameters)
+def _bound(observed: Any, predicts: str = "risk", **parameters: Any) -> ConcordanceIndex:
+    metric = ConcordanceIndex(predicts, **parameters)
     extra = {metric.event: np.asarray(observed, dtype=np.float64)}
     return metric.for_rows(RowContext("id", None, ("time",), ("time",), extra=extra))
 
@@ -122,10 +122,10 @@ def test_a_column_of_events_is_checked() -> None:
     with pytest.raises(MetricError, match="'died'"):
         ConcordanceIndex(event="died").for_rows(context)
     everything = ConcordanceIndex().for_rows(context)
-    assert everything.score(np.array([1.0, 2.0]), np.array([2.0, 1.0])) == 1.0
+    assert everything.score(np.array([1.0, 2.0]), np.array([1.0, 2.0])) == 1.0
     assert _bound([1, 0], event="died").traits.extra_columns == ("died",)
 
 
 def test_a_parameter_that_it_has_not_is_refused() -> None:
-    with pytest.raises(UsageError, match="Choose risk or time"):
+    with pytest.raises(UsageError, match="Choose time or risk"):
         dataclasses.replace(ConcordanceIndex(), predicts="death")
