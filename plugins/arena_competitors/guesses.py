@@ -10,6 +10,7 @@ import numpy.typing as npt
 from arena.errors import UsageError
 from arena.interfaces import Metric, Participation
 from arena.types import IntArray, PredictionKind
+from arena_competitors.scoring import scorer
 
 __all__ = [
     "chance_score",
@@ -79,8 +80,9 @@ def right_and_wrong(metric: Metric, n_classes: int) -> tuple[float, float]:
     """
     truth = np.repeat(np.arange(n_classes), 2)
     guesses = (truth, (truth + 1) % n_classes)
-    right, wrong = (metric.score(truth, encode(codes, metric, n_classes)) for codes in guesses)
-    return float(right), float(wrong)
+    score = scorer(metric)
+    right, wrong = (score(truth, encode(codes, metric, n_classes)) for codes in guesses)
+    return right, wrong
 
 
 def chance_score(metric: Metric, n_classes: int) -> float:

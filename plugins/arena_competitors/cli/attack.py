@@ -9,7 +9,6 @@ import typer
 
 from arena.cli import options
 from arena.cli.console import TerminalProgress, print_document, say_error, say_note
-from arena.cli.folder import Wait
 
 app = typer.Typer()
 
@@ -56,7 +55,9 @@ def attack(
     directory: Annotated[
         Path | None, typer.Option("-C", metavar="DIR", help=_DIRECTORY_HELP)
     ] = None,
-    wait: Wait = 0.0,
+    wait: Annotated[
+        float, typer.Option(help="Seconds to wait for another process that holds the competition.")
+    ] = 0.0,
     as_json: options.AsJson = False,
 ) -> None:
     """Play attackers against mechanisms, and say how much better the board looks than the truth.

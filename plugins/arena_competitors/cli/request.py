@@ -10,7 +10,6 @@ from typing import get_args
 
 import numpy as np
 
-from arena.cli.folder import open_competition
 from arena.errors import UsageError
 from arena.execution import Progress
 from arena.interfaces import Competitor, Mechanism, Metric
@@ -114,6 +113,8 @@ def _on_random_labels(request: Request, manager: PluginManager) -> Battle:
 
 
 def _on_own_solution(request: Request, directory: Path, wait: float) -> Battle:
+    from arena.cli.folder import open_competition  # it loads the store, which others do not need
+
     given = {
         "--rows": request.rows,
         "--total-rows": request.total_rows,
