@@ -180,7 +180,9 @@ def _with_parameters(entry: Entry[_Item], parameters: Mapping[str, Any], kind: s
     fields = _fields(entry.item)
     unknown = [name for name in parameters if name not in fields]
     if unknown:
+        guess = nearest(unknown[0], fields)
         takes = f"It takes: {', '.join(fields)}." if fields else "It takes none."
+        takes = f"Did you mean {guess}? {takes}" if guess else takes
         raise UsageError(f"The {kind} {entry.name!r} has no parameter {unknown[0]!r}. {takes}")
     replace: Callable[..., _Item] = dataclasses.replace
     try:
