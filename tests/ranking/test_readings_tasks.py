@@ -14,7 +14,6 @@ import pytest
 import vl_convert
 from scipy import stats
 
-from arena.charts import as_altair
 from arena_ranking import provide_report_sections
 from arena_ranking.analysis import Ranks
 from arena_ranking.readings import consensus_ranking, task_scores
@@ -128,7 +127,6 @@ def test_the_sections_of_tasks(board: Any) -> None:
     ]
     assert len(charts) == 5
     for chart in charts:
-        as_altair(chart.specification)
         assert vl_convert.vegalite_to_svg(dict(chart.specification)).count("<path") > 3
 
 

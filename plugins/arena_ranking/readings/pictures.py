@@ -143,10 +143,11 @@ def _outline(tau: FloatArray, at: int) -> list[dict[str, float]]:
     counts, edges = np.histogram(finite, bins=bins, range=(low - 1e-3, min(high + 1e-3, 1.0)))
     smooth = np.convolve(counts, [0.25, 0.5, 0.25], mode="same")  # tau takes few values: no combs
     half = (0.4 * smooth / smooth.max()).round(4).tolist()
-    centers = ((edges[:-1] + edges[1:]) / 2).round(4).tolist()
+    centers = (edges[:-1] + edges[1:]) / 2
+    centers[[0, -1]] = edges[[0, -1]]  # the outline reaches as far as the values do
     return [
         {"tau": x, "at": at, "from": round(at - h, 4), "to": round(at + h, 4)}
-        for x, h in zip(centers, half, strict=True)
+        for x, h in zip(centers.round(4).tolist(), half, strict=True)
     ]
 
 

@@ -99,7 +99,8 @@ def _significance(board: Board, pairs: SignificanceMap) -> Section:
         f"nothing is shown, which does not mean that the two are equal.{board.first}\n\n{how}"
     )
     title = "Who is shown to be better than whom"
-    described = f"{int(pairs.better.sum()):,} of {pairs.better.size - len(pairs.better):,} pairs."
+    shown, of = int(pairs.better.sum()), pairs.better.size - len(pairs.better)
+    described = f"A difference is shown for {shown:,} of {of:,} ordered pairs of teams."
     picture = pairs_chart(board.teams, pairs.better)
     counts = zip(board.teams, pairs.better.sum(axis=1), pairs.better.sum(axis=0), strict=True)
     table = Table(
