@@ -50,7 +50,7 @@ def test_parameters_are_the_fields_of_a_dataclass(registry: Registry[Any]) -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("rounding(steps=1)", "no parameter 'steps'. It takes: step, mode."),
+        ("rounding(steps=1)", "no parameter 'steps'. Did you mean 'step'? It takes: step, mode."),
         ("full(step=1)", "no parameter 'step'. It takes none."),
         ("rounding(step=0)", "The step must be positive"),
         ("rounding(0.1)", "not of the form"),
