@@ -2,6 +2,7 @@
 
 ::
 
+    README.txt          what it is, and for whom
     settings.json       competition.toml as it was in force
     result.json         the private board: the document that `arena score --json` prints
     private.csv         the same for a spreadsheet
@@ -19,16 +20,15 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import io
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from arena.board_run import BoardRun
-from arena.config import Settings
+from arena.bundle_claims import contradictions, read_claims, with_usage
 from arena.errors import InputError
 from arena.execution import Progress
 from arena.finale import board_settings, judge_finals
@@ -37,12 +37,35 @@ from arena.intake import describe, read_submission
 from arena.interfaces import Metric, traits_of
 from arena.plugin_manager import PluginManager
 from arena.store import Event, Store
-from arena.store.events import first_broken
 from arena.targets import mean_over_targets
 from arena.text import csv_cell, printable
 from arena.types import PredictionKind, Solution, SubmissionRecord, Usage
 
 __all__ = ["Bundle", "verify_bundle", "write_bundle"]
+
+_README = """\
+An export of arena, for the organiser of the competition.
+
+Not for participants, nor for the public before the end: it holds the private scores, the
+predictions of the final submissions, and which rows are private. It holds no label.
+
+Whoever has the solution file can judge the final submissions again and compare every figure:
+
+    arena verify FOLDER SOLUTION
+
+settings.json       competition.toml as it was in force
+result.json         the private board, with all digits and the names as the teams wrote them
+private.csv         the private board for a spreadsheet: PRIVATE SCORES
+public.csv          the public board for a spreadsheet
+submissions.csv     every submission, accepted or not
+events.jsonl        the record, one event a line, each bound to the one before by a hash
+usage.csv           which row was public, private or ignored
+finals.json         the submissions of each team that count
+finals/ID.csv       what each of them predicts, and what the organiser's baseline does
+
+In the tables for a spreadsheet, an apostrophe stands before a name that a spreadsheet would take
+for a formula, and characters that cannot be seen are written out.
+"""
 
 _NOT_COMPARED = {"submission", "file"}
 _TOLERANCE = 1e-9
@@ -78,15 +101,20 @@ def write_bundle(folder: Path, bundle: Bundle, store: Store) -> list[Path]:
     (folder / "finals").mkdir(parents=True)
     _write_json(folder / "settings.json", bundle.settings)
     _write_json(folder / "result.json", bundle.result)
-    _write_rows(folder / "private.csv", bundle.result["standings"])
-    _write_rows(folder / "public.csv", bundle.public)
-    _write_rows(folder / "submissions.csv", bundle.submissions)
+    for name, rows in (
+        ("private.csv", bundle.result["standings"]),
+        ("public.csv", bundle.public),
+        ("submissions.csv", bundle.submissions),
+    ):
+        (folder / name).write_text(_table(rows), encoding="utf-8", newline="")
     events = [json.dumps(dataclasses.asdict(event), sort_keys=True) for event in bundle.events]
     (folder / "events.jsonl").write_text("".join(f"{line}\n" for line in events), encoding="utf-8")
     _write_usage(folder / "usage.csv", bundle.solution)
     _write_json(folder / "finals.json", bundle.finals)
-    written = _with_baseline(bundle.finals, bundle.result)
-    for submission in sorted(one for own in written.values() for one in own):
+    (folder / "README.txt").write_text(_README, encoding="utf-8")
+    baseline = bundle.result.get("baseline")
+    written = [one for own in bundle.finals.values() for one in own]
+    for submission in sorted([*written, *([baseline["submission"]] if baseline else [])]):
         _write_final(folder / "finals" / f"{submission}.csv", submission, bundle.solution, store)
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
@@ -101,22 +129,17 @@ def verify_bundle(
     InputError
         If the bundle or the solution cannot be read.
     """
-    try:
-        settings = Settings.model_validate(_read_json(folder / "settings.json"))
-        claimed, finals = _read_json(folder / "result.json"), _read_json(folder / "finals.json")
-        lines = (folder / "events.jsonl").read_text(encoding="utf-8").splitlines()
-        events = [Event(**json.loads(line)) for line in lines]
-    except (OSError, ValueError, TypeError) as error:
-        raise InputError(f"{folder} is no export of arena: {error}.") from error
-    broken = first_broken(events)
-    solution = _with_usage(read_settings_solution(solution_path, settings, manager), folder)
+    claims = read_claims(folder)
+    tables = {"private.csv": _table(claims.result["standings"])}
+    problems = [*contradictions(folder, claims, tables)]
+    settings, claimed, finals = claims.settings, claims.result, claims.finals
+    solution = with_usage(read_settings_solution(solution_path, settings, manager), folder)
     name = settings.metric.specification
     metric = mean_over_targets(manager.metrics.resolve(name), len(solution.targets))
     with Store.open() as store:
         store.put_solution(solution)
-        baseline = claimed.get("baseline")
-        taken = _with_baseline(finals, claimed)
-        records, renumbered = _take_finals(store, taken, folder, solution, metric)
+        baseline = claims.baseline
+        records, renumbered = _take_finals(store, claims.written, folder, solution, metric)
         run = BoardRun(
             specification=name,
             metric=metric,
@@ -132,14 +155,7 @@ def verify_bundle(
         result = judge_finals(run, ranked, records, settings)
         again = dataclasses.replace(result, baseline=run.unranked(marked[0]) if marked else None)
         found = again.to_dict()
-    return (*([broken] if broken else []), *_differences(claimed, found))
-
-
-def _with_baseline(
-    finals: Mapping[str, Sequence[int]], result: Mapping[str, Any]
-) -> dict[str, Sequence[int]]:
-    baseline = result.get("baseline")
-    return {**finals, **({baseline["team"]: [baseline["submission"]]} if baseline else {})}
+    return (*problems, *_differences(claimed, found))
 
 
 def _take_finals(
@@ -168,15 +184,6 @@ def _take_finals(
     return records, renumbered
 
 
-def _with_usage(solution: Solution, folder: Path) -> Solution:
-    with (folder / "usage.csv").open(newline="", encoding="utf-8") as file:
-        rows = list(csv.reader(file))[1:]
-    if [row[0] for row in rows] != solution.ids.to_pylist():
-        raise InputError("The ids of the solution are not those of usage.csv: another solution?")
-    usage = np.array([Usage[row[1].upper()] for row in rows], dtype=np.uint8)
-    return dataclasses.replace(solution, usage=usage)
-
-
 def _differences(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
     mine = {row["team"]: row for row in found["standings"]}
     for row in claimed["standings"]:
@@ -203,23 +210,23 @@ def _agree(claimed: Any, found: Any) -> bool:
     return bool(claimed == found)
 
 
-def _read_json(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
 def _write_json(path: Path, document: Mapping[str, Any]) -> None:
     text = json.dumps(document, indent=2, sort_keys=True, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
 
 
-def _write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as CSV that a spreadsheet may open, whatever the teams are called."""
     columns = list(rows[0]) if rows else []
-    cells = ([_cell(row[column]) for column in columns] for row in rows)
-    _write_csv(path, [columns, *cells])
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([_cell(column) for column in columns])
+    writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
+    return out.getvalue()
 
 
 def _cell(value: Any) -> Any:
-    return csv_cell(value) if isinstance(value, str) else value
+    return csv_cell(printable(value)) if isinstance(value, str) else value
 
 
 def _write_csv(path: Path, rows: Iterable[Sequence[Any]], quote_all: bool = False) -> None:

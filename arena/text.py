@@ -6,7 +6,7 @@ import unicodedata
 
 __all__ = ["csv_cell", "printable", "printable_lines", "shorten"]
 
-_STARTS_OF_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_STARTS_OF_A_FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - wide ones count too
 
 
 def printable(text: str) -> str:

@@ -42,6 +42,8 @@ class CompetitionMachine(RuleBasedStateMachine):
     metric: ClassVar[str]
     mechanism: ClassVar[str]
     files: ClassVar[list[Hits]]
+    made_with: ClassVar[Rules]
+    """As it was made."""
     steps: ClassVar[int] = 0
     finalized: ClassVar[int] = 0
 
@@ -57,7 +59,7 @@ class CompetitionMachine(RuleBasedStateMachine):
             greater_is_better=better,
             score=lambda hits: Fraction(hits if better else N_HALF - hits, N_HALF),
             shown=lambda score: score if exact else round(score / QUARTER) * QUARTER,
-            rules=Rules(deadline=START + timedelta(days=4)),
+            rules=replace(self.made_with),
         )
         self.manager = manager_of_few()
         self.last: dict[str, Any] | None = None
@@ -168,7 +170,7 @@ class CompetitionMachine(RuleBasedStateMachine):
         self.competition = self._open()
         assert self.competition.verify_events() is None
 
-    @precondition(lambda self: self.since_last > 10)
+    @precondition(lambda self: self.since_last > 16)
     @rule(twice=st.booleans())
     def finalize(self, twice: bool) -> None:
         self.since_last = 0
@@ -233,12 +235,18 @@ def about(value: Any) -> Any:
     return value
 
 
-@pytest.fixture(params=[("share_right", "full"),
-                        ("share_wrong", "kaggle(rounding=0.25, rank_rounded=true)")])  # fmt: skip
+@pytest.fixture(
+    params=[
+        ("share_right", "full", Rules()),
+        ("share_wrong", "kaggle(rounding=0.25, rank_rounded=true)", Rules(rule="chosen", count=3)),
+    ],
+    ids=["full", "rounded"],
+)
 def machine(request: pytest.FixtureRequest, tmp_path: Path) -> type[CompetitionMachine]:
-    metric, mechanism = request.param
+    metric, mechanism, rules = request.param
+    rules = replace(rules, deadline=START + timedelta(days=4))
+    made = {"metric": metric, "mechanism": mechanism, "made_with": rules, "folder": tmp_path}
     files = write_files(tmp_path)
-    rules = Rules(deadline=START + timedelta(days=4))
     Competition.create(
         tmp_path / "c",
         tmp_path / "solution.csv",
@@ -247,8 +255,7 @@ def machine(request: pytest.FixtureRequest, tmp_path: Path) -> type[CompetitionM
         manager=manager_of_few(),
         clock=lambda: START,
     ).close()
-    shared = {"folder": tmp_path, "metric": metric, "mechanism": mechanism, "files": files}
-    return type("Machine", (CompetitionMachine,), {**shared, "steps": 0, "finalized": 0})
+    return type("Machine", (CompetitionMachine,), {**made, "files": files, "steps": 0})
 
 
 def test_a_competition_does_what_its_model_does(machine: type[CompetitionMachine]) -> None:

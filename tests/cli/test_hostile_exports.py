@@ -1,0 +1,205 @@
+"""An export that somebody changed is told from one that nobody did, in a line that helps."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from competition_folder import change, write_file
+from program import run_here
+
+
+@pytest.fixture(scope="module")
+def exported(made_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a solution and an export; one team chose two submissions, one is out."""
+    here = Path(shutil.copytree(made_once, tmp_path_factory.mktemp("exported") / "x"))
+    change(here / "c", "resamples = 1000", "resamples = 60")
+    change(here / "c", "# baseline =", 'baseline = "base"')
+    change(here / "c", 'rule = "best_public"', 'rule = "chosen"')
+    for number, team in enumerate(["one", "two", "=three", "one", "base"], start=1):
+        file = write_file(here / f"{number}.csv", number)
+        assert run_here("submit", file, f"--team={team}", cwd=here / "c").returncode == 0
+    for command in (
+        ("select", "--team", "one", 1, 4),
+        ("disqualify", 2, "--reason", "a leak"),
+        ("finalize", "--json"),
+        ("export", here / "out"),
+    ):
+        called = run_here(*command, cwd=here / "c")
+        assert called.returncode == 0, called.stderr
+    called = run_here("verify", "out", "solution.csv", cwd=here)
+    assert called.returncode == 0, called.stderr
+    return here
+
+
+@pytest.fixture
+def there(exported: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(exported, tmp_path / "x"))
+
+
+def edited(name: str, edit: Callable[[Any], Any]) -> Callable[[Path], None]:
+    """Return what changes a JSON file of an export."""
+
+    def act(out: Path) -> None:
+        document = json.loads((out / name).read_text())
+        changed = edit(document)
+        (out / name).write_text(json.dumps(document if changed is None else changed))
+
+    return act
+
+
+def replaced(name: str, old: str, new: str) -> Callable[[Path], None]:
+    def act(out: Path) -> None:
+        text = (out / name).read_text()
+        assert old in text
+        (out / name).write_text(text.replace(old, new, 1))
+
+    return act
+
+
+def halved(name: str) -> Callable[[Path], None]:
+    def act(out: Path) -> None:
+        head, *lines = (out / name).read_text().splitlines()
+        same = [f"{line.split(',')[0]},0.5" for line in lines]
+        (out / name).write_text("\n".join([head, *same]) + "\n")
+
+    return act
+
+
+def written(name: str, text: str) -> Callable[[Path], None]:
+    return lambda out: (out / name).write_text(text) and None
+
+
+def events(edit: Callable[[list[str]], list[str]]) -> Callable[[Path], None]:
+    def act(out: Path) -> None:
+        lines = (out / "events.jsonl").read_text().splitlines()
+        (out / "events.jsonl").write_text("".join(f"{line}\n" for line in edit(lines)))
+
+    return act
+
+
+def linked(name: str, target: str) -> Callable[[Path], None]:
+    def act(out: Path) -> None:
+        (out / name).unlink(missing_ok=True)
+        (out / name).symlink_to(out / target)
+
+    return act
+
+
+def higher(document: Any) -> None:
+    document["standings"][0]["score"] += 0.01
+
+
+CONTRADICTIONS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "score of the board": (edited("result.json", higher), "not the board that events.jsonl"),
+    "score of the table": (replaced("private.csv", ",0.", ",1."), "private.csv is not what"),
+    "team of the table": (replaced("private.csv", "one", "eno"), "private.csv is not what"),
+    "public score": (replaced("public.csv", ",0.", ",0.1"), "public.csv shows another score"),
+    "listed score": (replaced("submissions.csv", ",0.", ",0.1"), "submissions.csv shows another"),
+    "first event": (events(lambda lines: lines[1:]), "event 1 is missing"),
+    "event between": (events(lambda lines: lines[:2] + lines[3:]), "event 3 is missing"),
+    "last event": (events(lambda lines: lines[:-1]), "the end is missing"),
+    "no event": (events(lambda lines: []), "the end is missing"),
+    "order of events": (events(lambda lines: [*lines[:2], lines[3], lines[2], *lines[4:]]), "miss"),
+    "name in an event": (replaced("events.jsonl", '"one"', '"eno"'), "was changed after"),
+    "other finals": (edited("finals.json", lambda it: it | {"one": [4]}), "other submissions than"),
+    "extra file": (written("more.csv", "id"), "more.csv is no part of an export"),
+    "extra final": (written("finals/77.csv", "id"), "finals/77.csv is no part of an export"),
+    "predictions": (halved("finals/3.csv"), "score of the team =three differs"),
+}
+
+
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_what_contradicts_the_rest_is_told(there: Path, name: str) -> None:
+    attack, said = CONTRADICTIONS[name]
+    attack(there / "out")
+    called = run_here("verify", "out", "solution.csv", cwd=there)
+    assert called.returncode == 1, called.stderr
+    assert said in called.stderr
+    assert "Traceback" not in called.stderr
+    assert called.stdout == ""
+
+
+DEEP = "[" * 100_000 + "]" * 100_000
+UNREADABLE: dict[str, Callable[[Path], None]] = {
+    **{f"no {name}": lambda out, name=name: (out / name).unlink()
+       for name in ("settings.json", "result.json", "events.jsonl", "usage.csv", "finals.json",
+                    "private.csv", "public.csv", "submissions.csv", "finals/3.csv")},
+    **{f"nested {name}": written(name, DEEP)
+       for name in ("settings.json", "result.json", "events.jsonl", "finals.json")},
+    **{f"bytes {name}": lambda out, name=name: (out / name).write_bytes(b"\xff\x00\xfe") and None
+       for name in ("settings.json", "result.json", "events.jsonl", "usage.csv", "finals.json",
+                    "private.csv", "public.csv", "finals/3.csv")},
+    "list of settings": written("settings.json", "[]"),
+    "unknown setting": edited("settings.json", lambda it: it | {"more": {"a": 1}}),
+    "setting out of range": edited("settings.json", lambda it: it["analysis"].update(level=7)),
+    "unknown metric": edited("settings.json", lambda it: it["metric"].update(name="nothing")),
+    "no seed": edited("result.json", lambda it: it.pop("seed") and None),
+    "seed of text": edited("result.json", lambda it: it.update(seed="x")),
+    "seed below zero": edited("result.json", lambda it: it.update(seed=-1)),
+    "huge number": replaced("result.json", '"seed": ', '"seed": ' + "9" * 5000),
+    "standings of numbers": edited("result.json", lambda it: it.update(standings=[1])),
+    "baseline of text": edited("result.json", lambda it: it.update(baseline="x")),
+    "path for a final": edited("finals.json", lambda it: {"one": ["../../solution"]}),
+    "no finals": written("finals.json", "{}"),
+    "final that is not there": edited("finals.json", lambda it: it | {"one": [99]}),
+    "event of text": events(lambda lines: ["7", *lines]),
+    "event without a hash": events(lambda lines: ['{"sequence": 1}', *lines]),
+    "unknown usage": replaced("usage.csv", "Private", "Hidden"),
+    "row without usage": replaced("usage.csv", ",Private", ""),
+    "other ids": replaced("usage.csv", "r00", "r99"),
+    "linked final": linked("finals/3.csv", "../solution.csv"),
+    "linked result": linked("result.json", "../solution.csv"),
+    "linked folder": lambda out: (out / "more").symlink_to("/"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_cannot_be_an_export_is_told_in_one_line(there: Path, name: str) -> None:
+    UNREADABLE[name](there / "out")
+    called = run_here("verify", "out", "solution.csv", cwd=there)
+    assert called.returncode == 1, called.stderr
+    assert called.stdout == ""
+    (line,) = called.stderr.splitlines()
+    assert line.startswith("arena: ")
+    assert len(line) < 500
+
+
+def test_another_solution_is_told_and_none_of_its_labels(there: Path) -> None:
+    lines = (there / "solution.csv").read_text().splitlines()
+    flipped = [f"{line[:-1]}{1 - int(line[-1])}" for line in lines[1:]]
+    (there / "other.csv").write_text("\n".join([lines[0], *flipped]) + "\n")
+    called = run_here("verify", "out", "other.csv", cwd=there)
+    assert called.returncode == 1
+    assert "score of the team one differs." in called.stderr
+    for name in ("out", "none.csv"):
+        called = run_here("verify", "out", name, cwd=there)
+        assert called.returncode == 1
+        assert len(called.stderr.splitlines()) == 1
+    for name in ("solution.csv", "none", "."):
+        called = run_here("verify", name, "solution.csv", cwd=there)
+        assert called.returncode == 1
+        assert len(called.stderr.splitlines()) == 1
+
+
+def test_an_export_says_for_whom_it_is(there: Path) -> None:
+    said = (there / "out" / "README.txt").read_text()
+    assert "for the organiser" in said
+    assert "Not for participants" in said
+    listed = {line.split()[0] for line in said.splitlines() if line[:1].islower() and "  " in line}
+    assert listed == {"finals/ID.csv"} | {
+        path.name for path in (there / "out").iterdir() if path.name not in ("README.txt", "finals")
+    }
+
+
+def test_an_export_overwrites_nothing(there: Path) -> None:
+    for taken in (there / "out", there / "solution.csv", there / "c"):
+        called = run_here("export", taken, cwd=there / "c")
+        assert called.returncode == 1
+        assert "is not empty" in called.stderr
+    assert (there / "solution.csv").read_text().startswith("id,y")
