@@ -31,7 +31,7 @@ from arena.score_settings import SolutionColumns
 from arena.store import Incoming, Store
 from arena.types import CompetitionInfo, Fault, PredictionKind, Solution, SubmissionRecord
 
-__all__ = ["admit", "competition_info", "examine", "read_truth"]
+__all__ = ["admit", "competition_info", "examine", "is_number", "read_truth"]
 
 _BATCH_FILES = 16
 _BATCH_BYTES = 64 * 2**20
@@ -113,12 +113,17 @@ def _read_as(kinds: Sequence[PredictionKind], path: Path, **options: Any) -> Sol
             with contextlib.suppress(InputError):
                 solution = read_solution(path, kind=kind, **options)
                 labels = [label for target in solution.targets for label in target.classes or ()]
-                if not any(_is_number(label) for label in labels):
+                if not any(is_number(label) for label in labels):
                     return solution
         raise
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Return whether a text is a number, as Python reads it.
+
+    >>> is_number("-1e3"), is_number("cat"), is_number("")
+    (True, False, False)
+    """
     with contextlib.suppress(ValueError):
         float(text)
         return True

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from arena.admission import read_truth
+from arena.admission import is_number, read_truth
 from arena.competition_state import METRIC_CODE, metric_code
 from arena.config import CONFIG_NAME, Settings, settings_as_toml
 from arena.errors import InputError, UsageError
@@ -148,9 +148,18 @@ def sample_values(solution: Solution, prediction_range: tuple[float, float]) -> 
         classes = solution.targets[0].classes or ()
         return [1 / max(len(classes), 2)] * len(solution.columns)
     if solution.kind is PredictionKind.TEXT:
-        return [""] * len(solution.columns)
+        return _sample_texts(solution)
     middle = 0.5 if solution.kind is PredictionKind.PROBABILITY else 0.0
     return [float(np.clip(middle, *prediction_range))] * len(solution.columns)
+
+
+def _sample_texts(solution: Solution) -> list[str]:
+    """Return 0 for each column that is a target of numbers, and an empty cell for any other."""
+    ranked = solution.truth[solution.usage != np.uint8(Usage.IGNORED)]
+    cells = ranked.reshape(len(ranked), -1).T
+    truth = {target.name: own for target, own in zip(solution.targets, cells, strict=True)}
+    numbers = {name for name, own in truth.items() if all(map(is_number, own)) and len(own)}
+    return ["0" if column in numbers else "" for column in solution.columns]
 
 
 def _write_sample(

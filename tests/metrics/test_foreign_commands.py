@@ -146,6 +146,8 @@ def test_a_competition_runs_by_a_kaggle_metric(work: Path) -> None:
     assert "a greater score is better" in called.stderr
     config = (work / "c" / "competition.toml").read_text()
     assert f'name = "kaggle:{work / METRIC}(beta=2)"' in config
+    sample = (work / "c" / "sample_submission.csv").read_text().splitlines()
+    assert sample[:2] == ["id,y", "r00,0"]
     for team in (1, 2, 3):
         answer = submitted(work, work / "files" / f"team{team}.csv", f"team{team}")
         assert answer["released"] == pytest.approx(fbeta(sent(team), PUBLIC), rel=1e-9)
