@@ -56,7 +56,7 @@ def score_under_weights(
         ``(n,)`` or ``(n, n_targets)``.
     predictions
         m submissions of n rows, in blocks. At most ``workers + 1`` blocks of 64 MB are held; a
-        text is counted as 100 bytes.
+        text is counted as 60 bytes and the length of the truth's.
     weights
         ``(n, B)`` counts, not all 0 in any column.
 

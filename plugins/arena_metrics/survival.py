@@ -171,9 +171,10 @@ class _Pairs:
     def ordered_rightly(self, risks: npt.NDArray[Any], weights: FloatArray) -> FloatArray:
         """Return the ``(B,)`` weights of the comparable pairs in which the earlier is riskier."""
         engine = self._engine(weights.shape[1])
+        # Asked of the rows with an event only: the others' sums are 0.
         asked = self.observed[:, 0]
         below = engine.sums_of_earlier_below(_places(risks), -self.order, weights, asked)
-        return np.asarray(0.5 * np.einsum("nb,nb->b", weights * self.observed, below))
+        return np.asarray(0.5 * np.einsum("nb,nb->b", weights, below))
 
     def influence(self, risks: npt.NDArray[Any]) -> FloatArray:
         """Return ``(n,)``: how the index moves with each row, through the pairs that it is in."""
