@@ -53,9 +53,9 @@ def rank_chart(
     """
     series: list[Bars | Points] = []
     if interval is not None:
-        series.append(Bars("ranks that are not excluded", *interval, color=PALE, width=11))
+        series.append(Bars("possible ranks", *interval, color=PALE, width=11))
     if spread is not None:
-        series.append(Bars("spread over other draws of the rows", *spread, color=BLUE, width=4))
+        series.append(Bars("spread on other draws", *spread, color=BLUE, width=4))
     if rank is not None:
         series.append(Points("rank on the board", rank, color=INK))
     return ranges_chart(teams, series, "rank", whole=True, most=most)
@@ -101,7 +101,7 @@ def score_chart(
     near = np.flatnonzero(behind <= _FAR_BEHIND * np.median(behind))
     near = near if len(near) > 1 else np.arange(len(values))
     series: Series = [
-        Bars("interval of this score alone", low[near], high[near], color=PALE, width=9),
+        Bars("interval of this score", low[near], high[near], color=PALE, width=9),
         Points("score on the board", values[near], color=INK),
     ]
     teams = [teams[at] for at in near.tolist()]
@@ -112,16 +112,16 @@ def score_chart(
 def best_score_chart(observed: float, estimate: float, low: float, high: float) -> Specification:
     """Draw the best score as it stands, as it is corrected, and where the best true one may lie."""
     series: Series = [
-        Bars("where the best true score lies", [low], [high], color=PALE, width=11),
+        Bars("best true score", [low], [high], color=PALE, width=11),
         Points("best score on the board", [observed], color=INK),
-        Points("corrected for having been selected", [estimate], color=ORANGE),
+        Points("corrected for selection", [estimate], color=ORANGE),
     ]
     return ranges_chart(["best score"], series, "score")
 
 
 def wins_chart(teams: Sequence[str], shares: npt.ArrayLike) -> Specification:
     """Draw how often each of the m teams comes first, from ``(m,)`` shares in [0, 1]."""
-    return shares_chart(teams, shares, "comes first on this share of other draws of the rows")
+    return shares_chart(teams, shares, "share of other draws")
 
 
 def standings_chart(

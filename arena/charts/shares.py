@@ -46,7 +46,7 @@ def shares_chart(
         {"team": label, "share": round(float(values[at]), 6)}
         for label, at in zip(labels, largest, strict=True)
     ]
-    top = max(0.05, 1.12 * float(values.max(initial=0.0)))
+    top = max(0.05, 1.25 * float(values.max(initial=0.0)))
     figure = {"field": "share", "type": "quantitative", "format": ".1%"}
     bars = {"mark": {"type": "bar", "color": BLUE, "height": {"band": 0.72}}}
     figures = {

@@ -165,7 +165,7 @@ def _same_order(public: Any, private: Any) -> float:
 
 
 def _level(result: ScoreResult) -> str:
-    return f"{100 * result.level:.10g} %"
+    return f"{100 * result.level:.10g}\u00a0%"
 
 
 def _count(count: int, noun: str) -> str:

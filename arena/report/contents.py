@@ -62,7 +62,7 @@ def board_report(
     below = [] if public is None or not public.standings else [_public_board(public)]
     return Report(
         title=title or f"Leaderboard by {result.metric}",
-        facts=(*_facts(result), *facts),
+        facts=tuple(dict((*_facts(result), *facts)).items()),
         verdicts=_verdicts(result),
         boards=(private_board(result), *below),
         sections=(

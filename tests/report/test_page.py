@@ -47,6 +47,7 @@ def test_the_parts_stand_in_their_order(html: str) -> None:
     assert text.index("is shown to be better") < text.index("The board", text.index("Metric"))
     assert "2100-01-02 03:04 UTC" in text
     assert f"The baseline, {BASELINE}, has" in text
+    assert text.count("(larger is better)") == 1
 
 
 def test_technical_words_stand_only_in_the_last_part(html: str, public_html: str) -> None:

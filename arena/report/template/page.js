@@ -57,10 +57,11 @@
   /* On a page a picture is as wide as there is room, and names make way for it. */
   function fitted(specification, width) {
     const config = specification.config || {};
+    const legend = { ...config.legend, labelLimit: Math.max(150, Math.round(0.9 * width - 130)) };
     const axis = { ...config.axis, labelLimit: Math.min(190, Math.round(0.36 * width)) };
     const fits = typeof specification.width === "number" && (specification.layer || specification.mark);
     const room = { width: "container" };
-    return { ...specification, ...(fits ? room : {}), config: { ...config, axis, aria: false } };
+    return { ...specification, ...(fits ? room : {}), config: { ...config, axis, legend } };
   }
 
   async function draw(script) {
