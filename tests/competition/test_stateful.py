@@ -30,7 +30,7 @@ from few_rows import N_FAULTY, N_HALF, N_VALID, manager_of_few, settings_of, wri
 
 TEAMS = ("one", "two", "three", "base")
 START = datetime(2026, 3, 1, 22, 30, tzinfo=UTC)
-STEPS, EXAMPLES = 50, 26
+STEPS, EXAMPLES = 50, 25
 QUARTER = Fraction(1, 4)
 
 
@@ -117,6 +117,15 @@ class CompetitionMachine(RuleBasedStateMachine):
         }
         self.now = max(self.now, moves[until])
         self.same = True
+
+    @rule(team=st.sampled_from(TEAMS), files=st.lists(st.integers(0, N_VALID - 1), min_size=2,
+                                                      max_size=2, unique=True))  # fmt: skip
+    def submit_around_midnight(self, team: str, files: list[int]) -> None:
+        for until in ("end of day", "midnight"):
+            self.time_passes(until)
+            for file in files:
+                self.submit(team, file)
+        self.same = False
 
     @rule(data=st.data(), team=st.sampled_from(TEAMS), stranger=st.booleans())
     def select(self, data: st.DataObject, team: str, stranger: bool) -> None:
