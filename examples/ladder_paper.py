@@ -251,6 +251,7 @@ SYBIL = (
     ("ladder(eta=0.01)", "team"),
     ("ladder(eta=0.01)", "rank"),
     ("ladder(eta=0.01, start=baseline)", "team"),
+    ("ladder(eta=0.01, start=baseline)", "rank"),
     ("ladder(eta=0.03)", "team"),
     ("ladder(eta=0.03)", "rank"),
 )

@@ -60,7 +60,7 @@ def advise(verdicts: Sequence[Verdict], budget: float | None) -> str:
     ... ]
     >>> advise(verdicts, 0.02)
     'Take ladder-free: of the mechanisms tried that keep every attack under a bias of 0.02 (its \
-largest is 0.018, by boosting) it hides the least. It costs honest teams gains below 0.0032: \
+largest is 0.018, by boosting) it hides the least. ladder-free costs honest teams gains below 0.0032: \
 smaller ones are not shown in nine of ten tries.'
     """
     if budget is None:
@@ -102,6 +102,6 @@ def _cost(verdict: Verdict) -> str:
     if verdict.smallest_gain is None:
         return f"{verdict.mechanism} shows honest teams no gain at all."
     return (
-        f"It costs honest teams gains below {verdict.smallest_gain:.2g}: smaller ones are not "
-        f"shown in nine of ten tries."
+        f"{verdict.mechanism} costs honest teams gains below {verdict.smallest_gain:.2g}: smaller "
+        f"ones are not shown in nine of ten tries."
     )

@@ -12,8 +12,8 @@ import numpy as np
 from arena.execution import Progress, Silence
 from arena.interfaces import Competitor, HasVariants, Mechanism
 from arena.scopes import Scope
-from arena.specification import Specification
 from arena.types import FloatArray
+from arena_competitors.naming import written
 from arena_competitors.play import Point, checkpoints, play
 from arena_competitors.public_board import BoardSettings
 from arena_competitors.rows import Rows
@@ -168,17 +168,4 @@ def _settings_of(name: str, attack: Competitor) -> list[tuple[str, Competitor]]:
     variants = attack.variants()
     if len(variants) == 1:
         return [(name, variants[0])]
-    return [(_written(variant), variant) for variant in variants]
-
-
-def _written(competitor: Competitor) -> str:
-    """Return a competitor as it is asked for, with the parameters that can be written."""
-    if not dataclasses.is_dataclass(competitor):
-        return competitor.name
-    values = {one.name: getattr(competitor, one.name) for one in dataclasses.fields(competitor)}
-    told = {
-        name: value
-        for name, value in values.items()
-        if name != "name" and isinstance(value, str | int | float)
-    }
-    return str(Specification(competitor.name, told))
+    return [(written(variant), variant) for variant in variants]

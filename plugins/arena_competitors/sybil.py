@@ -19,6 +19,7 @@ from arena.interfaces import (
 )
 from arena.types import IntArray
 from arena_competitors.guesses import is_better
+from arena_competitors.naming import written
 
 __all__ = ["Sybil"]
 
@@ -64,16 +65,12 @@ class Sybil:
         """Return itself with every setting of the other attack."""
         inner = self.resolve(self.of)
         found = inner.variants() if isinstance(inner, HasVariants) else (inner,)
-        return tuple(replace(self, resolve=_always(one)) for one in found)
+        return tuple(replace(self, of=written(one)) for one in found)
 
     def start(self, participation: Participation, rng: np.random.Generator) -> Player:
         """Return a player; UsageError if the other attack cannot play."""
         inner = self.resolve(self.of)
         return _SybilPlayer(inner.start(participation, rng), participation, self.teams)
-
-
-def _always(competitor: Competitor) -> Callable[[str], Competitor]:
-    return lambda _: competitor
 
 
 class _SybilPlayer:

@@ -171,7 +171,9 @@ def test_block_flip_climbs_and_random_search_hardly_does() -> None:
 def test_sybil_runs_every_setting_of_the_other_attack() -> None:
     sybil = competitor_named("sybil(of='block-flip', teams=2)")
     assert isinstance(sybil, HasVariants)
-    assert len(sybil.variants()) == 6
+    settings = [getattr(variant, "of", None) for variant in sybil.variants()]
+    assert settings[:2] == ["block-flip(rows=1)", "block-flip(rows=4)"]
+    assert len(settings) == 6
 
 
 def test_sybil_takes_its_teams_in_turn() -> None:
