@@ -60,8 +60,8 @@ def advise(verdicts: Sequence[Verdict], budget: float | None) -> str:
     ... ]
     >>> advise(verdicts, 0.02)
     'Take ladder-free: of the mechanisms tried that keep every attack under a bias of 0.02 (its \
-largest is 0.018, by boosting) it hides the least. ladder-free costs honest teams gains below 0.0032: \
-smaller ones are not shown in nine of ten tries.'
+largest is 0.018, by boosting) it hides the least. ladder-free costs honest teams gains below \
+0.0032: smaller ones are not shown in nine of ten tries.'
     """
     if budget is None:
         return _without_budget(verdicts)
