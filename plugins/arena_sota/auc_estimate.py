@@ -1,0 +1,80 @@
+"""The state of the art in ROC AUC from a board, shrunk toward 0.5."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.types import FloatArray
+from arena_sota.binormal import auc_maximum
+from arena_sota.checks import board_scores
+from arena_sota.estimate import Maximum, SotaEstimate, Target, solve
+
+__all__ = ["estimate_auc_sota"]
+
+_TOLERANCE = 2e-4
+
+
+def estimate_auc_sota(
+    scores: npt.ArrayLike,
+    positives: int,
+    negatives: int,
+    rng: np.random.Generator,
+    *,
+    rho: float = 0.0,
+    target: Target = "mean",
+    level: float = 0.95,
+    repetitions: int = 400,
+) -> SotaEstimate:
+    """Estimate the true AUC of the best submission from the scores of a board alone.
+
+    The same drawings serve every weight that is tried (Møllersen and Holsbø, section 5.2.3, who
+    take rho = 0). The AUCs are those of the board, shrunk, and not drawn from it.
+
+    Parameters
+    ----------
+    scores
+        ``(m,)`` AUCs in [0, 1]; those at or below 0.5 are left out first.
+    positives, negatives
+        Numbers of rows of the two classes.
+    rng
+        The source of chance.
+    rho
+        The share of a score's variance, within a class, that all submissions have in common.
+    target, level
+        As in :func:`~arena_sota.estimate.estimate_sota`.
+    repetitions
+        Drawings of the board; the estimate's own standard error is about that of the best score
+        over their square root.
+
+    Raises
+    ------
+    UsageError
+        If something is out of range, or fewer than two scores are above 0.5.
+
+    Examples
+    --------
+    >>> scores = 0.90 - 0.1 * np.linspace(0, 1, 30) ** 2
+    >>> found = estimate_auc_sota(scores, 60, 400, np.random.default_rng(0), repetitions=50)
+    >>> found.solved, 0.85 < found.sota < 0.90
+    (True, True)
+    """
+    values = board_scores(scores)
+    seed = int(rng.integers(2**63))
+
+    def maximum_of(performances: FloatArray, settled: float) -> Maximum:  # noqa: ARG001
+        same = np.random.default_rng(seed)
+        return auc_maximum(
+            performances, positives, negatives, same, rho=rho, repetitions=repetitions
+        )
+
+    return solve(
+        values,
+        0.5,
+        maximum_of,
+        method="shrink",
+        target=target,
+        theta="fixed",
+        level=level,
+        tolerance=_TOLERANCE,
+    )

@@ -1,0 +1,295 @@
+"""What the best submission is worth, when its score was the best of many.
+
+Møllersen and Holsbø, *Accounting for multiplicity in machine learning benchmark performance*,
+section 5: find success probabilities whose expected best score is the best score of the board;
+the largest of them is the estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.errors import UsageError
+from arena.results import as_json
+from arena.types import FloatArray
+from arena_sota.checks import board_scores, check_numbers
+from arena_sota.maximum import maximum_of_values
+from arena_sota.verdict import sota_verdict
+
+__all__ = ["Maximum", "Method", "SotaEstimate", "Target", "Theta", "estimate_sota", "solve"]
+
+Method: TypeAlias = Literal["shrink", "crop"]
+Target: TypeAlias = Literal["mean", "upper"]
+Theta: TypeAlias = Literal["bootstrap", "fixed"]
+
+_WEIGHT_TOLERANCE = 1e-6
+_EQUAL = 1e-9
+
+
+class Maximum(Protocol):
+    """A distribution of the best score."""
+
+    @property
+    def mean(self) -> float:
+        """The expected best score."""
+
+    @property
+    def left_out(self) -> float:
+        """Classifiers that the model cannot hold."""
+
+    def cdf(self, score: float) -> float:
+        """Return the probability that the best score is at most ``score``."""
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Return the two quantiles between which the best score lies."""
+
+
+MaximumOf: TypeAlias = Callable[[FloatArray, float], Maximum]
+"""``maximum_of(theta (k,), settled)``: of m classifiers of these true performances."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SotaEstimate:
+    """The estimate, or that there is none and what that means. Scores are in [0, 1]."""
+
+    solved: bool
+    sota: float | None
+    """The true performance of the best submission; None: there is no solution."""
+    method: Method
+    target: Target
+    parameter: float | None
+    """The weight w of the observed scores (shrink), or the score c above which none is kept."""
+    neighbours: tuple[tuple[float, float], ...]
+    """Crop moves in steps: the two next to the solution, each with its expected best score."""
+    interval: tuple[float, float]
+    """Of the best score, if that were the true performances."""
+    expected_maximum: float
+    """The mean of the best score, if that were the true performances."""
+    observed_maximum: float
+    n_teams: int
+    """The number m of teams with a score above chance."""
+    n_above: int | None
+    """Teams whose score is above the estimate."""
+    left_out: float
+    """Teams outside the bounds that the dependence sets; they cannot become the best."""
+    at_or_below_chance: int
+    """Scores that were left out before anything else."""
+    level: float
+    verdict: str
+    """One sentence for a person who knows no statistics."""
+    performances: FloatArray
+    """``(k,)`` the true performances of the solution, or of the side that comes nearest to one."""
+    observed: FloatArray
+    """``(m,)`` the scores above chance."""
+    maximum: Any
+    """The distribution of the best score, if those were the true performances."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the arrays as JSON."""
+        name = "weight" if self.method == "shrink" else "crop"
+        document: dict[str, Any] = as_json(
+            {
+                "solved": self.solved,
+                "sota": self.sota,
+                name: self.parameter,
+                "neighbours": [list(pair) for pair in self.neighbours],
+                "interval": list(self.interval),
+                "expected_maximum": self.expected_maximum,
+                "observed_maximum": self.observed_maximum,
+                "n_teams": self.n_teams,
+                "n_above": self.n_above,
+                "left_out": round(self.left_out, 6),
+                "at_or_below_chance": self.at_or_below_chance,
+                "level": self.level,
+                "verdict": self.verdict,
+            }
+        )
+        return document
+
+
+def estimate_sota(
+    scores: npt.ArrayLike,
+    n_rows: int,
+    classes: int,
+    *,
+    rho0: float = 0.6,
+    method: Method = "shrink",
+    target: Target = "mean",
+    theta: Theta = "bootstrap",
+    level: float = 0.95,
+) -> SotaEstimate:
+    """Estimate the true accuracy of the best submission from the scores of a board alone.
+
+    Nothing is drawn: the papers' draws of classifiers and of rows are both done by exact sums.
+
+    Parameters
+    ----------
+    scores
+        ``(m,)`` accuracies in [0, 1]; those at or below 1/classes are left out first.
+    n_rows
+        The number n of rows that they were computed on.
+    classes
+        The number of labels: a guess is right once in so many.
+    rho0
+        Correlation of each classifier with the common cause, in [0, 1); the papers take 0.6.
+        :func:`~arena_sota.predictions.estimate_dependence` finds it where predictions are held.
+    method
+        ``shrink``: w score + (1 - w)/classes (Eq. 9). ``crop``: scores up to c, drawn up to m.
+    target
+        What must equal the observed best score: the ``mean`` of the best score, or the ``upper``
+        end of its interval, the more cautious estimate.
+    theta
+        ``bootstrap``: m classifiers drawn from these performances, as in the papers; ``fixed``:
+        just these, and then shrink always has a solution.
+    level
+        Of the interval, in (0, 1).
+
+    Raises
+    ------
+    UsageError
+        If fewer than two scores are above chance, a score is not in [0, 1], or an argument is out
+        of range or does not go with another.
+
+    Examples
+    --------
+    >>> scores = 0.91 - 0.02 * np.linspace(0, 1, 200) ** 2
+    >>> found = estimate_sota(scores, 5_000, 2)
+    >>> found.solved, round(found.sota, 3), round(found.expected_maximum, 3)
+    (True, 0.903, 0.91)
+    """
+    values = board_scores(scores)
+    if classes < 2:
+        raise UsageError("There must be at least two classes.")
+    check_numbers(n_rows, None, rho0, None, None)
+
+    def maximum_of(performances: FloatArray, settled: float) -> Maximum:
+        size = int((values > 1 / classes).sum())
+        return maximum_of_values(
+            n_rows, performances, size, random=theta == "bootstrap", rho0=rho0, settled=settled
+        )
+
+    return solve(
+        values, 1 / classes, maximum_of, method=method, target=target, theta=theta, level=level
+    )
+
+
+def solve(
+    values: FloatArray,
+    chance: float,
+    maximum_of: MaximumOf,
+    *,
+    method: Method,
+    target: Target,
+    theta: Theta,
+    level: float,
+    tolerance: float = _WEIGHT_TOLERANCE,
+) -> SotaEstimate:
+    """Return the estimate for checked scores and any model of the best score.
+
+    Raises
+    ------
+    UsageError
+        If fewer than two scores are above chance, or the arguments do not go together.
+    """
+    above = values[values > chance]
+    if len(above) < 2:
+        raise UsageError(
+            f"Only {len(above)} of {len(values)} scores are above {chance:.4g}, which guessing "
+            f"reaches. At least two are needed: look whether larger is better, and at the classes."
+        )
+    if not 0 < level < 1:
+        raise UsageError(f"The level must lie between 0 and 1, not at {level:g}.")
+    if method == "crop" and theta == "fixed":
+        raise UsageError("Crop draws the scores that it keeps, so it needs theta bootstrap.")
+    observed = float(above.max())
+    gap = _gap(observed, target, level, maximum_of)
+    find = _shrink if method == "shrink" else _crop
+    found = find(above, chance, gap, tolerance)
+    performances = found.performances
+    maximum = maximum_of(performances, 1e-4)
+    sota = float(performances.max()) if found.side == 0 else None
+    n_above = None if sota is None else int((above > sota).sum())
+    neighbours = tuple((crop, maximum_of(kept, np.inf).mean) for crop, kept in found.neighbours)
+    return SotaEstimate(
+        solved=found.side == 0,
+        sota=sota,
+        method=method,
+        target=target,
+        parameter=found.parameter if found.side == 0 else None,
+        neighbours=neighbours,
+        interval=maximum.interval(level),
+        expected_maximum=maximum.mean,
+        observed_maximum=observed,
+        n_teams=len(above),
+        n_above=n_above,
+        left_out=maximum.left_out,
+        at_or_below_chance=len(values) - len(above),
+        level=level,
+        verdict=sota_verdict(found.side, target, observed, maximum.mean, sota, len(above), n_above),
+        performances=performances,
+        observed=above,
+        maximum=maximum,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    side: int
+    """0: solved; 1: the best score is more than luck; -1: less than luck alone."""
+    parameter: float
+    performances: FloatArray
+    neighbours: tuple[tuple[float, FloatArray], ...] = ()
+
+
+_Gap: TypeAlias = Callable[[FloatArray], float]
+
+
+def _gap(observed: float, target: Target, level: float, maximum_of: MaximumOf) -> _Gap:
+    """Return by how much the target lies above the observed best score; 0 at the solution."""
+    if target == "mean":
+        return lambda performances: maximum_of(performances, np.inf).mean - observed
+    return lambda performances: (1 + level) / 2 - maximum_of(performances, 1e-2).cdf(observed)
+
+
+def _shrink(above: FloatArray, chance: float, gap: _Gap, tolerance: float) -> _Found:
+    from scipy.optimize import brentq
+
+    def shrunk(weight: float) -> FloatArray:
+        return np.asarray(weight * above + (1 - weight) * chance)
+
+    most = gap(above)
+    if most < -_EQUAL:
+        return _Found(1, 1.0, above)
+    if most <= _EQUAL:
+        return _Found(0, 1.0, above)
+    if gap(shrunk(0.0)) > 0:
+        return _Found(-1, 0.0, shrunk(0.0))
+    weight = float(brentq(lambda one: gap(shrunk(one)), 0.0, 1.0, xtol=tolerance, rtol=1e-9))
+    return _Found(0, weight, shrunk(weight))
+
+
+def _crop(above: FloatArray, chance: float, gap: _Gap, tolerance: float) -> _Found:  # noqa: ARG001
+    """Find the two crops between which the gap changes its sign, and take the nearer one."""
+    crops = np.unique(above)
+
+    def kept(at: int) -> FloatArray:
+        return np.asarray(above[above <= crops[at]])
+
+    low, high = 0, len(crops) - 1
+    gaps = {low: gap(kept(low)), high: gap(kept(high))}
+    if gaps[high] < -_EQUAL:
+        return _Found(1, float(crops[high]), kept(high))
+    if gaps[low] > 0:
+        return _Found(-1, float(crops[low]), kept(low))
+    while high - low > 1:
+        middle = (low + high) // 2
+        gaps[middle] = gap(kept(middle))
+        low, high = (middle, high) if gaps[middle] <= 0 else (low, middle)
+    nearer = low if -gaps[low] <= gaps[high] else high
+    neighbours = tuple((float(crops[at]), kept(at)) for at in (low, high))
+    return _Found(0, float(crops[nearer]), kept(nearer), neighbours)

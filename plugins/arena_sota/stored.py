@@ -1,0 +1,96 @@
+"""The submissions of a competition as a study: the final ones, or every one that was accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from arena.board_run import ranked_rows, rows_of
+from arena.competition_state import CompetitionState, read_state
+from arena.config import CONFIG_NAME, read_settings
+from arena.errors import UsageError
+from arena.finale import analysis_seed, final_document
+from arena.founding import DATABASE_NAME
+from arena.interfaces import Study
+from arena.plugin_manager import PluginManager
+from arena.resamples import draw_resamples
+from arena.resampling import full_scores, score_under_weights
+from arena.row_context import bind
+from arena.store import Store
+
+__all__ = ["open_study"]
+
+
+@contextmanager
+def open_study(
+    folder: Path, *, every: bool, manager: PluginManager | None = None, wait: float = 0.0
+) -> Iterator[Study]:
+    """Hand out the stored submissions on the private rows, while the store is open.
+
+    Submissions without a finite score are left away, and so is the organiser's baseline.
+
+    Parameters
+    ----------
+    folder
+        Of the competition.
+    every
+        Take every accepted submission; else those that stand on the private board.
+    manager
+        The plugins.
+    wait
+        Seconds to wait for another process that holds the competition.
+
+    Raises
+    ------
+    UsageError
+        If there are fewer than two submissions, or the private board is asked for before the
+        competition was finalized.
+    """
+    settings = read_settings(folder / CONFIG_NAME)
+    with Store.open(folder / DATABASE_NAME, create=False, wait=wait) as store:
+        state = read_state(folder, store, manager or PluginManager(), settings, "organiser", _now)
+        yield _study(state, every)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _study(state: CompetitionState, every: bool) -> Study:
+    baseline = state.settings.competition.baseline
+    records = [one for one in state.ledger.counting() if one.team != baseline]
+    if not every:
+        board = {row["submission"] for row in final_document(state.store)["standings"]}
+        records = [one for one in records if one.submission in board]
+    mask = rows_of(state.solution, "private")
+    rows = ranked_rows(state.solution, "private")
+    ids = [one.submission for one in records]
+    if len(ids) < 2:
+        raise UsageError(f"There are {len(ids)} submissions to count; at least two are needed.")
+    metric = bind(state.metric, state.solution, mask)
+    predictions = state.store.predictions(ids, rows=mask)
+    scores = full_scores(metric, rows.truth, predictions)
+    defined = np.flatnonzero(np.isfinite(scores))
+    chosen = predictions.subset(defined)
+    drawn = draw_resamples(
+        len(rows.truth),
+        state.settings.analysis.resamples,
+        analysis_seed(state.seed),
+        clusters=rows.clusters,
+    )
+    return Study(
+        metric=metric,
+        truth=rows.truth,
+        teams=tuple(records[at].team for at in defined),
+        submissions=np.array(ids, dtype=np.intp)[defined],
+        predictions=chosen,
+        scores=scores[defined],
+        resampled=score_under_weights(metric, rows.truth, chosen, drawn.weights),
+        level=state.settings.analysis.level,
+        clusters=rows.clusters,
+        classes=rows.classes,
+    )
