@@ -200,7 +200,7 @@ def _as_of_all(shares: FloatArray, auc: FloatArray, rare: int) -> FloatArray:
     drawn = shares.shape[1]
     deviation = shares.mean(axis=1) - auc
     if drawn == rare:
-        return auc + deviation
+        return np.asarray(auc + deviation)
     centred = shares - auc[:, np.newaxis]
     variance = float((centred**2).mean())
     skewness = float((centred**3).mean()) / variance**1.5

@@ -42,6 +42,12 @@ def sota_verdict(
             f"score, the best score would be {expected:.4f} on average, below the {observed:.4f} "
             f"that was reached, so luck among many does not explain it."
         )
+    if (side < 0 or sota is None) and target == "upper":
+        return (
+            f"Even if none of the {n_teams:,} teams did better than guessing, the best score of "
+            f"{observed:.4f} would still be within the reach of luck: nothing on this board is "
+            f"surely more than that."
+        )
     if side < 0 or sota is None:
         return (
             f"Even if none of the {n_teams:,} teams did better than guessing, the best score would "

@@ -1,0 +1,181 @@
+"""Estimates from boards: what they solve, what they refuse, and how the scores are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from arena.errors import InputError, UsageError
+from arena_sota.auc_estimate import estimate_auc_sota
+from arena_sota.board_file import ShownScores, exact_scores, read_numbers, read_scores
+from arena_sota.estimate import estimate_sota
+from arena_sota.maximum import sample_maximum
+from arena_sota.posterior import best_posterior
+
+N = 3000
+SCORES = np.round(0.91 - 0.03 * np.linspace(0, 1, 400) ** 1.5, 4)
+
+
+@pytest.mark.parametrize("theta", ["bootstrap", "fixed"])
+def test_shrink_makes_the_expected_best_score_the_observed_one(theta):
+    found = estimate_sota(SCORES, N, 5, theta=theta)
+    shrunk = found.parameter * SCORES + (1 - found.parameter) / 5
+    again = sample_maximum(N, shrunk, random=theta == "bootstrap", rho0=0.6)
+    assert found.solved
+    assert again.mean == pytest.approx(0.91, abs=2e-6)
+    assert found.sota == pytest.approx(shrunk.max())
+    assert found.n_above == (found.sota < SCORES).sum()
+    assert found.interval == again.interval()
+
+
+def test_upper_end_is_the_more_cautious():
+    mean, upper = (estimate_sota(SCORES, N, 5, target=one) for one in ("mean", "upper"))
+    assert upper.sota < mean.sota
+    assert upper.interval[1] == pytest.approx(0.91, abs=1 / N)
+    assert upper.maximum.cdf(0.91) == pytest.approx(0.975, abs=0.002)
+
+
+def test_crop_returns_the_step_before_and_after():
+    found = estimate_sota(SCORES, N, 5, method="crop")
+    (low, below), (high, above) = found.neighbours
+    assert low < high
+    assert below <= 0.91 < above
+    assert found.parameter in (low, high)
+    assert found.to_dict()["crop"] == found.sota
+
+
+def test_a_winner_who_stands_out_is_a_result():
+    found = estimate_sota([0.97, *SCORES], N, 5)
+    assert not found.solved
+    assert found.sota is None
+    assert "stands out" in found.verdict
+    fixed = estimate_sota([0.97, *SCORES], N, 5, theta="fixed")
+    assert fixed.solved
+    assert fixed.sota == pytest.approx(0.97, abs=5e-4)
+    assert "next to nothing" in fixed.verdict
+
+
+def test_a_board_of_guesses_is_a_result():
+    found = estimate_sota(np.full(300, 0.502), 100, 2, rho0=0.0)
+    assert not found.solved
+    assert "nothing on this board" in found.verdict
+
+
+def test_few_rows_may_leave_nothing_sure():
+    found = estimate_sota([19 / 27, 18 / 27, 0.6, 0.55], 27, 2, target="upper")
+    assert not found.solved
+    assert "within the reach of luck" in found.verdict
+
+
+def test_bootstrap_has_no_seed():
+    assert estimate_sota(SCORES, N, 5).to_dict() == estimate_sota(SCORES, N, 5).to_dict()
+
+
+def test_chance_is_left_out_first():
+    found = estimate_sota([0.2, 0.1, *SCORES], N, 5)
+    assert found.at_or_below_chance == 2
+    assert found.n_teams == len(SCORES)
+
+
+@pytest.mark.parametrize(
+    ("scores", "settings", "words"),
+    [
+        ([0.9], {}, "at least two teams"),
+        ([0.9, 1.2], {}, "number 2 is 1.2"),
+        ([0.9, float("nan")], {}, "number 2 is nan"),
+        ([0.4, 0.3], {}, "above 0.5"),
+        ([0.9, 0.8], {"method": "crop", "theta": "fixed"}, "bootstrap"),
+        ([0.9, 0.8], {"level": 1.5}, "level"),
+        ([0.9, 0.8], {"rho0": 1.2}, "rho0"),
+        ([1.0, 0.8], {}, "strictly between"),
+    ],
+)
+def test_bad_input(scores, settings, words):
+    with pytest.raises(UsageError, match=words):
+        estimate_sota(scores, N, 2, **settings)
+
+
+def test_auc_is_shrunk_toward_a_half_with_the_same_chance():
+    scores = 0.9 - 0.1 * np.linspace(0, 1, 60)
+    first, second = (
+        estimate_auc_sota(scores, 40, 400, np.random.default_rng(1), repetitions=60)
+        for _ in range(2)
+    )
+    assert first.to_dict() == second.to_dict()
+    assert first.expected_maximum == pytest.approx(0.9, abs=0.001)
+    assert first.sota == pytest.approx(first.parameter * 0.9 + (1 - first.parameter) / 2)
+    common = estimate_auc_sota(scores, 40, 400, np.random.default_rng(1), rho=0.7, repetitions=60)
+    assert common.sota > first.sota  # what is common to all is no luck of the first
+
+
+def test_posterior_agrees_with_drawing():
+    """Draw from the prior, keep what comes near, and compare."""
+    rng = np.random.default_rng(0)
+    scores, n = np.array([0.8, 0.78, 0.76, 0.7]), 100
+    posterior = best_posterior(scores, n, 2, rho0=0.0)
+    best = rng.uniform(0.5, 1.0, 200_000)
+    theta = 0.5 + (scores - 0.5) / 0.3 * (best[:, np.newaxis] - 0.5)
+    chosen = np.take_along_axis(theta, rng.integers(4, size=theta.shape), axis=1)
+    counts = rng.binomial(n, np.clip(chosen, 0, 1)).max(axis=1)
+    kept = best[np.abs(counts - 80) <= 1]
+    assert posterior.mean == pytest.approx(kept.mean(), abs=0.004)
+    assert posterior.interval() == pytest.approx(tuple(np.quantile(kept, [0.025, 0.975])), abs=0.01)
+
+
+def test_posterior_takes_a_prior():
+    scores = np.array([0.8, 0.78, 0.76, 0.7])
+    prior = stats.norm(0.75, 0.005).pdf
+    assert best_posterior(scores, 100, 2, prior=prior).mean == pytest.approx(0.75, abs=0.01)
+
+
+def test_readings_of_shown_scores():
+    counts = np.arange(60, 90)
+    rounded = ShownScores(np.round(counts / 130, 4), 4)
+    cut = ShownScores(np.floor(counts / 130 * 1e4) / 1e4, 4)
+    for shown, said in ((rounded, 0), (cut, 1)):
+        scores, notes = exact_scores(shown, 130, "rows")
+        assert (scores * 130).round(6).tolist() == counts.tolist()
+        assert len(notes) == said
+        assert all("cut off" in note for note in notes)
+    _, notes = exact_scores(rounded, 132, "rows")
+    assert "of 1/130 they are" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("team,score\na,0.5\n", "at least two"),
+        ("team,points\na,0.5\nb,0.6\n", "no column score"),
+        ("team,score\na,0.5\nb,x\n", "row 3, column score: x"),
+        ("team,score\na,0.5\nb,nan\n", "row 3"),
+        ("team,score\na,0.5\nb,55.2\n", "percent"),
+    ],
+)
+def test_board_files_are_refused_with_the_place(tmp_path, text, words):
+    path = tmp_path / "board.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=words):
+        read_scores(path, "score")
+
+
+def test_numbers_from_a_file(tmp_path):
+    path = tmp_path / "theta.txt"
+    path.write_text("0.5\n\n0.6\n", encoding="utf-8")
+    assert read_numbers(path).tolist() == [0.5, 0.6]
+    path.write_text("0.5\nhalf\n", encoding="utf-8")
+    with pytest.raises(InputError, match="row 2: half"):
+        read_numbers(path)
+
+
+BOARDS = Path("/work/shared/data/kaggle-boards")
+
+
+@pytest.mark.skipif(not BOARDS.exists(), reason="the boards are not here")
+def test_a_real_board_that_cuts_off():
+    shown = read_scores(BOARDS / "mci-prediction.csv", "score")
+    scores, notes = exact_scores(shown, 250, "rows")
+    assert "cut off" in notes[0]
+    assert np.allclose(scores * 250, (scores * 250).round())

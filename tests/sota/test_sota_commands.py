@@ -1,0 +1,161 @@
+"""The commands, their documents and their refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from competition_folder import document
+from program import run_here, write_csv
+
+INIT = ("init", "c", "--solution", "solution.csv", "--metric", "accuracy", "--seed", 1)
+
+
+def test_max(tmp_path):
+    called = run_here(
+        "sota", "max", "--rows", 3000, "--classifiers", 1000, "--theta", 0.9, "--rho", 0.6,
+        "--theta0", 0.9, "--json", cwd=tmp_path,
+    )  # fmt: skip
+    printed = document(called, "sota-max")
+    assert round(printed["mean"], 4) == 0.9140
+    assert round(printed["std"], 4) == 0.0035
+    assert round(printed["interval"][1], 4) == 0.9207
+
+
+def test_max_of_a_uniform_and_of_a_file(tmp_path):
+    uniform = document(
+        run_here(
+            "sota",
+            "max",
+            "--rows",
+            3000,
+            "--classifiers",
+            1000,
+            "--uniform",
+            0.875025,
+            0.900025,
+            "--json",
+            cwd=tmp_path,
+        ),
+        "sota-max",
+    )
+    assert round(uniform["mean"], 4) == 0.9130
+    assert uniform["theta_sota"] == pytest.approx(0.9, abs=1e-6)
+    (tmp_path / "theta.txt").write_text("0.9\n0.8\n", encoding="utf-8")
+    two = run_here("sota", "max", "--rows", 100, "--theta-file", "theta.txt", cwd=tmp_path)
+    assert "The best of 2 scores" in two.stdout
+
+
+def test_max_refuses(tmp_path):
+    both = run_here("sota", "max", "--rows", 9, "--theta", 0.5, "--uniform", 0, 1, cwd=tmp_path)
+    assert both.returncode == 2
+    nobody = run_here(
+        "sota", "max", "--rows", 9, "--theta", 0.99, "--rho", 0.9, "--theta0", 0.5, cwd=tmp_path
+    )
+    assert nobody.returncode == 2
+    assert "largest rho0" in nobody.stderr
+
+
+def write_board(folder):
+    counts = np.round(500 * (0.91 - 0.05 * np.linspace(0, 1, 60) ** 2)).astype(int)
+    rows = [(f"t{at}", f"{int(count) / 500:.4f}") for at, count in enumerate(counts)]
+    write_csv(folder / "board.csv", ["team", "points"], rows)
+
+
+def allowed(printed):
+    """The document has the fields of a board, and none of a competition."""
+    assert printed["solved"]
+    assert printed["n_above"] > 0
+    assert "clusters" not in printed
+    return printed
+
+
+def estimate_document(called):
+    import json
+
+    import jsonschema
+
+    from competition_folder import SCHEMAS
+
+    assert called.returncode == 0, called.stderr
+    printed = json.loads(called.stdout)
+    schema = json.loads((SCHEMAS / "sota-estimate-1.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(printed, schema)
+    return printed
+
+
+def test_estimate_of_a_board(tmp_path):
+    write_board(tmp_path)
+    command = ("sota", "estimate", "board.csv", "--score-column", "points", "--classes", 2)
+    printed = allowed(estimate_document(run_here(*command, "--rows", 500, "--json", cwd=tmp_path)))
+    assert printed["rho0"] == 0.6
+    assert printed["observed_maximum"] == pytest.approx(0.91)
+    assert printed["expected_maximum"] == pytest.approx(0.91, abs=1e-5)
+    cropped = estimate_document(
+        run_here(*command, "--rows", 500, "--method", "crop", "--json", cwd=tmp_path)
+    )
+    assert cropped["crop"] == cropped["sota"]
+    wrong = run_here(*command, "--rows", 496, cwd=tmp_path)
+    assert "of 1/500 they are" in wrong.stderr
+    assert run_here(*command, cwd=tmp_path).returncode == 2
+
+
+def test_estimate_of_an_auc_board(tmp_path):
+    write_board(tmp_path)
+    called = run_here(
+        "sota", "estimate", "board.csv", "--score-column", "points", "--metric", "roc_auc",
+        "--positives", 100, "--negatives", 400, "--repetitions", 40, "--json", cwd=tmp_path,
+    )  # fmt: skip
+    assert allowed(estimate_document(called))["rho0"] == 0.0
+
+
+def test_similarity(tmp_path):
+    called = run_here(
+        "sota", "similarity", "--theta", 0.756, "--similarity", 0.85, "--json", cwd=tmp_path
+    )
+    printed = document(called, "sota-similarity")
+    assert (round(printed["rho_pair"], 3), round(printed["rho0"], 3)) == (0.593, 0.770)
+    impossible = run_here("sota", "similarity", "--theta", 0.9, "--similarity", 0.1, cwd=tmp_path)
+    assert impossible.returncode == 2
+
+
+@pytest.fixture
+def competition(tmp_path):
+    rng = np.random.default_rng(0)
+    ids = [f"r{row:03d}" for row in range(300)]
+    truth = rng.integers(0, 2, 300)
+    write_csv(tmp_path / "solution.csv", ["id", "y"], list(zip(ids, truth, strict=True)))
+    easy = rng.random(300) < 0.8
+    for team in range(6):
+        for number in range(2):
+            right = rng.random(300) < np.where(easy, 0.9, 0.4)
+            guess = np.where(right, truth, 1 - truth)
+            path = tmp_path / "files" / f"team{team}" / f"{number}.csv"
+            write_csv(path, ["id", "y"], list(zip(ids, guess, strict=True)))
+    assert run_here(*INIT, cwd=tmp_path).returncode == 0
+    assert run_here("import", "../files", cwd=tmp_path / "c").returncode == 0
+    return tmp_path / "c"
+
+
+def test_estimate_of_a_competition(competition):
+    early = run_here("sota", "estimate", "--count", "finals", cwd=competition)
+    assert early.returncode == 2
+    every = estimate_document(run_here("sota", "estimate", "--json", cwd=competition))
+    assert every["submissions"] == every["clusters"] == 12
+    assert every["model"] == "accuracy"
+    assert run_here("finalize", cwd=competition).returncode == 0
+    finals = estimate_document(
+        run_here("sota", "estimate", "--count", "finals", "--json", cwd=competition)
+    )
+    assert finals["submissions"] == 6
+    shown = run_here("sota", "estimate", cwd=competition)
+    assert "12 submissions are 12 that are no near-copies" in shown.stdout
+
+
+def test_finalize_runs_the_analysis(competition):
+    import json
+
+    called = run_here("finalize", "--json", cwd=competition)
+    findings = {one["analysis"]: one for one in json.loads(called.stdout)["findings"]}
+    assert findings["sota"]["document"]["clusters"] == 6
