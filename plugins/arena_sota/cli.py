@@ -1,4 +1,4 @@
-"""Ask whether a winner is the state of the art, or the luckiest of many."""
+"""Ask whether a winner is the best, or the luckiest of many."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from arena_sota.estimate import SotaEstimate
 
-app = typer.Typer(no_args_is_help=True, help=__doc__)
+app = typer.Typer(no_args_is_help=True, help=__doc__, add_completion=False)
 
 
 class _Method(StrEnum):

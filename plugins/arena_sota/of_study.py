@@ -26,6 +26,7 @@ __all__ = ["BoardMaximum", "best_of_study"]
 _BLOCK = 64
 _MOST_CORRELATED = 0.97
 _PROBES = 3
+_MOST_SCORES_DRAWN = 2e7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +93,7 @@ def best_of_study(
         rho=used,
         target=target,
         level=study.level,
-        repetitions=200,
+        repetitions=_repetitions(dependence.n_clusters, positive),
     )
     return _as_board(study, "roc_auc", dependence, estimate, float(np.sqrt(used)))
 
@@ -107,6 +108,12 @@ def _as_board(
     return BoardMaximum(
         model, dependence, estimate, rho0, len(study.truth), interval_of_best(study)
     )
+
+
+def _repetitions(clusters: int, positive: npt.NDArray[np.bool_]) -> int:
+    """Return as many drawings as a person will wait for at the end of a competition."""
+    rare = min(int(positive.sum()), int((~positive).sum()), 512)
+    return int(np.clip(_MOST_SCORES_DRAWN / (clusters * rare), 40, 200))
 
 
 def interval_of_best(study: Study) -> tuple[float, float]:

@@ -94,8 +94,8 @@ def best_posterior(
     above = values[values > chance]
     if len(above) < 2:
         raise UsageError("A posterior needs at least two scores above guessing.")
-    epsilon = 1 / n_rows if epsilon is None else epsilon
-    if not epsilon > 0:
+    width = 1 / n_rows if epsilon is None else epsilon
+    if not width > 0:
         raise UsageError("Epsilon must be above 0: no board gives the same best score exactly.")
     top = float(above.max())
     deviation = np.sqrt(max(top * (1 - top), 1 / n_rows) / n_rows)
@@ -103,29 +103,25 @@ def best_posterior(
     high = min(1 - 1e-9, top + _REACH * deviation)
     best = np.linspace(low, high, _GRID)
     shape = (above - chance) / (top - chance)
-    kept = np.array(
-        [
-            _kept(
-                maximum_of_values(
-                    n_rows,
-                    chance + shape * (one - chance),
-                    len(above),
-                    random=True,
-                    rho0=rho0,
-                    settled=1e-2,
-                ),
-                top,
-                epsilon,
-            )
-            for one in best
-        ]
-    )
+
+    def kept_at(one: float) -> float:
+        maximum = maximum_of_values(
+            n_rows,
+            chance + shape * (one - chance),
+            len(above),
+            random=True,
+            rho0=rho0,
+            settled=1e-2,
+        )
+        return _kept(maximum, top, width)
+
+    kept = np.array([kept_at(one) for one in best.tolist()])
     density = np.ones(_GRID) if prior is None else np.asarray(prior(best), dtype=np.float64)
     weight = kept * density
     if not (np.isfinite(weight).all() and weight.min() >= 0 and weight.sum() > 0):
         raise UsageError("No performance that the prior allows comes so near to the best score.")
     words = "uniform between guessing and 1" if prior is None else "given by the caller"
-    return BestPosterior(best, weight / weight.sum(), epsilon, words)
+    return BestPosterior(best, weight / weight.sum(), width, words)
 
 
 def _kept(maximum: SampleMaximum, observed: float, epsilon: float) -> float:
