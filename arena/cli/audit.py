@@ -16,7 +16,7 @@ from arena.cli.tables import Column, print_table
 from arena.store import Event
 from arena.text import printable, shorten
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 _WIDTH_OF_PAYLOAD = 72
 _FIRST = ("submission", "team", "status", "released", "submissions", "reason")

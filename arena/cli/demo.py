@@ -25,7 +25,7 @@ from arena.private_board import BoardSettings
 from arena.score_settings import ScoreSettings
 from arena.scoring import score
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 _DATABASE = "arena-demo.duckdb"
 _REPORT = "report.html"

@@ -9,7 +9,7 @@ import typer
 from arena.cli.console import console
 from arena.cli.folder import Directory, Wait, open_competition
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -11,7 +11,7 @@ from arena.cli.console import console
 from arena.cli.folder import Directory, Wait, open_competition
 from arena.text import printable
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

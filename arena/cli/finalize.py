@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from arena.report import Report
     from arena.score_result import ScoreResult
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -12,7 +12,7 @@ from arena.cli.answers import count_answers, print_answer
 from arena.cli.console import TerminalProgress, console, print_document, say_error, say_failures
 from arena.cli.folder import Directory, Wait, open_competition
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 _FAULTS_SHOWN = 5
 

@@ -20,7 +20,7 @@ from arena.plugin_manager import PluginManager
 from arena.text import printable
 from arena.types import Usage
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -24,7 +24,7 @@ from arena.text import csv_cell, printable, shorten
 if TYPE_CHECKING:
     from arena.report import Report
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 _COLUMNS = ("rank", "team", "score", "submission", "n_submissions", "baseline")
 

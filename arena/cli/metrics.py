@@ -25,7 +25,7 @@ from arena.text import printable
 if TYPE_CHECKING:
     from arena.testing import Conformance
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 _CAPABILITIES = (
     ("row values", HasRowValues, "its rows are scored one by one: resampling is a matrix product"),
@@ -70,7 +70,7 @@ def metrics(
     conformance = _checked(registry.resolve(name)) if check and name is not None else None
     if as_json:
         document = {"schema": "arena/metrics/1", "metrics": found, "families": families}
-        print_document(document | ({"check": conformance.to_dict()} if conformance else {}))
+        print_document(document | {"check": conformance.to_dict() if conformance else None})
     elif name is not None:
         _print_one(found[0])
         if conformance is not None:

@@ -13,7 +13,7 @@ from arena.errors import DuplicateNameError
 from arena.plugin_manager import PluginManager
 from arena.text import printable, printable_lines
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 _KINDS = ("metrics", "mechanisms", "analyses", "competitors")
 

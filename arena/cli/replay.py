@@ -1,4 +1,4 @@
-"""Show what another mechanism would have released for the same submissions."""
+"""Show what other mechanisms would have released."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from arena.replay import CAUTION, Replay, ReplayedBoard
 from arena.specification import split_specifications
 from arena.text import printable, shorten
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -11,7 +11,7 @@ from arena.cli.console import TerminalProgress, say_failures
 from arena.cli.folder import Directory, Wait, open_competition
 from arena.cli.reporting import ChartFolder, check_outputs, write_outputs
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

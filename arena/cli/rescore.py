@@ -13,7 +13,7 @@ from arena.cli.folder import Directory, Wait, open_competition
 from arena.score_result import as_json as plain_json
 from arena.text import printable
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -30,7 +30,7 @@ from arena.score_settings import ScoreSettings, SolutionColumns
 from arena.scoring import score as score_files
 from arena.specification import with_parameters
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -12,7 +12,7 @@ from arena.cli.folder import Directory, Wait, open_competition
 from arena.intake.folder import team_name
 from arena.text import printable
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

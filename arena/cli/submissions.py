@@ -14,7 +14,7 @@ from arena.formats import number, score_decimals
 from arena.intake.folder import team_name
 from arena.text import shorten
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -12,7 +12,7 @@ from arena.cli.answers import print_answer
 from arena.cli.console import console, print_document, say_failures
 from arena.cli.folder import Directory, Wait, open_competition
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -12,7 +12,7 @@ from arena.founding import DATABASE_NAME
 from arena.store.upgrade import upgrade as upgrade_database
 from arena.text import printable
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

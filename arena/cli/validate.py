@@ -15,7 +15,7 @@ from arena.score_result import rejected_document
 from arena.score_settings import SolutionColumns
 from arena.scoring import validate as validate_files
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -12,7 +12,7 @@ from arena.cli import options
 from arena.cli.console import TerminalProgress, console, say_error, say_failures
 from arena.plugin_manager import PluginManager
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -309,8 +309,8 @@ def test_the_baseline_stands_unranked_on_the_private_board_and_is_verified(
     changed = json.loads((tmp_path / "export" / "result.json").read_text())
     changed["baseline"]["score"] += 0.01
     (tmp_path / "export" / "result.json").write_text(json.dumps(changed))
-    (told,) = verify_bundle(tmp_path / "export", solution, manager, Silence())
-    assert told == "score of the baseline differs."
+    told = verify_bundle(tmp_path / "export", solution, manager, Silence())
+    assert "score of the baseline differs." in told
 
 
 def test_of_more_chosen_than_are_allowed_by_now_the_best_on_public_count(

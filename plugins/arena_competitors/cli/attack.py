@@ -1,4 +1,4 @@
-"""Attack a public leaderboard, to see how far its mechanism can be driven."""
+"""Attack a public leaderboard: how far can it be driven?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from arena.cli import options
 from arena.cli.console import TerminalProgress, print_document, say_error, say_note
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 _DIRECTORY_HELP = "Attack this competition's own solution and mechanism.  [default: random labels]"
 

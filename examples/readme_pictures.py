@@ -1,11 +1,12 @@
-"""Draw the picture of the README: the board of `arena demo`, as the terminal shows it.
+"""Draw the pictures of the README from `arena demo`: the terminal's board, and two of its charts.
 
-Run it as ``python examples/demo_picture.py examples/images/demo.svg``.
+Run it as ``python examples/readme_pictures.py examples/images``.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -16,11 +17,17 @@ from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 from arena import ScoreSettings, score
 from arena.cli.board import print_result
 from arena.cli.demo_teams import DEMO_METRIC, write_competition
+from arena.plugin_manager import PluginManager
+from arena.report import board_report, write_charts
+from arena.score_result import ScoreResult
 
 WIDTH = 136
 
 
-def main(picture: Path) -> None:
+CHARTS = ("rank-intervals", "reading-stability")
+
+
+def main(images: Path) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for _ in write_competition(folder, seed=0):
@@ -28,6 +35,14 @@ def main(picture: Path) -> None:
         result = score(
             folder / "solution.csv", [folder / "submissions"], ScoreSettings(metric=DEMO_METRIC)
         )
+        write_charts(board_report(result, PluginManager()), folder / "charts")
+        images.mkdir(parents=True, exist_ok=True)
+        for chart in CHARTS:
+            shutil.copyfile(folder / "charts" / f"{chart}.svg", images / f"{chart}.svg")
+    draw_terminal(result, images / "demo.svg")
+
+
+def draw_terminal(result: ScoreResult, picture: Path) -> None:
     with Path("/dev/null").open("w") as nowhere:
         console = Console(record=True, width=WIDTH, file=nowhere, highlight=False, markup=False)
         console.print("$ arena demo", style="bold")
@@ -38,4 +53,4 @@ def main(picture: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "demo.svg"))
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "images"))
