@@ -170,7 +170,7 @@ def test_numbers_from_a_file(tmp_path):
         read_numbers(path)
 
 
-BOARDS = Path("/work/shared/data/kaggle-boards")
+BOARDS = Path(__file__).parents[3] / "shared" / "data" / "kaggle-boards"
 
 
 @pytest.mark.skipif(not BOARDS.exists(), reason="the boards are not here")

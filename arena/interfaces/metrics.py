@@ -1,13 +1,8 @@
-"""The Protocols that plugins implement, and the study that an analysis receives.
-
-A metric must be a :class:`Metric`. Whatever else it can do is found by Protocol, never by name:
-what it lacks is made up for by a slower path, and nothing is refused for lacking it.
-"""
+"""What a metric is, and what it may offer beside its score."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -16,23 +11,16 @@ import numpy.typing as npt
 from arena.types import (
     CompetitionInfo,
     Fault,
-    Finding,
     FloatArray,
-    IntArray,
     MetricTraits,
     PredictionKind,
-    Release,
     RowContext,
     WeightArray,
 )
 
 __all__ = [
-    "Analysis",
-    "Answer",
     "ChecksPredictions",
     "ChecksTruth",
-    "Competitor",
-    "Evaluation",
     "HasExample",
     "HasInfluenceValues",
     "HasNotes",
@@ -40,21 +28,11 @@ __all__ = [
     "HasRowValues",
     "HasSource",
     "HasTraits",
-    "HasVariants",
-    "KnowsLabels",
-    "Mechanism",
     "Metric",
     "MetricFamily",
     "MetricFamilyOfFiles",
-    "Move",
     "NeedsRowContext",
-    "Participation",
-    "Player",
-    "PredictionBlocks",
     "PreparesSubmissions",
-    "PublicBoard",
-    "ReviewsBoard",
-    "Study",
     "SuitsKinds",
     "kinds_of",
     "notes_of",
@@ -305,236 +283,3 @@ def notes_of(metric: Metric) -> tuple[str, ...]:
 def traits_of(metric: Metric) -> MetricTraits:
     """Return what a metric declares about itself, or the defaults."""
     return metric.traits if isinstance(metric, HasTraits) else MetricTraits()
-
-
-@runtime_checkable
-class PredictionBlocks(Protocol):
-    """Predictions of m submissions, handed out in blocks so that all never stand in memory."""
-
-    @property
-    def n_submissions(self) -> int:
-        """The number m of submissions."""
-
-    def blocks(self, size: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
-        """Yield ``(start, predictions)``, at most ``size`` submissions each, in order.
-
-        ``predictions`` is ``(k, n)`` or ``(k, n, n_columns)``: the rows of one split.
-        """
-
-    def subset(self, submissions: IntArray) -> PredictionBlocks:
-        """Return the same for the submissions at these positions, in this order."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Study:
-    """What an analysis of a board receives: everything that the organiser's machine knows."""
-
-    metric: Metric
-    """Bound to the ranked rows, if it is a :class:`NeedsRowContext`."""
-    truth: npt.NDArray[Any]
-    """``(n,)`` of the ranked rows, or ``(n, n_targets)``."""
-    teams: tuple[str, ...]
-    submissions: IntArray
-    """``(m,)`` submission ids; m submissions, in the order in which they were received."""
-    predictions: PredictionBlocks
-    scores: FloatArray
-    """``(m,)`` in the metric's natural sign, all finite."""
-    resampled: FloatArray
-    """``(m, B)`` scores of the same B joint resamples of the rows."""
-    level: float
-    """Confidence level of every interval, such as 0.95."""
-    clusters: IntArray | None = None
-    """``(n,)`` codes of the groups that were resampled whole."""
-    classes: tuple[str, ...] | None = None
-    tasks: IntArray | None = None
-    """``(n,)`` codes of the task of each row, where there are several. The scores are those on all
-    rows together, whatever their task."""
-    task_names: tuple[str, ...] = ()
-    """The names of the tasks, in the order of their codes; not every task need have a row."""
-
-
-@runtime_checkable
-class Analysis(Protocol):
-    """Something to find out about a finished board."""
-
-    @property
-    def name(self) -> str:
-        """The name under which the analysis is asked for."""
-
-    def run(self, study: Study, rng: np.random.Generator) -> Finding:
-        """Return what was found; the same study and generator give the same finding."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Evaluation:
-    """One submission on the public rows, as a mechanism sees it."""
-
-    submission: int
-    score: float
-    """On the public rows, at full precision, in the metric's natural sign."""
-    greater_is_better: bool
-    n_rows: int
-    standard_error_of_difference: Callable[[int], float]
-    """The standard error of this score less that of an earlier submission, named by its id."""
-    budget: int | None = None
-    """How many submissions a team may send in all; None: no limit."""
-    baseline: float | None = None
-    """The public score of the organiser's baseline, if there is one."""
-    row_range: tuple[float, float] | None = None
-    """The range of the metric's row values, if they are bounded."""
-    score_range: tuple[float, float] | None = None
-    """The range of all conceivable scores, if it is bounded: steps and noise are shares of it."""
-    baseline_submission: int | None = None
-    """The id of the baseline's submission, for a paired comparison with it."""
-
-
-@dataclass(frozen=True, slots=True)
-class PublicBoard:
-    """What a mechanism is to be used for, before anything is released by it."""
-
-    metric: str
-    """As it was asked for, such as ``log_loss(clip=0.01)``."""
-    greater_is_better: bool
-    n_rows: int
-    """The number of public rows."""
-    score_range: tuple[float, float] | None
-    """The range of all conceivable scores, after a clip of the mechanism's; None: not bounded."""
-    budget: int | None
-    """How many submissions an instance of the mechanism can receive; None: not limited."""
-    has_baseline: bool
-    """Whether the organiser named a team as the baseline."""
-    baseline: float | None
-    """The baseline's public score, once it was submitted."""
-
-
-@runtime_checkable
-class ReviewsBoard(Protocol):
-    """A mechanism that does not suit every metric or setting."""
-
-    def review(self, board: PublicBoard) -> Sequence[str]:
-        """Return what the organiser should know of this choice, in sentences.
-
-        Called when ``competition.toml`` is read, so that nothing is refused at a submission.
-
-        Raises
-        ------
-        InputError
-            If the mechanism cannot be used so; the message says why and what to do.
-        """
-
-
-@runtime_checkable
-class ClipsScores(Protocol):
-    """A mechanism that wants a metric's row values, or else its scores, moved into bounds."""
-
-    @property
-    def clip(self) -> tuple[float, float] | None:
-        """The lowest and the highest value; None: as they are."""
-
-
-@runtime_checkable
-class Mechanism(Protocol):
-    """Decides what the public board shows. A pure function of a small stored state."""
-
-    @property
-    def name(self) -> str:
-        """The name under which the mechanism is asked for."""
-
-    def release(
-        self, state: Mapping[str, Any], evaluation: Evaluation, rng: np.random.Generator
-    ) -> Release:
-        """Return what is shown for this submission, and the state for the next one."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Participation:
-    """What a team knows before it sends anything: what the organiser publishes, and no label."""
-
-    metric: Metric
-    """Its formula is public, and its direction."""
-    n_rows: int
-    """The rows that a submission holds."""
-    n_public: int
-    """How many of them the public score is computed on; which ones is not published."""
-    n_classes: int | None
-    """The number of labels; None for numbers."""
-    submissions: int
-    """How many may be sent before the last one."""
-    baseline: npt.NDArray[Any] | None = None
-    """The predictions of the organiser's baseline, such as the sample submission."""
-    baseline_score: float | None = None
-    """What the public board shows for it."""
-    training: Any = None
-    """Training data, where a simulation has some; None: there are labels only."""
-    test: Any = None
-    """The features of the rows that are to be predicted, in the order of a submission."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Move:
-    """One submission, and which of a participant's teams sends it."""
-
-    prediction: npt.NDArray[Any]
-    """``(n_rows,)`` or ``(n_rows, n_columns)``, as :class:`~arena.types.PredictionKind` says."""
-    team: int = 0
-    """0 unless the participant plays through several teams."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What the public board showed for a submission."""
-
-    score: float
-    previous: float | None
-    """What it showed to the same team before; None for the team's first submission."""
-
-
-@runtime_checkable
-class Player(Protocol):
-    """A competitor in one competition. Sends, hears, and in the end sends once more."""
-
-    def submit(self) -> Move:
-        """Return the next submission."""
-
-    def hear(self, answer: Answer) -> None:
-        """Take in what the board showed for the submission that :meth:`submit` returned last."""
-
-    def finish(self) -> Move:
-        """Return what would be sent if this were the last submission; changes nothing."""
-
-
-@runtime_checkable
-class KnowsLabels(Protocol):
-    """A player that reads labels off the board, for certain and not by a guess."""
-
-    def known_labels(self) -> IntArray:
-        """Return ``(n_rows,)`` codes, -1 where the label is not known."""
-
-
-@runtime_checkable
-class Competitor(Protocol):
-    """A simulated participant. Sees what a participant sees and nothing else.
-
-    A competitor that is a dataclass takes its fields as parameters: ``block-flip(rows=16)``.
-    """
-
-    @property
-    def name(self) -> str:
-        """The name under which the competitor is asked for."""
-
-    def start(self, participation: Participation, rng: np.random.Generator) -> Player:
-        """Return a player for one competition; the same generator gives the same play.
-
-        Raises
-        ------
-        UsageError
-            If it cannot play for this metric.
-        """
-
-
-@runtime_checkable
-class HasVariants(Protocol):
-    """A competitor that would try several settings at home; the strongest of them counts."""
-
-    def variants(self) -> Sequence[Competitor]:
-        """Return the settings, each a competitor."""
