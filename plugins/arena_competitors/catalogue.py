@@ -6,6 +6,7 @@ from arena.interfaces import Competitor
 from arena.registry import Registry
 from arena_competitors.boosting import Boosting, Multiclass
 from arena_competitors.flipping import BlockFlip, PairProbe
+from arena_competitors.lightgbm_search import LightGBMSearch
 from arena_competitors.log_loss_oracle import LogLossOracle
 from arena_competitors.ranking_oracle import AucOracle
 from arena_competitors.searching import RandomSearch
@@ -28,6 +29,7 @@ def all_competitors() -> tuple[Competitor, ...]:
         RandomSearch(),
         LogLossOracle(),
         AucOracle(),
+        LightGBMSearch(),
     )
     registry = Registry[Competitor]("competitor")
     for competitor in single:

@@ -1,0 +1,94 @@
+"""The report of a simulation of ranks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arena.report.model import Board, Column, Report
+from arena.simulation.outcome import QUANTILES
+from arena.simulation.pictures import simulation_charts
+from arena.simulation.ranks import RankSimulation
+from arena.simulation.verdict import simulation_verdict
+from arena.types import Section, Table
+
+__all__ = ["rank_simulation_report"]
+
+_WIN_COLUMNS = ("test_rows", "competitors", "frequency", "low", "high", "populations")
+_COVERAGE_COLUMNS = ("test_rows", "competitors", "kind", "all_ranks", "best", "each", "boards")
+_NEED_COLUMNS = ("competitors", "probability", "rows")
+
+
+def rank_simulation_report(result: RankSimulation) -> Report:
+    """Return the report: the wins, the ranks, single boards, and how it was computed."""
+    document = result.to_dict()
+    charts = simulation_charts(result)
+    settings = result.settings
+    return Report(
+        title="How stable would the ranks be?",
+        facts=(
+            ("Data", result.world),
+            ("Metric", result.metric),
+            ("Test rows", ", ".join(f"{rows:,}" for rows in settings.test_rows)),
+            ("Competitors", ", ".join(f"{count:,}" for count in settings.competitors)),
+            ("Tests of each size", f"{settings.tests:,}"),
+            ("Seed", str(settings.seed)),
+        ),
+        verdicts=(simulation_verdict(result),),
+        boards=(_board(result),),
+        sections=(
+            Section(
+                "Does the best win?",
+                "A test is one draw of the rows that a private leaderboard ranks on. Intervals are "
+                "over the tests, for these trained models.",
+                (
+                    _table(
+                        "How often the truly best wins", document["win_frequency"], _WIN_COLUMNS
+                    ),
+                    _table("Test rows needed", document["rows_needed"], _NEED_COLUMNS),
+                ),
+                tuple(one for one in charts if one.name == "win-frequency"),
+            ),
+            Section(
+                "True ranks and competition ranks",
+                "The true rank is that on the population, the competition rank that on a test.",
+                (),
+                tuple(one for one in charts if one.name.startswith(("scores-", "ranks-"))),
+            ),
+            Section(
+                "What a single test can tell",
+                "Simultaneous rank intervals claim to hold every true rank at once. The spread "
+                "over resamples is a description and claims nothing; on crowded boards it misses "
+                "true ranks often.",
+                (_table("Share of boards", document["coverage"], _COVERAGE_COLUMNS),)
+                if document["coverage"]
+                else (),
+                tuple(one for one in charts if one.name.startswith("board-")),
+            ),
+        ),
+    )
+
+
+def _board(result: RankSimulation) -> Board:
+    """Return the truly best models of the largest competition, with their ranks in tests."""
+    one = max(result.ranks, key=lambda ranks: (ranks.test_rows, ranks.competitors))
+    numbers = {"true rank": one.true_ranks}
+    for place, share in enumerate(QUANTILES):
+        numbers[f"{share:.0%} of ranks"] = one.quantiles[:, place].astype(int)
+    columns = [_column(title, values.tolist()) for title, values in numbers.items()]
+    team = Column("team", "a trained model", tuple(f"model {model}" for model in one.models))
+    return Board(
+        "ranks",
+        f"{one.competitors:,} competitors in tests of {one.test_rows:,} rows",
+        "The truly best first, with quantiles of the ranks that they had in the tests.",
+        (columns[0], team, *columns[1:]),
+    )
+
+
+def _column(title: str, values: list[int]) -> Column:
+    meaning = "" if title == "true rank" else "the rank in a competition is this or better"
+    return Column(title, meaning, tuple(f"{one:,}" for one in values), tuple(map(float, values)))
+
+
+def _table(title: str, rows: list[dict[str, Any]], columns: tuple[str, ...]) -> Table:
+    names = tuple(column.replace("_", " ") for column in columns)
+    return Table(title, names, tuple(tuple(row[column] for column in columns) for row in rows))

@@ -1,0 +1,161 @@
+"""The rows of a simulation: for training, for early stopping, and the population of all tests."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.errors import UsageError
+from arena.types import FloatArray
+
+__all__ = [
+    "HUNDRED",
+    "LabelledRows",
+    "Population",
+    "Sizes",
+    "TrainingRows",
+    "World",
+    "fingerprint",
+    "synthetic_world",
+]
+
+HUNDRED = 100
+"""Chances are multiples of 1/100, so that a truth is an exact sum of whole counts."""
+
+_FEATURES = 10
+_WORLD_STREAM = (2**32 - 2,)
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How many rows there are of each kind.
+
+    Raises
+    ------
+    UsageError
+        If a number is not positive.
+    """
+
+    training: int = 10_000
+    validation: int = 5_000
+    population: int = 100_000
+
+    def __post_init__(self) -> None:
+        if min(self.training, self.validation, self.population) < 2:
+            raise UsageError("Training, validation and population need at least two rows each.")
+
+    @property
+    def total(self) -> int:
+        """All rows together."""
+        return self.training + self.validation + self.population
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelledRows:
+    """Rows with their targets."""
+
+    features: FloatArray
+    """``(n, d)``; NaN where unknown."""
+    target: npt.NDArray[np.generic]
+    """``(n,)`` codes of classes, or numbers."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingRows:
+    """What every competitor trains on."""
+
+    training: LabelledRows
+    validation: LabelledRows
+    """On which training stops early."""
+    n_classes: int | None
+    """None: the target is a number."""
+    categorical: tuple[int, ...] = ()
+    """Columns that hold codes of categories."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Population:
+    """The rows of which every test is a sample."""
+
+    features: FloatArray
+    """``(n, d)``."""
+    target: npt.NDArray[np.generic]
+    """``(n,)`` codes of classes, or numbers."""
+    chance: npt.NDArray[np.uint8] | None = None
+    """``(n,)`` 0 … 100: in how many of a hundred draws a row is positive; None: not known."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.target)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class World:
+    """Everything that a simulation draws from."""
+
+    name: str
+    """What the data are, for people."""
+    rows: TrainingRows
+    population: Population
+    classes: tuple[str, ...] | None
+    """The labels in the order of their codes; None: numeric."""
+    identity: str
+    """A hash of all of it, for the folder of models."""
+
+
+def synthetic_world(sizes: Sizes, seed: int) -> World:
+    """Draw rows with a known P(y = 1 | x).
+
+    Ten uniform features; the log-odds are a sum of waves, products and steps of seven of them,
+    and the chance of a positive is rounded to whole hundredths. With it the score of a model on
+    the distribution itself is computed exactly, without drawing a label.
+
+    Parameters
+    ----------
+    sizes
+        Of each kind of rows. Held: 80 bytes a row.
+    seed
+        Not negative.
+
+    Examples
+    --------
+    >>> world = synthetic_world(Sizes(100, 50, 200), seed=0)
+    >>> world.population.features.shape, world.rows.n_classes
+    ((200, 10), 2)
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=_WORLD_STREAM))
+    features = rng.random((sizes.total, _FEATURES))
+    chance = np.round(HUNDRED / (1 + np.exp(-_log_odds(features)))).astype(np.uint8)
+    target = (rng.integers(0, HUNDRED, sizes.total) < chance).astype(np.intp)
+    parts = np.split(np.arange(sizes.total), [sizes.training, sizes.training + sizes.validation])
+    training, validation = (LabelledRows(features[part], target[part]) for part in parts[:2])
+    population = Population(features[parts[2]], target[parts[2]], chance[parts[2]])
+    rows = TrainingRows(training, validation, 2)
+    return World(
+        "synthetic rows with a known chance of a positive",
+        rows,
+        population,
+        ("0", "1"),
+        fingerprint(rows, population),
+    )
+
+
+def _log_odds(x: FloatArray) -> FloatArray:
+    waves = np.sin(2 * np.pi * x[:, 0]) + 2 * (x[:, 1] - 0.5) * (x[:, 2] > 0.4)
+    steps = np.floor(4 * x[:, 3]) / 3 - 2 * np.abs(x[:, 4] - 0.5)
+    return np.asarray(1.3 * waves + steps + 3 * (x[:, 5] - 0.5) * (x[:, 6] - 0.5) - 1.2)
+
+
+def fingerprint(rows: TrainingRows, population: Population) -> str:
+    """Return a hash of all rows and their targets."""
+    digest = hashlib.sha256(repr((rows.n_classes, rows.categorical)).encode())
+    for part in (rows.training, rows.validation, population):
+        for array in (part.features, part.target):
+            digest.update(np.ascontiguousarray(array).tobytes())
+    if population.chance is not None:
+        digest.update(population.chance.tobytes())
+    return digest.hexdigest()

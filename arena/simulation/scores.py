@@ -1,0 +1,125 @@
+"""The true and the competition scores of every model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from arena.errors import MetricError
+from arena.execution import Progress, Silence, run_tasks
+from arena.interfaces import HasResample, HasRowValues, Metric, traits_of
+from arena.predictions import ArrayPredictions
+from arena.resampling import round_significant, score_under_weights
+from arena.simulation.data import Population, World
+from arena.simulation.draws import Draws, draw_tests, whole_population
+from arena.simulation.models_folder import ModelsFolder
+from arena.simulation.submission import Shape, bound_to, shape_for
+from arena.types import FloatArray
+
+__all__ = ["ModelScores", "classes_needed", "population_for", "score_models"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelScores:
+    """Scores in the metric's natural sign."""
+
+    true: FloatArray
+    """``(M,)`` on the population: what an endless test would show."""
+    competition: Mapping[int, FloatArray]
+    """``(M, C)`` on C tests, by their number of rows."""
+    greater_is_better: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scoring:
+    """A metric on some draws."""
+
+    metric: Metric
+    draws: Draws
+
+    def of(self, shape: Shape, raw: Any) -> FloatArray:
+        """Return ``(C,)`` scores of one model."""
+        one = shape.submission(raw[self.draws.rows])
+        block = ArrayPredictions(one[np.newaxis])
+        weights = self.draws.weights
+        scores = score_under_weights(self.metric, self.draws.target, block, weights)
+        return np.asarray(scores[0])
+
+
+def population_for(metric: Metric, population: Population) -> Population:
+    """Return the population as this metric can be asked about it.
+
+    A metric that can only be called as a whole cannot weigh rows by hundredths: for it the labels
+    are those that were drawn once, and these are the truth.
+    """
+    if isinstance(metric, HasResample | HasRowValues):
+        return population
+    return replace(population, chance=None)
+
+
+def classes_needed(metric: Metric, n_classes: int | None) -> int | None:
+    """Return how many classes a test must hold; None: any."""
+    return n_classes if traits_of(metric).needs_every_class else None
+
+
+def score_models(
+    world: World,
+    metric: Metric,
+    folder: ModelsFolder,
+    count: int,
+    test_rows: Sequence[int],
+    tests: int,
+    *,
+    seed: int,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> ModelScores:
+    """Score the models 0 … count-1 on the population and on C tests of each size.
+
+    Holds the counts of every test, and per worker the predictions of one model for them.
+
+    Raises
+    ------
+    MetricError
+        If the metric cannot score these models, or not on every test.
+    UsageError
+        If the population is smaller than a test.
+    """
+    progress = progress or Silence()
+    shape = shape_for(metric, world.rows.n_classes)
+    population = population_for(metric, world.population)
+    needed = classes_needed(metric, world.rows.n_classes)
+    draws = [
+        whole_population(population),
+        *(draw_tests(population, rows, tests, seed, n_classes=needed) for rows in test_rows),
+    ]
+    scorings = [_Scoring(bound_to(metric, len(one.rows), world.classes), one) for one in draws]
+    progress.start("Scoring models", count)
+    tasks = ((scorings, shape, folder, number) for number in range(count))
+    scores = [np.empty((count, one.weights.shape[1])) for one in draws]
+    for number, own in enumerate(run_tasks(_score, tasks, workers=workers)):
+        for kept, values in zip(scores, own, strict=True):
+            kept[number] = values
+        progress.advance()
+    for kept in scores:
+        _check(metric, kept)
+    competition = dict(zip(test_rows, map(round_significant, scores[1:]), strict=True))
+    return ModelScores(scores[0][:, 0], competition, metric.greater_is_better)
+
+
+def _score(
+    scorings: list[_Scoring], shape: Shape, folder: ModelsFolder, number: int
+) -> list[FloatArray]:
+    raw = np.asarray(folder.get(number))
+    return [scoring.of(shape, raw) for scoring in scorings]
+
+
+def _check(metric: Metric, scores: FloatArray) -> None:
+    if not np.isfinite(scores).all():
+        raise MetricError(
+            f"{metric.name} has no finite value for some model on some test. Ask for more rows "
+            f"with --test-rows, or for another metric."
+        )

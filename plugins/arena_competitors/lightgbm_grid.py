@@ -1,0 +1,144 @@
+"""Reads the grid that LightGBM models are drawn from."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arena.errors import InputError
+
+__all__ = ["Grid", "read_grid"]
+
+_SEEDS = 2**31 - 1
+_OURS = {
+    "num_threads": "models stand side by side, one thread each",
+    "objective": "the target decides it",
+    "metric": "training stops early on the loss of the objective",
+    "seed": "every model draws its own",
+    "num_iterations": "it is called rounds here",
+    "early_stopping_round": "it is called early_stopping here",
+    "num_class": "the target decides it",
+    "verbosity": "arena reports the progress",
+    "device_type": "numbers must not depend on the machine",
+    "deterministic": "it is always on",
+    "input_model": "models start from nothing",
+    "data": "arena gives the rows",
+    "valid": "arena gives the rows",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The settings that a random search draws from."""
+
+    rounds: int
+    """At most so many trees are grown."""
+    early_stopping: int
+    """Rounds without a smaller validation loss after which training ends."""
+    fixed: Mapping[str, Any]
+    """Parameters of LightGBM that every model has."""
+    search: Mapping[str, Sequence[Any]]
+    """Parameters of LightGBM, and the values of which each model draws one."""
+
+    def draw(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Return the parameters of one model, its own seed among them.
+
+        >>> grid = Grid(10, 2, {"learning_rate": 0.1}, {"num_leaves": [7]})
+        >>> drawn = grid.draw(np.random.default_rng(0))
+        >>> drawn["learning_rate"], drawn["num_leaves"]
+        (0.1, 7)
+        """
+        chosen = {
+            name: values[int(rng.integers(len(values)))] for name, values in self.search.items()
+        }
+        return {**self.fixed, **chosen, "seed": int(rng.integers(_SEEDS))}
+
+    def identity(self) -> str:
+        """Return a hash of the grid."""
+        written = json.dumps(
+            [self.rounds, self.early_stopping, dict(self.fixed), dict(self.search)], sort_keys=True
+        )
+        return hashlib.sha256(written.encode()).hexdigest()
+
+
+def read_grid(path: Path | None) -> Grid:
+    """Read a grid in TOML; None: the one that comes with the plugin.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or holds something that LightGBM does not know.
+
+    Examples
+    --------
+    >>> grid = read_grid(None)
+    >>> grid.rounds, len(grid.search["num_leaves"])
+    (10000, 7)
+    """
+    file = path or Path(__file__).with_name("grid.toml")
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"The grid {file} cannot be read: {error.strerror}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"The grid {file} is not TOML: {error}.") from error
+    unknown = set(document) - {"rounds", "early_stopping", "fixed", "search"}
+    if unknown:
+        raise InputError(
+            f"The grid {file} holds {min(unknown)!r}; it takes rounds, early_stopping, [fixed] and "
+            f"[search]."
+        )
+    fixed, search = document.get("fixed", {}), document.get("search", {})
+    _check_tables(file, fixed, search)
+    counts = [document.get("rounds", 10_000), document.get("early_stopping", 10)]
+    if not all(isinstance(count, int) and count >= 1 for count in counts):
+        raise InputError(f"In the grid {file} rounds and early_stopping are whole numbers from 1.")
+    return Grid(counts[0], counts[1], fixed, search)
+
+
+def _check_tables(file: Path, fixed: Any, search: Any) -> None:
+    if not isinstance(fixed, dict) or not isinstance(search, dict):
+        raise InputError(f"In the grid {file} fixed and search are tables, as in [search].")
+    if not search:
+        raise InputError(f"The grid {file} has no [search]: all models would be alike.")
+    for name in (*fixed, *search):
+        _check_name(file, name)
+    for name, values in search.items():
+        if not isinstance(values, list) or not values:
+            raise InputError(f"In the grid {file} {name} is a list of values to draw from.")
+    twice = {_meaning(name) for name in fixed} & {_meaning(name) for name in search}
+    if twice:
+        raise InputError(f"The grid {file} has {min(twice)} under [fixed] and under [search].")
+
+
+def _check_name(file: Path, name: str) -> None:
+    meaning = _meaning(name)
+    if meaning in _OURS:
+        raise InputError(f"The grid {file} cannot set {name}: {_OURS[meaning]}.")
+    if meaning not in _aliases():
+        near = difflib.get_close_matches(name, [*_aliases(), *_OURS], n=1)
+        guess = f" Did you mean {near[0]!r}?" if near else ""
+        raise InputError(f"The grid {file} has {name!r}, which LightGBM does not know.{guess}")
+
+
+def _meaning(name: str) -> str:
+    """Return the name that a parameter goes by, if it is an alias of another."""
+    return next((own for own, others in _aliases().items() if name in others), name)
+
+
+@lru_cache
+def _aliases() -> dict[str, list[str]]:
+    """Return every parameter of LightGBM, with its aliases."""
+    from lightgbm.basic import _ConfigAliases
+
+    known: dict[str, list[str]] = _ConfigAliases._get_all_param_aliases()
+    return {name: [name, *others] for name, others in known.items()}

@@ -1,0 +1,121 @@
+"""Trains LightGBM models on rows that are binned once for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.errors import InputError
+from arena.simulation.data import LabelledRows, TrainingRows
+from arena.types import FloatArray
+from arena_competitors.lightgbm_grid import Grid
+
+__all__ = ["binned", "check_grid", "objective_of", "predict", "train"]
+
+_ALWAYS = {"num_threads": 1, "verbosity": -1, "deterministic": True, "force_col_wise": True}
+_OF_DATASET = {"feature_pre_filter": False}
+"""A Dataset that serves every ``min_data_in_leaf`` must not drop features by the first one."""
+_CHECK_ROWS = 200
+_kept: dict[str, tuple[Any, Any]] = {}
+
+
+def objective_of(n_classes: int | None) -> dict[str, Any]:
+    """Return the parameters that the target decides.
+
+    >>> objective_of(3)["num_class"]
+    3
+    """
+    if n_classes is None:
+        return {"objective": "regression", "metric": "l2"}
+    if n_classes == 2:
+        return {"objective": "binary", "metric": "binary_logloss"}
+    return {"objective": "multiclass", "metric": "multi_logloss", "num_class": n_classes}
+
+
+def binned(rows: TrainingRows, key: str) -> tuple[Any, Any]:
+    """Return the binned training and validation rows, made once per process.
+
+    They live as long as the process, or until other rows are asked for.
+    """
+    if key not in _kept:
+        _kept.clear()
+        _kept[key] = _bin(rows)
+    return _kept[key]
+
+
+def _bin(rows: TrainingRows) -> tuple[Any, Any]:
+    import lightgbm
+
+    parameters = {**_ALWAYS, **_OF_DATASET, **objective_of(rows.n_classes)}
+    training = lightgbm.Dataset(
+        rows.training.features,
+        rows.training.target,
+        categorical_feature=list(rows.categorical),
+        params=parameters,
+        free_raw_data=False,
+    ).construct()
+    validation = training.create_valid(
+        rows.validation.features, rows.validation.target, params=parameters
+    )
+    return training, validation.construct()
+
+
+def train(
+    rows: TrainingRows, key: str, settings: Mapping[str, Any], *, rounds: int, patience: int
+) -> Any:
+    """Return a ``lightgbm.Booster`` that stopped where the validation loss was smallest.
+
+    One thread; the same settings give the same model on any number of workers.
+    """
+    import lightgbm
+
+    training, validation = binned(rows, key)
+    return lightgbm.train(
+        {**_OF_DATASET, **settings, **_ALWAYS, **objective_of(rows.n_classes)},
+        training,
+        num_boost_round=rounds,
+        valid_sets=[validation],
+        callbacks=[lightgbm.early_stopping(patience, verbose=False)],
+    )
+
+
+def predict(model: Any, features: FloatArray) -> npt.NDArray[np.float32]:
+    """Return ``(n,)`` or ``(n, n_classes)``, each row by its own and on one thread."""
+    return np.asarray(model.predict(features, num_threads=1), dtype=np.float32)
+
+
+def check_grid(grid: Grid, rows: TrainingRows) -> None:
+    """Train one tree with every value of the grid, on few rows.
+
+    Raises
+    ------
+    InputError
+        If LightGBM refuses one.
+    """
+    import lightgbm
+
+    few = TrainingRows(
+        _first(rows.training), _first(rows.training), rows.n_classes, rows.categorical
+    )
+    common = {**{name: values[0] for name, values in grid.search.items()}, **grid.fixed}
+    for name, values in grid.search.items():
+        for value in values:
+            try:
+                training, _ = _bin(few)
+                given = {**_OF_DATASET, **common, name: value, **_ALWAYS}
+                lightgbm.train({**given, **objective_of(rows.n_classes)}, training, 1)
+            except (lightgbm.basic.LightGBMError, TypeError, ValueError) as error:
+                reason = str(error).splitlines()[0]
+                raise InputError(
+                    f"LightGBM refuses {name} = {value!r} of the grid: {reason}"
+                ) from error
+
+
+def _first(rows: LabelledRows) -> LabelledRows:
+    """Return a few rows that hold every class."""
+    _, first = np.unique(rows.target, return_index=True)
+    chosen = np.union1d(first[:_CHECK_ROWS], np.arange(min(_CHECK_ROWS, len(rows.target))))
+    return LabelledRows(rows.features[chosen], rows.target[chosen])
