@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arena.errors import UsageError
-from arena.interfaces import HasExample, Metric, NeedsRowContext, traits_of
+from arena.interfaces import HasExample, HasSource, Metric, NeedsRowContext, traits_of
 from arena.types import IntArray, PredictionKind, RowContext, WeightArray
 
 __all__ = ["MetricProblem", "problem_for"]
@@ -100,6 +100,11 @@ def problem_for(
     rng = np.random.default_rng(seed)
     if isinstance(metric, HasExample):
         truth, predictions = metric.example(n_rows, n_submissions, rng)
+    elif metric.prediction is PredictionKind.TEXT and isinstance(metric, HasSource):
+        raise UsageError(
+            f"{metric.name} reads tables whose columns it alone knows, so nothing can be made up "
+            f"for it: try it on your own files with arena score SOLUTION SUBMISSIONS --metric …"
+        )
     elif metric.prediction is PredictionKind.TEXT:
         raise UsageError(
             f"{metric.name} reads texts, which nobody else can make up: give it a method "

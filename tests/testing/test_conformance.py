@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from arena.errors import UsageError
 from arena.interfaces import Evaluation, Study
 from arena.plugin_manager import PluginManager
 from arena.testing import Outcome, check_analysis, check_mechanism, check_metric
@@ -242,3 +244,10 @@ def test_every_mistake_of_an_analysis_is_found(change: dict[str, Any], name: str
 def test_a_metric_of_texts_needs_an_example_of_its_own() -> None:
     with pytest.raises(Exception, match="give it a method example"):
         check_metric(replace(MeanAbsolute(), prediction=PredictionKind.TEXT))
+
+
+def test_of_a_file_nothing_can_be_made_up_and_the_way_to_try_it_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "metric.py"
+    path.write_text("def score(solution, submission, row_id_column_name): return 0.5\n")
+    with pytest.raises(UsageError, match="try it on your own files with arena score"):
+        check_metric(MANAGER.metrics.resolve(f"kaggle:{path}"))
