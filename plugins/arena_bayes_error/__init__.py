@@ -1,0 +1,1 @@
+"""The Bayes-error floor: how much better anyone could do, and who is too good to be true."""

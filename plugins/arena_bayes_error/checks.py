@@ -1,0 +1,155 @@
+"""What the estimators refuse, in sentences with the numbers of the rows and never a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.errors import InputError, UsageError
+from arena.intake.submission import SUM_TOLERANCE
+from arena.intake.table import RowNumber, count_from_one
+from arena_bayes_error.estimate import blocks
+
+__all__ = ["as_rows", "check_rows", "check_shares", "check_unit", "class_counts", "two_valued"]
+
+_SHOWN = 5
+_MOST_LABELS = 2.0**53
+Array = npt.NDArray[Any]
+
+
+def as_rows(values: npt.ArrayLike, what: str, dimensions: tuple[int, ...] = (1,)) -> Array:
+    """Return numbers as an array without a copy; raises UsageError for another shape or type."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise UsageError(f"The {what} must be numbers.")
+    if array.ndim not in dimensions:
+        shapes = " or ".join({1: "(n,)", 2: "(n, columns)"}[d] for d in dimensions)
+        raise UsageError(f"The {what} must have the shape {shapes}, not {array.shape}.")
+    return array
+
+
+def check_rows(
+    is_wrong: Callable[[slice], npt.NDArray[np.bool_]],
+    n: int,
+    sentence: str,
+    row_number: RowNumber | None,
+) -> None:
+    """Raise InputError that names the first rows that are wrong, if there are any.
+
+    >>> check_rows(lambda rows: np.array([False, True, True])[rows], 3, "{rows}: no number.", None)
+    Traceback (most recent call last):
+    ...
+    arena.errors.InputError: Rows 2 and 3: no number.
+    """
+    found: list[int] = []
+    total = 0
+    for rows in blocks(n):
+        wrong = is_wrong(rows)
+        if wrong.any():
+            positions = rows.start + np.flatnonzero(wrong)
+            total += len(positions)
+            found += positions[: _SHOWN - len(found)].tolist()
+    if total:
+        name = row_number or count_from_one
+        raise InputError(sentence.format(rows=_listed([name(p) for p in found], total)))
+
+
+def _listed(numbers: list[int], total: int) -> str:
+    if total == 1:
+        return f"Row {numbers[0]}"
+    shown = [str(number) for number in numbers]
+    more = total - len(numbers)
+    if more:
+        return f"Rows {', '.join(shown)} and {more:,} more"
+    return f"Rows {', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def check_unit(
+    values: Array, what: str, hint: str, row_number: RowNumber | None, top: float = 1.0
+) -> None:
+    """Refuse values outside [0, top], and what is no number."""
+    check_rows(
+        lambda rows: _outside(values[rows], top),
+        len(values),
+        f"{{rows}}: the {what} is not between 0 and {top:g}. {hint}",
+        row_number,
+    )
+
+
+def _outside(values: Array, top: float) -> npt.NDArray[np.bool_]:
+    # The extremes are compared first: two passes without an array for what is nearly always right.
+    if values.size and values.min() >= 0 and values.max() <= top:
+        return np.zeros(len(values), dtype=np.bool_)
+    wrong = ~((values >= 0) & (values <= top))
+    return np.asarray(wrong.reshape(len(values), -1).any(axis=1))
+
+
+def check_shares(shares: Array, row_number: RowNumber | None) -> None:
+    """Refuse class probabilities outside [0, 1], and rows of them that do not sum to 1."""
+    if shares.shape[1] < 2:
+        raise UsageError("Class probabilities need at least two columns, one for each class.")
+    hint = "Give the probability of each class, one column for each."
+    check_unit(shares, "probability of a class", hint, row_number)
+    check_rows(
+        lambda rows: np.asarray(np.abs(shares[rows].sum(axis=1) - 1) > SUM_TOLERANCE),
+        len(shares),
+        "{rows}: the probabilities do not sum to 1. Divide each by the sum of its row; for "
+        "numbers of labels take the kind counts.",
+        row_number,
+    )
+
+
+def class_counts(counts: npt.ArrayLike, row_number: RowNumber | None) -> Array:
+    """Return numbers of labels ``(n, n_classes)``; raises InputError if they are none."""
+    array = as_rows(counts, "counts", (2,))
+    if array.shape[1] < 2:
+        raise UsageError("Counts need at least two columns, one for each class.")
+    check_rows(
+        lambda rows: _outside(array[rows], _MOST_LABELS),
+        len(array),
+        "{rows}: a count is no number from 0 up.",
+        row_number,
+    )
+    check_rows(
+        lambda rows: np.asarray((array[rows] != np.floor(array[rows])).any(axis=1)),
+        len(array),
+        "{rows}: a count is no whole number. For shares of labels take the kind soft.",
+        row_number,
+    )
+    check_rows(
+        lambda rows: np.asarray(array[rows].sum(axis=1) == 0),
+        len(array),
+        "{rows}: nobody has labelled the row. Leave such rows out.",
+        row_number,
+    )
+    if len(array) and array.sum(axis=1).max() < 2:
+        raise InputError(
+            "Each row has one label only, which shows nothing of how sure its class is. Give "
+            "several labels per row, or with the one label a sign label, that of the likelier "
+            "class: the kind hard. Without either, features and labels give bounds (cover_hart)."
+        )
+    return array
+
+
+def two_valued(values: npt.ArrayLike, what: str) -> npt.NDArray[np.bool_]:
+    """Return whether each is the positive one of two values: 0 and 1, -1 and 1, or booleans.
+
+    >>> two_valued([-1, 1, 1], "sign labels")
+    array([False,  True,  True])
+
+    Raises
+    ------
+    InputError
+        If there are other values.
+    """
+    array = as_rows(values, what)
+    known = np.unique(array)
+    if not (np.isin(known, (0, 1)).all() or np.isin(known, (-1, 1)).all()):
+        raise InputError(
+            f"The {what} must have two values, 0 and 1 or -1 and 1, but there are {len(known):,} "
+            f"different ones. A probability is no sign: that is the kind soft or noisy."
+        )
+    return np.asarray(array > 0)

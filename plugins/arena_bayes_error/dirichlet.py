@@ -1,0 +1,115 @@
+"""The bias of proportions of few labels, from a Dirichlet distribution fitted to their counts.
+
+The class probabilities of the rows are taken for draws from a Dirichlet distribution (a beta one
+for two classes). It is fitted by two moments, the mean proportions and how often two labels of one
+row agree, and the bias of 1 - max_k u_k is the mean of max_k p_k - max_k u_k over rows drawn from
+it. Beyond Ishida et al. (2023).
+
+Against it stood the jackknife over labels. On 2,000 rows of six distributions with known truth,
+none of them a beta one except the last, root mean squared errors over 20 repetitions were, in per
+cent (plain, jackknife, Dirichlet):
+
+============================== ================== ================== ==================
+truth                          m = 3              m = 5              m = 50
+============================== ================== ================== ==================
+Gaussian set-up A              2.77, 2.77, 0.35   1.67, 1.67, 0.18   0.15, 0.24, 0.07
+Gaussian set-up C              1.47, 1.47, 0.42   0.89, 0.89, 0.21   0.07, 0.12, 0.06
+Gaussian set-up D              0.32, 0.32, 0.13   0.20, 0.20, 0.11   0.03, 0.05, 0.03
+5 classes, normal logits       7.79, 4.48, 0.73   4.82, 1.12, 0.43   0.45, 0.13, 0.13
+10 classes, confused in pairs  2.23, 2.23, 0.33   1.23, 1.23, 0.20   0.11, 0.16, 0.06
+4 classes, Dirichlet           8.77, 6.26, 0.55   5.25, 1.71, 0.40   0.56, 0.23, 0.13
+============================== ================== ================== ==================
+
+The jackknife sees ties only, and two classes never tie where m is odd.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arena.types import FloatArray
+from arena_bayes_error.estimate import blocks
+
+__all__ = ["dirichlet_fit", "expected_bias"]
+
+_DRAWS = 100_000
+_BLOCK = 10_000
+_LEAST = 1e-6
+
+
+def dirichlet_fit(counts: FloatArray) -> FloatArray | None:
+    """Return the ``(n_classes,)`` parameters of the Dirichlet distribution, by moments.
+
+    Two labels of a row agree with probability sum p²; its mean is sum pi² + (1 - sum pi²)/(s + 1),
+    with pi the mean proportions and s the sum of the parameters.
+
+    Parameters
+    ----------
+    counts
+        ``(n, n_classes)``, at least one label in each row.
+
+    Returns
+    -------
+    The parameters; None where the labels do not let them be known: no row has two labels, or all
+    labels are of one class.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> counts = rng.multinomial(20, rng.dirichlet([1, 2, 3], 5000)).astype(float)
+    >>> dirichlet_fit(counts).round(1).tolist()
+    [1.0, 2.0, 3.0]
+    """
+    totals = counts.sum(axis=1)
+    several = totals > 1
+    mean = (counts / totals[:, None]).mean(axis=0)
+    chance = float((mean**2).sum())
+    if not several.any() or chance > 1 - _LEAST:
+        return None
+    some, m = counts[several], totals[several]
+    agreement = float(((some * (some - 1)).sum(axis=1) / (m * (m - 1))).mean())
+    share = min(max((agreement - chance) / (1 - chance), _LEAST), 1 - _LEAST)
+    return np.asarray(mean * (1 - share) / share)
+
+
+def expected_bias(counts: FloatArray, rng: np.random.Generator) -> float | None:
+    """Return the bias of the mean of 1 - max_k u_k, at most 0; None where no fit is possible.
+
+    100,000 rows are drawn, each with the number of labels of a row drawn from the counts: an error
+    of the result of some 0.0002.
+
+    Parameters
+    ----------
+    counts
+        ``(n, n_classes)``, at least one label in each row.
+    rng
+        The chance of the drawing.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> counts = rng.multinomial(3, rng.dirichlet([1, 1], 5000)).astype(float)
+    >>> abs(expected_bias(counts, rng) - (1 / 6 - 1 / 4)) < 0.005  # E min(u, 1-u) - E min(c, 1-c)
+    True
+    """
+    parameters = dirichlet_fit(counts)
+    if parameters is None:
+        return None
+    known = np.flatnonzero(parameters > 0)
+    totals = counts.sum(axis=1).astype(np.int64)
+    total = 0.0
+    for rows in blocks(_DRAWS, _BLOCK):
+        p = _draw(parameters[known], rows.stop - rows.start, rng)
+        m = rng.choice(totals, len(p))
+        u = rng.multinomial(m, p).max(axis=1) / m
+        total += float((p.max(axis=1) - u).sum())
+    return min(total / _DRAWS, 0.0)
+
+
+def _draw(parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+    """Return n rows of probabilities; gammas that all underflow to 0 are one certain class."""
+    drawn = rng.standard_gamma(parameters, (n, len(parameters)))
+    empty = drawn.sum(axis=1) == 0
+    certain = rng.choice(len(parameters), int(empty.sum()), p=parameters / parameters.sum())
+    drawn[np.flatnonzero(empty), certain] = 1
+    return np.asarray(drawn / drawn.sum(axis=1, keepdims=True))

@@ -1,0 +1,230 @@
+"""An estimate of the Bayes error: the mean of one number per row, and how sure it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+
+from arena.errors import UsageError
+from arena.intake.table import RowNumber
+from arena.results import as_json
+from arena.types import FloatArray
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+__all__ = ["BayesErrorEstimate", "Options", "blocks", "mean_of_rows"]
+
+_ROWS = 2**15
+_BINS = 1024
+
+
+class Options(TypedDict, total=False):
+    """What every estimator takes besides its data."""
+
+    level: float
+    """Confidence level of the intervals, in (0, 1); 0.95 by default."""
+    delta: float
+    """The bound holds with a probability of at least 1 - delta; 0.05 by default."""
+    resamples: int
+    """Bootstrap resamples, at least 2; 1,000 by default."""
+    rng: np.random.Generator
+    """The chance of the bootstrap; by default ``numpy.random.default_rng(0)``."""
+    row_number: RowNumber
+    """Position -> how the row is called in a message; counted from 1 by default."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BayesErrorEstimate:
+    """The estimated Bayes error, a share of rows in [0, 1], and what it rests on."""
+
+    kind: str
+    """What was known of each row, such as ``soft``."""
+    estimate: float
+    """The lowest error rate that any classifier can reach, as estimated."""
+    standard_error: float
+    """Of the estimate, the rows being independent."""
+    interval: tuple[float, float]
+    """The estimate plus and minus the t quantile times the standard error, cut to [0, 1]."""
+    bootstrap_interval: tuple[float, float]
+    """Percentiles of the estimate over resamples of the rows."""
+    bound: float
+    """The estimate is within this of its expectation with a probability of at least 1 - delta
+    (Hoeffding); its expectation is the Bayes error where ``bias_bound`` is (0, 0)."""
+    n: int
+    """The number of rows."""
+    level: float
+    """The confidence level of every interval."""
+    delta: float
+    """The probability with which ``bound`` may fail."""
+    bias_bound: tuple[float, float] | None
+    """The least and the greatest possible bias: (0, 0) if unbiased; None: no bound is known."""
+    assumptions: tuple[str, ...]
+    """What was taken for granted, in sentences."""
+    wilson_interval: tuple[float, float] | None = None
+    """For hard labels with signs: Wilson's interval of a share, better where errors are rare."""
+    corrected: float | None = None
+    """For several labels per row: the estimate less its estimated bias."""
+    corrected_interval: tuple[float, float] | None = None
+    """``interval``, moved by the same amount: what the correction does not know is not in it."""
+    refit_interval: tuple[float, float] | None = None
+    """For scores: percentiles over resamples in which the scaling is fitted anew."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON, with null for what does not apply."""
+        document: dict[str, Any] = as_json({name: getattr(self, name) for name in self.__slots__})
+        return document
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per interval: how it was made, and its ends; the rest as attrs."""
+        import pandas as pd
+
+        document = self.to_dict()
+        rows = [(name, self.estimate, low, high) for name, (low, high) in self.intervals().items()]
+        frame = pd.DataFrame(rows, columns=["interval", "estimate", "low", "high"])
+        frame.attrs = {name: one for name, one in document.items() if "interval" not in name}
+        return frame
+
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """Return every interval that there is, by what it is called for people."""
+        named = {
+            "t": self.interval,
+            "bootstrap": self.bootstrap_interval,
+            "Wilson": self.wilson_interval,
+            "corrected for few labels": self.corrected_interval,
+            "scaling fitted anew": self.refit_interval,
+            "Hoeffding": (max(self.estimate - self.bound, 0.0), min(self.estimate + self.bound, 1)),
+        }
+        return {name: ends for name, ends in named.items() if ends is not None}
+
+    def chart(self) -> alt.LayerChart:
+        """Return a picture of the estimate with each of its intervals."""
+        from arena.charts import as_altair
+        from arena_bayes_error.pictures import intervals_specification
+
+        return as_altair(intervals_specification(self))
+
+
+def blocks(n: int, size: int = _ROWS) -> Iterator[slice]:
+    """Return slices that cover n rows."""
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+def mean_of_rows(
+    loss_of: Callable[[slice], FloatArray],
+    n: int,
+    top: float,
+    *,
+    kind: str,
+    assumptions: tuple[str, ...],
+    bias_bound: tuple[float, float] | None,
+    level: float = 0.95,
+    delta: float = 0.05,
+    resamples: int = 1_000,
+    rng: np.random.Generator | None = None,
+    row_number: RowNumber | None = None,  # noqa: ARG001 - of the checks before
+) -> BayesErrorEstimate:
+    """Return the mean over rows of a loss in [0, top], with its intervals and its bound.
+
+    The rows are read in blocks of 32,768 and nothing of their number is held. The bootstrap draws
+    counts of 1,024 bins of losses, each worth the mean of its rows: exact for losses of few values,
+    and otherwise without the variance within bins, which is at most (top/2048)².
+
+    Parameters
+    ----------
+    loss_of
+        Returns the losses of a slice of the rows, ``(rows,)``; called once for each block.
+    n
+        The number of rows, at least 2.
+    top
+        The largest possible loss; the bound is ``top * sqrt(log(2/delta) / (2n))``.
+    kind, assumptions, bias_bound
+        As in the result.
+    level, delta, resamples, rng, row_number
+        See :class:`Options`.
+
+    Raises
+    ------
+    UsageError
+        If there are fewer than two rows, or an option is out of its range.
+
+    Examples
+    --------
+    >>> losses = np.array([0.1, 0.3, 0.2, 0.0])
+    >>> found = mean_of_rows(lambda rows: losses[rows], 4, 0.5, kind="uncertainty",
+    ...     assumptions=(), bias_bound=(0.0, 0.0))
+    >>> round(found.estimate, 3), [round(end, 3) for end in found.interval], round(found.bound, 3)
+    (0.15, [0.0, 0.355], 0.34)
+    """
+    check_options(n, level, delta, resamples)
+    counts, sums = np.zeros(_BINS, dtype=np.intp), np.zeros(_BINS)
+    mean = squares = 0.0
+    for rows in blocks(n):
+        loss = loss_of(rows)
+        own, done = float(loss.mean()), rows.start
+        share = len(loss) / (done + len(loss))
+        # No matrix product: threads of BLAS cost more than a block does on a busy machine.
+        squares += float(np.square(loss - own).sum()) + (own - mean) ** 2 * done * share
+        mean += (own - mean) * share
+        bins = np.minimum((loss * (_BINS / top)).astype(np.intp), _BINS - 1)
+        counts += np.bincount(bins, minlength=_BINS)
+        sums += np.bincount(bins, weights=loss, minlength=_BINS)
+    error = math.sqrt(squares / (n - 1) / n)
+    generator = np.random.default_rng(0) if rng is None else rng
+    return BayesErrorEstimate(
+        kind=kind,
+        estimate=mean,
+        standard_error=error,
+        interval=t_interval(mean, error, n, level),
+        bootstrap_interval=_percentiles(counts, sums, level, resamples, generator),
+        bound=top * math.sqrt(math.log(2 / delta) / (2 * n)),
+        n=n,
+        level=level,
+        delta=delta,
+        bias_bound=bias_bound,
+        assumptions=assumptions,
+    )
+
+
+def check_options(n: int, level: float, delta: float, resamples: int) -> None:
+    """Refuse options out of their range; raises UsageError."""
+    if n < 2:
+        raise UsageError("An interval needs at least two rows; give the labels of more rows.")
+    for name, value in (("level", level), ("delta", delta)):
+        if not 0 < value < 1:
+            raise UsageError(f"The {name} must lie between 0 and 1, not be {value:g}.")
+    if resamples < 2:
+        raise UsageError("At least 2 resamples are needed; 1,000 or more for printed figures.")
+
+
+def t_interval(mean: float, error: float, n: int, level: float) -> tuple[float, float]:
+    """Return mean -+ t quantile (n - 1 degrees of freedom) * error, cut to [0, 1]."""
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(n - 1, (1 + level) / 2)) * error
+    return max(mean - half, 0.0), min(mean + half, 1.0)
+
+
+def percentile_interval(values: FloatArray, level: float) -> tuple[float, float]:
+    """Return the two percentiles between which ``level`` of the values lie."""
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def _percentiles(
+    counts: np.ndarray[Any, np.dtype[np.intp]],
+    sums: FloatArray,
+    level: float,
+    resamples: int,
+    rng: np.random.Generator,
+) -> tuple[float, float]:
+    """Return the interval of the mean of n rows drawn anew, ``resamples`` times."""
+    some = counts > 0
+    n = int(counts.sum())
+    drawn = rng.multinomial(n, counts[some] / n, size=resamples)
+    return percentile_interval(drawn @ (sums[some] / counts[some]) / n, level)

@@ -1,0 +1,304 @@
+"""Estimators of the Bayes error of two classes, without instances and without a model.
+
+Ishida, Yamane, Charoenphakdee, Niu and Sugiyama (2023), "Is the performance of my deep network too
+good to be true?": beta = E min(r, 1 - r) with r = P(y = +1 | x). Each function takes what is known
+of n independent rows and returns a :class:`~arena_bayes_error.estimate.BayesErrorEstimate`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.errors import InputError, UsageError
+from arena.types import FloatArray
+from arena_bayes_error.checks import as_rows, check_shares, check_unit, two_valued
+from arena_bayes_error.estimate import BayesErrorEstimate, Options, mean_of_rows
+
+__all__ = [
+    "from_hard_labels",
+    "from_noisy_soft_labels",
+    "from_positive_confidence",
+    "from_soft_labels",
+    "from_uncertainty_labels",
+]
+
+_UNBIASED = (0.0, 0.0)
+_INDEPENDENT = "The rows are drawn independently from those that classifiers are judged on."
+_CLEAN = "Each soft label is the true probability of its row, without noise."
+_SIGN = (
+    "The sign label is the likelier class of the row, sign(r - 1/2), not a label that was observed."
+)
+_HALF = "An uncertainty label is the probability of the less likely class."
+
+
+def from_soft_labels(labels: npt.ArrayLike, **options: Unpack[Options]) -> BayesErrorEstimate:
+    """Estimate from the probability of the positive class, or of every class (Eq. 4). Unbiased.
+
+    mean min(c, 1 - c) for ``(n,)``; for ``(n, n_classes)`` 1 - mean max_k c_k, which is beyond the
+    paper. The bound is sqrt(log(2/delta) / (8n)) for two classes (Proposition 3.2), and
+    (1 - 1/n_classes) sqrt(log(2/delta) / (2n)) for several.
+
+    The labels are read in blocks: nothing of their size is held besides them, and any type of
+    number or a memory-mapped file will do.
+
+    Parameters
+    ----------
+    labels
+        ``(n,)`` in [0, 1], or ``(n, n_classes)`` with rows that sum to 1 within 0.001.
+    options
+        See :class:`~arena_bayes_error.estimate.Options`.
+
+    Raises
+    ------
+    InputError
+        With the numbers of the rows that hold no probabilities.
+    UsageError
+        If shapes or options do not fit.
+
+    Examples
+    --------
+    >>> round(from_soft_labels([0.9, 0.2, 1.0, 0.5]).estimate, 6)
+    0.2
+    >>> from_soft_labels([[0.5, 0.25, 0.25], [1, 0, 0]]).estimate
+    0.25
+    """
+    array = as_rows(labels, "soft labels", (1, 2))
+    name = options.get("row_number")
+    if array.ndim == 2:
+        check_shares(array, name)
+        top = 1 - 1 / array.shape[1]
+    else:
+        hint = "A soft label is the probability of the positive class."
+        check_unit(array, "soft label", hint, name)
+        top = 0.5
+    return mean_of_rows(
+        lambda rows: row_floor(array[rows]),
+        len(array),
+        top,
+        kind="soft",
+        assumptions=(_INDEPENDENT, _CLEAN),
+        bias_bound=_UNBIASED,
+        **options,
+    )
+
+
+def row_floor(labels: npt.NDArray[Any]) -> FloatArray:
+    """Return the error that is left to the best classifier in each row, ``(n,)``.
+
+    >>> row_floor(np.array([0.75, 0.25])).tolist(), row_floor(np.array([[0.5, 0.5, 0]])).tolist()
+    ([0.25, 0.25], [0.5])
+    """
+    known = np.asarray(labels, dtype=np.float64)
+    if known.ndim == 2:
+        # A sum that is off by rounding must not leave an error below 0.
+        return np.asarray(np.maximum(1 - known.max(axis=1), 0))
+    return np.asarray(np.minimum(known, 1 - known))
+
+
+def from_uncertainty_labels(
+    labels: npt.ArrayLike, **options: Unpack[Options]
+) -> BayesErrorEstimate:
+    """Estimate from u = min(c, 1 - c), the probability of the less likely class. Unbiased.
+
+    Parameters
+    ----------
+    labels
+        ``(n,)`` in [0, 0.5].
+    options
+        See :class:`~arena_bayes_error.estimate.Options`.
+
+    Raises
+    ------
+    InputError
+        With the numbers of the rows that are no uncertainty.
+
+    Examples
+    --------
+    >>> from_uncertainty_labels([0.25, 0.0, 0.5, 0.25]).estimate
+    0.25
+    """
+    array = as_rows(labels, "uncertainty labels")
+    hint = "It is the probability of the less likely class; for that of one class take kind soft."
+    check_unit(array, "uncertainty label", hint, options.get("row_number"), top=0.5)
+    return mean_of_rows(
+        lambda rows: np.asarray(array[rows], dtype=np.float64),
+        len(array),
+        0.5,
+        kind="uncertainty",
+        assumptions=(_INDEPENDENT, _HALF, _CLEAN),
+        bias_bound=_UNBIASED,
+        **options,
+    )
+
+
+def from_noisy_soft_labels(
+    labels: npt.ArrayLike, signs: npt.ArrayLike, **options: Unpack[Options]
+) -> BayesErrorEstimate:
+    """Estimate from probabilities with noise of mean zero, and sign labels (Eq. 6). Unbiased.
+
+    (sum over positive signs of (1 - u) + sum over negative signs of u) / n; within
+    sqrt(log(2/delta) / (2n)) of beta with probability 1 - delta (Proposition 3.5).
+
+    Parameters
+    ----------
+    labels
+        ``(n,)`` in [0, 1].
+    signs
+        ``(n,)`` the likelier class of each row: 1 or 0, 1 or -1, or booleans. Never the observed
+        label, with which the estimate would be too low.
+    options
+        See :class:`~arena_bayes_error.estimate.Options`.
+
+    Raises
+    ------
+    InputError
+        With the numbers of the rows outside [0, 1], or if the signs are not two-valued.
+
+    Examples
+    --------
+    >>> found = from_noisy_soft_labels([0.75, 0.25, 1.0, 0.5], [1, 1, 1, 0])
+    >>> found.estimate
+    0.375
+    """
+    array = as_rows(labels, "noisy soft labels")
+    hint = "A noisy soft label is a guess at the probability of the positive class."
+    check_unit(array, "noisy soft label", hint, options.get("row_number"))
+    positive = _signs_of(signs, len(array))
+    return _signed(array, positive, "noisy", ("The noise has mean zero in every row.",), options)
+
+
+def from_hard_labels(
+    labels: npt.ArrayLike, signs: npt.ArrayLike, **options: Unpack[Options]
+) -> BayesErrorEstimate:
+    """Estimate from one observed label per row, and sign labels. Unbiased.
+
+    A hard label is a noisy soft label that is 0 or 1, so this is the share of rows whose label is
+    not the likelier class. Errors are rare where beta is small: take Wilson's interval then.
+
+    Parameters
+    ----------
+    labels, signs
+        ``(n,)`` of two values each: 1 or 0, 1 or -1, or booleans.
+    options
+        See :class:`~arena_bayes_error.estimate.Options`.
+
+    Raises
+    ------
+    InputError
+        If either is not two-valued. Several labels per row without a sign are counts: see
+        :func:`~arena_bayes_error.annotators.from_counts`.
+
+    Examples
+    --------
+    >>> found = from_hard_labels([1, 0, 1, 1], [1, 1, 1, 1])
+    >>> found.estimate, [round(end, 3) for end in found.wilson_interval]
+    (0.25, [0.046, 0.699])
+    """
+    from statsmodels.stats.proportion import proportion_confint
+
+    array = two_valued(labels, "hard labels")
+    positive = _signs_of(signs, len(array))
+    given = ("Each label was drawn with the true probabilities of its row.",)
+    found = _signed(array, positive, "hard", given, options)
+    wrong = int((array != positive).sum())
+    if wrong == 0:
+        note = (
+            "No label differs from its sign label: if the sign labels are the observed labels, "
+            "this estimate says nothing."
+        )
+        found = replace(found, assumptions=(*found.assumptions, note))
+    low, high = proportion_confint(wrong, len(array), 1 - found.level, method="wilson")
+    return replace(found, wilson_interval=(float(low), float(high)))
+
+
+def _signs_of(signs: npt.ArrayLike, n: int) -> npt.NDArray[np.bool_]:
+    positive = two_valued(signs, "sign labels")
+    if len(positive) != n:
+        raise UsageError(f"There are {len(positive):,} sign labels for {n:,} rows: give one each.")
+    return positive
+
+
+def _signed(
+    labels: npt.NDArray[Any],
+    positive: npt.NDArray[np.bool_],
+    kind: str,
+    assumptions: tuple[str, ...],
+    options: Options,
+) -> BayesErrorEstimate:
+    return mean_of_rows(
+        lambda rows: np.abs(positive[rows] - np.asarray(labels[rows], dtype=np.float64)),
+        len(labels),
+        1.0,
+        kind=kind,
+        assumptions=(_INDEPENDENT, *assumptions, _SIGN),
+        bias_bound=_UNBIASED,
+        **options,
+    )
+
+
+def from_positive_confidence(
+    confidence: npt.ArrayLike, prior: float, **options: Unpack[Options]
+) -> BayesErrorEstimate:
+    """Estimate from r = P(y = +1 | x) on positive rows only, and the class prior (Eq. 8). Unbiased.
+
+    prior (1 - mean max(0, 2 - 1/r)); within sqrt(prior² log(2/delta) / (2n)) of beta with
+    probability 1 - delta (Proposition 4.3).
+
+    Parameters
+    ----------
+    confidence
+        ``(n,)`` in [0, 1]; 0 is allowed and counts as any value up to 1/2.
+    prior
+        The share of positive rows among all, in (0, 1).
+    options
+        See :class:`~arena_bayes_error.estimate.Options`.
+
+    Raises
+    ------
+    InputError
+        With the numbers of the rows outside [0, 1].
+    UsageError
+        If the prior is not in (0, 1).
+
+    Examples
+    --------
+    >>> round(from_positive_confidence([1.0, 0.8, 0.0, 0.4], prior=0.5).estimate, 6)
+    0.28125
+    """
+    if not 0 < prior < 1:
+        raise UsageError(
+            f"The prior is the share of positive rows among all, between 0 and 1, not {prior:g}. "
+            f"It cannot be seen in positive rows: take it from elsewhere."
+        )
+    array = as_rows(confidence, "positive confidence")
+    hint = "It is the probability of the positive class, on rows that are positive."
+    check_unit(array, "confidence", hint, options.get("row_number"))
+
+    def loss_of(rows: slice) -> FloatArray:
+        # Up to 1/2 the loss is the prior, so that r = 0 needs no division.
+        r = np.maximum(np.asarray(array[rows], dtype=np.float64), 0.5)
+        return np.asarray(prior * (1 / r - 1))
+
+    given = (f"The share of positive rows is {prior:g}, as given.", _CLEAN)
+    return mean_of_rows(
+        loss_of,
+        len(array),
+        prior,
+        kind="positive-confidence",
+        assumptions=("The rows are drawn independently from the positive ones.", *given),
+        bias_bound=_UNBIASED,
+        **options,
+    )
+
+
+def refuse_single_labels() -> InputError:
+    """Return the error that one label per row says nothing without a sign."""
+    return InputError(
+        "One hard label per row shows nothing of how sure its class is: the sign labels are "
+        "missing, the likelier class of each row. Give them with --sign, or several labels per "
+        "row (the kind counts, or several columns of hard labels)."
+    )

@@ -1,0 +1,124 @@
+"""Is an error rate too low to be true? The check of every submission against the floor.
+
+A predictor without the labels errs in row i with probability min(c_i, 1 - c_i) at least, so that
+the number of its errors is at least Poisson-binomial.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.errors import UsageError
+from arena.results import Tabular
+from arena.types import FloatArray, IntArray
+
+__all__ = ["FloorCheck", "check_against_floor", "errors_distribution"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FloorCheck(Tabular):
+    """Which of m submissions have fewer errors than a predictor without the labels would."""
+
+    errors: IntArray
+    """``(m,)`` numbers of errors."""
+    p_values: FloatArray
+    """``(m,)`` probability of so few errors, or fewer, for the best possible predictor."""
+    adjusted: FloatArray
+    """``(m,)`` the same, adjusted for the number of submissions (Holm)."""
+    flagged: npt.NDArray[np.bool_]
+    """``(m,)`` whether the adjusted probability is at most ``alpha``."""
+    expected_errors: float
+    """Of the best possible predictor."""
+    alpha: float
+
+
+def check_against_floor(
+    errors: npt.ArrayLike, floors: FloatArray, alpha: float = 0.05
+) -> FloorCheck:
+    """Return the probability of so few errors for each submission, and who is flagged.
+
+    A flag means one of two things: the labels were known (a leak, or overfitting to them), or the
+    annotators were less sure than the labels are. Whoever knows nothing of the labels, however
+    good, is flagged with a probability of at most alpha, all submissions together.
+
+    Parameters
+    ----------
+    errors
+        ``(m,)`` whole numbers of errors on the n rows.
+    floors
+        ``(n,)`` the error that is left to the best classifier in each row, in [0, 1].
+    alpha
+        The probability with which a flag may be false, in (0, 1).
+
+    Raises
+    ------
+    UsageError
+        If alpha or an error is out of its range.
+
+    Examples
+    --------
+    >>> found = check_against_floor([0, 30], np.full(200, 0.1))
+    >>> found.flagged.tolist(), found.expected_errors
+    ([True, False], 20.0)
+    """
+    from statsmodels.stats.multitest import multipletests
+
+    counts = np.atleast_1d(np.asarray(errors, dtype=np.intp))
+    if not 0 < alpha < 1:
+        raise UsageError(f"alpha must lie between 0 and 1, not be {alpha:g}.")
+    if len(counts) and not (counts.min() >= 0 and counts.max() <= len(floors)):
+        raise UsageError(f"Errors must be from 0 to the {len(floors):,} rows there are.")
+    cumulated = np.minimum(np.cumsum(errors_distribution(floors)), 1.0)
+    # Beyond the rows that can go wrong at all, every number of errors is to be expected.
+    p_values = cumulated[np.minimum(counts, len(cumulated) - 1)]
+    adjusted = multipletests(p_values, alpha, method="holm")[1] if len(counts) else p_values
+    return FloorCheck(
+        errors=counts,
+        p_values=p_values,
+        adjusted=adjusted,
+        flagged=adjusted <= alpha,
+        expected_errors=float(floors.sum()),
+        alpha=alpha,
+    )
+
+
+def errors_distribution(floors: FloatArray) -> FloatArray:
+    """Return the probabilities of 0, 1, … errors, where row i has one with probability floors_i.
+
+    Halves are convolved by Fourier transforms: n log² n steps where
+    ``scipy.stats.poisson_binom`` takes n², with an error of some 1e-15. Rows that cannot go wrong
+    are left out.
+
+    Parameters
+    ----------
+    floors
+        ``(n,)`` in [0, 1].
+
+    Returns
+    -------
+    ``(k + 1,)`` for k rows that can go wrong. Four arrays of that size, rounded up to a power of
+    two, are held.
+
+    Examples
+    --------
+    >>> errors_distribution(np.array([0.5, 0.5, 0.0])).round(12).tolist()
+    [0.25, 0.5, 0.25]
+    """
+    from scipy.fft import irfft, rfft
+
+    doubtful = floors[floors > 0]
+    size = 1 << max(len(doubtful) - 1, 0).bit_length()
+    chance = np.concatenate([doubtful, np.zeros(size - len(doubtful))])
+    parts = np.column_stack([1 - chance, chance])
+    while len(parts) > 1:
+        length = 2 * parts.shape[1] - 1
+        spectrum = rfft(parts, n=_even(length), axis=1)
+        parts = irfft(spectrum[0::2] * spectrum[1::2], n=_even(length), axis=1)[:, :length]
+    return np.asarray(np.maximum(parts[0, : len(doubtful) + 1], 0.0))
+
+
+def _even(length: int) -> int:
+    return 1 << (length - 1).bit_length()

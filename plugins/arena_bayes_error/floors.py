@@ -1,0 +1,167 @@
+"""What the best possible predictor reaches in other metrics than the error rate.
+
+The labels are taken for draws with the soft labels' probabilities; the predictor knows these and no
+label. Log loss, Brier score and accuracy are exact expectations; the areas are those of the
+expected labels. Beyond Ishida et al. (2023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.errors import UsageError
+from arena.types import FloatArray
+from arena_bayes_error.checks import as_rows, check_shares, check_unit
+from arena_bayes_error.estimators import row_floor
+
+__all__ = ["METRIC_FLOORS", "MetricFloor", "best_score", "error_against_soft_labels"]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricFloor:
+    """The best expected score of a metric."""
+
+    metric: str
+    value: float
+    """In the units of the metric."""
+    standard_error: float | None
+    """Of the value, the rows being independent; None where it is no mean over rows."""
+
+
+def best_score(
+    metric: str, labels: npt.ArrayLike, labels_per_row: npt.ArrayLike | None = None
+) -> MetricFloor:
+    """Return the best expected score of a metric that :data:`METRIC_FLOORS` knows.
+
+    Parameters
+    ----------
+    metric
+        ``accuracy``, ``log_loss`` (natural logarithm), ``brier``, ``roc_auc`` or
+        ``average_precision``; the last two for two classes only.
+    labels
+        ``(n,)`` probabilities of the positive class, or ``(n, n_classes)``.
+    labels_per_row
+        ``(n,)`` or one number, where the soft labels are shares of m labels: c(1 - c) of a share
+        is too small by the factor (m - 1)/m, and the Brier score is corrected for it.
+
+    Raises
+    ------
+    UsageError
+        If nothing is known of the metric, or the shapes do not fit it.
+    InputError
+        With the numbers of the rows that are no probabilities.
+
+    Examples
+    --------
+    >>> best_score("brier", [0.5, 1.0]).value, best_score("roc_auc", [0.5, 1.0]).value
+    (0.125, 1.0)
+    """
+    array = as_rows(labels, "soft labels", (1, 2))
+    if array.ndim == 2:
+        check_shares(array, None)
+    else:
+        check_unit(array, "soft label", "It is the probability of the positive class.", None)
+    known = np.asarray(array, dtype=np.float64)
+    if metric in _MEANS:
+        rows = _MEANS[metric](known)
+        if labels_per_row is not None and metric == "brier":
+            m = np.asarray(labels_per_row, dtype=np.float64)
+            if m.min() < 2:
+                raise UsageError("The Brier score needs at least two labels in each row.")
+            rows = rows * m / (m - 1)
+        value = float(rows.mean())
+        error = float(rows.std(ddof=1) / np.sqrt(len(rows))) if len(rows) > 1 else None
+        return MetricFloor(metric, 1 - value if metric == "accuracy" else value, error)
+    if metric not in _RANKINGS:
+        raise UsageError(
+            f"The best possible {metric} is not known; it is for {', '.join(METRIC_FLOORS)}."
+        )
+    if known.ndim == 2 and known.shape[1] > 2:
+        raise UsageError(f"The best possible {metric} is known for two classes only.")
+    return MetricFloor(metric, _RANKINGS[metric](known[:, 1] if known.ndim == 2 else known), None)
+
+
+def error_against_soft_labels(
+    predicted: npt.NDArray[np.intp], labels: npt.NDArray[np.float64]
+) -> FloatArray:
+    """Return the probability that each predicted class is wrong, ``(n,)``.
+
+    Its mean is the error against the soft labels in closed form, which Ishida et al. (2023)
+    approximate by sampling labels 20 times. In no row is it below the floor.
+
+    Parameters
+    ----------
+    predicted
+        ``(n,)`` codes of classes; of two, 1 is the positive one.
+    labels
+        ``(n,)`` or ``(n, n_classes)`` soft labels.
+
+    Examples
+    --------
+    >>> error_against_soft_labels(np.array([1, 0]), np.array([0.75, 0.75])).tolist()
+    [0.25, 0.75]
+    """
+    if labels.ndim == 1:
+        return np.where(predicted == 1, 1 - labels, labels)
+    return np.asarray(1 - labels[np.arange(len(labels)), predicted])
+
+
+def _as_classes(labels: FloatArray) -> FloatArray:
+    return np.column_stack([1 - labels, labels]) if labels.ndim == 1 else labels
+
+
+def _entropy(labels: FloatArray) -> FloatArray:
+    from scipy.special import entr
+
+    return np.asarray(entr(_as_classes(labels)).sum(axis=1))
+
+
+def _variance(labels: FloatArray) -> FloatArray:
+    """Return c(1-c) of two classes, and of several the sum of it over the classes."""
+    if labels.ndim == 2 and labels.shape[1] == 2:
+        labels = labels[:, 1]
+    each = labels * (1 - labels)
+    return each if each.ndim == 1 else np.asarray(each.sum(axis=1))
+
+
+def _roc_auc(labels: FloatArray) -> float:
+    """Return sum c_i (1 - c_j) [c_i > c_j, half for ties] / sum c_i (1 - c_j), over i != j."""
+    from sklearn.metrics import roc_auc_score
+
+    positive, negative = float(labels.sum()), float((1 - labels).sum())
+    own = float((labels * (1 - labels)).sum())
+    truth, scores, weights = _weighted(labels)
+    area = float(roc_auc_score(truth, scores, sample_weight=weights))
+    return (area * positive * negative - own / 2) / (positive * negative - own)
+
+
+def _average_precision(labels: FloatArray) -> float:
+    from sklearn.metrics import average_precision_score
+
+    truth, scores, weights = _weighted(labels)
+    return float(average_precision_score(truth, scores, sample_weight=weights))
+
+
+def _weighted(labels: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return each row twice: positive with weight c, negative with weight 1 - c."""
+    if not 0 < float(labels.mean()) < 1:
+        raise UsageError("A ranking needs rows that may be positive and rows that may not.")
+    truth = np.repeat([1.0, 0.0], len(labels))
+    return truth, np.tile(labels, 2), np.concatenate([labels, 1 - labels])
+
+
+_MEANS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
+    "accuracy": row_floor,
+    "log_loss": _entropy,
+    "brier": _variance,
+}
+_RANKINGS: Mapping[str, Callable[[FloatArray], float]] = {
+    "roc_auc": _roc_auc,
+    "average_precision": _average_precision,
+}
+METRIC_FLOORS = (*_MEANS, *_RANKINGS)
+"""The metrics whose best expected score is known."""

@@ -1,0 +1,231 @@
+"""Files of labels: CSV, Parquet and .npy, with the row of each in the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from arena.errors import InputError, UsageError
+from arena.intake.cells import (
+    Place,
+    is_number,
+    merge_equal_numbers,
+    numbers,
+    points_for_commas,
+    to_text,
+)
+from arena.intake.content import read_content
+from arena.intake.encoding import to_utf8
+from arena.intake.faults import FaultList, clean, describe, show, show_all
+from arena.intake.parquet_file import MAGIC
+from arena.intake.submission import READING_ERRORS, read_table
+from arena.intake.table import RawTable, RowNumber, count_from_one
+
+__all__ = ["LabelFile", "read_label_file"]
+
+_MOST_BYTES = 2**31 - 2**20
+_MOST_ROWS = 2**31 - 1
+_MAGIC_OF_NUMPY = b"\x93NUMPY"
+_NUMBER = r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*"
+_ALL_NUMBERS = re.compile(rf"{_NUMBER}([,;\t]{_NUMBER})*".encode())
+_LINE = re.compile(rb"[^\r\n]+")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelFile:
+    """The columns of a file; without names they are called 0, 1 and so on."""
+
+    path: Path
+    names: tuple[str, ...]
+    columns: tuple[Any, ...]
+    """``pyarrow.Array`` of each; empty for .npy."""
+    array: npt.NDArray[Any] | None
+    """``(n, n_columns)`` of .npy, which is not copied."""
+    row_number: RowNumber
+    has_header: bool
+
+    def numbers(self, names: Sequence[str]) -> npt.NDArray[Any]:
+        """Return ``(n, k)`` of the columns named, all finite; raises InputError."""
+        positions = [self._position(name) for name in names]
+        if self.array is not None:
+            whole = positions == list(range(self.array.shape[1]))
+            return self.array if whole else self.array[:, positions]
+        faults = FaultList()
+        place = Place(self.row_number, None)
+        read = [numbers(self.columns[at], self.names[at], place, faults) for at in positions]
+        self._stop(faults)
+        return read[0][:, None] if len(read) == 1 else np.column_stack(read)
+
+    def maybe_numbers(self, names: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return ``(n, k)`` of the columns named, NaN where a cell is empty."""
+        if self.array is not None:
+            return np.asarray(self.numbers(names), dtype=np.float64)
+        columns = []
+        for name in names:
+            at = self._position(name)
+            text = pc.utf8_trim_whitespace(to_text(self.columns[at]))
+            empty = pc.equal(text, "").to_numpy(zero_copy_only=False)
+            faults = FaultList()
+            filled = pc.if_else(pa.array(empty), "0", text)
+            values = numbers(filled, name, Place(self.row_number, None), faults)
+            self._stop(faults)
+            columns.append(np.where(empty, np.nan, values))
+        return np.column_stack(columns)
+
+    def two_texts(
+        self, name: str, what: str, positive: str | None = None, allowed: Sequence[str] = ()
+    ) -> tuple[npt.NDArray[np.bool_], str]:
+        """Return whether each cell of a column is the positive one of two texts, and that text.
+
+        Parameters
+        ----------
+        name
+            The column.
+        what
+            What its cells are, for the messages.
+        positive
+            The positive text; by default the second in sorted order, numbers by value.
+        allowed
+            Two texts, where they are known: then one of them need not occur.
+
+        Raises
+        ------
+        InputError
+            If a cell is empty, there are not two texts, or none of them is ``positive``.
+        """
+        text = self._text(name)
+        empty = np.flatnonzero(pc.equal(text, "").to_numpy(zero_copy_only=False))
+        if len(empty):
+            raise InputError(f"{self.path}, row {self.row_number(int(empty[0]))}: no {what}.")
+        coded = text.dictionary_encode()
+        found = coded.dictionary.to_pylist()
+        both = list(allowed) if set(found) <= {*allowed} else self._sorted(found)
+        if len(both) != 2:
+            raise InputError(
+                f"The {what} of column {show(name)} in {self.path} must have two values, but it "
+                f"has {len(both):,}. Name the column of two values."
+            )
+        chosen = both[1] if positive is None else positive
+        if chosen not in both:
+            raise InputError(
+                f"No {what} in column {show(name)} of {self.path} is {show(chosen)}; they are "
+                f"{show_all(both)}. Name one of them with --positive."
+            )
+        mask = np.array([one == chosen for one in found])
+        return mask[coded.indices.to_numpy()], chosen
+
+    def starts_with_text(self, name: str) -> bool:
+        """Return whether the first cell of a column is neither a number nor empty."""
+        if self.array is not None:
+            return False
+        column = to_text(self.columns[self._position(name)].slice(0, 1))
+        first = pc.utf8_trim_whitespace(column)
+        return first[0].as_py() != "" and not is_number(first)[0].as_py()
+
+    def values(self, name: str) -> tuple[str, ...]:
+        """Return the different texts of a column, sorted."""
+        return tuple(self._sorted(pc.unique(self._text(name)).to_pylist()))
+
+    def _text(self, name: str) -> Any:
+        at = self._position(name)
+        if self.array is not None:
+            column = pa.array([f"{value:g}" for value in self.array[:, at].tolist()])
+        else:
+            column = self.columns[at]
+        return pc.utf8_trim_whitespace(to_text(column))
+
+    def _sorted(self, texts: Sequence[str]) -> list[str]:
+        by_value = merge_equal_numbers(texts)
+        return sorted(texts) if by_value is None else sorted(texts, key=lambda one: by_value[one])
+
+    def _position(self, name: str) -> int:
+        if name in self.names:
+            return self.names.index(name)
+        listed = show_all(self.names)
+        kind = "columns" if self.has_header else "columns, which have no names and are counted"
+        raise UsageError(f"{self.path} has no column {show(name)}; its {kind}: {listed}.")
+
+    def _stop(self, faults: FaultList) -> None:
+        if faults:
+            lines = [describe(fault) for fault in faults.to_tuple()]
+            raise InputError("\n".join([f"{self.path} cannot be used:", *lines]))
+
+
+def read_label_file(path: Path) -> LabelFile:
+    """Read a CSV, Parquet or .npy file, told apart by content.
+
+    A CSV file whose first line is all numbers has no header. An .npy file is mapped, not read.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or holds no table.
+    """
+    try:
+        with path.open("rb") as file:
+            start = file.read(len(_MAGIC_OF_NUMPY))
+        if start == _MAGIC_OF_NUMPY:
+            return _of_numpy(path)
+        return _of_table(path)
+    except READING_ERRORS as error:
+        raise InputError(f"{path} cannot be read: {clean(str(error))}.") from error
+
+
+def _of_numpy(path: Path) -> LabelFile:
+    array = np.load(path, mmap_mode="r", allow_pickle=False)
+    if array.ndim not in (1, 2) or array.dtype.kind not in "fiub" or not array.size:
+        raise InputError(f"{path} must hold numbers of one or two dimensions, and some.")
+    table = array[:, None] if array.ndim == 1 else array
+    names = tuple(str(at) for at in range(table.shape[1]))
+    return LabelFile(path, names, (), table, count_from_one, has_header=False)
+
+
+def _of_table(path: Path) -> LabelFile:
+    faults = FaultList()
+    content = read_content(path, _MOST_BYTES, faults)
+    table: RawTable | None = None
+    headless = False
+    if content is not None:
+        data = content.data
+        if not data.startswith(MAGIC):
+            data = to_utf8(data, faults)
+            first = _LINE.search(data)
+            headless = first is not None and _ALL_NUMBERS.fullmatch(first[0]) is not None
+            data = _header_for(first[0]) + data if headless and first else data
+        table = read_table(data, (), _MOST_ROWS, _MOST_BYTES, faults)
+    if faults or table is None:
+        lines = [describe(fault) for fault in faults.to_tuple()]
+        raise InputError("\n".join([f"{path} cannot be used:", *lines]))
+    columns = table.columns
+    if table.decimal_comma and all(pa.types.is_string(column.type) for column in columns):
+        columns = points_for_commas(columns, Place(table.row_number, None), faults)
+    return LabelFile(
+        path,
+        table.names,
+        columns,
+        None,
+        _one_less(table.row_number) if headless else table.row_number,
+        has_header=not headless,
+    )
+
+
+def _header_for(line: bytes) -> bytes:
+    r"""Return a header for a line of numbers.
+
+    >>> _header_for(b"0.1;0.9")
+    b'0;1\n'
+    """
+    mark = next((mark for mark in (b";", b"\t", b",") if mark in line), b",")
+    return mark.join(str(at).encode() for at in range(line.count(mark) + 1)) + b"\n"
+
+
+def _one_less(row_number: RowNumber) -> RowNumber:
+    return lambda position: row_number(position) - 1

@@ -1,0 +1,113 @@
+"""The pictures of a floor: its intervals, the calibration of scores, and a board above it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from arena.charts import Bars, Points, Specification, ranges_chart
+from arena.charts.specification import layered
+from arena.charts.theme import BLUE, GREY, ORANGE, PALE
+from arena.types import FloatArray
+
+if TYPE_CHECKING:
+    from arena_bayes_error.estimate import BayesErrorEstimate
+    from arena_bayes_error.platt import PlattFit
+
+__all__ = ["board_specification", "calibration_specification", "intervals_specification"]
+
+_MOST_BINS = 20
+_CURVE = 200
+
+
+def intervals_specification(found: BayesErrorEstimate) -> Specification:
+    """Return the estimate, a line, with every interval that there is, one below the other."""
+    ends = found.intervals()
+    low, high = (np.array([pair[at] for pair in ends.values()]) for at in (0, 1))
+    return ranges_chart(
+        list(ends),
+        [Bars(f"interval at {found.level:.0%}", low, high, BLUE, 6)],
+        "Bayes error",
+        lines={"estimate": found.estimate},
+    )
+
+
+def calibration_specification(fit: PlattFit) -> Specification:
+    """Return the share of positive labels in bins of the score, with the fitted curve over them.
+
+    Bins hold about equally many rows, at most 20 of them.
+    """
+    x = {"type": "quantitative", "title": "score", "scale": {"zero": False}}
+    y = {"type": "quantitative", "title": "share of positive labels", "scale": {"domain": [0, 1]}}
+    at = np.linspace(fit.scores.min(), fit.scores.max(), _CURVE)
+    height = 1 / (1 + np.exp(-(fit.intercept + fit.slope * at)))
+    legend = {"orient": "top", "title": None}
+    scale = {"domain": ["observed", "fitted"], "range": [ORANGE, BLUE]}
+    color = {"field": "what", "type": "nominal", "scale": scale, "legend": legend}
+    curve = [
+        {"score": float(a), "share": float(b), "what": "fitted"}
+        for a, b in zip(at, height, strict=True)
+    ]
+    place = {"x": {"field": "score", **x}, "y": {"field": "share", **y}, "color": color}
+    size = {"field": "rows", "type": "quantitative", "title": "rows"}
+    layers: list[Specification] = [
+        {"data": {"values": curve}, "mark": {"type": "line"}, "encoding": place},
+        {
+            "data": {"values": _bins(fit)},
+            "mark": {"type": "point", "filled": True, "opacity": 0.9},
+            "encoding": {**place, "size": {**size, "legend": legend}},
+        },
+    ]
+    return layered(layers, height=260)
+
+
+def _bins(fit: PlattFit) -> list[dict[str, Any]]:
+    edges = np.unique(np.quantile(fit.scores, np.linspace(0, 1, _MOST_BINS + 1)))
+    bins = np.clip(np.searchsorted(edges, fit.scores, side="right") - 1, 0, max(len(edges) - 2, 0))
+    rows = []
+    for one in np.unique(bins):
+        inside = bins == one
+        rows.append(
+            {
+                "score": float(fit.scores[inside].mean()),
+                "share": float(fit.positive[inside].mean()),
+                "rows": int(inside.sum()),
+                "what": "observed",
+            }
+        )
+    return rows
+
+
+def board_specification(
+    teams: Sequence[str], against_labels: FloatArray, against_soft: FloatArray,
+    floor: float, interval: tuple[float, float],
+) -> Specification:  # fmt: skip
+    """Return submissions by their errors, the best first, with the floor as a band behind them.
+
+    Parameters
+    ----------
+    teams
+        m names, the best first.
+    against_labels, against_soft
+        ``(m,)`` errors against the labels, and expected against the soft labels.
+    floor, interval
+        The estimated floor and its interval.
+    """
+    points = [
+        Points("error against the soft labels", against_soft, BLUE),
+        Points("error against the labels", against_labels, ORANGE),
+    ]
+    chart = ranges_chart(teams, points, "error rate", lines={"floor": floor})
+    low, high = interval
+    band: Specification = {
+        "data": {"values": [{"low": low, "high": high}]},
+        "mark": {"type": "rect", "opacity": 0.6, "color": PALE, "stroke": GREY},
+        "encoding": {
+            "x": {"field": "low", "type": "quantitative"},
+            "x2": {"field": "high"},
+            "tooltip": [{"field": one, "type": "quantitative"} for one in ("low", "high")],
+        },
+    }
+    return {**chart, "layer": [band, *chart["layer"]]}

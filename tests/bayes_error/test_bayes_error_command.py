@@ -1,0 +1,175 @@
+"""``arena bayes-error``: every kind, every format, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from arena_bayes_error.annotators import from_counts
+from arena_bayes_error.estimators import from_soft_labels
+from competition_folder import document
+from program import run_here, run_program, write_csv
+
+DATA = Path(__file__).parents[3] / "shared" / "data" / "soft-labels"
+
+
+def ask(folder, *arguments, code=0):
+    called = run_here("bayes-error", *arguments, "--json", cwd=folder)
+    return document(called, "bayes-error", code)
+
+
+def refused(folder, *arguments):
+    called = run_here("bayes-error", *arguments, "--json", cwd=folder)
+    assert called.returncode in {1, 2}, called.stdout
+    assert not called.stdout
+    return called.stderr
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(0)
+    c = rng.random(60).round(3)
+    label = np.where(rng.random(60) < c, "yes", "no")
+    sign = np.where(c > 0.5, "yes", "no")
+    rows = list(zip(range(60), c, label, sign, np.where(c > 0.5, 1, -1), strict=True))
+    write_csv(tmp_path / "all.csv", ["id", "c", "label", "sign", "s"], rows)
+    return tmp_path
+
+
+def test_formats_agree(folder):
+    c = pd.read_csv(folder / "all.csv")["c"]
+    wanted = from_soft_labels(c).estimate
+    pd.DataFrame({"c": c}).to_parquet(folder / "c.parquet")
+    np.save(folder / "c.npy", c.to_numpy())
+    np.save(folder / "both.npy", np.column_stack([1 - c, c]))
+    (folder / "bare.csv").write_text("\n".join(map(str, c)))
+    (folder / "semicolons.csv").write_text(
+        "x;c\n" + "\n".join(f"1;{str(one).replace('.', ',')}" for one in c)
+    )
+    for file in ("all.csv", "c.parquet", "c.npy", "both.npy", "bare.csv", "semicolons.csv"):
+        column = ("--column", "c") if file in {"all.csv", "semicolons.csv"} else ()
+        printed = ask(folder, file, "--kind", "soft", *column)
+        assert printed["estimate"] == pytest.approx(wanted)
+        assert printed["n"] == 60
+
+
+def test_kinds(folder):
+    frame = pd.read_csv(folder / "all.csv")
+    wrong = (frame["label"] != frame["sign"]).mean()
+    for sign in ("sign", "s"):
+        given = ("--label", "label", "--sign", sign)
+        printed = ask(folder, "all.csv", "--kind", "hard", *given)
+        assert printed["estimate"] == pytest.approx(wrong)
+        assert printed["wilson_interval"] is not None
+        assert printed["positive"] == "yes"
+    printed = ask(folder, "all.csv", "--kind", "noisy", "--column", "c", "--sign", "sign")
+    assert printed["estimate"] == pytest.approx(from_soft_labels(frame["c"]).estimate)
+    swapped = ask(
+        folder, "all.csv", "--kind", "noisy", "--column", "c", "--sign", "sign", "--positive", "no"
+    )
+    assert swapped["estimate"] == pytest.approx(1 - printed["estimate"])
+    scores = ("--kind", "scores", "--column", "c", "--label", "label", "--resamples", 50)
+    printed = ask(folder, "all.csv", *scores)
+    assert printed["scaling"]["slope"] > 0
+    assert printed["bias_bound"] is None
+    assert ask(folder, "all.csv", *scores, "--positive", "no")["scaling"]["slope"] < 0
+    confidence = ("--kind", "positive-confidence", "--column", "c", "--prior", 0.4)
+    assert 0 < ask(folder, "all.csv", *confidence)["estimate"] < 0.4
+    u = np.minimum(frame["c"], 1 - frame["c"])
+    write_csv(folder / "u.csv", ["u"], [(one,) for one in u])
+    assert ask(folder, "u.csv", "--kind", "uncertainty")["estimate"] == pytest.approx(u.mean())
+
+
+def test_counts_and_several_hard_labels(folder):
+    counts = np.random.default_rng(1).integers(0, 5, (30, 3)) + 1
+    np.savetxt(folder / "bare.csv", counts, fmt="%d", delimiter=",")
+    write_csv(folder / "named.csv", ["id", "cat", "cow", "dog"], np.insert(counts, 0, 0, axis=1))
+    wanted = from_counts(counts, [1, 2]).estimate
+    for file, positive in (("bare.csv", "1,2"), ("named.csv", "cow,dog"), ("named.csv", "1,2")):
+        printed = ask(folder, file, "--kind", "counts", "--positive", positive)
+        assert printed["estimate"] == pytest.approx(wanted)
+        assert printed["bias_bound"][0] < 0
+    every = ask(folder, "bare.csv", "--kind", "counts")
+    assert every["estimate"] == pytest.approx(from_counts(counts).estimate)
+    write_csv(folder / "labels.csv", ["ann", "bob", "cy"], [(1, 0, ""), (1, 1, 0), (0, 0, 0)])
+    printed = ask(folder, "labels.csv", "--kind", "hard")
+    assert printed["estimate"] == pytest.approx((1 / 2 + 1 / 3) / 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--kind", "soft"), "name them with --column"),
+        (("--kind", "soft", "--column", "x"), "no column 'x'"),
+        (("--kind", "noisy", "--column", "c"), "--sign.*--kind soft"),
+        (("--kind", "noisy", "--column", "c", "--sign", "c"), "must have two values"),
+        (("--kind", "hard", "--label", "label"), "sign labels are missing"),
+        (("--kind", "positive-confidence", "--column", "c"), "--prior.*--kind soft"),
+        (("--kind", "scores", "--column", "c"), "--label.*kind soft"),
+        (("--kind", "scores", "--column", "c", "--label", "label", "--positive", "?"), "'no', 'ye"),
+        (("--kind", "counts", "--column", "c,s"), "Rows 3, .*from 0"),
+        (("--kind", "counts", "--column", "id,c", "--positive", "9"), "--positive names classes"),
+        (("--kind", "soft", "--column", "s"), "Rows 3, 4.*not between 0 and 1"),
+        (("--kind", "soft", "--column", "c", "--chart", "c.gif"), "--chart c.gif"),
+        (("--kind", "soft", "--column", "label"), "row 2, column 'label'"),
+    ],
+)
+def test_what_is_refused(folder, arguments, said):
+    import re
+
+    message = refused(folder, "all.csv", *arguments)
+    assert re.search(said, message, re.DOTALL), message
+    assert "Traceback" not in message
+
+
+def test_rows_are_counted_as_in_an_editor(folder):
+    (folder / "named.csv").write_text("c\n0.5\n\n1.5\n")
+    assert "Row 4" in refused(folder, "named.csv", "--kind", "soft")
+    (folder / "bare.csv").write_text("0.5\n0.1\n1.5\n")
+    assert "Row 3" in refused(folder, "bare.csv", "--kind", "soft")
+    (folder / "sums.csv").write_text("a,b\n0.5,0.5\n0.5,0.4\n")
+    assert "Row 3: the probabilities do not sum" in refused(folder, "sums.csv", "--kind", "soft")
+    (folder / "gap.csv").write_text("c,s\n0.5,a\n0.5,\n0.4,b\n")
+    asked = ("--kind", "noisy", "--column", "c", "--sign", "s")
+    assert "row 3" in refused(folder, "gap.csv", *asked)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPYgarbage", b"PAR1", b"\xff\x00", b"a,a\n1,2\n"])
+def test_damaged_files(folder, content):
+    (folder / "bad").write_bytes(content)
+    assert "Traceback" not in refused(folder, "bad", "--kind", "soft")
+    assert "Traceback" not in refused(folder, "missing.csv", "--kind", "soft")
+
+
+def test_objects_in_npy_are_never_unpickled(folder):
+    np.save(folder / "bad.npy", np.array([{}], dtype=object), allow_pickle=True)
+    assert "cannot be read" in refused(folder, "bad.npy", "--kind", "soft")
+
+
+def test_words_and_a_picture(folder):
+    arguments = ("--kind", "scores", "--column", "c", "--label", "label", "--resamples", 50)
+    called = run_here("bayes-error", "all.csv", *arguments, "--chart", "c.json", cwd=folder)
+    assert called.returncode == 0, called.stderr
+    assert "No classifier can err on less than" in called.stdout
+    assert "layer" in (folder / "c.json").read_text()
+
+
+def test_same_seed_same_bytes(folder):
+    arguments = ("bayes-error", "all.csv", "--kind", "soft", "--column", "c", "--json")
+    first = run_program(*arguments, cwd=folder)
+    assert first.stdout == run_here(*arguments, cwd=folder).stdout
+    other = run_here(*arguments, "--seed", 1, cwd=folder)
+    assert other.stdout != first.stdout
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the real annotations are not here")
+def test_real_annotations(folder):
+    file = DATA / "cifar10h_counts.npy"
+    printed = ask(folder, file, "--kind", "counts", "--positive", "2,3,4,5,6,7")
+    assert round(100 * printed["estimate"], 3) == 0.502
+    file = DATA / "iclr_2017.csv"
+    given = ("--column", "weightedAverage", "--label", "decision")
+    assert round(100 * ask(folder, file, "--kind", "scores", *given)["estimate"], 2) == 8.61

@@ -1,0 +1,292 @@
+"""The estimators against their definitions, their published figures, and what they refuse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+from sklearn.linear_model import LogisticRegression
+
+from arena.errors import InputError, UsageError
+from arena_bayes_error.annotators import (
+    bias_bound,
+    from_counts,
+    from_several_hard_labels,
+    shares_of,
+)
+from arena_bayes_error.dirichlet import expected_bias
+from arena_bayes_error.estimators import (
+    from_hard_labels,
+    from_noisy_soft_labels,
+    from_positive_confidence,
+    from_soft_labels,
+    from_uncertainty_labels,
+)
+from arena_bayes_error.gaussians import SETUPS, noisy_labels
+from arena_bayes_error.platt import from_scores
+from bayes_simulation import UNBIASED, draws, truth
+
+PROBABILITIES = arrays(np.float64, st.integers(2, 60), elements=st.floats(0, 1))
+HYPOTHESIS = settings(deadline=None, max_examples=50, derandomize=True)
+DATA = Path(__file__).parents[3] / "shared" / "data" / "soft-labels"
+needs_data = pytest.mark.skipif(not DATA.exists(), reason="the real annotations are not here")
+
+
+@HYPOTHESIS
+@given(PROBABILITIES, st.floats(0.5, 0.999), st.floats(0.001, 0.5))
+def test_soft_labels_are_the_plain_mean_with_t_interval_and_hoeffding(c, level, delta):
+    found = from_soft_labels(c, level=level, delta=delta, resamples=2)
+    loss = np.minimum(c, 1 - c)
+    assert found.estimate == pytest.approx(loss.mean(), abs=1e-12)
+    assert found.standard_error == pytest.approx(loss.std(ddof=1) / len(c) ** 0.5, abs=1e-12)
+    half = stats.t.ppf((1 + level) / 2, len(c) - 1) * found.standard_error
+    wanted = (max(loss.mean() - half, 0), min(loss.mean() + half, 1))
+    assert found.interval == pytest.approx(wanted, abs=1e-9)
+    assert found.bound == pytest.approx(np.sqrt(np.log(2 / delta) / (8 * len(c))))
+    assert found.bias_bound == (0, 0)
+    assert found.n == len(c)
+
+
+@HYPOTHESIS
+@given(PROBABILITIES)
+def test_equivalent_inputs_agree(c):
+    plain = from_soft_labels(c, resamples=2).estimate
+    for other in (
+        from_soft_labels(1 - c, resamples=2),
+        from_soft_labels(np.column_stack([1 - c, c]), resamples=2),
+        from_uncertainty_labels(np.minimum(c, 1 - c), resamples=2),
+        from_noisy_soft_labels(c, c > 0.5, resamples=2),
+        from_noisy_soft_labels(c, np.where(c > 0.5, 1, -1), resamples=2),
+    ):
+        assert other.estimate == pytest.approx(plain, abs=1e-12)
+
+
+@HYPOTHESIS
+@given(PROBABILITIES, st.floats(0.01, 0.99))
+def test_positive_confidence_is_equation_8(r, prior):
+    found = from_positive_confidence(r, prior, resamples=2)
+    with np.errstate(divide="ignore", over="ignore"):
+        wanted = prior * (1 - np.maximum(0, 2 - 1 / r).mean())
+    assert found.estimate == pytest.approx(wanted, abs=1e-12)
+    assert found.bound == pytest.approx(prior * np.sqrt(np.log(2 / 0.05) / (2 * len(r))))
+
+
+def test_blocks_do_not_change_a_long_mean():
+    c = np.random.default_rng(0).beta(0.2, 1.0, 100_003)
+    found = from_soft_labels(c)
+    loss = np.minimum(c, 1 - c)
+    assert found.estimate == pytest.approx(loss.mean(), rel=1e-12)
+    assert found.standard_error == pytest.approx(stats.sem(loss), rel=1e-10)
+    assert found.bootstrap_interval == pytest.approx(found.interval, abs=1.6e-4)
+    assert from_soft_labels(c.astype(np.float32)).estimate == pytest.approx(
+        found.estimate, abs=1e-7
+    )
+
+
+def test_bootstrap_is_that_of_the_rows():
+    c = np.random.default_rng(1).random(200)
+    loss = np.minimum(c, 1 - c)
+    rng = np.random.default_rng(2)
+    wanted = np.quantile(rng.choice(loss, (20_000, 200)).mean(axis=1), [0.025, 0.975])
+    found = from_soft_labels(c, resamples=20_000, rng=np.random.default_rng(3))
+    assert found.bootstrap_interval == pytest.approx(tuple(wanted), abs=1.2e-3)
+
+
+@pytest.mark.parametrize("kind", UNBIASED)
+@pytest.mark.parametrize("setup", ["A", pytest.param("C", marks=pytest.mark.slow)])
+def test_unbiased(setup, kind):
+    values = np.array([found.estimate for found in draws(setup, kind, 40, 2_000, seed=11)])
+    z = (values.mean() - truth(setup)) / stats.sem(values)
+    assert abs(z) < 4
+
+
+@pytest.mark.parametrize("m", [3, 10, 50])
+def test_proportions_of_hard_labels_are_too_low_within_the_bound(m):
+    rng = np.random.default_rng(m)
+    errors, corrected = [], []
+    for _ in range(40):
+        r, _ = SETUPS["B"].draw(1_000, rng)
+        labels = rng.random((1_000, m)) < r[:, None]
+        found = from_several_hard_labels(labels.astype(float), resamples=2, rng=rng)
+        floor = np.minimum(r, 1 - r).mean()
+        errors.append(found.estimate - floor)
+        corrected.append(found.corrected - floor)
+        assert found.bias_bound == pytest.approx((-0.5 / m**0.5, 0))
+    assert np.mean(errors) + 4 * stats.sem(errors) < 0
+    assert np.mean(errors) > -0.5 / m**0.5
+    assert abs(np.mean(corrected)) < 0.7 * abs(np.mean(errors))
+
+
+def test_bias_bound_of_several_classes_holds_where_it_is_worst():
+    rng = np.random.default_rng(4)
+    for n_classes in (2, 3, 10):
+        counts = rng.multinomial(7, np.full(n_classes, 1 / n_classes), 20_000)
+        bias = from_counts(counts, resamples=2).estimate - (1 - 1 / n_classes)
+        assert bias_bound(counts.sum(axis=1), n_classes)[0] < bias < 0
+
+
+def test_correction_knows_when_nothing_can_be_known():
+    rng = np.random.default_rng(0)
+    assert expected_bias(np.array([[5.0, 0.0], [3.0, 0.0]]), rng) is None
+    assert from_counts([[5, 0], [3, 0]], resamples=2).corrected is None
+
+
+def test_counts_by_class_and_by_group():
+    counts = np.array([[2, 1, 1], [0, 0, 4], [1, 2, 1]])
+    assert from_counts(counts).estimate == pytest.approx((0.5 + 0 + 0.5) / 3)
+    assert from_counts(counts, [0, 1]).estimate == pytest.approx((0.25 + 0 + 0.25) / 3)
+    assert shares_of(counts, [2]).tolist() == [0.25, 1.0, 0.25]
+    labels = np.array([[1, 0, np.nan], [1, 1, 1]])
+    assert from_several_hard_labels(labels).estimate == 0.25
+
+
+def test_hard_labels_with_signs_have_wilsons_interval():
+    signs = np.ones(1000)
+    labels = np.ones(1000)
+    labels[:7] = 0
+    found = from_hard_labels(labels, signs)
+    assert found.estimate == 0.007
+    wilson = stats.binomtest(7, 1000).proportion_ci(method="wilson")
+    assert found.wilson_interval == pytest.approx((wilson.low, wilson.high))
+    assert "No label differs" in from_hard_labels(signs, signs).assumptions[-1]
+
+
+def test_platt_scaling_reaches_the_optimum():
+    rng = np.random.default_rng(0)
+    scores = 50 + 7 * rng.normal(size=400)
+    labels = rng.random(400) < 1 / (1 + np.exp(-(scores - 52) / 4))
+    found, fit = from_scores(scores, labels, resamples=50)
+    reference = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000, solver="newton-cholesky")
+    reference.fit(scores[:, None], labels)
+    assert fit.slope == pytest.approx(reference.coef_[0, 0], rel=1e-5)
+    assert fit.intercept == pytest.approx(reference.intercept_[0], rel=1e-5)
+    reverse, _ = from_scores(-scores, ~labels, resamples=50)
+    assert reverse.estimate == pytest.approx(found.estimate, rel=1e-9)
+    assert found.refit_interval[1] - found.refit_interval[0] > np.diff(found.interval)[0]
+    layers = fit.chart().to_dict()["layer"]
+    assert len(layers) == 2
+
+
+@needs_data
+def test_fashion_mnist_h():
+    counts = np.loadtxt(DATA / "fmh_counts.csv", delimiter=",")
+    found = from_counts(counts, [0, 2, 3, 4, 6])
+    half = (found.interval[1] - found.interval[0]) / 2
+    assert (round(100 * found.estimate, 3), round(100 * half, 3)) == (3.478, 0.079)
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("positive", "estimate", "half"),
+    [([2, 3, 4, 5, 6, 7], 0.502, 0.049), ([3, 4, 5, 6, 7], 1.173, None)],
+)
+def test_cifar_10h(positive, estimate, half):
+    counts = np.load(DATA / "cifar10h_counts.npy")
+    found = from_counts(counts, positive)
+    assert round(100 * found.estimate, 3) == estimate
+    if half is not None:
+        assert round(50 * (found.interval[1] - found.interval[0]), 3) == half
+
+
+@needs_data
+def test_iclr_2017():
+    rows = np.genfromtxt(DATA / "iclr_2017.csv", delimiter=",", dtype=str, skip_header=1)
+    found, _ = from_scores(rows[:, 1].astype(float), rows[:, 2] == "Accept", resamples=4_000)
+    assert round(100 * found.estimate, 2) == 8.61
+    assert round(50 * (found.interval[1] - found.interval[0]), 2) == 1.12
+    assert 50 * (found.refit_interval[1] - found.refit_interval[0]) == pytest.approx(2.1, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: from_soft_labels([0.2, 1.1, np.nan]), "Rows 2 and 3: the soft label"),
+        (lambda: from_soft_labels([[0.5, 0.4], [0.5, 0.5]]), "Row 1: .*do not sum to 1"),
+        (lambda: from_soft_labels([[0.5, 0.5], [1.5, -0.5]]), "Row 2: .*between 0 and 1"),
+        (lambda: from_uncertainty_labels([0.2, 0.6]), "Row 2: .*between 0 and 0.5.*kind soft"),
+        (lambda: from_noisy_soft_labels([0.2, -0.1], [0, 1]), "Row 2"),
+        (lambda: from_noisy_soft_labels([0.2, 0.1], [0.3, 1]), "two values.*kind soft or noisy"),
+        (lambda: from_hard_labels([0, 2], [0, 1]), "hard labels must have two values"),
+        (lambda: from_counts([[1, 0], [0, 1]]), "one label only.*sign label.*kind hard"),
+        (lambda: from_counts([[1, 1], [0, 0]]), "Row 2: nobody has labelled"),
+        (lambda: from_counts([[0.5, 0.5], [1, 0]]), "Row 1: .*whole number.*kind soft"),
+        (lambda: from_counts([[-1, 3], [np.nan, 1]]), "Rows 1 and 2"),
+        (lambda: from_several_hard_labels([[1], [0]]), "sign labels are missing"),
+        (lambda: from_several_hard_labels([[1, 2], [0, 1]]), "must be 0 and 1"),
+        (lambda: from_scores([1, np.inf], [0, 1]), "Row 2: the score"),
+        (lambda: from_scores([1, 2, 3], [1, 1, 1]), "All labels are the same"),
+        (lambda: from_scores([1, 2, 3, 4], [0, 0, 1, 1]), "separate the two labels"),
+    ],
+)
+def test_bad_rows_are_refused_by_number(call, said):
+    with pytest.raises(InputError, match=said):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: from_positive_confidence([0.5, 0.6], 1.0), "prior.*take it from elsewhere"),
+        (lambda: from_soft_labels([0.5]), "at least two rows"),
+        (lambda: from_soft_labels([0.5, 0.5], level=1.0), "level must lie"),
+        (lambda: from_soft_labels([0.5, 0.5], delta=0.0), "delta must lie"),
+        (lambda: from_soft_labels([0.5, 0.5], resamples=1), "At least 2 resamples"),
+        (lambda: from_soft_labels(["a", "b"]), "must be numbers"),
+        (lambda: from_soft_labels([[0.5], [0.5]]), "at least two columns"),
+        (lambda: from_noisy_soft_labels([0.5, 0.5], [1]), "1 sign labels for 2 rows"),
+        (lambda: from_counts([[1, 1], [0, 2]], [2]), "from 0 to 1"),
+        (lambda: from_counts([[1, 1], [0, 2]], [0, 1]), "Some classes"),
+    ],
+)
+def test_calls_that_do_not_fit_are_refused(call, said):
+    with pytest.raises(UsageError, match=said):
+        call()
+
+
+def test_a_message_holds_no_label():
+    with pytest.raises(InputError) as caught:
+        from_soft_labels([0.123456, 7.654321])
+    assert "7.65" not in str(caught.value)
+    assert "0.12" not in str(caught.value)
+
+
+def test_noise_has_mean_zero_and_stays_inside():
+    rng = np.random.default_rng(0)
+    r = np.repeat([0.02, 0.3, 0.5, 0.9], 20_000)
+    for width in (1.0, 0.4):
+        noise = noisy_labels(r, rng, width=width) - r
+        reach = width * np.minimum(r, 1 - r)
+        assert (np.abs(noise) <= reach + 1e-12).all()
+        assert (np.abs(noise.reshape(4, -1).mean(axis=1)) < 4 * reach[::20_000] / 141).all()
+
+
+@pytest.mark.parametrize(
+    ("setup", "value"), [("A", 0.094326), ("B", 0.168839), ("C", 0.056923), ("D", 0.012674)]
+)
+def test_true_errors_of_the_set_ups(setup, value):
+    assert truth(setup) == pytest.approx(value, abs=1e-6)
+    r, labels = SETUPS[setup].draw(40_000, np.random.default_rng(0))
+    wrong = (r > 0.5) != labels
+    assert wrong.mean() == pytest.approx(value, abs=4 * (value / 40_000) ** 0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setup", ["A", "B", "C"])
+def test_coverage_of_the_t_interval(setup):
+    inside = [
+        found.interval[0] <= truth(setup) <= found.interval[1]
+        for found in draws(setup, "soft", 1_000, 20_000, seed=5)
+    ]
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.01)
+
+
+def test_results_are_documents_frames_and_charts():
+    found = from_soft_labels(np.random.default_rng(0).random(50))
+    assert found.to_dict()["bias_bound"] == [0.0, 0.0]
+    assert found.to_frame()["interval"].tolist() == ["t", "bootstrap", "Hoeffding"]
+    assert found.chart().to_dict()["layer"]

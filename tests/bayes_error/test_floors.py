@@ -1,0 +1,144 @@
+"""The floor check, the floors of other metrics, and the bounds by neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+
+from arena.errors import InputError, UsageError
+from arena_bayes_error.estimators import row_floor
+from arena_bayes_error.floor_check import check_against_floor, errors_distribution
+from arena_bayes_error.floors import METRIC_FLOORS, best_score, error_against_soft_labels
+from arena_bayes_error.gaussians import SETUPS
+from arena_bayes_error.neighbours import cover_hart
+
+FLOORS = arrays(np.float64, st.integers(1, 40), elements=st.floats(0, 0.5))
+
+
+@settings(deadline=None, max_examples=50, derandomize=True)
+@given(FLOORS)
+def test_errors_are_poisson_binomial(floors):
+    found = errors_distribution(floors)
+    wanted = stats.poisson_binom(floors).pmf(np.arange(len(floors) + 1))
+    assert found == pytest.approx(wanted[: len(found)], abs=1e-12)
+    assert wanted[len(found) :].sum() == pytest.approx(0, abs=1e-12)
+
+
+def test_the_best_predictor_is_rarely_flagged():
+    rng = np.random.default_rng(0)
+    r, _ = SETUPS["A"].draw(400, rng)
+    floors = np.minimum(r, 1 - r)
+    errors = (rng.random((20_000, 400)) < floors).sum(axis=1)
+    single = check_against_floor(errors, floors).p_values <= 0.05
+    assert single.mean() <= 0.05 + 4 * (0.05 * 0.95 / 20_000) ** 0.5
+    assert single.mean() > 0.01  # it is not idle
+
+
+def test_false_alarms_of_a_whole_board():
+    rng = np.random.default_rng(1)
+    floors = rng.beta(0.3, 2.0, 300) / 2
+    boards = (rng.random((1_000, 8, 300)) < floors).sum(axis=2)
+    p_values = check_against_floor(boards.ravel(), floors).p_values.reshape(1_000, 8)
+    alarms = p_values.min(axis=1) * 8 <= 0.05  # whether Holm's first step flags anybody
+    for errors, alarm in zip(boards[:5], alarms[:5], strict=True):
+        assert check_against_floor(errors, floors).flagged.any() == alarm
+    assert np.mean(alarms) <= 0.05 + 4 * (0.05 * 0.95 / 1_000) ** 0.5
+
+
+def test_who_knows_the_labels_is_flagged():
+    floors = np.full(500, 0.1)
+    found = check_against_floor([0, 30, 50, 500], floors)
+    assert found.flagged.tolist() == [True, True, False, False]
+    assert found.adjusted[0] <= found.adjusted[1]
+    assert not check_against_floor([0], np.zeros(10)).flagged.any()
+    assert found.to_frame().shape == (4, 4)
+    with pytest.raises(UsageError, match="alpha"):
+        check_against_floor([0], floors, 1.0)
+    with pytest.raises(UsageError, match="Errors must be"):
+        check_against_floor([501], floors)
+
+
+def test_error_against_soft_labels_is_never_below_the_floor():
+    rng = np.random.default_rng(0)
+    for soft, n_classes in ((rng.random(200), 2), (rng.dirichlet([0.5] * 4, 200), 4)):
+        predicted = rng.integers(0, n_classes, 200)
+        errors = error_against_soft_labels(predicted, soft)
+        assert (errors >= row_floor(soft) - 1e-12).all()
+        both = np.column_stack([1 - soft, soft]) if soft.ndim == 1 else soft
+        drawn = np.array([rng.multinomial(400, p) for p in both])
+        sampled = 1 - drawn[np.arange(200), predicted].sum() / (400 * 200)
+        assert errors.mean() == pytest.approx(sampled, abs=0.01)
+
+
+def test_floors_of_metrics_are_what_the_soft_label_itself_reaches():
+    rng = np.random.default_rng(0)
+    c = rng.beta(0.5, 0.5, 300)
+    labels = (rng.random((600, 300)) < c).astype(int)
+    from sklearn import metrics
+
+    reached = {
+        "accuracy": [metrics.accuracy_score(y, c > 0.5) for y in labels],
+        "log_loss": [metrics.log_loss(y, c, labels=[0, 1]) for y in labels],
+        "brier": [metrics.brier_score_loss(y, c) for y in labels],
+        "roc_auc": [metrics.roc_auc_score(y, c) for y in labels],
+        "average_precision": [metrics.average_precision_score(y, c) for y in labels],
+    }
+    assert set(reached) == set(METRIC_FLOORS)
+    for name, values in reached.items():
+        bias = 0.003 if name in {"roc_auc", "average_precision"} else 0
+        assert best_score(name, c).value == pytest.approx(
+            np.mean(values), abs=4 * stats.sem(values) + bias
+        )
+        several = np.column_stack([1 - c, c])
+        assert best_score(name, several).value == pytest.approx(best_score(name, c).value)
+
+
+def test_brier_of_shares_is_corrected_for_few_labels():
+    rng = np.random.default_rng(0)
+    c = rng.random(50_000)
+    shares = rng.binomial(5, c) / 5
+    wanted = (c * (1 - c)).mean()
+    assert best_score("brier", shares).value < wanted - 0.02
+    assert best_score("brier", shares, 5).value == pytest.approx(wanted, abs=0.002)
+    with pytest.raises(UsageError, match="at least two labels"):
+        best_score("brier", shares, 1)
+
+
+def test_metrics_without_a_known_floor_are_refused():
+    with pytest.raises(UsageError, match="best possible f1 is not known"):
+        best_score("f1", [0.5, 0.5])
+    with pytest.raises(UsageError, match="two classes only"):
+        best_score("roc_auc", np.full((5, 4), 0.25))
+    with pytest.raises(InputError, match="Row 2"):
+        best_score("accuracy", [0.5, 2])
+
+
+@pytest.mark.parametrize("neighbours", [1, 5])
+def test_cover_hart_encloses_the_truth(neighbours):
+    rng = np.random.default_rng(0)
+    y = rng.random(3_000) < 0.5
+    x = rng.normal(y * 2.0, 1.0)[:, None]
+    found = cover_hart(x, y, neighbours=neighbours)
+    assert found.lower_end < stats.norm.cdf(-1) < found.upper_end
+    assert found.upper - found.lower < 0.15
+
+
+def test_neighbours_that_cannot_be():
+    x, y = np.arange(10.0)[:, None], np.arange(10) % 2
+    with pytest.raises(InputError, match="one class only"):
+        cover_hart(x, np.zeros(10))
+    with pytest.raises(InputError, match="no finite number"):
+        cover_hart(x * np.nan, y)
+    for settings_, said in (
+        ({"neighbours": 2}, "odd number"),
+        ({"neighbours": 10}, "from 1 to 9"),
+        ({"level": 2.0}, "level must lie"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            cover_hart(x, y, **settings_)
+    with pytest.raises(UsageError, match="same n"):
+        cover_hart(x, y[:5])
