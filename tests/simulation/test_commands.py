@@ -1,0 +1,224 @@
+"""``arena simulate ranks`` and ``arena plan``: documents, folders, refusals."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from competition_folder import document
+from program import run_here, start_program, write_csv
+
+GRID = """
+rounds = 20
+early_stopping = 3
+[fixed]
+learning_rate = 0.2
+[search]
+num_leaves = [4, 8, 16]
+lambda_l2 = [0.0, 0.1]
+"""
+SMALL = (
+    "simulate", "ranks", "--grid", "grid.toml", "--train-rows", 300, "--validation-rows", 150,
+    "--population", 1000, "--test-rows", "100,400", "--competitors", "3,6", "--tests", 10,
+    "--boards", 2, "--resamples", 60, "--workers", 1,
+)  # fmt: skip
+
+
+@pytest.fixture
+def here(tmp_path):
+    (tmp_path / "grid.toml").write_text(GRID, encoding="utf-8")
+    return tmp_path
+
+
+def own_data(folder, n=900, **columns):
+    rng = np.random.default_rng(0)
+    x, color = rng.normal(size=n), rng.choice(["red", "blue"], n)
+    score = x + (color == "red") + rng.normal(size=n)
+    values = {"y": np.where(score > 0.5, "yes", "no"), "value": score, **columns}
+    rows = list(zip(x, color, *values.values(), strict=True))
+    write_csv(folder / "own.csv", ["x", "color", *values], rows)
+    return ("--data", "own.csv", "--population", 450)
+
+
+def test_document_folder_and_resuming(here):
+    first = document(run_here(*SMALL, "--models", "m", "--json", cwd=here), "simulate-ranks")
+    assert len(first["win_frequency"]) == 4
+    assert {one["kind"] for one in first["coverage"]} == {"intervals", "spread"}
+    assert len(first["ranks"]) == 2 * (3 + 6)
+    written = {file.name: file.stat().st_mtime_ns for file in (here / "m").glob("*.npy")}
+    (here / "m" / "model-000004.npy").write_bytes(b"torn")
+    again = document(
+        run_here(*SMALL, "--models", "m", "--json", "--workers", 2, cwd=here), "simulate-ranks"
+    )
+    assert again == first
+    now = {file.name: file.stat().st_mtime_ns for file in (here / "m").glob("*.npy")}
+    assert [name for name in now if now[name] != written[name]] == ["model-000004.npy"]
+
+
+def test_folder_of_other_models_is_refused(here):
+    assert run_here(*SMALL, "--models", "m", cwd=here).returncode == 0
+    for change in (("--seed", 1), ("--train-rows", 301)):
+        called = run_here(*SMALL, "--models", "m", *change, cwd=here)
+        assert called.returncode == 1
+        assert "another folder" in called.stderr
+    (here / "grid.toml").write_text(GRID.replace("0.2", "0.3"), encoding="utf-8")
+    assert "another grid" in run_here(*SMALL, "--models", "m", cwd=here).stderr
+
+
+def test_interrupted_it_says_how_to_go_on(here):
+    slow = GRID.replace("rounds = 20", "rounds = 4000").replace("= 3\n", "= 4000\n")
+    (here / "grid.toml").write_text(slow.replace("0.2", "0.001"), encoding="utf-8")
+    running = start_program(*SMALL, "--models", "m", cwd=here)
+    for _ in range(600):
+        if list(here.glob("m/*.npy")):
+            break
+        time.sleep(0.1)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=120)
+    assert running.returncode == 130, said
+    assert "--models m goes on from there" in said
+    assert 1 <= len(list(here.glob("m/*.npy"))) < 6
+
+
+def test_report_and_charts(here):
+    called = run_here(*SMALL, "--report", "r.html", "--charts", "c", cwd=here)
+    assert called.returncode == 0, called.stderr
+    assert "How stable would the ranks be?" in (here / "r.html").read_text(encoding="utf-8")
+    assert (here / "c" / "win-frequency.svg").exists()
+    assert "How often the truly best wins" in called.stdout
+
+
+@pytest.mark.parametrize("metric", ["roc_auc", "log_loss", "accuracy", "rmse", "mae"])
+def test_own_data_and_any_metric(here, metric):
+    regression = metric in {"rmse", "mae"}
+    given = own_data(here)
+    target = "value" if regression else "y"
+    called = run_here(*SMALL, *given, "--target", target, "--metric", metric, "--json", cwd=here)
+    printed = document(called, "simulate-ranks")
+    assert printed["data"] == "own.csv"
+    assert printed["greater_is_better"] == (metric in {"roc_auc", "accuracy"})
+
+
+def test_several_classes(here):
+    label = np.array(["a", "b", "c"])[np.random.default_rng(1).integers(0, 3, 900)]
+    given = own_data(here, label=label)
+    called = run_here(*SMALL, *given, "--target", "label", "-m", "log_loss", "--json", cwd=here)
+    assert document(called, "simulate-ranks")["metric"].startswith("log_loss")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--target", "y", "--train-rows", 9_000), "has 900 rows"),
+        (("--target", "z"), "no column 'z'"),
+        (("--target", "one"), "one value only"),
+        (("--target", "y", "--metric", "rmse"), "not a finite number"),
+        (("--target", "y", "--positive", "maybe"), "not one of two labels"),
+    ],
+)
+def test_bad_data_is_refused_in_a_line(here, given, said):
+    data = own_data(here, one=np.ones(900))
+    called = run_here(*SMALL, *data, *given, cwd=here)
+    assert called.returncode == 1
+    assert said in called.stderr
+    assert called.stderr.count("\n") == 1
+    assert not called.stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--data", "own.csv"), "go together"),
+        (("--test-rows", "2000"), "population"),
+        (("--test-rows", "few"), "whole numbers"),
+        (("--metric", "rmse"), "cannot score"),
+        (("--search", "boosting"), "no parameter 'grid'"),
+        (("--search", "lightgmb"), "Did you mean 'lightgbm'"),
+        (("--engine", "spark"), "no engine 'spark'"),
+        (("--engine", "dask", "--scheduler", "tcp://127.0.0.1:1"), "does not answer"),
+        (("--engine", "ray", "--address", "127.0.0.1:1"), "does not answer"),
+        (("--engine", "ray", "--address", "nowhere"), "form host:port"),
+        (("--models", "grid.toml"), "cannot be used"),
+    ],
+)
+def test_refusals_before_training(here, given, said):
+    called = run_here(*SMALL, *given, cwd=here)
+    assert called.returncode in {1, 2}
+    assert said in called.stderr
+    assert "models to train" not in called.stderr
+
+
+@pytest.mark.parametrize(
+    ("grid", "said"),
+    [
+        (GRID.replace("num_leaves", "num_leavs"), "Did you mean 'num_leaves'"),
+        (GRID.replace("rounds = 20", "trees = 20"), "holds 'trees'"),
+        (GRID.replace("[4, 8, 16]", "4"), "list of values"),
+        (GRID.replace("learning_rate", "num_threads"), "one thread each"),
+        (GRID.replace("learning_rate", "max_leaves"), "num_leaves under [fixed]"),
+        (GRID.replace("[search]", "[search"), "not TOML"),
+        ("rounds = 3", "no [search]"),
+        (GRID.replace("rounds = 20", "rounds = 0"), "whole numbers"),
+        (GRID.replace("[4, 8, 16]", "[1]"), "LightGBM refuses num_leaves = 1"),
+    ],
+)
+def test_grids_that_are_refused(here, grid, said):
+    (here / "grid.toml").write_text(grid, encoding="utf-8")
+    called = run_here(*SMALL, cwd=here)
+    assert called.returncode == 1
+    assert said in called.stderr
+
+
+@pytest.fixture
+def files(tmp_path):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 300)
+    ids = [f"r{row:03d}" for row in range(300)]
+    write_csv(tmp_path / "solution.csv", ["id", "y"], list(zip(ids, truth, strict=True)))
+    for team in range(4):
+        guess = truth + rng.normal(scale=0.8 + 0.3 * team, size=300)
+        path = tmp_path / "files" / f"team{team}.csv"
+        write_csv(path, ["id", "y"], list(zip(ids, guess, strict=True)))
+    return tmp_path
+
+
+def test_plan_of_a_pilot(files):
+    command = ("plan", "solution.csv", "files", "-m", "roc_auc", "--resamples", 200)
+    printed = document(run_here(*command, "--json", cwd=files), "plan")
+    wins = [row["best_wins"] for row in printed["rows"]]
+    assert wins == sorted(wins)
+    widths = [row["interval_width"] for row in printed["rows"]]
+    assert widths[0] > widths[-1]
+    stated = run_here(
+        *command, "--rows", "100,1000", "--difference", 0.02, "--charts", "c", cwd=files
+    )
+    assert stated.returncode == 0, stated.stderr
+    assert "power for 0.02" in stated.stdout
+    assert (files / "c" / "plan.svg").stat().st_size > 1_000
+
+
+def test_plan_of_a_competition_is_without_a_trace(files):
+    made = run_here(
+        "init", "c", "--solution", "solution.csv", "--metric", "roc_auc", "--seed", 1, cwd=files
+    )
+    assert made.returncode == 0, made.stderr
+    assert run_here("plan", "-C", "c", cwd=files).returncode == 2
+    assert run_here("import", "../files", cwd=files / "c").returncode == 0
+    before = document(run_here("audit", "--json", cwd=files / "c"), "audit")
+    printed = document(run_here("plan", "--json", "--difference", 0.01, cwd=files / "c"), "plan")
+    assert printed["submissions"] == 4
+    assert document(run_here("audit", "--json", cwd=files / "c"), "audit") == before
+
+
+def test_who_trains_no_models_is_refused(tmp_path):
+    called = run_here("simulate", "ranks", "--search", "boosting", cwd=tmp_path)
+    assert called.returncode == 2
+    assert "trains no models" in called.stderr
+
+
+def test_plan_refuses(files):
+    assert "--metric" in run_here("plan", "solution.csv", cwd=files).stderr
+    assert run_here("plan", cwd=files).returncode == 1

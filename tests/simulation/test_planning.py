@@ -1,0 +1,130 @@
+"""Every quantity of a plan, held to a simulation of what it claims."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from arena.errors import UsageError
+from arena.simulation.planning import (
+    paired_power,
+    plan_rows,
+    shrinkage,
+    single_step_widths,
+)
+
+TRUE = np.array([0.83, 0.82, 0.80, 0.80, 0.77])
+
+
+def rows_of(n, rng):
+    """Correlated right and wrong answers of five submissions: ``(5, n)``."""
+    easy = rng.random(n)
+    own = rng.random((5, n)) * 0.6 + 0.4 * easy
+    cut = np.quantile(np.random.default_rng(1).random((5, 4_000)) * 0.6 + 0.4 * np.tile(
+        np.random.default_rng(2).random(4_000), (5, 1)
+    ), TRUE)  # fmt: skip
+    return (own < cut[:, np.newaxis]).astype(float)
+
+
+def pilot(n=3_000, resamples=500, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = rows_of(n, rng)
+    weights = rng.multinomial(n, np.full(n, 1 / n), size=resamples).T
+    return rows.mean(axis=1), rows @ weights / n
+
+
+def test_power_is_the_share_of_tests_that_reject():
+    rng = np.random.default_rng(5)
+    rejected = []
+    for _ in range(2_000):
+        differences = rng.normal(0.1, 1.0, 400)
+        error = differences.std(ddof=1) / 20
+        rejected.append(abs(differences.mean()) > 2.2414 * error)  # two comparisons at 0.95
+    assert paired_power(0.1, 0.05, 0.95, 2) == pytest.approx(np.mean(rejected), abs=0.03)
+    assert paired_power(0.1, 0.0, 0.95) == 1.0
+
+
+def test_shrinkage_finds_how_much_is_chance():
+    rng = np.random.default_rng(0)
+    true = rng.normal(size=400)
+    errors = rng.normal(scale=1.0, size=(400, 200)) + rng.normal(size=200)
+    found = shrinkage(true + rng.normal(size=400) + 3.0, errors)
+    assert found == pytest.approx(np.sqrt(0.5), abs=0.05)
+    assert shrinkage(np.array([1.0, 1.0]), errors[:2]) == 0.0
+
+
+def test_best_wins_as_often_as_fresh_tests_say():
+    """The truth of the pilot is known here: it is given in place of its scores."""
+    scores, resampled = pilot()
+    made = plan_rows(scores, resampled, 3_000, greater_is_better=True, test_rows=[1_500, 6_000])
+    rng = np.random.default_rng(9)
+    shrunken = scores.mean() + made.shrinkage * (scores - scores.mean())
+    covariance = np.cov(resampled)
+    for row in made.rows:
+        draws = rng.multivariate_normal(shrunken, covariance * 3_000 / row.test_rows, size=4_000)
+        wins = (draws.argmax(axis=1) == scores.argmax()).mean()
+        assert row.best_wins == pytest.approx(wins, abs=0.05)
+    assert made.rows[0].best_wins <= made.rows[1].best_wins
+
+
+def test_errors_scale_with_the_rows():
+    """A pilot of four times the rows says the same of a number of rows."""
+    (small, few), (large, many) = pilot(1_000, 800), pilot(4_000, 800, seed=3)
+    given = {"greater_is_better": True, "difference": 0.02, "test_rows": [4_000]}
+    one = plan_rows(small, few, 1_000, **given).rows[0]
+    other = plan_rows(large, many, 4_000, **given).rows[0]
+    assert one.power == pytest.approx(other.power, abs=0.12)
+
+
+def test_widths_cover_the_truth():
+    """Boards simulated by the same normal errors are covered at the level, all ranks at once."""
+    rng = np.random.default_rng(0)
+    errors = 0.01 * (rng.normal(size=(5, 1_000)) + rng.normal(size=1_000))
+    wide, _ = single_step_widths(TRUE, errors, 0.95, 1.0)
+    narrow, winners = single_step_widths(TRUE, errors, 0.95, 0.1)
+    assert wide.mean() > narrow.mean()
+    assert (wide <= 4).all()
+    assert winners.mean() == 0.0
+    # The third and fourth are equal: apart from errors at the level nothing decides them.
+    assert (narrow[:, 2] >= 1).mean() > 0.93
+    assert (narrow[:, 2] >= 1).mean() == (narrow[:, 3] >= 1).mean()
+
+
+def test_smaller_is_better_is_the_mirror_image():
+    scores, resampled = pilot(500, 200)
+    up = plan_rows(scores, resampled, 500, greater_is_better=True, difference=0.01)
+    down = plan_rows(-scores, -resampled, 500, greater_is_better=False, difference=0.01)
+    assert up.to_dict() == down.to_dict()
+    assert [pair["power"] for pair in up.to_dict()["power_rows"]] == [0.5, 0.8, 0.9, 0.95]
+    needed = dict(up.power_rows)[0.8]
+    there = plan_rows(
+        scores, resampled, 500, greater_is_better=True, difference=0.01, test_rows=[int(needed)]
+    )
+    assert there.rows[0].power_corrected == pytest.approx(0.8, abs=1e-3)
+
+
+def test_what_chance_alone_explains_has_no_best():
+    errors = np.random.default_rng(0).normal(size=(4, 300))
+    scores = np.array([0.1, 0.0, 0.05, 0.02])
+    made = plan_rows(scores, scores[:, None] + errors, 100, greater_is_better=True)
+    assert made.shrinkage == 0.0
+    assert made.rows[0].best_wins is None
+    assert made.best_wins_rows[0][1] is None
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"level": 1.0}, "level"),
+        ({"test_rows": [1]}, "2 or more"),
+        ({"difference": -1.0}, "positive"),
+    ],
+)
+def test_refusals(change, said):
+    scores, resampled = pilot(100, 50)
+    with pytest.raises(UsageError, match=said):
+        plan_rows(scores, resampled, 100, greater_is_better=True, **change)
+    with pytest.raises(UsageError, match="two"):
+        plan_rows(scores[:1], resampled[:1], 100, greater_is_better=True)
+    with pytest.raises(UsageError, match="state one"):
+        plan_rows(np.ones(5), resampled, 100, greater_is_better=True)
