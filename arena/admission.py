@@ -77,6 +77,7 @@ def read_truth(path: Path, metric: Metric, columns: SolutionColumns) -> Solution
         positive=columns.positive,
         cluster_column=columns.cluster,
         task_column=columns.tasks,
+        soft_label_columns=columns.soft_labels,
         max_classes=traits.max_classes,
         truth_range=traits.truth_range,
         extra_columns=traits.extra_columns,

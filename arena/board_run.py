@@ -35,12 +35,13 @@ def rows_of(solution: Solution, split: str) -> npt.NDArray[np.bool_]:
 
 
 def ranked_rows(solution: Solution, split: str) -> RankedRows:
-    """Return the truth of a split, its tasks, and the codes of its clusters from 0."""
+    """Return the truth of a split, what stands beside it, and its clusters coded from 0."""
     rows = rows_of(solution, split)
     classes = solution.targets[0].classes if len(solution.targets) == 1 else None
     tasks = None if solution.tasks is None else solution.tasks[rows]
     clusters = clusters_of(solution, rows)
-    return RankedRows(solution.truth[rows], classes, clusters, tasks, solution.task_names)
+    soft = None if solution.soft_labels is None else solution.soft_labels[rows]
+    return RankedRows(solution.truth[rows], classes, clusters, tasks, solution.task_names, soft)
 
 
 @dataclass(frozen=True, slots=True)

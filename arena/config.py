@@ -68,6 +68,9 @@ class DataSection(_Section):
     cluster: str | None = Field(None, description="A column of groups that are resampled whole.")
     tasks: str | None = Field(None, description="A column of tasks that reports rank apart, too.")
     positive: str | None = Field(None, description="The positive label of two.")
+    soft_labels: tuple[str, ...] = Field(
+        (), description="Columns of probabilities: of the positive label, or of each label."
+    )
     submission_columns: tuple[str, ...] = Field(
         (), description="The columns of a submission, if its metric reads others than the targets."
     )

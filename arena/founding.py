@@ -104,6 +104,7 @@ def read_settings_solution(path: Path, settings: Settings, manager: PluginManage
         data.cluster,
         data.submission_columns,
         data.tasks,
+        data.soft_labels,
     )
     return read_truth(path, manager.metrics.resolve(settings.metric.specification), columns)
 

@@ -16,7 +16,7 @@ from arena.leaderboard import best_of_each_team
 from arena.plugin_manager import PluginManager
 from arena.resamples import Resamples, draw_resamples
 from arena.resampling import full_scores, score_under_weights
-from arena.types import Finding, IntArray
+from arena.types import Finding, FloatArray, IntArray
 from arena.winner import CorrectedBest, corrected_best
 
 __all__ = ["BoardSettings", "PrivateBoard", "RankedRows", "check_defined", "judge"]
@@ -74,6 +74,8 @@ class RankedRows:
     """``(n,)`` codes of the task of each row, where there are several."""
     task_names: tuple[str, ...] = ()
     """Of these tasks, in the order of their codes."""
+    soft_labels: FloatArray | None = None
+    """``(n,)`` or ``(n, n_classes)``, where the solution has them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,6 +161,7 @@ def judge(
         classes=rows.classes,
         tasks=rows.tasks,
         task_names=rows.task_names,
+        soft_labels=rows.soft_labels,
     )
     rng = _generator(settings.seed, _CORRECTION_STREAM)
     corrected = corrected_best(study, rng, workers=workers, progress=progress)

@@ -226,4 +226,5 @@ def align_solution(new: Solution, old: Solution) -> Solution:
         tasks=old.tasks,
         task_names=old.task_names,
         extra={name: values[order] for name, values in new.extra.items()},
+        soft_labels=None if new.soft_labels is None else new.soft_labels[order],
     )

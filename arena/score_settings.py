@@ -38,6 +38,8 @@ class SolutionColumns:
     Only where texts are predicted and the metric takes all targets at once."""
     tasks: str | None = None
     """A column of the task of each row: reports rank the tasks apart, too."""
+    soft_labels: tuple[str, ...] = ()
+    """Columns of the probability of the positive label of two, or of each label."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,6 +154,10 @@ class Solution:
     """``(n,)`` codes of the task of each row, where a competition has several: looked at apart."""
     task_names: tuple[str, ...] = ()
     """The names of the tasks, in the order of their codes."""
+    soft_labels: FloatArray | None = None
+    """``(n,)`` probability of the positive class, or ``(n, n_classes)``, as annotators see it.
+
+    As secret as the labels. Ignored rows hold 0."""
 
     @property
     def n_rows(self) -> int:

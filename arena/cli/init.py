@@ -37,6 +37,7 @@ def init(
     positive: options.Positive = None,
     cluster: options.Cluster = None,
     tasks: options.Tasks = None,
+    soft_labels: options.SoftLabels = None,
     columns: options.SubmissionColumns = None,
     title: Annotated[str, typer.Option(help="Shown above every board.")] = "",
     mechanism: Annotated[
@@ -59,6 +60,7 @@ def init(
         "usage": usage,
         "positive": positive,
         "submission_columns": options.target_names(columns),
+        "soft_labels": options.target_names(soft_labels),
     }
     document: dict[str, dict[str, Any]] = {
         "competition": {"title": title},

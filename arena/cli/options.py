@@ -14,6 +14,7 @@ __all__ = [
     "LowerIsBetter",
     "Metric",
     "Positive",
+    "SoftLabels",
     "SolutionFile",
     "Strict",
     "SubmissionColumns",
@@ -72,6 +73,14 @@ Cluster = Annotated[
 Tasks = Annotated[
     str | None,
     typer.Option("--tasks", help="A column of tasks: reports rank them apart, too."),
+]
+SoftLabels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--soft-labels",
+        help="Columns of the solution with the probability of the positive label, or of each "
+        "label, split at commas: how much better could anyone do?",
+    ),
 ]
 SubmissionColumns = Annotated[
     list[str] | None,

@@ -29,6 +29,7 @@ def validate(
     positive: options.Positive = None,
     cluster: options.Cluster = None,
     tasks: options.Tasks = None,
+    soft_labels: options.SoftLabels = None,
     columns: options.SubmissionColumns = None,
     as_json: options.AsJson = False,
     strict: options.Strict = False,
@@ -43,6 +44,7 @@ def validate(
         cluster,
         options.target_names(columns),
         tasks,
+        options.target_names(soft_labels),
     )
     accepted, rejected = validate_files(solution, submissions, metric, named, manager=manager)
     say_failures(manager)

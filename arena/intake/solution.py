@@ -17,10 +17,11 @@ from arena.intake.alignment import find_duplicates
 from arena.intake.cells import Place, to_text
 from arena.intake.content import read_content
 from arena.intake.faults import FaultList, clean, describe, plural, show, show_all
+from arena.intake.row_columns import read_groups, read_soft_labels
 from arena.intake.submission import READING_ERRORS, read_table
 from arena.intake.table import RawTable
 from arena.intake.targets import TargetReading, read_extra, read_targets
-from arena.types import Fault, IntArray, PredictionKind, Solution, Usage
+from arena.types import Fault, PredictionKind, Solution, Usage
 
 __all__ = ["MAX_SOLUTION_BYTES", "read_solution"]
 
@@ -42,6 +43,7 @@ class _Columns:
     cluster: str | None
     extra: tuple[str, ...] = ()
     task: str | None = None
+    soft_labels: tuple[str, ...] = ()
 
 
 def read_solution(
@@ -54,6 +56,7 @@ def read_solution(
     positive: str | None = None,
     cluster_column: str | None = None,
     task_column: str | None = None,
+    soft_label_columns: Sequence[str] = (),
     max_classes: int | None = None,
     truth_range: tuple[float, float] = (-np.inf, np.inf),
     extra_columns: Sequence[str] = (),
@@ -90,6 +93,9 @@ def read_solution(
         Rows with the same text here belong together.
     task_column
         Rows with the same text here are of one task; ranked together, and looked at apart.
+    soft_label_columns
+        The probability of the positive label of two; or one column for each label, named as the
+        labels, or else in their order.
     max_classes
         The largest number of classes for which the metric is defined.
     truth_range
@@ -116,7 +122,10 @@ def read_solution(
     (('y',), ('cat', 'dog'), array([0, 1]), array([0, 1], dtype=uint8))
     """
     faults = FaultList()
-    expected = (id_column, *(target_columns or ()), cluster_column, task_column)
+    expected = (
+        *(id_column, *(target_columns or ()), cluster_column, task_column),
+        *soft_label_columns,
+    )
     table, sha256 = _read(path, expected, faults)
     _stop(path, faults)
     several = joint_targets and target_columns is None
@@ -128,6 +137,7 @@ def read_solution(
         cluster_column,
         task_column,
         extra_columns,
+        soft_label_columns,
         several,
         faults,
     )
@@ -145,8 +155,12 @@ def read_solution(
     targets = read_targets(
         {name: cells[name] for name in columns.targets}, ranked, reading, place, faults
     )
-    clusters = _read_groups(cells, columns.cluster, "cluster", ranked, place, faults)
-    tasks = _read_groups(cells, columns.task, "task", ranked, place, faults)
+    clusters = read_groups(cells, columns.cluster, "cluster", ranked, place, faults)
+    soft = {name: cells[name] for name in columns.soft_labels}
+    soft_labels = read_soft_labels(
+        soft, ranked, targets.targets, table.decimal_comma, place, faults
+    )
+    tasks = read_groups(cells, columns.task, "task", ranked, place, faults)
     extra = {name: cells[name] for name in columns.extra}
     numbers = read_extra(extra, ranked, table.decimal_comma, place, faults) if extra else {}
     _stop(path, faults)
@@ -163,6 +177,7 @@ def read_solution(
         extra=numbers,
         tasks=None if tasks is None else tasks[0],
         task_names=() if tasks is None else tasks[1],
+        soft_labels=soft_labels,
     )
 
 
@@ -200,6 +215,7 @@ def _assign(
     cluster_column: str | None,
     task_column: str | None,
     extra_columns: Sequence[str],
+    soft_label_columns: Sequence[str],
     several: bool,
     faults: FaultList,
 ) -> _Columns:
@@ -214,7 +230,7 @@ def _assign(
     usage = next((n for n in names if n == usage_column), None) or next(
         (n for n in names if n.casefold() == usage_column.casefold()), None
     )
-    others = [name for name in (cluster_column, task_column) if name]
+    others = [name for name in (cluster_column, task_column, *soft_label_columns) if name]
     asked = [id_name, *(target_columns or ()), *others]
     if usage is None and usage_column != "Usage":
         asked.append(usage_column)
@@ -230,7 +246,8 @@ def _assign(
         some = f" ({show_all(left)}; several are separated by commas)." if left else "."
         faults.add("no single target", (message if left else "There is no target column") + some)
     targets = tuple(dict.fromkeys(target_columns or left))
-    return _Columns(id_name, targets, usage, cluster_column, extra, task_column)
+    soft = tuple(soft_label_columns)
+    return _Columns(id_name, targets, usage, cluster_column, extra, task_column, soft)
 
 
 def _check_submission_columns(names: Sequence[str], id_name: str, faults: FaultList) -> None:
@@ -276,25 +293,3 @@ def _read_usage(
     if (usage == Usage.IGNORED).all():
         faults.add("no ranked row", "Every row is Ignored: mark rows as Public or Private.")
     return usage
-
-
-def _read_groups(
-    cells: dict[str, Any],
-    name: str | None,
-    what: str,
-    ranked: npt.NDArray[np.bool_],
-    place: Place,
-    faults: FaultList,
-) -> tuple[IntArray, tuple[str, ...]] | None:
-    """Return the codes of the texts of a column, and the texts as they first occur."""
-    if name is None:
-        return None
-    text = to_text(cells[name])
-    empty = pc.equal(text, "").to_numpy(zero_copy_only=False) & ranked
-    faults.add_each(
-        "empty cell",
-        np.flatnonzero(empty).tolist(),
-        lambda p: place.fault("empty cell", f"The {what} is missing.", p, name),
-    )
-    coded = text.dictionary_encode()
-    return coded.indices.to_numpy().astype(np.intp), tuple(coded.dictionary.to_pylist())

@@ -59,6 +59,9 @@ class Study:
     rows together, whatever their task."""
     task_names: tuple[str, ...] = ()
     """The names of the tasks, in the order of their codes; not every task need have a row."""
+    soft_labels: FloatArray | None = None
+    """``(n,)`` probability of the positive class, or ``(n, n_classes)``, where the solution has
+    them; as secret as the truth."""
 
 
 @runtime_checkable

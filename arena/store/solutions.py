@@ -33,6 +33,8 @@ def fingerprint(solution: Solution) -> str:
     parts += [solution.extra[name] for name in sorted(solution.extra)]
     if solution.tasks is not None:
         parts += [solution.tasks, _lengths(list(solution.task_names))]
+    if solution.soft_labels is not None:
+        parts.append(solution.soft_labels)
     named = [*sorted(solution.extra), *solution.task_names]
     digest.update("".join([*ids, *texts, *named]).encode())
     for part in parts:
@@ -145,6 +147,12 @@ def insert_solution(
         names = pa.array(solution.task_names, pa.string()).take(as_arrow(solution.tasks))
         table = pa.table({"position": as_arrow(positions), "task": names})
         _append(cursor, "solution_tasks", number, table)
+    if solution.soft_labels is not None:
+        for code, values in enumerate(solution.soft_labels.reshape(len(positions), -1).T):
+            codes = np.full(len(positions), code, dtype=np.int32)
+            columns = {"class": codes, "position": positions, "value": np.ascontiguousarray(values)}
+            table = pa.table({name: as_arrow(column) for name, column in columns.items()})
+            _append(cursor, "solution_soft_labels", number, table)
 
 
 def _append(cursor: duckdb.DuckDBPyConnection, table: str, number: int, rows: pa.Table) -> None:
@@ -186,6 +194,7 @@ def select_solution(cursor: duckdb.DuckDBPyConnection, number: int) -> Solution 
         extra=_select_extra(cursor, number),
         tasks=tasks,
         task_names=task_names,
+        soft_labels=_select_soft_labels(cursor, number, len(rows)),
     )
 
 
@@ -222,3 +231,14 @@ def _select_tasks(
         return None, ()
     coded = read["task"].combine_chunks().dictionary_encode()
     return coded.indices.to_numpy().astype(np.intp), tuple(coded.dictionary.to_pylist())
+
+
+def _select_soft_labels(
+    cursor: duckdb.DuckDBPyConnection, number: int, n_rows: int
+) -> FloatArray | None:
+    query = "SELECT value FROM solution_soft_labels WHERE solution = ? ORDER BY class, position"
+    read: Any = cursor.sql(query, params=[number]).to_arrow_table()
+    if not len(read):
+        return None
+    values = as_numpy(read["value"]).reshape(-1, n_rows)
+    return np.ascontiguousarray(values[0] if len(values) == 1 else values.T)

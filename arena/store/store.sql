@@ -51,6 +51,15 @@ CREATE TABLE solution_tasks (
     task VARCHAR NOT NULL
 );
 
+-- The probability of each class of each row, as annotators see it; of two classes perhaps the
+-- positive one's only.
+CREATE TABLE solution_soft_labels (
+    solution INTEGER NOT NULL,
+    class INTEGER NOT NULL,        -- from 0; a single one is the positive
+    position INTEGER NOT NULL,
+    value DOUBLE NOT NULL
+);
+
 -- What stands in cells where texts are predicted. The codes of a submission, or of a target of a
 -- solution, follow one another: a text is stored once for each that has it.
 CREATE TABLE texts (

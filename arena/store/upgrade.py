@@ -25,6 +25,12 @@ _STEPS: Mapping[int, str] = {
             position INTEGER NOT NULL,
             task VARCHAR NOT NULL
         );
+        CREATE TABLE solution_soft_labels (
+            solution INTEGER NOT NULL,
+            class INTEGER NOT NULL,
+            position INTEGER NOT NULL,
+            value DOUBLE NOT NULL
+        );
         CREATE TABLE texts (code BIGINT NOT NULL, text VARCHAR NOT NULL);
     """,
 }

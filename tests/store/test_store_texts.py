@@ -153,7 +153,7 @@ def test_an_older_database_is_upgraded_on_record(tmp_path: Path) -> None:
         store.add_submission("t", "f", "s", values)
         made_now = _tables(store)
     with duckdb.connect(str(path)) as connection:
-        for table in ("texts", "solution_extra", "solution_tasks"):
+        for table in ("texts", "solution_extra", "solution_tasks", "solution_soft_labels"):
             connection.execute(f"DROP TABLE IF EXISTS {table}")
         connection.execute("UPDATE meta SET value = '1' WHERE name = 'schema_version'")
     with pytest.raises(StoreFormatError, match="arena upgrade"):
