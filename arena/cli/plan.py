@@ -1,4 +1,4 @@
-"""Find out how many private rows make the top ranks stable, training nothing."""
+"""Find how many private rows make the top ranks stable."""
 
 from __future__ import annotations
 

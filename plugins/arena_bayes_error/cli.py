@@ -1,4 +1,4 @@
-"""Estimate the lowest error that anyone could reach, from labels that show doubt."""
+"""Estimate the lowest error that anyone could reach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attack a public leaderboard: how far can it be driven?"""
+"""Attack a public leaderboard, to see how far it can be driven."""
 
 from __future__ import annotations
 
