@@ -11,9 +11,17 @@ import numpy.typing as npt
 
 from arena.errors import MetricError, UsageError
 from arena.execution import Progress, available_workers
-from arena.interfaces import Metric, PredictionBlocks, Study, traits_of
+from arena.interfaces import (
+    Analysis,
+    Metric,
+    PredictionBlocks,
+    Study,
+    SuitsStudies,
+    traits_of,
+)
 from arena.leaderboard import best_of_each_team
 from arena.plugin_manager import PluginManager
+from arena.registry import Entry
 from arena.resamples import Resamples, draw_resamples
 from arena.resampling import full_scores, score_under_weights
 from arena.types import Finding, FloatArray, IntArray
@@ -225,7 +233,8 @@ def _analyse(
 ) -> tuple[tuple[Finding, ...], dict[str, list[Any]]]:
     findings: list[Finding] = []
     columns: dict[str, list[Any]] = {}
-    for position, entry in enumerate(manager.analyses):
+    suiting = [entry for entry in manager.analyses if _suits(entry, study, manager)]
+    for position, entry in enumerate(suiting):
         rng = _generator(seed, (*_ANALYSIS_STREAM, position))
         with manager.guarded(entry.plugin, f"running the analysis {entry.name!r}"):
             finding = entry.item.run(study, rng)
@@ -233,6 +242,14 @@ def _analyse(
             findings.append(finding)
             columns |= {name: list(values) for name, values in finding.columns.items()}
     return tuple(findings), columns
+
+
+def _suits(entry: Entry[Analysis], study: Study, manager: PluginManager) -> bool:
+    """Return whether an analysis is for this board; one that fails to say is not."""
+    said: list[bool] = []
+    with manager.guarded(entry.plugin, f"asking the analysis {entry.name!r} whether it suits"):
+        said.append(not isinstance(entry.item, SuitsStudies) or entry.item.suits(study))
+    return any(said)
 
 
 def _check_finding(finding: Finding, n_submissions: int, taken: Collection[str]) -> None:

@@ -6,7 +6,7 @@ what it lacks is made up for by a slower path, and nothing is refused for lackin
 
 from __future__ import annotations
 
-from arena.interfaces.analyses import Analysis, PredictionBlocks, Study
+from arena.interfaces.analyses import Analysis, PredictionBlocks, Study, SuitsStudies
 from arena.interfaces.competitors import (
     Answer,
     Competitor,
@@ -75,6 +75,7 @@ __all__ = [
     "ReviewsBoard",
     "Study",
     "SuitsKinds",
+    "SuitsStudies",
     "kinds_of",
     "notes_of",
     "traits_of",

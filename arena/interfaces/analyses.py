@@ -12,7 +12,7 @@ import numpy.typing as npt
 from arena.interfaces.metrics import Metric
 from arena.types import Finding, FloatArray, IntArray
 
-__all__ = ["Analysis", "PredictionBlocks", "Study"]
+__all__ = ["Analysis", "PredictionBlocks", "Study", "SuitsStudies"]
 
 
 @runtime_checkable
@@ -74,3 +74,11 @@ class Analysis(Protocol):
 
     def run(self, study: Study, rng: np.random.Generator) -> Finding:
         """Return what was found; the same study and generator give the same finding."""
+
+
+@runtime_checkable
+class SuitsStudies(Protocol):
+    """An analysis that is not for every board, and is left out of those that it does not suit."""
+
+    def suits(self, study: Study) -> bool:
+        """Return whether there is something to find out, such as where there are soft labels."""

@@ -1,0 +1,113 @@
+"""The analysis ``bayes-floor``: how much better anyone could do on a board's rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from arena.errors import UsageError
+from arena.interfaces import Study
+from arena.resampling import round_significant
+from arena.results import as_json
+from arena.types import Finding, Table
+from arena_bayes_error.of_study import BoardErrors, BoardFloor, floor_of_study
+
+__all__ = ["BayesFloor"]
+
+
+@dataclass(frozen=True, slots=True)
+class BayesFloor:
+    """The floor, the headroom above it, and who is below it, from a solution's soft labels."""
+
+    name: str = "bayes-floor"
+
+    def suits(self, study: Study) -> bool:
+        """Return whether the solution has soft labels."""
+        return study.soft_labels is not None and len(study.truth) > 1
+
+    def run(self, study: Study, rng: np.random.Generator) -> Finding:
+        """Return the finding; ``details`` is a :class:`~arena_bayes_error.of_study.BoardFloor`."""
+        found = floor_of_study(study, rng)
+        if found is None:
+            raise UsageError("The solution has no soft labels: name their columns (soft_labels).")
+        tables = () if found.errors is None else (_table(study, found.errors),)
+        document = _rounded(as_json(_document(study, found)))
+        return Finding(self.name, _verdict(found), document, tables=tables, details=found)
+
+
+def _verdict(found: BoardFloor) -> str:
+    low, high = found.floor.interval
+    floor = (
+        f"Nobody can err on less than {found.floor.estimate:.2%} of rows like these "
+        f"({low:.2%} to {high:.2%}) as the annotators see them"
+    )
+    if found.errors is None:
+        return f"{floor}."
+    room = found.errors.headroom
+    left = (
+        f"the best team is {max(room.estimate, 0):.2%} above that ({room.low:.2%} to "
+        f"{room.high:.2%})"
+    )
+    flagged = int(found.errors.check.flagged.sum())
+    if not flagged:
+        return f"{floor}; {left}, and no team errs too rarely to be true."
+    teams = "1 team errs" if flagged == 1 else f"{flagged:,} teams err"
+    return f"{floor}; {left}, and {teams} too rarely to be true."
+
+
+def _document(study: Study, found: BoardFloor) -> dict[str, Any]:
+    errors, metric = found.errors, found.metric
+    return {
+        "floor": found.floor.to_dict(),
+        "metric_floor": None
+        if metric is None
+        else {"metric": metric.metric, "value": metric.value, "error": metric.standard_error},
+        "headroom": None
+        if errors is None
+        else {
+            "estimate": errors.headroom.estimate,
+            "low": errors.headroom.low,
+            "high": errors.headroom.high,
+            "observed": errors.headroom.observed,
+        },
+        "submissions": [] if errors is None else _submissions(study, errors),
+    }
+
+
+def _submissions(study: Study, errors: BoardErrors) -> list[dict[str, Any]]:
+    check = errors.check
+    columns = {
+        "team": study.teams,
+        "submission": study.submissions,
+        "error": errors.against_labels,
+        "error_against_soft_labels": errors.against_soft,
+        "probability": check.p_values,
+        "adjusted_probability": check.adjusted,
+        "flagged": check.flagged,
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _table(study: Study, errors: BoardErrors) -> Table:
+    order = np.argsort(errors.against_soft, kind="stable")
+    rows = tuple(
+        (
+            study.teams[at],
+            f"{errors.against_labels[at]:.2%}",
+            f"{errors.against_soft[at]:.2%}",
+            "too good to be true" if errors.check.flagged[at] else "",
+        )
+        for at in order
+    )
+    columns = ("team", "error against the labels", "error against the soft labels", "note")
+    return Table("Errors of the teams, and the floor", columns, rows)
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_rounded(one) for one in value]
+    return float(round_significant(np.array(value))) if isinstance(value, float) else value

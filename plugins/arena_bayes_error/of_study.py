@@ -1,0 +1,139 @@
+"""The floor of a board: how much better anyone could do, and who is too good to be true."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.held_out import held_out_folds
+from arena.interfaces import Study
+from arena.resamples import draw_resamples
+from arena.types import FloatArray, IntArray, PredictionKind
+from arena.winner import CorrectedBest, corrected_best_score
+from arena_bayes_error.estimate import BayesErrorEstimate
+from arena_bayes_error.estimators import from_soft_labels, row_floor
+from arena_bayes_error.floor_check import FloorCheck, check_against_floor
+from arena_bayes_error.floors import (
+    METRIC_FLOORS,
+    MetricFloor,
+    best_score,
+    error_against_soft_labels,
+)
+
+__all__ = ["BoardErrors", "BoardFloor", "floor_of_study", "predicted_classes"]
+
+_BLOCK = 64
+_PARTITIONS, _FOLDS = 50, 5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoardErrors:
+    """How often m submissions are wrong, and who is wrong too rarely."""
+
+    against_labels: FloatArray
+    """``(m,)`` error rate against the labels."""
+    against_soft: FloatArray
+    """``(m,)`` expected error rate against the soft labels, in closed form."""
+    headroom: CorrectedBest
+    """Of the best submission: its error against the soft labels less the floor, row by row."""
+    check: FloorCheck
+    """Of the errors against the labels."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoardFloor:
+    """What soft labels say of a board."""
+
+    floor: BayesErrorEstimate
+    """The lowest error rate on rows like the ranked ones."""
+    metric: MetricFloor | None
+    """The best expected score in the board's metric, if it is known."""
+    errors: BoardErrors | None
+    """None where submissions name no class: scores without a threshold."""
+
+
+def floor_of_study(study: Study, rng: np.random.Generator) -> BoardFloor | None:
+    """Return the floor of a board, or None where it has no soft labels.
+
+    Holds ``(m, n)`` float32, 240 MB for 3,000 submissions of 20,000 rows.
+    """
+    if study.soft_labels is None:
+        return None
+    floor = from_soft_labels(study.soft_labels, level=study.level, rng=rng)
+    name = study.metric.name
+    two = study.soft_labels.ndim == 1 or study.soft_labels.shape[1] == 2
+    known = name in METRIC_FLOORS and (two or name not in {"roc_auc", "average_precision"})
+    varied = 0 < float(study.soft_labels.mean()) < 1
+    metric = best_score(name, study.soft_labels) if known and varied else None
+    return BoardFloor(floor, metric, _errors(study, rng))
+
+
+def predicted_classes(
+    kind: PredictionKind, predictions: npt.NDArray[np.float64]
+) -> IntArray | None:
+    """Return ``(k, n)`` codes of the classes that k submissions name; None if they name none.
+
+    A probability of 1/2 or more is the positive class; of several classes, the likeliest.
+
+    >>> predicted_classes(PredictionKind.PROBABILITY, np.array([[0.5, 0.4]]))
+    array([[1, 0]])
+    """
+    if kind is PredictionKind.LABEL:
+        return predictions.astype(np.intp)
+    if kind not in {PredictionKind.PROBABILITY, PredictionKind.CLASS_PROBABILITIES}:
+        return None
+    if predictions.ndim == 3:
+        return np.asarray(predictions.argmax(axis=2))
+    return (predictions >= 0.5).astype(np.intp)
+
+
+def _errors(study: Study, rng: np.random.Generator) -> BoardErrors | None:
+    soft = study.soft_labels
+    m, n = len(study.scores), len(study.truth)
+    if soft is None:
+        return None
+    floors = row_floor(soft)
+    above = np.empty((m, n), dtype=np.float32)
+    wrong = np.empty(m, dtype=np.intp)
+    for start, block in study.predictions.blocks(_BLOCK):
+        classes = predicted_classes(study.metric.prediction, block)
+        if classes is None:
+            return None
+        for at, own in enumerate(classes, start=start):
+            wrong[at] = (own != study.truth).sum()
+            above[at] = error_against_soft_labels(own, soft) - floors
+    return BoardErrors(
+        against_labels=wrong / n,
+        against_soft=above.mean(axis=1, dtype=np.float64) + float(floors.mean()),
+        headroom=_headroom(study, above, rng),
+        check=check_against_floor(wrong, floors),
+    )
+
+
+def _headroom(
+    study: Study, above: npt.NDArray[np.float32], rng: np.random.Generator
+) -> CorrectedBest:
+    """Return the least mean of rows above the floor, corrected for having been the least."""
+    m, n = above.shape
+    resamples = max(study.resampled.shape[1], 2)
+    drawn = draw_resamples(n, resamples, int(rng.integers(2**62)), clusters=study.clusters).weights
+    held_out = held_out_folds(n, rng, _PARTITIONS, _FOLDS, clusters=study.clusters)
+
+    def score_under(weights: npt.NDArray[np.generic], submissions: IntArray) -> FloatArray:
+        each = above if len(submissions) == m else above[submissions]
+        counts = weights.astype(np.float32)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray((each @ counts) / counts.sum(axis=0), dtype=np.float64)
+
+    return corrected_best_score(
+        above.mean(axis=1, dtype=np.float64),
+        score_under(drawn, np.arange(m)),
+        score_under,
+        held_out,
+        held_out.shape[1] // _PARTITIONS,
+        greater_is_better=False,
+        level=study.level,
+        score_range=(0.0, 1.0),
+    )

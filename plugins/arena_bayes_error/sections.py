@@ -1,0 +1,103 @@
+"""The sections of a report on the floor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from arena.types import Chart, Section, Table
+from arena_bayes_error.of_study import BoardErrors, BoardFloor
+from arena_bayes_error.pictures import board_specification
+
+__all__ = ["floor_sections"]
+
+_MEANING = (
+    "Where annotators disagree on a row, nobody can know its label: even the best possible "
+    "prediction is wrong on a share of such rows. That share is the floor. What lies between it "
+    "and the best team is what is left to gain."
+)
+_FLAG = (
+    "A team that is right more often than the floor allows either knew the labels (a leak, or so "
+    "many attempts that it fitted them), or the annotators were less sure than the labels are, "
+    "which the organiser can see in a sample of the rows. Both readings are to be looked at "
+    "before anything is said of a team."
+)
+
+
+def floor_sections(result: Any) -> Iterable[Section]:
+    """Return the sections for a result that holds the finding of ``bayes-floor``."""
+    for finding in getattr(result, "findings", ()):
+        found = finding.details
+        if finding.analysis != "bayes-floor" or not isinstance(found, BoardFloor):
+            continue
+        flagged = found.errors is not None and bool(found.errors.check.flagged.any())
+        paragraphs = [finding.verdict, _MEANING, *([_FLAG] if flagged else [])]
+        yield Section(
+            "How much better could anyone do",
+            "\n\n".join(paragraphs),
+            tables=(_table(found), *finding.tables),
+            charts=_charts(found, result),
+        )
+        yield Section("How the floor was computed", _method(found), technical=True)
+
+
+def _table(found: BoardFloor) -> Table:
+    low, high = found.floor.interval
+    rows: list[tuple[str, str]] = [
+        ("lowest possible error rate", f"{found.floor.estimate:.3%} ({low:.3%} to {high:.3%})")
+    ]
+    if found.metric is not None:
+        rows.append((f"best possible {found.metric.metric}", f"{found.metric.value:.5g}"))
+    if found.errors is not None:
+        room = found.errors.headroom
+        rows.append(
+            (
+                "left to gain for the best team",
+                f"{room.estimate:.3%} ({room.low:.3%} to {room.high:.3%})",
+            )
+        )
+    return Table("The floor", ("what", "value"), tuple(rows))
+
+
+def _charts(found: BoardFloor, result: Any) -> tuple[Chart, ...]:
+    study = getattr(result, "study", None)
+    if found.errors is None or study is None:
+        return ()
+    errors: BoardErrors = found.errors
+    order = np.argsort(errors.against_soft, kind="stable")
+    specification = board_specification(
+        [study.teams[at] for at in order],
+        errors.against_labels[order],
+        errors.against_soft[order],
+        found.floor.estimate,
+        found.floor.interval,
+    )
+    return (
+        Chart(
+            "errors-above-the-floor",
+            "Errors of the teams above the floor",
+            "One line for each team with its error against the labels and against the soft labels; "
+            "a band marks the lowest possible error rate.",
+            specification,
+        ),
+    )
+
+
+def _method(found: BoardFloor) -> str:
+    floor = found.floor
+    text = (
+        f"The floor is the mean over {floor.n:,} rows of the error that is left to the best "
+        f"prediction given the soft label (Ishida et al. 2023, Eq. 4), with a t interval at "
+        f"{floor.level:.0%}; {' '.join(floor.assumptions)}"
+    )
+    if found.errors is None:
+        return text
+    return (
+        f"{text} Errors against the soft labels are exact expectations. The headroom is the least "
+        f"mean difference to the floor over the submissions, corrected for selection by "
+        f"{found.errors.headroom.partitions} random partitions of the rows. A submission is "
+        f"flagged if the Poisson-binomial probability of so few errors, adjusted by Holm, is at "
+        f"most {found.errors.check.alpha:g}."
+    )
