@@ -22,6 +22,7 @@ __all__ = ["BayesErrorEstimate", "Options", "blocks", "mean_of_rows"]
 
 _ROWS = 2**15
 _BINS = 1024
+_DRAWN = 50
 
 
 class Options(TypedDict, total=False):
@@ -226,5 +227,8 @@ def _percentiles(
     """Return the interval of the mean of n rows drawn anew, ``resamples`` times."""
     some = counts > 0
     n = int(counts.sum())
-    drawn = rng.multinomial(n, counts[some] / n, size=resamples)
-    return percentile_interval(drawn @ (sums[some] / counts[some]) / n, level)
+    means = np.empty(resamples)
+    for part in blocks(resamples, _DRAWN):
+        drawn = rng.multinomial(n, counts[some] / n, size=part.stop - part.start)
+        means[part] = drawn @ (sums[some] / counts[some]) / n
+    return percentile_interval(means, level)

@@ -3,6 +3,20 @@
 Ishida, Yamane, Charoenphakdee, Niu and Sugiyama (2023), "Is the performance of my deep network too
 good to be true?": beta = E min(r, 1 - r) with r = P(y = +1 | x). Each function takes what is known
 of n independent rows and returns a :class:`~arena_bayes_error.estimate.BayesErrorEstimate`.
+
+The t interval covers less often than it says where few rows hold most of the doubt, as in set-up D.
+Simulated coverage at a level of 0.95 and n = 1,000, on the paper's Gaussian set-ups (20,000
+repetitions for clean soft labels, else 4,000):
+
+==================== ====== ====== ====== ======
+labels               A      B      C      D
+==================== ====== ====== ====== ======
+soft                 0.951  0.950  0.949  0.943
+noisy, with signs    0.948  0.951  0.948  0.935
+hard, with signs     0.956  0.955  0.944  0.930
+the same, Wilson     0.952  0.956  0.951  0.957
+positive confidence  0.954  0.950  0.951  0.940
+==================== ====== ====== ====== ======
 """
 
 from __future__ import annotations
