@@ -11,14 +11,14 @@ from arena.errors import MetricError, UsageError
 from arena.simulation.data import HUNDRED, Population
 from arena.types import IntArray, WeightArray
 
-__all__ = ["Draws", "TestRows", "draw_test", "draw_tests", "whole_population"]
+__all__ = ["Draws", "DrawnTest", "draw_test", "draw_tests", "whole_population"]
 
 _TEST_STREAM = 2**32 - 3
 _MOST_REDRAWS = 1_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TestRows:
+class DrawnTest:
     """One test."""
 
     rows: IntArray
@@ -41,7 +41,7 @@ class Draws:
 
 def draw_test(
     population: Population, n_rows: int, number: int, seed: int, *, n_classes: int | None
-) -> TestRows:
+) -> DrawnTest:
     """Draw one test of ``n_rows`` rows, with replacement; labels anew where chances are known.
 
     Test ``number`` depends on the seed, its number and its size only.
@@ -66,7 +66,7 @@ def draw_test(
             drawn = rng.integers(0, HUNDRED, n_rows) < population.chance[rows]
             target = drawn.astype(np.intp)
         if n_classes is None or len(np.unique(target)) == n_classes:
-            return TestRows(rows, target)
+            return DrawnTest(rows, target)
     raise MetricError(
         f"A class is so rare that {_MOST_REDRAWS:,} tests of {n_rows:,} rows lacked it. Ask for "
         f"more rows with --test-rows, or for another metric."
@@ -101,11 +101,13 @@ def draw_tests(
     ]
     labelled = population.chance is not None
     codes = [one.rows * 2 + one.target.astype(np.intp) if labelled else one.rows for one in drawn]
-    known = np.unique(np.concatenate(codes))
-    weights = np.zeros((len(known), tests), dtype=np.uint8)
+    occurs = np.zeros(2 * population.n_rows, dtype=np.bool_)
+    for own in codes:
+        occurs[own] = True
+    known, place = np.flatnonzero(occurs), np.cumsum(occurs) - 1
+    weights = np.empty((len(known), tests), dtype=np.uint8)
     for number, own in enumerate(codes):
-        at, counts = np.unique(np.searchsorted(known, own), return_counts=True)
-        weights[at, number] = counts
+        weights[:, number] = np.bincount(place[own], minlength=len(known))
     if labelled:
         return Draws(known // 2, known % 2, weights)
     return Draws(known, population.target[known], weights)
