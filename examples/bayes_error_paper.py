@@ -16,11 +16,11 @@ import numpy as np
 from arena_bayes_error.annotators import from_counts
 from arena_bayes_error.estimators import (
     from_noisy_soft_labels,
-    from_positive_confidence,
     from_soft_labels,
 )
 from arena_bayes_error.gaussians import SETUPS, noisy_labels
 from arena_bayes_error.platt import from_scores
+from arena_bayes_error.positive_confidence import from_positive_confidence
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "soft-labels"
 SIZES = (4, 16, 64, 256, 1024)

@@ -35,14 +35,13 @@ from arena_bayes_error.estimate import BayesErrorEstimate, Options, mean_of_rows
 __all__ = [
     "from_hard_labels",
     "from_noisy_soft_labels",
-    "from_positive_confidence",
     "from_soft_labels",
     "from_uncertainty_labels",
 ]
 
-_UNBIASED = (0.0, 0.0)
+UNBIASED = (0.0, 0.0)
 _INDEPENDENT = "The rows are drawn independently from those that classifiers are judged on."
-_CLEAN = "Each soft label is the true probability of its row, without noise."
+CLEAN = "Each soft label is the true probability of its row, without noise."
 _SIGN = (
     "The sign label is the likelier class of the row, sign(r - 1/2), not a label that was observed."
 )
@@ -94,8 +93,8 @@ def from_soft_labels(labels: npt.ArrayLike, **options: Unpack[Options]) -> Bayes
         len(array),
         top,
         kind="soft",
-        assumptions=(_INDEPENDENT, _CLEAN),
-        bias_bound=_UNBIASED,
+        assumptions=(_INDEPENDENT, CLEAN),
+        bias_bound=UNBIASED,
         **options,
     )
 
@@ -143,8 +142,8 @@ def from_uncertainty_labels(
         len(array),
         0.5,
         kind="uncertainty",
-        assumptions=(_INDEPENDENT, _HALF, _CLEAN),
-        bias_bound=_UNBIASED,
+        assumptions=(_INDEPENDENT, _HALF, CLEAN),
+        bias_bound=UNBIASED,
         **options,
     )
 
@@ -249,62 +248,7 @@ def _signed(
         1.0,
         kind=kind,
         assumptions=(_INDEPENDENT, *assumptions, _SIGN),
-        bias_bound=_UNBIASED,
-        **options,
-    )
-
-
-def from_positive_confidence(
-    confidence: npt.ArrayLike, prior: float, **options: Unpack[Options]
-) -> BayesErrorEstimate:
-    """Estimate from r = P(y = +1 | x) on positive rows only, and the class prior (Eq. 8). Unbiased.
-
-    prior (1 - mean max(0, 2 - 1/r)); within sqrt(prior² log(2/delta) / (2n)) of beta with
-    probability 1 - delta (Proposition 4.3).
-
-    Parameters
-    ----------
-    confidence
-        ``(n,)`` in [0, 1]; 0 is allowed and counts as any value up to 1/2.
-    prior
-        The share of positive rows among all, in (0, 1).
-    options
-        See :class:`~arena_bayes_error.estimate.Options`.
-
-    Raises
-    ------
-    InputError
-        With the numbers of the rows outside [0, 1].
-    UsageError
-        If the prior is not in (0, 1).
-
-    Examples
-    --------
-    >>> round(from_positive_confidence([1.0, 0.8, 0.0, 0.4], prior=0.5).estimate, 6)
-    0.28125
-    """
-    if not 0 < prior < 1:
-        raise UsageError(
-            f"The prior is the share of positive rows among all, between 0 and 1, not {prior:g}. "
-            f"It cannot be seen in positive rows: take it from elsewhere."
-        )
-    array = as_rows(confidence, "positive confidence")
-    hint = "It is the probability of the positive class, on rows that are positive."
-    check_unit(array, "confidence", hint, options.get("row_number"))
-
-    def loss_of(rows: slice) -> FloatArray:
-        # Up to 1/2 the loss is the prior, so that r = 0 needs no division.
-        r = np.maximum(np.asarray(array[rows], dtype=np.float64), 0.5)
-        return np.asarray(prior * (1 / r - 1))
-
-    given = (f"The share of positive rows is {prior:g}, as given.", _CLEAN)
-    return mean_of_rows(
-        loss_of,
-        len(array),
-        prior,
-        kind="positive-confidence",
-        assumptions=("The rows are drawn independently from the positive ones.", *given),
-        bias_bound=_UNBIASED,
+        bias_bound=UNBIASED,
         **options,
     )
 

@@ -17,13 +17,13 @@ from arena_bayes_error.estimate import BayesErrorEstimate, Options
 from arena_bayes_error.estimators import (
     from_hard_labels,
     from_noisy_soft_labels,
-    from_positive_confidence,
     from_soft_labels,
     from_uncertainty_labels,
     refuse_single_labels,
 )
 from arena_bayes_error.label_file import LabelFile
 from arena_bayes_error.platt import PlattFit, from_scores
+from arena_bayes_error.positive_confidence import from_positive_confidence
 
 __all__ = ["KINDS", "Answer", "Asked", "answer"]
 

@@ -23,12 +23,12 @@ from arena_bayes_error.dirichlet import expected_bias
 from arena_bayes_error.estimators import (
     from_hard_labels,
     from_noisy_soft_labels,
-    from_positive_confidence,
     from_soft_labels,
     from_uncertainty_labels,
 )
 from arena_bayes_error.gaussians import SETUPS, noisy_labels
 from arena_bayes_error.platt import from_scores
+from arena_bayes_error.positive_confidence import from_positive_confidence
 from bayes_simulation import UNBIASED, draws, truth
 
 PROBABILITIES = arrays(np.float64, st.integers(2, 60), elements=st.floats(0, 1))

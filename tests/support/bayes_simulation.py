@@ -12,11 +12,11 @@ from arena_bayes_error.estimate import BayesErrorEstimate
 from arena_bayes_error.estimators import (
     from_hard_labels,
     from_noisy_soft_labels,
-    from_positive_confidence,
     from_soft_labels,
     from_uncertainty_labels,
 )
 from arena_bayes_error.gaussians import SETUPS, noisy_labels
+from arena_bayes_error.positive_confidence import from_positive_confidence
 
 Estimator = Callable[[FloatArray, np.random.Generator], BayesErrorEstimate]
 
