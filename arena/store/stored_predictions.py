@@ -129,7 +129,8 @@ class StoredPredictions:
     def _damaged(self) -> StoreFormatError:
         return StoreFormatError(
             f"The predictions in '{self.database.path}' are incomplete or out of order: "
-            "the file is damaged. Take in the submission files anew, into another database."
+            "the file is damaged: put back a backup, or take in the submission files anew, into "
+            "another database."
         )
 
 

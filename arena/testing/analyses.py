@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from arena.interfaces import Analysis, Study
+from arena.interfaces import Analysis, Study, SuitsStudies
 from arena.predictions import ArrayPredictions
 from arena.resamples import draw_resamples
 from arena.resampling import full_scores, score_under_weights
 from arena.score_result import as_json
-from arena.testing.conformance import Conformance, Outcome, Verdict, run_checks
+from arena.testing.conformance import Check, Conformance, Outcome, Verdict, run_checks
 from arena.testing.examples import MeanAbsolute
 from arena.types import Finding
 
@@ -47,6 +47,9 @@ def example_study(n_submissions: int = 8, n_rows: int = 200, resamples: int = 10
 def check_analysis(analysis: Analysis, study: Study | None = None) -> Conformance:
     """Check an analysis on a made-up board, or on one of its author's."""
     subject = (analysis, study or example_study())
+    if isinstance(analysis, SuitsStudies) and not analysis.suits(subject[1]):
+        message = "It does not suit the made-up board: hand over one that it does."
+        return Conformance(analysis.name, (Check("a board", Outcome.NOT_TRIED, message),))
     return run_checks(analysis.name, _CHECKS, subject)
 
 

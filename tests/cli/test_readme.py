@@ -74,6 +74,7 @@ def test_every_command_runs(folder: Path) -> None:
         assert (done.stdout + done.stderr).strip(), command
 
 
+@pytest.mark.slow
 def test_what_the_demo_says_next_runs(demo: tuple[Path, str]) -> None:
     folder, shown = demo
     suggested = re.findall(r"^ {4}(arena .*)$", shown, flags=re.MULTILINE)

@@ -43,6 +43,7 @@ def own_data(folder, n=900, **columns):
     return ("--data", "own.csv", "--population", 450)
 
 
+@pytest.mark.slow
 def test_document_folder_and_resuming(here):
     first = document(run_here(*SMALL, "--models", "m", "--json", cwd=here), "simulate-ranks")
     assert len(first["win_frequency"]) == 4
@@ -58,6 +59,7 @@ def test_document_folder_and_resuming(here):
     assert [name for name in now if now[name] != written[name]] == ["model-000004.npy"]
 
 
+@pytest.mark.slow
 def test_folder_of_other_models_is_refused(here):
     assert run_here(*SMALL, "--models", "m", cwd=here).returncode == 0
     for change in (("--seed", 1), ("--train-rows", 301)):
@@ -68,6 +70,7 @@ def test_folder_of_other_models_is_refused(here):
     assert "another grid" in run_here(*SMALL, "--models", "m", cwd=here).stderr
 
 
+@pytest.mark.slow
 def test_interrupted_it_says_how_to_go_on(here):
     slow = GRID.replace("rounds = 20", "rounds = 4000").replace("= 3\n", "= 4000\n")
     (here / "grid.toml").write_text(slow.replace("0.2", "0.001"), encoding="utf-8")
@@ -83,6 +86,7 @@ def test_interrupted_it_says_how_to_go_on(here):
     assert 1 <= len(list(here.glob("m/*.npy"))) < 6
 
 
+@pytest.mark.slow
 def test_report_and_charts(here):
     called = run_here(*SMALL, "--report", "r.html", "--charts", "c", cwd=here)
     assert called.returncode == 0, called.stderr
@@ -91,7 +95,13 @@ def test_report_and_charts(here):
     assert "How often the truly best wins" in called.stdout
 
 
-@pytest.mark.parametrize("metric", ["roc_auc", "log_loss", "accuracy", "rmse", "mae"])
+@pytest.mark.parametrize(
+    "metric",
+    [
+        "roc_auc",
+        *(pytest.param(m, marks=pytest.mark.slow) for m in ("log_loss", "accuracy", "rmse", "mae")),
+    ],
+)
 def test_own_data_and_any_metric(here, metric):
     regression = metric in {"rmse", "mae"}
     given = own_data(here)
@@ -102,6 +112,7 @@ def test_own_data_and_any_metric(here, metric):
     assert printed["greater_is_better"] == (metric in {"roc_auc", "accuracy"})
 
 
+@pytest.mark.slow
 def test_several_classes(here):
     label = np.array(["a", "b", "c"])[np.random.default_rng(1).integers(0, 3, 900)]
     given = own_data(here, label=label)

@@ -124,6 +124,7 @@ def test_equal_models_never_get_apart():
     assert np.isinf(needed).all()
 
 
+@pytest.mark.slow
 def test_simulation_as_a_whole(world, manager, folder):
     settings = RankSettings((200, 800), (4, 12), tests=20, boards=4, resamples=100)
     analysis = manager.analyses.resolve("ranks")
