@@ -19,7 +19,7 @@ from arena.results import as_json
 from arena.types import FloatArray
 from arena_sota.checks import board_scores, check_numbers
 from arena_sota.maximum import maximum_of_values
-from arena_sota.verdict import sota_verdict
+from arena_sota.verdict import reach_of_others, sota_verdict
 
 __all__ = ["Maximum", "Method", "SotaEstimate", "Target", "Theta", "estimate_sota", "solve"]
 
@@ -214,6 +214,7 @@ def solve(
     maximum = maximum_of(performances, 1e-4)
     sota = float(performances.max()) if found.side == 0 else None
     n_above = None if sota is None else int((above > sota).sum())
+    reach = reach_of_others(above, level, maximum_of) if found.side > 0 else np.inf
     neighbours = tuple((crop, maximum_of(kept, np.inf).mean) for crop, kept in found.neighbours)
     return SotaEstimate(
         solved=found.side == 0,
@@ -230,7 +231,9 @@ def solve(
         left_out=maximum.left_out,
         at_or_below_chance=len(values) - len(above),
         level=level,
-        verdict=sota_verdict(found.side, target, observed, maximum.mean, sota, len(above), n_above),
+        verdict=sota_verdict(
+            found.side, target, observed, maximum.mean, sota, len(above), n_above, reach
+        ),
         performances=performances,
         observed=above,
         maximum=maximum,
@@ -240,7 +243,7 @@ def solve(
 @dataclass(frozen=True, slots=True, eq=False)
 class _Found:
     side: int
-    """0: solved; 1: the best score is more than luck; -1: less than luck alone."""
+    """0: solved; 1: even the scores as they are give less; -1: even guessing gives more."""
     parameter: float
     performances: FloatArray
     neighbours: tuple[tuple[float, FloatArray], ...] = ()

@@ -2,9 +2,43 @@
 
 from __future__ import annotations
 
-__all__ = ["sota_verdict"]
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from arena.types import FloatArray
+
+__all__ = ["reach_of_others", "sota_verdict"]
 
 _HARDLY = 0.0005
+_ERRORS = 2
+"""Standard errors of what is drawn by which a winner must lie beyond the others' reach."""
+
+
+def reach_of_others(
+    scores: FloatArray, level: float, maximum_of: Callable[[FloatArray, float], Any]
+) -> float:
+    """Return how high luck may lift the best of all but the first, were they worth their scores.
+
+    It is the upper end of the interval of their best score; where that is drawn, two standard
+    errors of its mean are added. A winner stands out only beyond it. The expected best score of a
+    board that has the winner in it cannot decide that: it lies below the winner's score by a hair
+    of simulation error, or because draws of the teams do not always hold the winner.
+
+    Parameters
+    ----------
+    scores
+        ``(m,)``, at least two.
+    level
+        Of the interval.
+    maximum_of
+        ``maximum_of(performances (k,), settled)``: the distribution of the best score.
+    """
+    maximum = maximum_of(np.delete(scores, np.argmax(scores)), 1e-4)
+    draws = getattr(maximum, "draws", None)
+    error = 0.0 if draws is None else maximum.std / np.sqrt(len(draws))
+    return float(maximum.interval(level)[1] + _ERRORS * error)
 
 
 def sota_verdict(
@@ -15,13 +49,15 @@ def sota_verdict(
     sota: float | None,
     n_teams: int,
     n_above: int | None,
+    reach: float = np.inf,
 ) -> str:
     """Return whether the best score can be luck.
 
     Parameters
     ----------
     side
-        0: there is a solution; 1: the best score is more than luck; -1: less than luck alone.
+        0: there is a solution; 1: the expected best score is below the observed one even if every
+        team is worth its score; -1: above it even if all guess.
     target
         ``mean`` or ``upper``.
     observed, expected
@@ -30,6 +66,8 @@ def sota_verdict(
         The estimate, where there is one.
     n_teams, n_above
         How many teams there are, and how many scored above the estimate.
+    reach
+        With side 1: :func:`reach_of_others`; the winner stands out only above it.
 
     Examples
     --------
@@ -37,11 +75,7 @@ def sota_verdict(
     'The best score of 0.9116 is what luck among 3,558 teams would give on '
     """
     if side > 0:
-        return (
-            f"The winner stands out: if every one of the {n_teams:,} teams were worth just its "
-            f"score, the best score would be {expected:.4f} on average, below the {observed:.4f} "
-            f"that was reached, so luck among many does not explain it."
-        )
+        return _of_winner(observed, reach, n_teams)
     if (side < 0 or sota is None) and target == "upper":
         return (
             f"Even if none of the {n_teams:,} teams did better than guessing, the best score of "
@@ -68,4 +102,18 @@ def sota_verdict(
     return (
         f"The best score of {observed:.4f} is what luck among {n_teams:,} teams would give on "
         f"average if the best of them is truly worth {sota:.4f}{others}"
+    )
+
+
+def _of_winner(observed: float, reach: float, n_teams: int) -> str:
+    others = f"if the other {n_teams - 1:,} teams were" if n_teams > 2 else "if the other team was"
+    if observed > reach:
+        return (
+            f"The winner stands out: {others} worth just what they scored, luck would hardly lift "
+            f"the best of them above {reach:.4f}, and the winner reached {observed:.4f}."
+        )
+    return (
+        f"The lead of the winner is about what the best of many shows by luck: {others} worth just "
+        f"what they scored, luck could lift the best of them to {reach:.4f}, and the winner "
+        f"reached {observed:.4f}. Nothing more can be told from this board."
     )

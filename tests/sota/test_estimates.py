@@ -58,6 +58,27 @@ def test_a_winner_who_stands_out_is_a_result():
     assert "next to nothing" in fixed.verdict
 
 
+def test_a_lead_within_the_reach_of_luck_does_not_stand_out():
+    """Draws with replacement miss the first so often that the mean of the best is below it."""
+    found = estimate_sota([0.915, *np.linspace(0.905, 0.8, 10)], N, 2, rho0=0.0)
+    assert not found.solved
+    assert found.expected_maximum < 0.915
+    assert "stands out" not in found.verdict
+    assert "Nothing more can be told" in found.verdict
+
+
+@pytest.mark.parametrize(("first", "stands_out"), [(0.9, False), (0.97, True)])
+def test_an_error_of_simulation_makes_no_winner_stand_out(first, stands_out):
+    """The mean of these draws is below the best score by chance only; of other seeds it is not."""
+    rng = np.random.default_rng(2)
+    scores = [first, 0.895, 0.89, 0.7]
+    found = estimate_auc_sota(scores, 40, 400, rng, rho=0.99, repetitions=40)
+    assert not found.solved
+    assert found.expected_maximum < first
+    assert ("stands out" in found.verdict) == stands_out
+    assert ("Nothing more can be told" in found.verdict) != stands_out
+
+
 def test_a_board_of_guesses_is_a_result():
     found = estimate_sota(np.full(300, 0.502), 100, 2, rho0=0.0)
     assert not found.solved
