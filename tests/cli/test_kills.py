@@ -19,7 +19,7 @@ PATHS = [ROOT / name for name in (".", "plugins", "tests/support", "tests/benchm
     [
         ("--kills", "20"),
         pytest.param(("--kills", "20", "--program"), marks=pytest.mark.slow),
-        pytest.param(("--kills", "150", "--seed", "1"), marks=pytest.mark.slow),
+        pytest.param(("--kills", "60", "--seed", "1"), marks=pytest.mark.slow),
     ],
     ids=["few", "installed program", "many"],
 )
@@ -29,7 +29,7 @@ def test_kills_lose_nothing_and_leave_nothing_half_there(options: tuple[str, ...
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, PATHS))},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=600,
         check=False,
     )
     assert done.stdout, done.stderr
