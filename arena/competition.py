@@ -329,6 +329,14 @@ class Competition:
         """
         return finale.final_document(self._state.store)
 
+    def outdated(self) -> str | None:
+        """Return a sentence on what the private board is older than, or None; nothing is judged.
+
+        That is a rescore, a setting of ``[final]`` or ``[analysis]``, or a selection,
+        disqualification or submission by which others count now. None without a private board.
+        """
+        return finale.outdated(self._state)
+
     def export(self, folder: Path) -> list[Path]:
         """Write the bundle with which another person can verify the private board.
 
@@ -339,9 +347,11 @@ class Competition:
         UsageError
             If the competition was not finalized.
         InputError
-            If the folder is not empty.
+            If the folder is not empty, or the private board is out of date: see :meth:`outdated`.
         """
         result = self.final_result()
+        if old := self.outdated():
+            raise InputError(old)
         bundle = Bundle(
             settings=self.settings.to_document(),
             result=result,

@@ -13,13 +13,13 @@ import numpy as np
 from arena.admission import competition_info
 from arena.board_run import BoardRun
 from arena.competition_state import CompetitionState
-from arena.config import Settings
+from arena.config import CONFIG_NAME, Settings
 from arena.errors import UsageError
 from arena.execution import Progress
 from arena.final_selection import board_ranks, choose_finals
 from arena.private_board import BoardSettings
 from arena.score_result import STANDING_COLUMNS, ScoreResult
-from arena.store import Store
+from arena.store import Event, Store
 from arena.text import printable
 from arena.types import SubmissionRecord
 
@@ -31,10 +31,13 @@ __all__ = [
     "fingerprint",
     "judge",
     "judge_finals",
+    "outdated",
     "private_standings",
 ]
 
 _ANALYSIS_STREAM = (2**32 - 1, 3)
+
+_SECTIONS_OF_THE_BOARD = {"final", "analysis"}
 
 _RULE_NOTES: Mapping[str, str] = {
     "best_private": (
@@ -119,6 +122,11 @@ def _final_submissions(
 
 def _baseline(state: CompetitionState, run: BoardRun) -> dict[str, Any] | None:
     """Return how the organiser's baseline, the best on public of it, does on the private rows."""
+    record = _baseline_record(state)
+    return None if record is None else run.unranked(record)
+
+
+def _baseline_record(state: CompetitionState) -> SubmissionRecord | None:
     name = state.settings.competition.baseline
     own = [one for one in state.ledger.candidates() if one.team == name]
     if not own:
@@ -126,21 +134,70 @@ def _baseline(state: CompetitionState, run: BoardRun) -> dict[str, Any] | None:
     better = state.metric.greater_is_better
     (best,) = choose_finals(own, "best_public", greater_is_better=better, chosen={}).values()
     (record,) = (one for one in state.ledger.counting() if one.submission in best)
-    return run.unranked(record)
+    return record
 
 
 def _keep(state: CompetitionState, result: ScoreResult) -> None:
     document = result.to_dict()
     digest = fingerprint(document)
     earlier = state.store.events("finalized")
-    if earlier and earlier[-1].payload["sha256"] == digest:
+    if earlier and earlier[-1].payload["sha256"] == digest and outdated(state) is None:
         return
-    finals, _ = _final_submissions(state)
-    counting = {team: list(own) for team, own in finals.items()}
-    payload = {"sha256": digest, "rule": state.settings.final.rule, "finals": counting}
+    payload = {
+        "sha256": digest,
+        "rule": state.settings.final.rule,
+        "finals": _counting(state),
+    }
     with state.store.transaction() as transaction:
         transaction.put_meta("final_result", json.dumps(document, allow_nan=False))
         transaction.append_event("finalized", state.actor, payload, time=state.clock())
+
+
+def _counting(state: CompetitionState) -> dict[str, list[int]]:
+    finals, _ = _final_submissions(state)
+    return {team: list(own) for team, own in finals.items()}
+
+
+def outdated(state: CompetitionState) -> str | None:
+    """Return a sentence on what the kept private board is older than, or None. Judges nothing.
+
+    That is a rescore, another setting of the final rule or of the analysis, or a submission that
+    counts now and did not, or the other way round. None as well where no board is kept.
+    """
+    events = state.store.events()
+    kept = next((event for event in reversed(events) if event.kind == "finalized"), None)
+    if kept is None:
+        return None
+    later = events[kept.sequence :]
+    if any(event.kind == "rescored" for event in later):
+        what = "the last rescore"
+    elif changed := _changed_settings(state.settings, later):
+        what = f"the change of {', '.join(changed)} in {CONFIG_NAME}"
+    elif kept.payload["finals"] != _counting(state) or _other_baseline(state):
+        what = "what decides which submissions count"
+    else:
+        return None
+    return f"The private board is older than {what}: run arena finalize again."
+
+
+def _changed_settings(settings: Settings, later: Sequence[Event]) -> list[str]:
+    """Return the keys the board rests on that differ from what they were before these events."""
+    changes = [change for event in later for change in event.payload.get("changes", ())]
+    # Of several changes of a key the first one says what it was.
+    before = {key: value for key, value, _ in reversed(changes)}
+    now = settings.to_document()
+    return sorted(
+        key
+        for key, value in before.items()
+        if (names := key.split("."))[0] in _SECTIONS_OF_THE_BOARD
+        and now[names[0]][names[1]] != value
+    )
+
+
+def _other_baseline(state: CompetitionState) -> bool:
+    """Tell whether the baseline's submission is not the one of the kept board."""
+    kept, now = final_document(state.store).get("baseline"), _baseline_record(state)
+    return (kept and kept["submission"]) != (now and now.submission)
 
 
 def final_document(store: Store) -> dict[str, Any]:

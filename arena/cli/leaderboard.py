@@ -53,6 +53,8 @@ def leaderboard(
         document = _document(competition, private=private)
         page = _page(competition) if html else None
         result = competition.final_result() if private else None
+        if private and (old := competition.outdated()):
+            say_note(old)
     if as_json:
         print_document(document)
     elif as_csv:

@@ -32,6 +32,7 @@ def rescore(
     """
     with open_competition(directory, wait) as competition:
         changes = competition.rescore(solution, apply=apply)
+        stale = apply and competition.outdated() is not None
     rows = [
         {
             "team": change.team,
@@ -45,9 +46,11 @@ def rescore(
     if as_json:
         document = {"schema": "arena/rescore/1", "applied": apply, "changes": rows}
         print_document(plain_json(document))
-        return
-    _print_changes(rows)
-    say_note("Applied." if apply else "Nothing was changed; --apply makes the change.")
+    else:
+        _print_changes(rows)
+        say_note("Applied." if apply else "Nothing was changed; --apply makes the change.")
+    if stale:
+        say_note("Run arena finalize to judge the private board anew.")
 
 
 def _print_changes(rows: list[dict[str, Any]]) -> None:

@@ -72,3 +72,40 @@ def test_a_rescore_shows_first_and_applies_when_told(finished: Path, arena_there
     assert arena_there("finalize", "--json").stdout != before
     assert document(arena_there("rescore", "--json"), "rescore")["changes"]
     assert "rescored" in arena_there("audit").stdout
+
+
+def _assert_out_of_date(folder: Path, arena_there: Any, what: str) -> None:
+    sentence = f"The private board is older than {what}: run arena finalize again."
+    shown = arena_there("leaderboard", "--private")
+    assert shown.returncode == 0
+    assert sentence in shown.stderr
+    refused = arena_there("export", folder / "late")
+    assert refused.returncode == 1
+    assert sentence in refused.stderr
+    assert not (folder / "late").exists()
+    assert arena_there("finalize").returncode == 0
+    assert "older than" not in arena_there("leaderboard", "--private").stderr
+
+
+def test_a_board_that_is_out_of_date_says_so(finished: Path, arena_there: Any) -> None:
+    assert "older than" not in arena_there("leaderboard", "--private").stderr
+    assert arena_there("disqualify", 1, "--reason", "two accounts").returncode == 0
+    _assert_out_of_date(finished, arena_there, "what decides which submissions count")
+    change(finished / "c", "level = 0.95", "level = 0.9")
+    change(finished / "c", "resamples = 60", "resamples = 50")
+    setting = "the change of analysis.level, analysis.resamples in competition.toml"
+    _assert_out_of_date(finished, arena_there, setting)
+    change(finished / "c", "level = 0.9", "level = 0.8")
+    assert "older than" in arena_there("leaderboard", "--private").stderr
+    change(finished / "c", "level = 0.8", "level = 0.9")
+    assert "older than" not in arena_there("leaderboard", "--private").stderr
+    # Nothing differs after this rescore, and yet the board has to be judged again.
+    applied = arena_there("rescore", "--apply")
+    assert applied.stderr.endswith("Run arena finalize to judge the private board anew.\n")
+    _assert_out_of_date(finished, arena_there, "the last rescore")
+    assert arena_there("export", finished / "out").returncode == 0
+
+
+def test_without_a_board_nothing_is_out_of_date(here: Path, arena_there: Any) -> None:
+    assert arena_there("submit", here / "files" / "a.csv", "-t", "a").returncode == 0
+    assert "arena finalize" not in arena_there("rescore", "--apply").stderr
