@@ -363,11 +363,19 @@ class Competition:
         )
         return write_bundle(folder, bundle, self._state.store)
 
-    def rescore(self, solution: Path | None = None, *, apply: bool = False) -> list[RankChange]:
+    def rescore(
+        self,
+        solution: Path | None = None,
+        *,
+        apply: bool = False,
+        progress: Progress | None = None,
+    ) -> list[RankChange]:
         """Score everything anew, by a corrected solution or by the metric that the settings want.
 
         Returns every team's place on the private board before and after. Only with ``apply`` is
         the change made and recorded. Released public scores stay on record as they were shown.
+        ``progress`` hears in how many rows a corrected solution has other labels, and another
+        usage, which is ignored.
 
         Raises
         ------
@@ -376,7 +384,7 @@ class Competition:
             metric asks for another kind of prediction.
         """
         state = self._state
-        rescored = rescoring.rescore(state, solution)
+        rescored = rescoring.rescore(state, solution, progress or Silence())
         if apply:
             rescoring.apply(state, rescored)
             self._state = read_state(

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 
 from arena.board_run import rows_of
 from arena.competition_state import METRIC_CODE, CompetitionState
 from arena.config import Settings
 from arena.errors import InputError
+from arena.execution import Progress
 from arena.final_selection import Candidate, board_ranks, choose_finals
 from arena.founding import read_settings_solution
 from arena.interfaces import HasSource, Metric, kinds_of
@@ -30,7 +32,7 @@ __all__ = ["RankChange", "Rescored", "Scored", "align_solution", "apply", "resco
 
 @dataclass(frozen=True, slots=True)
 class RankChange:
-    """A team whose place on the private board differs."""
+    """A team's place on the private board before and after a rescore."""
 
     team: str
     rank_before: int | None
@@ -43,6 +45,11 @@ class RankChange:
     def changed(self) -> bool:
         """Whether the rank differs."""
         return self.rank_before != self.rank_after
+
+    @property
+    def rescored(self) -> bool:
+        """Whether the score differs."""
+        return self.score_before != self.score_after
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,8 +74,10 @@ class Rescored:
     """Of the metric, if it stands in a file of the organiser."""
 
 
-def rescore(state: CompetitionState, solution: Path | None) -> Rescored:
+def rescore(state: CompetitionState, solution: Path | None, progress: Progress) -> Rescored:
     """Score everything by a corrected solution, or by the wanted metric. Nothing is stored.
+
+    How far a corrected solution differs from the stored one is said first.
 
     Raises
     ------
@@ -89,6 +98,8 @@ def rescore(state: CompetitionState, solution: Path | None) -> Rescored:
     if solution is not None:
         read = read_settings_solution(solution, settings, state.manager)
         corrected = align_solution(read, state.solution)
+        for sentence in _differences(read, corrected, state.solution):
+            progress.say(sentence)
     after = _score_all(state.ledger, corrected, metric)
     changes = _compare(
         state.ledger,
@@ -99,6 +110,20 @@ def rescore(state: CompetitionState, solution: Path | None) -> Rescored:
     )
     code = single.source_text if isinstance(single, HasSource) else None
     return Rescored(corrected, settings, after, changes, code)
+
+
+def _differences(read: Solution, corrected: Solution, stored: Solution) -> list[str]:
+    """Return what a person should know of a corrected solution, as read and as aligned."""
+    other = corrected.truth != stored.truth
+    rows = int(other.reshape(stored.n_rows, -1).any(axis=1).sum())
+    said = [f"{rows:,} of {stored.n_rows:,} rows have other labels than in the stored solution."]
+    # Only the counts of a usage that the file names can differ: without any, all are private.
+    if len(np.unique(read.usage)) > 1:
+        order = np.array(pc.index_in(stored.ids, value_set=read.ids), dtype=np.intp)
+        moved = int((read.usage[order] != stored.usage).sum())
+        if moved:
+            said.append(f"Usage differs in {moved:,} rows and is ignored: the split stays.")
+    return said
 
 
 def apply(state: CompetitionState, rescored: Rescored) -> None:

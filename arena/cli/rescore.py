@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from arena.cli import options
-from arena.cli.console import console, print_document, say_note
+from arena.cli.console import TerminalProgress, console, print_document, say_note
 from arena.cli.folder import Directory, Wait, open_competition
+from arena.rescoring import RankChange
 from arena.score_result import as_json as plain_json
 from arena.text import printable
 
@@ -31,7 +33,8 @@ def rescore(
     Without --apply nothing is changed. Released public scores stay on record as they were shown.
     """
     with open_competition(directory, wait) as competition:
-        changes = competition.rescore(solution, apply=apply)
+        with TerminalProgress() as progress:
+            changes = competition.rescore(solution, apply=apply, progress=progress)
         stale = apply and competition.outdated() is not None
     rows = [
         {
@@ -47,25 +50,30 @@ def rescore(
         document = {"schema": "arena/rescore/1", "applied": apply, "changes": rows}
         print_document(plain_json(document))
     else:
-        _print_changes(rows)
+        _print_changes(changes)
         say_note("Applied." if apply else "Nothing was changed; --apply makes the change.")
     if stale:
         say_note("Run arena finalize to judge the private board anew.")
 
 
-def _print_changes(rows: list[dict[str, Any]]) -> None:
+def _print_changes(changes: Sequence[RankChange]) -> None:
     from rich import box
     from rich.table import Table
 
-    changed = [row for row in rows if row["rank_before"] != row["rank_after"]]
+    ranks = sum(one.changed for one in changes)
+    scores = sum(one.rescored for one in changes)
     out = console()
-    out.print(f"{len(changed):,} of {len(rows):,} teams change their rank on the private board.")
-    if not changed:
+    out.print(
+        f"Of {len(changes):,} teams, {ranks:,} change their rank on the private board, and "
+        f"{scores:,} their score."
+    )
+    shown = [one for one in changes if one.changed or one.rescored]
+    if not shown:
         return
     table = Table(box=box.SIMPLE_HEAD)
-    for column in ("team", "rank before", "after", "score before", "after"):
+    for column in ("team", "rank before", "rank after", "score before", "score after"):
         table.add_column(column, justify="left" if column == "team" else "right")
-    for row in changed:
-        cells = [row["rank_before"], row["rank_after"], row["score_before"], row["score_after"]]
-        table.add_row(printable(row["team"]), *("" if c is None else f"{c:.8g}" for c in cells))
+    for one in shown:
+        cells = [one.rank_before, one.rank_after, one.score_before, one.score_after]
+        table.add_row(printable(one.team), *("" if c is None else f"{c:.8g}" for c in cells))
     out.print(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,9 @@ def test_a_rescore_shows_first_and_applies_when_told(finished: Path, arena_there
     before = arena_there("finalize", "--json").stdout
     called = arena_there(*arguments, "--apply")
     assert called.returncode == 0
-    assert "change their rank" in called.stdout
+    assert "Of 3 teams, 2 change their rank on the private board, and 3 their" in called.stdout
+    assert "40 of 40 rows have other labels than in the stored solution." in called.stderr
+    assert "Usage" not in called.stderr  # the file names none
     assert arena_there("finalize", "--json").stdout != before
     assert document(arena_there("rescore", "--json"), "rescore")["changes"]
     assert "rescored" in arena_there("audit").stdout
@@ -109,3 +112,21 @@ def test_a_board_that_is_out_of_date_says_so(finished: Path, arena_there: Any) -
 def test_without_a_board_nothing_is_out_of_date(here: Path, arena_there: Any) -> None:
     assert arena_there("submit", here / "files" / "a.csv", "-t", "a").returncode == 0
     assert "arena finalize" not in arena_there("rescore", "--apply").stderr
+
+
+def test_a_rescore_shows_scores_and_says_what_it_ignores(finished: Path, arena_there: Any) -> None:
+    lines = (finished / "solution.csv").read_text().splitlines()[1:]
+    usages = ["Public", "Private"] * 20
+    new = [f"{line},{usage}" for line, usage in zip(reversed(lines), usages, strict=True)]
+    (finished / "new.csv").write_text("\n".join(["id,y,Usage", *new]))
+    called = arena_there("rescore", "--solution", finished / "new.csv")
+    assert called.returncode == 0, called.stderr
+    assert "0 of 40 rows have other labels" in called.stderr
+    found = re.search(r"Usage differs in (\d+) rows and is ignored: the split stays", called.stderr)
+    assert found
+    assert 0 < int(found[1]) < 40
+    assert "Of 3 teams, 0 change their rank on the private board, and 0 their" in called.stdout
+    change(finished / "c", '"roc_auc"', '"average_precision"')
+    called = arena_there("rescore")
+    assert "and 3 their score." in called.stdout
+    assert all(f" {team} " in called.stdout for team in ("one", "two", "=three"))
