@@ -13,6 +13,7 @@ from arena.resampling import round_significant
 from arena.results import as_json
 from arena.types import Finding
 from arena_sota.of_study import BoardMaximum, best_of_study, interval_of_best
+from arena_sota.verdict import per_cent, who_counts
 
 __all__ = ["Sota", "board_document"]
 
@@ -41,7 +42,11 @@ class Sota:
                 reason = str(error)
         if board is not None:
             document = board_document(board, study)
-            return Finding(self.name, board.estimate.verdict, document, details=board)
+            counts = who_counts(
+                len(study.scores), board.dependence.n_clusters, board.estimate.n_teams
+            )
+            verdict = f"{board.estimate.verdict} {counts}".rstrip()
+            return Finding(self.name, verdict, document, details=board)
         interval = interval_of_best(study)
         document = {"model": None, "reason": reason, "interval_of_best": list(interval)}
         return Finding(self.name, _verdict_without_model(study, interval), as_json(document))
@@ -79,7 +84,7 @@ def _verdict_without_model(study: Study, interval: tuple[float, float]) -> str:
     count = int(reached.sum())
     first = (
         f"The best true score of this board lies between {interval[0]:.4g} and {interval[1]:.4g}, "
-        f"at {study.level:.0%} confidence"
+        f"at {per_cent(study.level)} confidence"
     )
     if count <= 1:
         return f"{first}, and no other score reaches into that range."

@@ -246,11 +246,17 @@ def _of_competition(
 
 
 def _print_estimate(found: SotaEstimate, document: dict[str, Any]) -> None:
+    from arena_sota.verdict import per_cent, who_counts, who_is_left_out
+
     out = console()
-    out.print(found.verdict, soft_wrap=True)
+    distinct = found.n_teams + found.at_or_below_chance
+    counts = who_counts(document.get("submissions", distinct), distinct, found.n_teams)
+    out.print(f"{found.verdict} {counts}".rstrip(), soft_wrap=True)
     low, high = found.interval
+    stands = not found.solved and found.expected_maximum < found.observed_maximum
+    case = "If the first too were worth just its score," if stands else "In that case"
     out.print(
-        f"In that case {found.level:.0%} of best scores lie between {low:.4f} and {high:.4f}.",
+        f"{case} {per_cent(found.level)} of best scores lie between {low:.4f} and {high:.4f}.",
         soft_wrap=True,
     )
     if "clusters" in document:
@@ -263,7 +269,7 @@ def _print_estimate(found: SotaEstimate, document: dict[str, Any]) -> None:
             soft_wrap=True,
         )
     if found.left_out:
-        out.print(f"{found.left_out:,.6g} teams are outside what the correlation allows.")
+        out.print(who_is_left_out(found.left_out, document["rho0"]), soft_wrap=True)
 
 
 @app.command()

@@ -16,6 +16,7 @@ from arena_sota.pictures import (
     outcomes_of,
     probabilities_picture,
 )
+from arena_sota.verdict import per_cent
 
 __all__ = ["sota_sections"]
 
@@ -52,7 +53,7 @@ def _table(board: BoardMaximum) -> Table:
         ("teams that count, near-copies once", estimate.n_teams),
         ("teams with a score above that worth", estimate.n_above),
         ("best score that luck would give, on average", estimate.expected_maximum),
-        (f"the same, in {estimate.level:.0%} of all cases", f"{low:.4f} to {high:.4f}"),
+        (f"the same, in {per_cent(estimate.level)} of all cases", f"{low:.4f} to {high:.4f}"),
     ]
     return Table("The best score, taken apart", ("what", "value"), tuple(rows))
 
@@ -99,11 +100,12 @@ def _method(board: BoardMaximum) -> str:
     low, high = dependence.rho0_interval
     common = (
         f"The correlation of each submission with what makes rows easy for all is {board.rho0:.3f} "
-        f"({low:.3f} to {high:.3f} at {estimate.level:.0%}), from the mean correlation of two "
-        f"submissions, {dependence.rho_pair:.3f}. {len(dependence.clusters):,} submissions are "
+        f"({low:.3f} to {high:.3f} at {per_cent(estimate.level)}), from the mean correlation of "
+        f"two submissions, {dependence.rho_pair:.3f}. {len(dependence.clusters):,} submissions are "
         f"{dependence.n_clusters:,} clusters of a correlation of at most 0.95. "
-        f"{estimate.left_out:,.4g} teams are outside what this correlation allows and "
-        f"{estimate.at_or_below_chance:,} scores are no better than guessing."
+        f"{estimate.left_out:,.4g} of the teams score too low to have that much in common with the "
+        f"best, and are taken never to come first; {estimate.at_or_below_chance:,} of the scores "
+        f"are no better than guessing, and are left out."
     )
     if board.model == "accuracy":
         return common + (

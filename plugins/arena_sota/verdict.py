@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from arena.intake.faults import plural
 from arena.types import FloatArray
 
-__all__ = ["reach_of_others", "sota_verdict"]
+__all__ = ["per_cent", "reach_of_others", "sota_verdict", "who_counts", "who_is_left_out"]
 
 _HARDLY = 0.0005
 _ERRORS = 2
@@ -93,7 +94,7 @@ def sota_verdict(
             f"Luck among {n_teams:,} teams explains next to nothing of the best score of "
             f"{observed:.4f}: the best is truly worth about {sota:.4f}."
         )
-    others = f"; {n_above:,} teams scored above that."
+    others = f"; {plural(n_above or 0, 'team')} scored above that."
     if target == "upper":
         return (
             f"The best score of {observed:.4f} is still within the reach of luck among {n_teams:,} "
@@ -103,6 +104,52 @@ def sota_verdict(
         f"The best score of {observed:.4f} is what luck among {n_teams:,} teams would give on "
         f"average if the best of them is truly worth {sota:.4f}{others}"
     )
+
+
+def who_counts(n_given: int, n_distinct: int, n_counting: int) -> str:
+    """Return why there are fewer teams in the sentence than scores on the board, or nothing.
+
+    >>> who_counts(43, 41, 40)
+    'Of 43 scores on the board 40 count here: 2 near-copies of another and 1 no better than \
+guessing are left out.'
+    >>> who_counts(43, 43, 43)
+    ''
+    """
+    copies, guesses = n_given - n_distinct, n_distinct - n_counting
+    said = (
+        [plural(copies, "near-copy").replace("copys", "copies") + " of another"] if copies else []
+    )
+    said += [f"{guesses:,} no better than guessing"] if guesses else []
+    if not said:
+        return ""
+    are = "is" if copies + guesses == 1 else "are"
+    return (
+        f"Of {n_given:,} scores on the board {n_counting:,} count here: {' and '.join(said)} {are} "
+        f"left out."
+    )
+
+
+def who_is_left_out(n_teams: float, rho0: float) -> str:
+    """Return what it means that teams are outside the bounds of the dependence, and what to do.
+
+    >>> who_is_left_out(1, 0.6)[:74]
+    '1 team scores too low to have as much in common with the best as rho 0.600'
+    """
+    teams = "1 team scores" if n_teams == 1 else f"{n_teams:,.6g} teams score"
+    return (
+        f"{teams} too low to have as much in common with the best as rho {rho0:.3f} says, so the "
+        f"estimate takes it that none of these comes first by luck. To let them, give a smaller "
+        f"--rho, and see whether the estimate changes."
+    )
+
+
+def per_cent(level: float) -> str:
+    """Return a level in per cent.
+
+    >>> per_cent(0.95)
+    '95 %'
+    """
+    return f"{100 * level:.10g} %"
 
 
 def _of_winner(observed: float, reach: float, n_teams: int) -> str:

@@ -96,9 +96,20 @@ def test_estimate_of_a_board(tmp_path):
         run_here(*command, "--rows", 500, "--method", "crop", "--json", cwd=tmp_path)
     )
     assert cropped["crop"] == cropped["sota"]
+    told = run_here(*command, "--rows", 500, cwd=tmp_path).stdout
+    assert "In that case 95 % of best scores" in told
     wrong = run_here(*command, "--rows", 496, cwd=tmp_path)
     assert "of 1/500 they are" in wrong.stderr
     assert run_here(*command, cwd=tmp_path).returncode == 2
+
+
+def test_estimate_says_who_does_not_count(tmp_path):
+    rows = [("a", 0.95), ("b", 0.94), ("c", 0.55), ("d", 0.4)]
+    write_csv(tmp_path / "board.csv", ["team", "score"], rows)
+    told = run_here("sota", "estimate", "board.csv", "--rows", 100, "--rho", 0.9, cwd=tmp_path)
+    assert "Of 4 scores on the board 3 count here: 1 no better than guessing is" in told.stdout
+    assert "1 team scores too low" in told.stdout
+    assert "give a smaller --rho" in told.stdout.replace("\n", " ")
 
 
 def test_estimate_of_an_auc_board(tmp_path):
