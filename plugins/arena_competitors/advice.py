@@ -61,10 +61,15 @@ def advise(verdicts: Sequence[Verdict], budget: float | None) -> str:
     >>> advise(verdicts, 0.02)
     'Take ladder-free: of the mechanisms tried that keep every attack under a bias of 0.02 (its \
 largest is 0.018, by boosting) it hides the least. ladder-free costs honest teams gains below \
-0.0032: smaller ones are not shown in nine of ten tries.'
+0.0032: smaller ones are not shown in nine of ten tries. ladder(eta=0.1) is useless here: it shows \
+honest teams no gain at all.'
     """
     if budget is None:
         return _without_budget(verdicts)
+    return f"{_within_budget(verdicts, budget)} {_useless(verdicts)}".rstrip()
+
+
+def _within_budget(verdicts: Sequence[Verdict], budget: float) -> str:
     within = [verdict for verdict in verdicts if verdict.within_budget]
     useful = [verdict for verdict in within if verdict.smallest_gain is not None]
     if not useful:
@@ -89,7 +94,7 @@ def _without_budget(verdicts: Sequence[Verdict]) -> str:
         f"{verdict.mechanism}: {verdict.bias:.3g} by {verdict.worst_attack}" for verdict in order
     )
     return (
-        f"The largest bias of each mechanism: {told}. {_cost(order[0])} Say with --budget which "
+        f"The largest bias of each mechanism: {told}. {_costs(order)} Say with --budget which "
         f"bias you can bear, to be told which mechanism hides the least within it."
     )
 
@@ -98,9 +103,22 @@ def _hidden_gain(verdict: Verdict) -> float:
     return float("inf") if verdict.smallest_gain is None else verdict.smallest_gain
 
 
+def _costs(order: Sequence[Verdict]) -> str:
+    """Return what the first mechanism that shows anything costs, and which ones show nothing."""
+    useful = [verdict for verdict in order if verdict.smallest_gain is not None]
+    return " ".join([*map(_cost, useful[:1]), _useless(order)]).rstrip()
+
+
+def _useless(verdicts: Sequence[Verdict]) -> str:
+    names = [verdict.mechanism for verdict in verdicts if verdict.smallest_gain is None]
+    if not names:
+        return ""
+    are, they = ("is", "it shows") if len(names) == 1 else ("are", "they show")
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return f"{listed} {are} useless here: {they} honest teams no gain at all."
+
+
 def _cost(verdict: Verdict) -> str:
-    if verdict.smallest_gain is None:
-        return f"{verdict.mechanism} shows honest teams no gain at all."
     return (
         f"{verdict.mechanism} costs honest teams gains below {verdict.smallest_gain:.2g}: smaller "
         f"ones are not shown in nine of ten tries."

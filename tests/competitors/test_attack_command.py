@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from arena_competitors.advice import Verdict, advise
 from arena_competitors.honest import smallest_gain_shown
 from arena_competitors.public_board import BoardSettings
 from arena_competitors.rows import synthetic_rows
@@ -69,10 +70,26 @@ def test_the_advice_takes_what_hides_least_within_the_budget(tmp_path: Path) -> 
     assert printed["advice"].startswith("Take ladder(eta=0.04)")
 
 
+@pytest.mark.parametrize("budget", [None, 0.02, 0.0001])
+def test_every_mechanism_that_shows_no_gain_is_named_as_useless(budget: float | None) -> None:
+    biases = {"kaggle": 0.015, "ladder(eta=0.1)": 0.001, "ladder(eta=0.2)": 0.0005}
+    verdicts = [
+        Verdict(name, "boosting", bias, 0.001 if name == "kaggle" else None, bias <= (budget or 1))
+        for name, bias in biases.items()
+    ]
+    advice = advise(verdicts, budget)
+    assert "useless here: they show honest teams no gain at all." in advice
+    useless = advice.split(". ")[-1 if budget else -2]
+    assert {name for name in biases if name in useless} == {"ladder(eta=0.1)", "ladder(eta=0.2)"}
+
+
 def test_people_get_tables_and_a_picture(tmp_path: Path) -> None:
     called = run_here("attack", *SMALL, "--chart", "curves.svg", cwd=tmp_path)
     assert called.returncode == 0, called.stderr
-    assert "smallest honest gain shown" in called.stdout
+    words = called.stdout.replace("\n", " ")
+    assert "smallest honest gain shown" in words
+    assert "bias at the end" in words
+    assert "largest bias on the way" in words
     drawn = (tmp_path / "curves.svg").read_text(encoding="utf-8")
     assert drawn.count("<path") > 6
     assert "boosting" in drawn

@@ -47,7 +47,11 @@ def attack(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of all chance.")] = 0,
     budget: Annotated[
-        float | None, typer.Option(help="Exit with 1 if any bias is larger than this.")
+        float | None,
+        typer.Option(
+            help="Exit with 1 if a mechanism's largest bias on the way, not just the one at the "
+            "end, is larger than this."
+        ),
     ] = None,
     chart: Annotated[
         Path | None, typer.Option(help="Draw the curves into this file: .svg, .png or .json.")

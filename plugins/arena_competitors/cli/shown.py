@@ -89,7 +89,7 @@ _CURVE_COLUMNS = (
     Column("mechanism", 2, _name("mechanism"), left=True),
     Column("shown", 3, _score("released")),
     Column("same, hidden rows", 5, _score("released_fresh")),
-    Column("bias ±s.e.", 4, _with_error("bias")),
+    Column("bias at the end ±s.e.", 4, _with_error("bias")),
     Column("last, public", 7, _score("final_public")),
     Column("last, hidden", 8, _score("fresh")),
     Column("board error", 9, _score("leaderboard_error")),
@@ -97,7 +97,7 @@ _CURVE_COLUMNS = (
 )
 _VERDICT_COLUMNS = (
     Column("mechanism", 1, _name("mechanism"), left=True),
-    Column("largest bias", 2, lambda row: f"{row['bias']:.4f}"),
+    Column("largest bias on the way", 2, lambda row: f"{row['bias']:.4f}"),
     Column("by", 4, _name("worst_attack"), left=True),
     Column("smallest honest gain shown", 3, _gain),
     Column(
