@@ -52,9 +52,11 @@ class Submitted:
     released: float | None
     """What the public board shows for it; None without public rows."""
     faults: tuple[Fault, ...]
+    known: bool = field(default=False, compare=False)
+    """Whether it was there already, so that this is its first answer again."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return it as JSON: the same for its first answer and for that answer again."""
         return {
             "submission": self.submission,
             "team": self.team,
@@ -140,7 +142,8 @@ class Reception:
         with self.store.transaction() as transaction:
             known = transaction.find_submission(incoming.team, incoming.idempotency_key or "")
             if known is not None:
-                return self._answer(known, self._known_release(known))
+                answer = self._answer(known, self._known_release(known))
+                return replace(answer, known=True)
             refusal = self._refusal(transaction, incoming, now) if limited else None
             if refusal is not None:
                 incoming = replace(incoming, values=None, faults=(refusal,), refused=True)

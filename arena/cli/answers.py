@@ -34,12 +34,21 @@ def print_answer(
 
 
 def count_answers(answers: Sequence[Submitted]) -> str:
-    """Return how many there are of each status, in words.
+    """Return how many there are of each status, in words; those accepted before apart.
 
     >>> from arena.reception import Submitted
     >>> count_answers([Submitted(n, "a", "accepted", None, ()) for n in (1, 2)])
     '2 accepted'
+    >>> count_answers([Submitted(1, "a", "accepted", None, (), known=True)])
+    '1 was there already'
     """
+    again = sum(answer.status == "accepted" and answer.known for answer in answers)
     statuses = [answer.status for answer in answers]
     counts = {status: statuses.count(status) for status in ("accepted", "rejected", "refused")}
-    return ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
+    counts["accepted"] -= again
+    said = [f"{count:,} {status}" for status, count in counts.items() if count]
+    if again:
+        said.insert(
+            bool(counts["accepted"]), f"{again:,} {'was' if again == 1 else 'were'} there already"
+        )
+    return ", ".join(said)

@@ -27,6 +27,7 @@ MAX_TEAM_LENGTH = 100
 _SUFFIXES = (".gz", ".csv", ".tsv", ".txt", ".parquet", ".pq")
 _LITTER = {"thumbs.db", "desktop.ini", "__macosx", "icon\r"}
 _SAMPLES = {"sample_submission.csv", "sample_submission.parquet", "sample_submission.csv.gz"}
+_NO_NAME = Fault("team name", "The name of the team is empty. Give --team a name.")
 _CONTROL = {"Cc", "Cs", "Zl", "Zp"}
 
 
@@ -89,7 +90,7 @@ def named_file(path: Path, team: str) -> SubmissionFile:
     'Zoe'
     """
     name = team_name(team)
-    fault = team_fault(name)
+    fault = team_fault(name) if name else _NO_NAME
     shown = name if fault is None else clean(name, MAX_TEAM_LENGTH) or "(no name)"
     return SubmissionFile(shown, path, clean(path.name, 1_000), (fault,) if fault else ())
 

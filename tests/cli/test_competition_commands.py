@@ -112,6 +112,19 @@ def test_a_submission_is_answered(here: Path, arena_there: Any) -> None:
     assert other["submission"] == 2  # the key says that it is the same
 
 
+def test_what_was_there_already_is_counted_apart(here: Path, arena_there: Any) -> None:
+    assert arena_there("submit", "../files/a.csv", "-t", "a").returncode == 0
+    first = arena_there("import", "../files")
+    assert "2 accepted, 1 was there already, 1 rejected." in first.stdout
+    assert "3 were there already, 1 rejected." in arena_there("import", "../files").stdout
+
+
+def test_a_team_without_a_name_is_told_of_the_option(here: Path, arena_there: Any) -> None:
+    called = arena_there("submit", "../files/a.csv", "--team", " ")
+    assert called.returncode == 1
+    assert "The name of the team is empty. Give --team a name." in called.stdout
+
+
 def test_what_is_not_accepted_exits_with_one(here: Path, arena_there: Any) -> None:
     change(here / "c", "# per_day =", "per_day = 1")
     rejected = document(arena_there("submit", "../files/d.csv", "-t", "a", "--json"), "submit", 1)
@@ -142,7 +155,7 @@ def test_an_import_takes_a_folder_and_goes_on(here: Path, arena_there: Any) -> N
     assert shown.returncode == 1
     assert "of d (d.csv): rejected." in shown.stdout
     assert "… and 16 more: --json prints every one." in shown.stdout
-    assert shown.stdout.endswith("4 accepted, 1 rejected.\n")
+    assert shown.stdout.endswith("4 were there already, 1 rejected.\n")
 
 
 def test_an_import_of_nothing_exits_with_one(here: Path, arena_there: Any) -> None:
