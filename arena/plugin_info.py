@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from arena.errors import ArenaError, DuplicateNameError, PluginError
@@ -16,6 +18,7 @@ __all__ = [
     "Failure",
     "PluginInfo",
     "attributed",
+    "attributed_metric",
     "distribution_of",
     "missing_members",
     "say_failure",
@@ -77,6 +80,8 @@ def say_failure(error: ArenaError, whose: str = "") -> None:
 def attributed(plugin: str, action: str) -> Iterator[None]:
     """Name the plugin in any error that its code raises and that arena does not know.
 
+    For code that sees the labels there is :func:`attributed_metric`.
+
     >>> with attributed("mine", "scoring"):
     ...     raise ValueError("bad shape")
     Traceback (most recent call last):
@@ -89,6 +94,35 @@ def attributed(plugin: str, action: str) -> Iterator[None]:
     except Exception as error:
         failure = Failure(plugin, action, error)
         raise PluginError(str(failure).replace("plugin", "Plugin", 1)) from error
+
+
+@contextlib.contextmanager
+def attributed_metric(plugin: str, action: str) -> Iterator[None]:
+    """Name plugin, type and place of an error, never its text: a metric's may hold true labels.
+
+    Its text stands in the traceback of its cause, which only ``--verbose`` prints.
+
+    >>> with attributed_metric("mine", "scoring"):  # doctest: +ELLIPSIS
+    ...     raise ValueError("the label is 7")
+    Traceback (most recent call last):
+    arena.errors.PluginError: Plugin 'mine' failed while scoring: ValueError at ..., line 2. ...
+    """
+    try:
+        yield
+    except ArenaError:
+        raise
+    except Exception as error:
+        what = f"{type(error).__name__} at {_place(error)}"
+        raise PluginError(
+            f"Plugin {plugin!r} failed while {action}: {what}. What it says may hold labels: "
+            f"--verbose shows it."
+        ) from error
+
+
+def _place(error: BaseException) -> str:
+    """Return file and line of the last frame that was reached."""
+    *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+    return f"{Path(frame.f_code.co_filename).name}, line {line}"
 
 
 def distribution_of(point: metadata.EntryPoint) -> str:

@@ -18,7 +18,7 @@ from arena.errors import ScoringError
 from arena.execution import available_workers
 from arena.intake import ReadSubmission, SubmissionFile
 from arena.interfaces import Metric
-from arena.plugin_info import attributed, say_failure
+from arena.plugin_info import attributed_metric, say_failure
 from arena.plugin_manager import PluginManager
 from arena.predictions import ArrayPredictions
 from arena.public_mechanism import public_rows
@@ -163,7 +163,7 @@ class Reception:
         rows = self._public_rows
         if read.values is None or not rows.any():
             return None, read.faults
-        with attributed(self.metric_plugin, f"scoring {self.metric.name}"):
+        with attributed_metric(self.metric_plugin, f"scoring {self.metric.name}"):
             predictions = ArrayPredictions(self._block(read.values, rows))
             metric = self.bound.on(rows)
             failures: list[tuple[int, ScoringError]] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from arena.errors import ArenaError, DuplicateNameError, PluginError, UnknownNameError
 from arena.hookspecs import hookimpl
-from arena.plugin_info import attributed
+from arena.plugin_info import attributed, attributed_metric
 from arena.plugin_manager import PluginManager
 from arena.types import CompetitionInfo, Fault, PredictionKind
 
@@ -189,6 +190,15 @@ def test_guarded_code_of_a_plugin_is_named(manager: PluginManager) -> None:
 def test_attributed_leaves_errors_of_arena_alone() -> None:
     with pytest.raises(UnknownNameError, match="as it is"), attributed("mine", "scoring"):
         raise UnknownNameError("as it is")
+
+
+def test_what_a_metric_raises_is_placed_and_not_quoted() -> None:
+    with pytest.raises(PluginError) as raised, attributed_metric("mine", "scoring x"):
+        raise RuntimeError("secret [34.8]")
+    said = str(raised.value)
+    assert "Plugin 'mine' failed while scoring x: RuntimeError at test_plugin_manager.py" in said
+    assert "secret" not in said
+    assert "secret [34.8]" in "".join(traceback.format_exception(raised.value))  # --verbose
 
 
 # -- entry points --------------------------------------------------------------------------------
