@@ -74,6 +74,7 @@ def test_error_against_soft_labels_is_never_below_the_floor():
         assert errors.mean() == pytest.approx(sampled, abs=0.01)
 
 
+@pytest.mark.slow
 def test_floors_of_metrics_are_what_the_soft_label_itself_reaches():
     rng = np.random.default_rng(0)
     c = rng.beta(0.5, 0.5, 300)

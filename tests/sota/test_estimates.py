@@ -119,6 +119,7 @@ def test_bad_input(scores, settings, words):
         estimate_sota(scores, N, 2, **settings)
 
 
+@pytest.mark.slow
 def test_auc_is_shrunk_toward_a_half_with_the_same_chance():
     scores = 0.9 - 0.1 * np.linspace(0, 1, 60)
     first, second = (

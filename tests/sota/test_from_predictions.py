@@ -126,6 +126,7 @@ def test_the_analysis_of_an_accuracy_board():
     assert document == run(study).document
 
 
+@pytest.mark.slow
 def test_the_analysis_of_an_auc_board():
     rng = np.random.default_rng(6)
     truth = (np.arange(400) < 60).astype(np.intp)
