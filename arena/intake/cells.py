@@ -49,6 +49,7 @@ _BAD_CELLS = (
     ("not a number", "{} is text where a number belongs: write a number."),
 )
 _EMPTY, _NAN, _INFINITY, _COMMA, _NO_NUMBER, _REPORTED = range(6)
+_UNQUOTED = "The cell"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +59,8 @@ class Place:
     row_number: RowNumber
     ids: Any | None
     """``pyarrow.StringArray`` of the id of each row, if there is an id column."""
+    quoted: bool = True
+    """Whether a fault may quote a cell; one of a solution is a label, which no message holds."""
 
     def fault(self, kind: str, message: str, position: int, column: str | None) -> Fault:
         """Return a fault of the row at a position."""
@@ -212,8 +215,8 @@ def _report_bad(
     for reason, (kind, template) in enumerate(_BAD_CELLS):
 
         def fault(at: int, kind: str = kind, template: str = template) -> Fault:
-            message = template.format(show(cells[at].as_py()))
-            return place.fault(kind, message, int(bad[at]), name)
+            what = show(cells[at].as_py()) if place.quoted else _UNQUOTED
+            return place.fault(kind, template.format(what), int(bad[at]), name)
 
         faults.add_each(kind, np.flatnonzero(reasons == reason).tolist(), fault)
 

@@ -145,7 +145,7 @@ def read_solution(
     _stop(path, faults)
     cells = {name: table.columns[table.names.index(name)] for name in set(table.names)}
     ids = to_text(cells[columns.id])
-    place = Place(table.row_number, ids)
+    place = Place(table.row_number, ids, quoted=False)
     _check_ids(ids, place, faults)
     usage = _read_usage(cells[columns.usage] if columns.usage else None, ids, place, faults)
     ranked = usage != Usage.IGNORED
@@ -197,7 +197,9 @@ def _read(path: Path, expected: Sequence[str | None], faults: FaultList) -> tupl
         content = read_content(path, MAX_SOLUTION_BYTES, faults)
         if content is not None:
             names = [name for name in expected if name is not None]
-            table = read_table(content.data, names, _MAX_ROWS, MAX_SOLUTION_BYTES, faults)
+            table = read_table(
+                content.data, names, _MAX_ROWS, MAX_SOLUTION_BYTES, faults, name=path.name
+            )
             if table is not None:
                 return table, content.sha256
     except READING_ERRORS as error:

@@ -35,7 +35,13 @@ from arena.intake.encoding import to_utf8
 from arena.intake.faults import FaultList, clean, show, show_all
 from arena.intake.header import match_columns
 from arena.intake.layout import Layout, layout_of
-from arena.intake.parquet_file import MAGIC, read_parquet, table_of_arrow
+from arena.intake.parquet_file import (
+    DAMAGED,
+    MAGIC,
+    is_damaged_parquet,
+    read_parquet,
+    table_of_arrow,
+)
 from arena.intake.table import RawTable
 from arena.types import Fault, FloatArray, PredictionKind, Solution
 
@@ -114,7 +120,9 @@ def read_submission(
         if content is not None:
             sha256 = content.sha256
             max_rows = _MORE_ROWS * solution.n_rows + 1_000
-            table = read_table(content.data, _names(solution), max_rows, max_bytes, faults)
+            table = read_table(
+                content.data, _names(solution), max_rows, max_bytes, faults, name=path.name
+            )
             if table is not None:
                 layout = layout_of(table.names, solution, prediction_range, empty_cells)
                 values = _check(table, solution, layout, faults)
@@ -152,11 +160,23 @@ def check_table(
 
 
 def read_table(
-    data: bytes, expected: Sequence[str], max_rows: int, max_bytes: int, faults: FaultList
+    data: bytes,
+    expected: Sequence[str],
+    max_rows: int,
+    max_bytes: int,
+    faults: FaultList,
+    *,
+    name: str = "",
 ) -> RawTable | None:
-    """Return the table of a CSV or Parquet file in memory, or None and a fault."""
+    """Return the table of a CSV or Parquet file in memory, or None and a fault.
+
+    What it is the content says; the name, if it is given, only what a damaged file was.
+    """
     if data.startswith(MAGIC):
         return read_parquet(data, max_rows, max_bytes, faults)
+    if is_damaged_parquet(data, name):
+        faults.add("damaged file", DAMAGED)
+        return None
     return read_csv(to_utf8(data, faults), expected, faults)
 
 

@@ -97,7 +97,19 @@ def test_dates_are_no_numbers(send: Send) -> None:
 def test_truncated_and_damaged_files(send: Send) -> None:
     whole = _bytes({"id": IDS, "y": HALVES})
     assert kinds(send(whole[:-20])) == {"truncated file"}
-    assert kinds(send(whole[:4] + bytes(len(whole) - 8) + b"PAR1")) == {"unreadable file"}
+    damaged = (
+        (whole[:4] + bytes(len(whole) - 8) + b"PAR1", "t.parquet"),
+        (bytes(4) + whole[4:], "t.bin"),
+        (bytes(4) + whole[4:-4], "t.parquet"),
+    )
+    for content, name in damaged:
+        read = send(content, name=name)
+        assert only(read, "damaged file").message.startswith("This is not a readable Parquet file")
+
+
+def test_a_text_is_read_as_text_whatever_its_name(send: Send) -> None:
+    rows = "".join(f"{one},0.5\n" for one in IDS)
+    assert send(f"id,y\n{rows}", name="t.parquet").faults == ()
 
 
 def test_no_rows(send: Send) -> None:

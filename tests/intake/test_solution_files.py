@@ -168,7 +168,7 @@ REFUSED = [
     ("id,y\n,1\n", {}, "row 2, .*The id is empty"),
     ("id,y,Usage\na,1,Secret\n", {}, "row 2, id 'a': 'Secret' is not Public"),
     ("id,y,Usage\na,1,Ignored\n", {}, "Every row is Ignored"),
-    ("id,y\na,x\n", {}, "row 2, id 'a', column 'y': 'x' is text where a number belongs"),
+    ("id,y\na,x\n", {}, "row 2, id 'a', column 'y': The cell is text where a number belongs"),
     ("id,y\na,\n", {}, "row 2, id 'a', column 'y': The cell is empty"),
     ("id,y\na,-1\n", {"truth_range": (0, np.inf)}, r"row 2, .*outside \[0, inf\]"),
     ("id,y\n", {}, "header line only"),
