@@ -26,16 +26,28 @@ def select(state: CompetitionState, team: str, submissions: Sequence[int]) -> No
     state.record("selection", {"team": team, "submissions": sorted(set(submissions))})
 
 
-def disqualify(state: CompetitionState, submission: int, reason: str) -> None:
+def disqualify(state: CompetitionState, submission: int, reason: str) -> str | None:
     """Record that a submission does not count, and why.
+
+    Returns
+    -------
+    The reason on record so far, if it did not count already; the new one stands in its place, and
+    both stay on record.
 
     Raises
     ------
     UsageError
-        If there is no such submission, or no reason is given.
+        If there is no such submission, no reason is given, or this is the reason on record.
     """
     if submission not in {record.submission for record in state.store.submissions()}:
         raise UsageError(f"There is no submission {submission}.")
     if not reason.strip():
         raise UsageError("A disqualification needs a reason: it stands on record.")
-    state.record("disqualification", {"submission": submission, "reason": reason.strip()})
+    payload = {"submission": submission, "reason": reason.strip()}
+    before = state.ledger.disqualified().get(submission)
+    if before == payload["reason"]:
+        raise UsageError(f"Submission {submission} is disqualified already, for this very reason.")
+    state.record(
+        "disqualification", payload if before is None else {**payload, "reason_before": before}
+    )
+    return before

@@ -231,15 +231,17 @@ class Competition:
         """
         choices.select(self._state, team_name(team), submissions)
 
-    def disqualify(self, submission: int, reason: str) -> None:
-        """Record that a submission does not count, and why.
+    def disqualify(self, submission: int, reason: str) -> str | None:
+        """Record that a submission does not count, and why; return the reason on record so far.
+
+        That is None unless it did not count already: then the reason is another from now on.
 
         Raises
         ------
         UsageError
-            If there is no such submission, or no reason is given.
+            If there is no such submission, no reason is given, or this is the reason on record.
         """
-        choices.disqualify(self._state, submission, reason)
+        return choices.disqualify(self._state, submission, reason)
 
     # -- boards --------------------------------------------------------------------------------
 

@@ -46,9 +46,10 @@ class Ledger:
         events = self.store.events("selection")
         return {event.payload["team"]: event.payload["submissions"] for event in events}
 
-    def disqualified(self) -> set[int]:
-        """Return the submissions that do not count."""
-        return {event.payload["submission"] for event in self.store.events("disqualification")}
+    def disqualified(self) -> dict[int, str]:
+        """Return the submissions that do not count, each with the last reason that was given."""
+        events = self.store.events("disqualification")
+        return {event.payload["submission"]: event.payload["reason"] for event in events}
 
     def sent(self) -> Counter[str]:
         """Return how many accepted submissions each team has."""

@@ -8,6 +8,7 @@ import typer
 
 from arena.cli.console import console
 from arena.cli.folder import Directory, Wait, open_competition
+from arena.text import printable
 
 app = typer.Typer(add_completion=False)
 
@@ -21,5 +22,11 @@ def disqualify(
 ) -> None:
     """Take a submission out of every board. It stays on record, with the reason."""
     with open_competition(directory, wait) as competition:
-        competition.disqualify(submission, reason)
-    console().print(f"Submission {submission} does not count any more.")
+        before = competition.disqualify(submission, reason)
+    if before is None:
+        console().print(f"Submission {submission} does not count any more.")
+    else:
+        said = f"Submission {submission} did not count already, for the reason: {before}"
+        console().print(
+            f"{printable(said)}\nThe new reason stands in its place; both stay on record."
+        )

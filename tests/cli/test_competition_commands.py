@@ -178,6 +178,13 @@ def test_submissions_are_listed(here: Path, arena_there: Any) -> None:
     (own,) = document(arena_there("submissions", "-t", "b", "--json"), "submissions")["submissions"]
     assert own == rows[1]
     assert "disqualified" in arena_there("submissions").stdout
+    again = arena_there("disqualify", 3, "--reason", " copied ")
+    assert again.returncode == 2
+    assert "3 is disqualified already, for this very reason" in again.stderr
+    other = arena_there("disqualify", 3, "--reason", "a \u202eleak")
+    assert "did not count already, for the reason: copied" in other.stdout
+    *_, last = document(arena_there("audit", "--json"), "audit")["events"]
+    assert last["payload"]["reason_before"] == "copied"
     assert arena_there("submissions", "-t", "x").stderr == "This team has sent none.\n"
 
 

@@ -140,8 +140,9 @@ class CompetitionMachine(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, 30), reason=st.sampled_from(["two accounts", "a leak", " "]))
     def disqualify(self, number: int, reason: str) -> None:
-        if reason.strip() and self.model.disqualify(number):
-            self.competition.disqualify(number, reason)
+        before = self.model.disqualified.get(number)
+        if reason.strip() and self.model.disqualify(number, reason):
+            assert self.competition.disqualify(number, reason) == before
         else:
             with pytest.raises(UsageError):
                 self.competition.disqualify(number, reason)

@@ -55,7 +55,8 @@ class CompetitionModel:
     sent: list[Sent] = field(default_factory=list)
     places: Counter[tuple[str, date | None]] = field(default_factory=Counter)
     chosen: dict[str, set[int]] = field(default_factory=dict)
-    disqualified: set[int] = field(default_factory=set)
+    disqualified: dict[int, str] = field(default_factory=dict)
+    """The last reason of each."""
     kinds: list[str] = field(default_factory=lambda: ["created"])
     """Of the events, in order."""
 
@@ -96,11 +97,11 @@ class CompetitionModel:
         self.kinds.append("selection")
         return True
 
-    def disqualify(self, number: int) -> bool:
-        """Disqualify, and say whether there is such a submission."""
-        if not 1 <= number <= len(self.sent):
+    def disqualify(self, number: int, reason: str) -> bool:
+        """Disqualify, and say whether there is such a submission, and this reason is new."""
+        if not 1 <= number <= len(self.sent) or self.disqualified.get(number) == reason:
             return False
-        self.disqualified.add(number)
+        self.disqualified[number] = reason
         self.kinds.append("disqualification")
         return True
 
