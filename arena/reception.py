@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.admission import competition_info, examine
+from arena.board_run import rows_of
 from arena.competition_state import CompetitionState
 from arena.config import Settings
 from arena.epochs import catch_up
 from arena.errors import ScoringError
 from arena.execution import available_workers
 from arena.intake import ReadSubmission, SubmissionFile
-from arena.interfaces import Metric
+from arena.interfaces import Metric, traits_of
 from arena.plugin_info import attributed_metric, say_failure
 from arena.plugin_manager import PluginManager
 from arena.predictions import ArrayPredictions
@@ -34,7 +35,7 @@ from arena.types import (
     SubmissionRecord,
 )
 
-__all__ = ["Reception", "Submitted", "receive"]
+__all__ = ["Reception", "Submitted", "open_reception", "receive"]
 
 
 _FOR_THE_ORGANISER = {"metric failed", "too slow"}
@@ -66,15 +67,9 @@ class Submitted:
         }
 
 
-def receive(
-    state: CompetitionState,
-    files: Sequence[SubmissionFile],
-    *,
-    limited: bool,
-    key: str | None = None,
-) -> Iterator[Submitted]:
-    """Take files in their order, and yield the answer to each once it is stored."""
-    reception = Reception(
+def open_reception(state: CompetitionState) -> Reception:
+    """Return where the submissions of an open competition arrive."""
+    return Reception(
         store=state.store,
         settings=state.settings,
         solution=state.solution,
@@ -86,6 +81,17 @@ def receive(
         manager=state.manager,
         revision=state.revision,
     )
+
+
+def receive(
+    state: CompetitionState,
+    files: Sequence[SubmissionFile],
+    *,
+    limited: bool,
+    key: str | None = None,
+) -> Iterator[Submitted]:
+    """Take files in their order, and yield the answer to each once it is stored."""
+    reception = open_reception(state)
     read_files = examine(
         files,
         state.solution,
@@ -135,6 +141,8 @@ class Reception:
         answer is given again. Without ``limited`` neither the deadline nor a limit counts.
         """
         public, faults = self._public_score(read)
+        hidden = () if faults else self._private_refusal(read)
+        faults = faults or hidden
         values = None if faults else read.values
         if key is None and any(fault.kind in _FOR_THE_ORGANISER for fault in faults):
             key = f"{read.sha256} failed {now.isoformat()}"  # the file may be sent again, mended
@@ -144,7 +152,9 @@ class Reception:
             if known is not None:
                 answer = self._answer(known, self._known_release(known))
                 return replace(answer, known=True)
-            refusal = self._refusal(transaction, incoming, now) if limited else None
+            refusal = None
+            if limited:
+                refusal = self._refusal(transaction, incoming, now, bool(hidden))
             if refusal is not None:
                 incoming = replace(incoming, values=None, faults=(refusal,), refused=True)
             record = transaction.add_submission(incoming)
@@ -163,20 +173,45 @@ class Reception:
         rows = self._public_rows
         if read.values is None or not rows.any():
             return None, read.faults
-        with attributed_metric(self.metric_plugin, f"scoring {self.metric.name}"):
-            predictions = ArrayPredictions(self._block(read.values, rows))
-            metric = self.bound.on(rows)
-            failures: list[tuple[int, ScoringError]] = []
-            truth = self.solution.truth[rows]
-            score = float(full_scores(metric, truth, predictions, failures=failures)[0])
-        if failures:
-            ((_, error),) = failures
+        score, error = self._score(read.values, rows)
+        if error is not None:
             say_failure(error)
             return None, (Fault(error.kind, error.shown),)
         if np.isfinite(score):
             return score, ()
         message = f"{self.metric.name} has no finite value for these predictions."
         return None, (Fault("undefined score", message),)
+
+    def _private_refusal(self, read: ReadSubmission) -> tuple[Fault, ...]:
+        """Return the fault of a file that someone else's metric refuses on the private rows.
+
+        The team must hear of it while it can still mend the file. Nothing else that comes of these
+        rows is for it: neither the score nor that there is none, which may hang on one label. What
+        fails for the organiser to mend is said to the organiser, and the submission stands.
+        """
+        rows = rows_of(self.solution, "private")
+        # A metric of arena has said by now what it cannot score, from the cells alone.
+        foreign = traits_of(self.metric).time_limit is not None
+        if read.values is None or not foreign or not rows.any():
+            return ()
+        _, error = self._score(read.values, rows)
+        if error is None:
+            return ()
+        if error.kind in _FOR_THE_ORGANISER:
+            say_failure(error, "on the private rows")
+            return ()
+        return (Fault(error.kind, error.shown),)
+
+    def _score(
+        self, values: npt.NDArray[Any], rows: npt.NDArray[np.bool_]
+    ) -> tuple[float, ScoringError | None]:
+        """Return the score on some rows; NaN where it is undefined, or with why it was refused."""
+        failures: list[tuple[int, ScoringError]] = []
+        with attributed_metric(self.metric_plugin, f"scoring {self.metric.name}"):
+            predictions = ArrayPredictions(self._block(values, rows))
+            metric, truth = self.bound.on(rows), self.solution.truth[rows]
+            score = float(full_scores(metric, truth, predictions, failures=failures)[0])
+        return score, failures[0][1] if failures else None
 
     def _block(self, values: npt.NDArray[Any], rows: Any) -> Any:
         """Return one submission as a block: ``(1, n)`` or ``(1, n, n_columns)``."""
@@ -185,13 +220,19 @@ class Reception:
             chosen = chosen.astype(np.intp)
         return chosen[np.newaxis, :, 0] if chosen.shape[1] == 1 else chosen[np.newaxis]
 
-    def _refusal(self, transaction: Transaction, incoming: Incoming, now: datetime) -> Fault | None:
-        """Take the team's places, or say why there is none; none is taken then."""
+    def _refusal(
+        self, transaction: Transaction, incoming: Incoming, now: datetime, hidden: bool
+    ) -> Fault | None:
+        """Take the team's places, or say why there is none; none is taken then.
+
+        What the private rows refuse (``hidden``) always takes a place: its answer tells something
+        of them, and without a limit it could be asked for again and again.
+        """
         limits, competition = self.settings.limits, self.settings.competition
         if competition.deadline is not None and now > competition.deadline:
             message = f"The competition ended at {competition.deadline:%Y-%m-%d %H:%M} UTC."
             return Fault("deadline", message)
-        if incoming.values is None and not limits.count_rejected:
+        if incoming.values is None and not (limits.count_rejected or hidden):
             return None
         # Places are counted without a limit as well: one that is set later counts what was sent.
         free = incoming.team == competition.baseline

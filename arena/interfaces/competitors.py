@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,23 @@ import numpy.typing as npt
 from arena.interfaces.metrics import Metric
 from arena.types import IntArray
 
-__all__ = ["Answer", "Competitor", "HasVariants", "KnowsLabels", "Move", "Participation", "Player"]
+__all__ = [
+    "Answer",
+    "Competitor",
+    "Computation",
+    "ComputesAhead",
+    "Conduct",
+    "DeclaresConduct",
+    "HasVariants",
+    "KnowsLabels",
+    "Move",
+    "Participation",
+    "Player",
+    "PlaysThroughTeams",
+]
+
+Conduct: TypeAlias = Literal["honest", "copies", "attacks"]
+"""``copies``: starts from what others made public; ``attacks``: is after the labels."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +88,33 @@ class Player(Protocol):
         """Return what would be sent if this were the last submission; changes nothing."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Computation:
+    """What a player computes before its next submission: another process may do it."""
+
+    key: str
+    """The same for the same result, such as a sha256 of all that it depends on."""
+    function: Callable[..., npt.NDArray[Any]]
+    """Found by its module and name."""
+    arguments: tuple[Any, ...]
+    """Picklable."""
+
+
+@runtime_checkable
+class ComputesAhead(Protocol):
+    """A player whose submissions take time to compute, several of them side by side.
+
+    The host asks for a computation before :meth:`Player.submit` and brings the result, which it
+    may have kept. A player that nobody asks computes by itself.
+    """
+
+    def computation(self) -> Computation:
+        """Return what the next submission rests on; asked again, the same."""
+
+    def take(self, result: npt.NDArray[Any]) -> None:
+        """Receive the result, once, before the submission."""
+
+
 @runtime_checkable
 class KnowsLabels(Protocol):
     """A player that reads labels off the board, for certain and not by a guess."""
@@ -107,3 +150,21 @@ class HasVariants(Protocol):
 
     def variants(self) -> Sequence[Competitor]:
         """Return the settings, each a competitor."""
+
+
+@runtime_checkable
+class DeclaresConduct(Protocol):
+    """A competitor that says how it plays; one that does not is taken for honest."""
+
+    @property
+    def conduct(self) -> Conduct:
+        """What a simulation holds against whoever is flagged."""
+
+
+@runtime_checkable
+class PlaysThroughTeams(Protocol):
+    """A competitor that is one person behind several teams."""
+
+    @property
+    def teams(self) -> int:
+        """How many teams: each may send as much as any team."""

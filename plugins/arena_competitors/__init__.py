@@ -1,4 +1,4 @@
-"""Attackers of the public leaderboard, each seeing only what a participant sees."""
+"""Simulated teams, honest ones and attackers, each seeing only what a participant sees."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["provide_competitors"]
 
 @hookimpl
 def provide_competitors() -> list[Competitor]:
-    """Provide every attacker, from ``boosting`` to ``sybil``."""
+    """Provide every competitor, from ``boosting`` to ``sybil``."""
     from arena_competitors.catalogue import all_competitors
 
     return list(all_competitors())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from arena.errors import UsageError
-from arena.interfaces import Answer, Move, Participation, Player
+from arena.interfaces import Answer, Conduct, Move, Participation, Player
 from arena.types import FloatArray, IntArray
 from arena_competitors.guesses import (
     chance_score,
@@ -51,6 +52,7 @@ class Boosting:
 
     vote: str = "majority"
     name: str = "boosting"
+    conduct: ClassVar[Conduct] = "attacks"
 
     def __post_init__(self) -> None:
         if self.vote not in _VOTES:
@@ -125,6 +127,7 @@ class Multiclass:
     """
 
     name: str = "multiclass"
+    conduct: ClassVar[Conduct] = "attacks"
 
     def start(self, participation: Participation, rng: np.random.Generator) -> Player:
         """Return a player; UsageError if the metric has no classes."""

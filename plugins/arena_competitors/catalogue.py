@@ -5,8 +5,10 @@ from __future__ import annotations
 from arena.interfaces import Competitor
 from arena.registry import Registry
 from arena_competitors.boosting import Boosting, Multiclass
+from arena_competitors.copycat import Copycat
 from arena_competitors.flipping import BlockFlip, PairProbe
 from arena_competitors.lightgbm_search import LightGBMSearch
+from arena_competitors.lightgbm_team import LightGBMClimber, LightGBMSeeds
 from arena_competitors.log_loss_oracle import LogLossOracle
 from arena_competitors.ranking_oracle import AucOracle
 from arena_competitors.searching import RandomSearch
@@ -30,6 +32,9 @@ def all_competitors() -> tuple[Competitor, ...]:
         LogLossOracle(),
         AucOracle(),
         LightGBMSearch(),
+        LightGBMClimber(),
+        LightGBMSeeds(),
+        Copycat(),
     )
     registry = Registry[Competitor]("competitor")
     for competitor in single:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from arena.errors import UsageError
-from arena.interfaces import Answer, Competitor, HasRowValues, Move, Participation, Player
+from arena.interfaces import Answer, Competitor, Conduct, HasRowValues, Move, Participation, Player
 from arena.types import IntArray
 from arena_competitors.guesses import (
     encode,
@@ -46,6 +47,7 @@ class BlockFlip:
 
     rows: int | None = None
     name: str = "block-flip"
+    conduct: ClassVar[Conduct] = "attacks"
 
     def __post_init__(self) -> None:
         if self.rows is not None and (not isinstance(self.rows, int) or self.rows < 1):
@@ -103,6 +105,7 @@ class PairProbe:
     """
 
     name: str = "pair-probe"
+    conduct: ClassVar[Conduct] = "attacks"
 
     def start(self, participation: Participation, rng: np.random.Generator) -> Player:
         """Return a player; UsageError for a metric that is no mean over rows of two classes."""

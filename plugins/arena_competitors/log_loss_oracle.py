@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from arena.errors import UsageError
-from arena.interfaces import Answer, HasRowValues, Metric, Move, Participation, Player
+from arena.interfaces import Answer, Conduct, HasRowValues, Metric, Move, Participation, Player
 from arena.types import FloatArray, IntArray, PredictionKind
 from arena_competitors.bit_code import HIDDEN, BitCode
 from arena_competitors.hearing import BoardManners
@@ -48,6 +49,7 @@ class LogLossOracle:
     """
 
     name: str = "log-loss-oracle"
+    conduct: ClassVar[Conduct] = "attacks"
 
     def start(self, participation: Participation, rng: np.random.Generator) -> Player:  # noqa: ARG002
         """Return a player; UsageError unless the metric is the log loss of two classes."""

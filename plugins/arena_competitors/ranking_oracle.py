@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from arena.errors import UsageError
-from arena.interfaces import Answer, Metric, Move, Participation, Player
+from arena.interfaces import Answer, Conduct, Metric, Move, Participation, Player
 from arena.types import IntArray, PredictionKind
 from arena_competitors.hearing import BoardManners
 
@@ -30,6 +31,7 @@ class AucOracle:
     """
 
     name: str = "auc-oracle"
+    conduct: ClassVar[Conduct] = "attacks"
 
     def start(self, participation: Participation, rng: np.random.Generator) -> Player:
         """Return a player; UsageError unless ties in all rows have a score of their own."""

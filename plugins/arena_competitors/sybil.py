@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from arena.errors import UsageError
 from arena.interfaces import (
     Answer,
     Competitor,
+    Conduct,
     HasVariants,
     KnowsLabels,
     Move,
@@ -54,6 +56,7 @@ class Sybil:
     of: str = "boosting"
     teams: int = 10
     name: str = "sybil"
+    conduct: ClassVar[Conduct] = "attacks"
     resolve: Callable[[str], Competitor] = field(default=_unknown, repr=False)
     """Finds the other attack."""
 
