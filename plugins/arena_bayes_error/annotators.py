@@ -22,9 +22,8 @@ from arena_bayes_error.estimators import refuse_single_labels, row_floor
 
 __all__ = ["bias_bound", "from_counts", "from_several_hard_labels", "shares_of"]
 
-_ASSUMPTIONS = (
-    "The rows are drawn independently from those that classifiers are judged on.",
-    "The labels of a row were drawn independently with the true probabilities of its classes.",
+_LABELS_DRAWN = (
+    "The labels of a row were drawn independently with the true probabilities of its classes."
 )
 
 
@@ -75,7 +74,7 @@ def from_counts(
         n,
         1 - 1 / n_classes,
         kind="counts",
-        assumptions=_ASSUMPTIONS,
+        assumptions=(_LABELS_DRAWN,),
         bias_bound=bias_bound(totals, n_classes),
         **options,
     )

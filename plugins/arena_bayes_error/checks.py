@@ -11,7 +11,7 @@ import numpy.typing as npt
 from arena.errors import InputError, UsageError
 from arena.intake.submission import SUM_TOLERANCE
 from arena.intake.table import RowNumber, count_from_one
-from arena_bayes_error.estimate import blocks
+from arena_bayes_error.sampling import blocks
 
 __all__ = ["as_rows", "check_rows", "check_shares", "check_unit", "class_counts", "two_valued"]
 
@@ -129,7 +129,8 @@ def class_counts(counts: npt.ArrayLike, row_number: RowNumber | None) -> Array:
         raise InputError(
             "Each row has one label only, which shows nothing of how sure its class is. Give "
             "several labels per row, or with the one label a sign label, that of the likelier "
-            "class: the kind hard. Without either, features and labels give bounds (cover_hart)."
+            "class: the kind hard. Without either, features and labels give bounds: the kind "
+            "features."
         )
     return array
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 import numpy as np
 
 from arena.types import FloatArray
-from arena_bayes_error.estimate import blocks
+from arena_bayes_error.sampling import blocks
 
 __all__ = ["dirichlet_fit", "expected_bias"]
 

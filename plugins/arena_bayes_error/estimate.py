@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
+import numpy.typing as npt
 
 from arena.errors import UsageError
 from arena.intake.table import RowNumber
 from arena.results import as_json
 from arena.types import FloatArray
+from arena_bayes_error.sampling import blocks, group_codes, mean_loss
 
 if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-__all__ = ["BayesErrorEstimate", "Options", "blocks", "mean_of_rows"]
+__all__ = ["JUDGED_ON", "BayesErrorEstimate", "Options", "mean_of_rows"]
 
-_ROWS = 2**15
-_BINS = 1024
-_DRAWN = 50
+JUDGED_ON = "those that classifiers are judged on"
 
 
 class Options(TypedDict, total=False):
@@ -36,6 +36,9 @@ class Options(TypedDict, total=False):
     """Bootstrap resamples, at least 2; 1,000 by default."""
     rng: np.random.Generator
     """The chance of the bootstrap; by default ``numpy.random.default_rng(0)``."""
+    clusters: npt.ArrayLike
+    """``(n,)`` the group of each row, where rows of one are alike, as those of one patient: groups
+    then count as drawn, not rows, in every interval and in the bound."""
     row_number: RowNumber
     """Position -> how the row is called in a message; counted from 1 by default."""
 
@@ -49,16 +52,18 @@ class BayesErrorEstimate:
     estimate: float
     """The lowest error rate that any classifier can reach, as estimated."""
     standard_error: float
-    """Of the estimate, the rows being independent."""
+    """Of the estimate, rows being drawn independently, or groups of rows."""
     interval: tuple[float, float]
     """The estimate plus and minus the t quantile times the standard error, cut to [0, 1]."""
     bootstrap_interval: tuple[float, float]
-    """Percentiles of the estimate over resamples of the rows."""
+    """Percentiles of the estimate over resamples of the rows, or of their groups."""
     bound: float
     """The estimate is within this of its expectation with a probability of at least 1 - delta
     (Hoeffding); its expectation is the Bayes error where ``bias_bound`` is (0, 0)."""
     n: int
     """The number of rows."""
+    n_clusters: int | None
+    """The number of groups of rows that were drawn; None: each row was."""
     level: float
     """The confidence level of every interval."""
     delta: float
@@ -111,11 +116,6 @@ class BayesErrorEstimate:
         return as_altair(intervals_specification(self))
 
 
-def blocks(n: int, size: int = _ROWS) -> Iterator[slice]:
-    """Return slices that cover n rows."""
-    return (slice(start, min(start + size, n)) for start in range(0, n, size))
-
-
 def mean_of_rows(
     loss_of: Callable[[slice], FloatArray],
     n: int,
@@ -124,17 +124,17 @@ def mean_of_rows(
     kind: str,
     assumptions: tuple[str, ...],
     bias_bound: tuple[float, float] | None,
+    population: str = JUDGED_ON,
     level: float = 0.95,
     delta: float = 0.05,
     resamples: int = 1_000,
     rng: np.random.Generator | None = None,
+    clusters: npt.ArrayLike | None = None,
     row_number: RowNumber | None = None,  # noqa: ARG001 - of the checks before
 ) -> BayesErrorEstimate:
     """Return the mean over rows of a loss in [0, top], with its intervals and its bound.
 
-    The rows are read in blocks of 32,768 and nothing of their number is held. The bootstrap draws
-    counts of 1,024 bins of losses, each worth the mean of its rows: exact for losses of few values,
-    and otherwise without the variance within bins, which is at most (top/2048)².
+    The rows are read in blocks of 32,768 and nothing of their number is held.
 
     Parameters
     ----------
@@ -143,16 +143,19 @@ def mean_of_rows(
     n
         The number of rows, at least 2.
     top
-        The largest possible loss; the bound is ``top * sqrt(log(2/delta) / (2n))``.
+        The largest possible loss; the bound is ``top * sqrt(log(2/delta) * s / 2)`` with s = 1/n,
+        or the sum of the squared shares that the groups have of the rows (Hoeffding).
     kind, assumptions, bias_bound
-        As in the result.
-    level, delta, resamples, rng, row_number
+        As in the result; what was drawn independently is said before the assumptions.
+    population
+        What the rows, or groups of them, were drawn from.
+    level, delta, resamples, rng, clusters, row_number
         See :class:`Options`.
 
     Raises
     ------
     UsageError
-        If there are fewer than two rows, or an option is out of its range.
+        If there are fewer than two rows or groups, or an option is out of its range.
 
     Examples
     --------
@@ -163,32 +166,26 @@ def mean_of_rows(
     (0.15, [0.0, 0.355], 0.34)
     """
     check_options(n, level, delta, resamples)
-    counts, sums = np.zeros(_BINS, dtype=np.intp), np.zeros(_BINS)
-    mean = squares = 0.0
+    codes = group_codes(clusters, n)
+    total = mean_loss(top, codes)
     for rows in blocks(n):
-        loss = loss_of(rows)
-        own, done = float(loss.mean()), rows.start
-        share = len(loss) / (done + len(loss))
-        # No matrix product: threads of BLAS cost more than a block does on a busy machine.
-        squares += float(np.square(loss - own).sum()) + (own - mean) ** 2 * done * share
-        mean += (own - mean) * share
-        bins = np.minimum((loss * (_BINS / top)).astype(np.intp), _BINS - 1)
-        counts += np.bincount(bins, minlength=_BINS)
-        sums += np.bincount(bins, weights=loss, minlength=_BINS)
-    error = math.sqrt(squares / (n - 1) / n)
+        total.add(rows, loss_of(rows))
+    error = total.standard_error()
     generator = np.random.default_rng(0) if rng is None else rng
+    drawn = "rows are" if codes is None else "groups of rows, not the rows, are"
     return BayesErrorEstimate(
         kind=kind,
-        estimate=mean,
+        estimate=total.mean,
         standard_error=error,
-        interval=t_interval(mean, error, n, level),
-        bootstrap_interval=_percentiles(counts, sums, level, resamples, generator),
-        bound=top * math.sqrt(math.log(2 / delta) / (2 * n)),
+        interval=t_interval(total.mean, error, total.n_units, level),
+        bootstrap_interval=percentile_interval(total.resampled(resamples, generator), level),
+        bound=top * math.sqrt(math.log(2 / delta) * total.share_of_squares() / 2),
         n=n,
+        n_clusters=None if codes is None else total.n_units,
         level=level,
         delta=delta,
         bias_bound=bias_bound,
-        assumptions=assumptions,
+        assumptions=(f"The {drawn} drawn independently from {population}.", *assumptions),
     )
 
 
@@ -215,20 +212,3 @@ def percentile_interval(values: FloatArray, level: float) -> tuple[float, float]
     """Return the two percentiles between which ``level`` of the values lie."""
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
-
-
-def _percentiles(
-    counts: np.ndarray[Any, np.dtype[np.intp]],
-    sums: FloatArray,
-    level: float,
-    resamples: int,
-    rng: np.random.Generator,
-) -> tuple[float, float]:
-    """Return the interval of the mean of n rows drawn anew, ``resamples`` times."""
-    some = counts > 0
-    n = int(counts.sum())
-    means = np.empty(resamples)
-    for part in blocks(resamples, _DRAWN):
-        drawn = rng.multinomial(n, counts[some] / n, size=part.stop - part.start)
-        means[part] = drawn @ (sums[some] / counts[some]) / n
-    return percentile_interval(means, level)

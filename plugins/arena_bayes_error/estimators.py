@@ -40,7 +40,6 @@ __all__ = [
 ]
 
 UNBIASED = (0.0, 0.0)
-_INDEPENDENT = "The rows are drawn independently from those that classifiers are judged on."
 CLEAN = "Each soft label is the true probability of its row, without noise."
 _SIGN = (
     "The sign label is the likelier class of the row, sign(r - 1/2), not a label that was observed."
@@ -93,7 +92,7 @@ def from_soft_labels(labels: npt.ArrayLike, **options: Unpack[Options]) -> Bayes
         len(array),
         top,
         kind="soft",
-        assumptions=(_INDEPENDENT, CLEAN),
+        assumptions=(CLEAN,),
         bias_bound=UNBIASED,
         **options,
     )
@@ -142,7 +141,7 @@ def from_uncertainty_labels(
         len(array),
         0.5,
         kind="uncertainty",
-        assumptions=(_INDEPENDENT, _HALF, CLEAN),
+        assumptions=(_HALF, CLEAN),
         bias_bound=UNBIASED,
         **options,
     )
@@ -224,6 +223,8 @@ def from_hard_labels(
             "this estimate says nothing."
         )
         found = replace(found, assumptions=(*found.assumptions, note))
+    if found.n_clusters is not None:
+        return found
     low, high = proportion_confint(wrong, len(array), 1 - found.level, method="wilson")
     return replace(found, wilson_interval=(float(low), float(high)))
 
@@ -247,7 +248,7 @@ def _signed(
         len(labels),
         1.0,
         kind=kind,
-        assumptions=(_INDEPENDENT, *assumptions, _SIGN),
+        assumptions=(*assumptions, _SIGN),
         bias_bound=UNBIASED,
         **options,
     )
@@ -258,5 +259,6 @@ def refuse_single_labels() -> InputError:
     return InputError(
         "One hard label per row shows nothing of how sure its class is: the sign labels are "
         "missing, the likelier class of each row. Give them with --sign, or several labels per "
-        "row (the kind counts, or several columns of hard labels)."
+        "row (the kind counts, or several columns of hard labels). With features of the rows, the "
+        "kind features gives bounds."
     )

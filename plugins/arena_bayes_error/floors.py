@@ -14,9 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import UsageError
+from arena.paired_error import standard_error_of_mean
 from arena.types import FloatArray
 from arena_bayes_error.checks import as_rows, check_shares, check_unit
 from arena_bayes_error.estimators import row_floor
+from arena_bayes_error.sampling import group_codes
 
 __all__ = ["METRIC_FLOORS", "MetricFloor", "best_score", "error_against_soft_labels"]
 
@@ -29,11 +31,14 @@ class MetricFloor:
     value: float
     """In the units of the metric."""
     standard_error: float | None
-    """Of the value, the rows being independent; None where it is no mean over rows."""
+    """Of the value, rows or groups of them being drawn; None where it is no mean over rows."""
 
 
 def best_score(
-    metric: str, labels: npt.ArrayLike, labels_per_row: npt.ArrayLike | None = None
+    metric: str,
+    labels: npt.ArrayLike,
+    labels_per_row: npt.ArrayLike | None = None,
+    clusters: npt.ArrayLike | None = None,
 ) -> MetricFloor:
     """Return the best expected score of a metric that :data:`METRIC_FLOORS` knows.
 
@@ -43,10 +48,14 @@ def best_score(
         ``accuracy``, ``log_loss`` (natural logarithm), ``brier``, ``roc_auc`` or
         ``average_precision``; the last two for two classes only.
     labels
-        ``(n,)`` probabilities of the positive class, or ``(n, n_classes)``.
+        ``(n,)`` probabilities of the positive class, or ``(n, n_classes)``. Some three arrays of
+        their size are held.
     labels_per_row
         ``(n,)`` or one number, where the soft labels are shares of m labels: c(1 - c) of a share
-        is too small by the factor (m - 1)/m, and the Brier score is corrected for it.
+        is too small by the factor (m - 1)/m, and the Brier score is corrected for it. Only for
+        ``brier``: of no other metric is the best score of shares known without a bias.
+    clusters
+        ``(n,)`` the group of each row, where groups were drawn and not rows.
 
     Raises
     ------
@@ -60,22 +69,17 @@ def best_score(
     >>> best_score("brier", [0.5, 1.0]).value, best_score("roc_auc", [0.5, 1.0]).value
     (0.125, 1.0)
     """
-    array = as_rows(labels, "soft labels", (1, 2))
-    if array.ndim == 2:
-        check_shares(array, None)
-    else:
-        check_unit(array, "soft label", "It is the probability of the positive class.", None)
-    known = np.asarray(array, dtype=np.float64)
+    known = _checked(labels)
+    if labels_per_row is not None and metric != "brier":
+        raise UsageError(f"From shares of few labels the best possible {metric} is not known.")
     if metric in _MEANS:
         rows = _MEANS[metric](known)
-        if labels_per_row is not None and metric == "brier":
-            m = np.asarray(labels_per_row, dtype=np.float64)
-            if m.min() < 2:
-                raise UsageError("The Brier score needs at least two labels in each row.")
-            rows = rows * m / (m - 1)
+        if labels_per_row is not None:
+            rows = rows * _of_few_labels(labels_per_row)
+        error = standard_error_of_mean(rows, group_codes(clusters, len(rows)))
         value = float(rows.mean())
-        error = float(rows.std(ddof=1) / np.sqrt(len(rows))) if len(rows) > 1 else None
-        return MetricFloor(metric, 1 - value if metric == "accuracy" else value, error)
+        found = 1 - value if metric == "accuracy" else value
+        return MetricFloor(metric, found, error if np.isfinite(error) else None)
     if metric not in _RANKINGS:
         raise UsageError(
             f"The best possible {metric} is not known; it is for {', '.join(METRIC_FLOORS)}."
@@ -83,6 +87,23 @@ def best_score(
     if known.ndim == 2 and known.shape[1] > 2:
         raise UsageError(f"The best possible {metric} is known for two classes only.")
     return MetricFloor(metric, _RANKINGS[metric](known[:, 1] if known.ndim == 2 else known), None)
+
+
+def _checked(labels: npt.ArrayLike) -> FloatArray:
+    array = as_rows(labels, "soft labels", (1, 2))
+    if array.ndim == 2:
+        check_shares(array, None)
+    else:
+        check_unit(array, "soft label", "It is the probability of the positive class.", None)
+    return np.asarray(array, dtype=np.float64)
+
+
+def _of_few_labels(labels_per_row: npt.ArrayLike) -> FloatArray:
+    """Return the factor that c(1 - c) of a share of m labels lacks."""
+    m = np.asarray(labels_per_row, dtype=np.float64)
+    if m.min() < 2:
+        raise UsageError("The Brier score needs at least two labels in each row.")
+    return np.asarray(m / (m - 1))
 
 
 def error_against_soft_labels(

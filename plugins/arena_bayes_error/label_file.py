@@ -101,10 +101,7 @@ class LabelFile:
         InputError
             If a cell is empty, there are not two texts, or none of them is ``positive``.
         """
-        text = self._text(name)
-        empty = np.flatnonzero(pc.equal(text, "").to_numpy(zero_copy_only=False))
-        if len(empty):
-            raise InputError(f"{self.path}, row {self.row_number(int(empty[0]))}: no {what}.")
+        text = self._filled(name, what)
         coded = text.dictionary_encode()
         found = coded.dictionary.to_pylist()
         both = list(allowed) if set(found) <= {*allowed} else self._sorted(found)
@@ -130,9 +127,21 @@ class LabelFile:
         first = pc.utf8_trim_whitespace(column)
         return first[0].as_py() != "" and not is_number(first)[0].as_py()
 
+    def codes(self, name: str, what: str) -> npt.NDArray[np.intp]:
+        """Return ``(n,)`` a number for each different text of a column; raises InputError."""
+        text = self._filled(name, what)
+        return np.asarray(text.dictionary_encode().indices.to_numpy(), dtype=np.intp)
+
     def values(self, name: str) -> tuple[str, ...]:
         """Return the different texts of a column, sorted."""
         return tuple(self._sorted(pc.unique(self._text(name)).to_pylist()))
+
+    def _filled(self, name: str, what: str) -> Any:
+        text = self._text(name)
+        empty = np.flatnonzero(pc.equal(text, "").to_numpy(zero_copy_only=False))
+        if len(empty):
+            raise InputError(f"{self.path}, row {self.row_number(int(empty[0]))}: no {what}.")
+        return text
 
     def _text(self, name: str) -> Any:
         at = self._position(name)

@@ -14,9 +14,15 @@ from arena.types import FloatArray
 
 if TYPE_CHECKING:
     from arena_bayes_error.estimate import BayesErrorEstimate
+    from arena_bayes_error.neighbours import CoverHartBounds
     from arena_bayes_error.platt import PlattFit
 
-__all__ = ["board_specification", "calibration_specification", "intervals_specification"]
+__all__ = [
+    "board_specification",
+    "bounds_specification",
+    "calibration_specification",
+    "intervals_specification",
+]
 
 _MOST_BINS = 20
 _CURVE = 200
@@ -32,6 +38,15 @@ def intervals_specification(found: BayesErrorEstimate) -> Specification:
         "Bayes error",
         lines={"estimate": found.estimate},
     )
+
+
+def bounds_specification(found: CoverHartBounds) -> Specification:
+    """Return the range between the bounds, and that between their outer ends."""
+    outer = Bars(
+        f"with the ends at {found.level:.0%}", [found.lower_end], [found.upper_end], PALE, 11
+    )
+    inner = Bars("between the bounds", [found.lower], [found.upper], BLUE, 5)
+    return ranges_chart(["Bayes error"], [outer, inner], "error rate")
 
 
 def calibration_specification(fit: PlattFit) -> Specification:

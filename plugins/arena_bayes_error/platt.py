@@ -14,16 +14,16 @@ import numpy.typing as npt
 
 from arena.errors import InputError, UsageError
 from arena.results import Tabular
-from arena.types import FloatArray
+from arena.types import FloatArray, IntArray
 from arena_bayes_error.checks import as_rows, check_rows, two_valued
 from arena_bayes_error.estimate import (
     BayesErrorEstimate,
     Options,
-    blocks,
     mean_of_rows,
     percentile_interval,
 )
 from arena_bayes_error.estimators import row_floor
+from arena_bayes_error.sampling import blocks, group_codes
 
 if TYPE_CHECKING:
     import altair as alt
@@ -103,7 +103,6 @@ def from_scores(
         0.5,
         kind="scores",
         assumptions=(
-            "The rows are drawn independently from those that classifiers are judged on.",
             "The log odds of the label are a linear function of the score.",
             "A label depends on the row through its score only.",
             "The interval and the bound take the fitted scaling as known; the interval with the "
@@ -112,7 +111,8 @@ def from_scores(
         bias_bound=None,
         **options,
     )
-    floors = _refitted(array, positive, options.get("resamples", 1_000), rng)
+    codes = group_codes(options.get("clusters"), len(array))
+    floors = _refitted(array, positive, options.get("resamples", 1_000), rng, codes)
     return replace(found, refit_interval=percentile_interval(floors, found.level)), fit
 
 
@@ -217,21 +217,27 @@ def _separated(scores: FloatArray, there: npt.NDArray[np.bool_], y: Any = None) 
 
 
 def _refitted(
-    scores: FloatArray, positive: npt.NDArray[np.bool_], resamples: int, rng: np.random.Generator
+    scores: FloatArray,
+    positive: npt.NDArray[np.bool_],
+    resamples: int,
+    rng: np.random.Generator,
+    codes: IntArray | None,
 ) -> FloatArray:
-    """Return the ``(B,)`` floors of resamples of the rows.
+    """Return the ``(B,)`` floors of resamples of the rows, or of their groups.
 
     Where one has no overlap, the floor is that of its steepest scaling: 0, ties apart.
     """
-    n = len(scores)
+    units = len(scores) if codes is None else int(codes.max()) + 1
     middle, unit = _standard(scores)
     x = (scores - middle) / unit
     floors = np.zeros(resamples)
     for some in blocks(resamples, _BLOCK):
-        drawn = rng.multinomial(n, np.full(n, 1 / n), size=some.stop - some.start)
+        drawn = rng.multinomial(units, np.full(units, 1 / units), size=some.stop - some.start)
+        drawn = drawn if codes is None else drawn[:, codes]
         overlap = ~_separated(scores, drawn > 0, positive)
         weights = drawn[overlap].astype(np.float64)
         fitted = _newton(x, positive, weights)
         chance = _logistic(fitted[:, :1] + fitted[:, 1:] * x)
-        floors[some][overlap] = (weights * np.minimum(chance, 1 - chance)).sum(axis=1) / n
+        losses = (weights * np.minimum(chance, 1 - chance)).sum(axis=1)
+        floors[some][overlap] = losses / weights.sum(axis=1)
     return floors

@@ -65,7 +65,8 @@ def from_positive_confidence(
         len(array),
         prior,
         kind="positive-confidence",
-        assumptions=("The rows are drawn independently from the positive ones.", *given),
+        assumptions=given,
+        population="the positive ones",
         bias_bound=UNBIASED,
         **options,
     )

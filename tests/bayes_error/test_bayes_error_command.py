@@ -99,6 +99,67 @@ def test_counts_and_several_hard_labels(folder):
     assert printed["estimate"] == pytest.approx((1 / 2 + 1 / 3) / 3)
 
 
+def test_groups_and_other_metrics(folder):
+    frame = pd.read_csv(folder / "all.csv")
+    frame["patient"] = [f"p{at // 3}" for at in range(60)]
+    frame.to_csv(folder / "grouped.csv", index=False)
+    soft = ("grouped.csv", "--kind", "soft", "--column", "c")
+    plain = ask(folder, *soft)
+    printed = ask(folder, *soft, "--cluster", "patient", "--metric", "log_loss,brier,roc_auc")
+    assert (plain["n_clusters"], printed["n_clusters"]) == (None, 20)
+    assert plain["estimate"] == pytest.approx(printed["estimate"])
+    assert plain["interval"] != printed["interval"]
+    floors = {one["metric"]: one for one in printed["metric_floors"]}
+    c = frame["c"]
+    assert floors["brier"]["value"] == pytest.approx((c * (1 - c)).mean())
+    assert floors["roc_auc"]["standard_error"] is None
+    assert list(floors) == ["log_loss", "brier", "roc_auc"]
+    said = run_here("bayes-error", *soft, "--cluster", "patient", "--metric", "brier", cwd=folder)
+    assert "estimated from 60 in 20 groups" in said.stdout
+    assert "best possible brier" in said.stdout
+
+
+def test_brier_of_counts_is_corrected_for_few_labels(folder):
+    counts = np.random.default_rng(2).multinomial(4, [0.5, 0.3, 0.2], 500)
+    np.savetxt(folder / "counts.csv", counts, fmt="%d", delimiter=",")
+    given = ("counts.csv", "--kind", "counts")
+    printed = ask(folder, *given, "--metric", "brier")
+    (brier,) = printed["metric_floors"]
+    assert brier["value"] == pytest.approx(1 - 0.25 - 0.09 - 0.04, abs=0.02)
+    assert "only that of brier is known" in refused(folder, *given, "--metric", "brier,log_loss")
+
+
+def test_features_give_bounds_and_no_estimate(folder):
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["ill", "well", "unsure"], 400)
+    shift = {"ill": 0, "well": 1.5, "unsure": 3}
+    rows = [(at, shift[one] + rng.normal(), 1000 * rng.normal(), one) for at, one in
+            enumerate(kind)]  # fmt: skip
+    write_csv(folder / "x.csv", ["id", "a", "b", "y"], rows)
+    given = ("bayes-error", "x.csv", "--kind", "features", "--label", "y")
+    printed = document(
+        run_here(*given, "--json", "--chart", "b.json", cwd=folder), "bayes-error-bounds"
+    )
+    assert 0 < printed["lower_end"] < printed["lower"] < printed["upper"] < printed["upper_end"]
+    assert (printed["n"], printed["n_classes"], printed["copies"]) == (400, 3, 0)
+    assert "estimate" not in printed
+    assert "between the bounds" in (folder / "b.json").read_text()
+    other = ask_bounds(folder, *given, "--column", "b")
+    assert other["upper"] > printed["upper"] + 0.1
+    said = run_here(*given, cwd=folder)
+    assert said.stdout.startswith("Bounds, not an estimate")
+    doubled = (folder / "x.csv").read_text()
+    (folder / "x.csv").write_text(doubled + doubled.partition("\n")[2])
+    assert "800 rows have the features of another row" in run_here(*given, cwd=folder).stdout
+    np.save(folder / "x.npy", np.column_stack([rng.normal(size=50), np.arange(50) % 2]))
+    given = ("bayes-error", "x.npy", "--kind", "features", "--label", "1", "--neighbours", 5)
+    assert ask_bounds(folder, *given)["neighbours"] == 5
+
+
+def ask_bounds(folder, *arguments):
+    return document(run_here(*arguments, "--json", cwd=folder), "bayes-error-bounds")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -115,6 +176,16 @@ def test_counts_and_several_hard_labels(folder):
         (("--kind", "soft", "--column", "s"), "Rows 3, 4.*not between 0 and 1"),
         (("--kind", "soft", "--column", "c", "--chart", "c.gif"), "--chart c.gif"),
         (("--kind", "soft", "--column", "label"), "row 2, column 'label'"),
+        (("--kind", "soft", "--column", "c", "--positive", "yes"), "whatever it is called"),
+        (("--kind", "soft", "--column", "c", "--sign", "s"), "not read --sign; --kind noisy, hard"),
+        (("--kind", "soft", "--column", "c", "--prior", "0.5"), "--kind positive-confidence would"),
+        (("--kind", "soft", "--column", "c", "--metric", "f1"), "best possible f1 is not known"),
+        (("--kind", "noisy", "--column", "c", "--sign", "s", "--metric", "brier"), "--kind soft"),
+        (("--kind", "soft", "--column", "c", "--cluster", "x"), "no column 'x'"),
+        (("--kind", "features", "--column", "c"), "--label.*--kind soft"),
+        (("--kind", "features", "--column", "c", "--label", "sign", "--neighbours", "2"), "odd"),
+        (("--kind", "features", "--column", "c", "--label", "sign", "--cluster", "s"), "cluster"),
+        (("--kind", "features", "--column", "sign", "--label", "s"), "row 2, column 'sign'"),
     ],
 )
 def test_what_is_refused(folder, arguments, said):

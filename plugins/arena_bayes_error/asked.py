@@ -1,0 +1,92 @@
+"""What was asked of a file of labels, and the columns that it is answered from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.errors import UsageError
+from arena.intake.faults import show_all
+from arena_bayes_error.estimate import Options
+from arena_bayes_error.label_file import LabelFile
+
+__all__ = ["Asked", "positions_of"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """What was asked of a file, and how its columns are read for that."""
+
+    file: LabelFile
+    columns: tuple[str, ...]
+    """Of the labels; empty: those that nothing else names."""
+    sign: str | None
+    label: str | None
+    positive: str | None
+    prior: float | None
+    options: Options
+    """Without the clusters, which :meth:`settings` reads."""
+    cluster: str | None = None
+    metric: tuple[str, ...] = ()
+    """Those of which the best possible score is asked for, too."""
+    neighbours: int | None = None
+
+    def settings(self) -> Options:
+        """Return the options with the groups of the rows, if a column of them was named."""
+        if self.cluster is None:
+            return self.options
+        return {**self.options, "clusters": self.file.codes(self.cluster, "group")}
+
+    def data_columns(self) -> tuple[str, ...]:
+        """Return the columns of the labels: as named, else all that nothing else names."""
+        if self.columns:
+            return self.columns
+        others = {self.sign, self.label, self.cluster, "id" if self.file.has_header else None}
+        left = tuple(name for name in self.file.names if name not in others)
+        if left and (len(left) == 1 or not any(self.file.starts_with_text(one) for one in left)):
+            return left
+        raise UsageError(
+            f"It does not show which columns of {self.file.path} hold the labels: name them with "
+            f"--column ({show_all(self.file.names)})."
+        )
+
+    def column(self, what: str) -> npt.NDArray[Any]:
+        """Return the one column of numbers that a kind reads."""
+        names = self.data_columns()
+        if len(names) > 1:
+            raise UsageError(
+                f"{len(names):,} columns could be the {what}: name one with --column "
+                f"({show_all(names)})."
+            )
+        return np.ascontiguousarray(self.file.numbers(names)[:, 0])
+
+    def signs(self, labels: tuple[str, ...] = ()) -> tuple[npt.NDArray[np.bool_], str]:
+        """Return the signs; texts that are the labels' mean the same, and so do 0, 1 and -1."""
+        name = self.sign or ""
+        found = set(self.file.values(name))
+        usual = next((pair for pair in (("0", "1"), ("-1", "1")) if found <= {*pair}), ())
+        shared = bool(labels) and found <= {*labels}
+        positive = self.positive if shared or self.positive in found else None
+        return self.file.two_texts(name, "sign label", positive, labels if shared else usual)
+
+    def classes(self) -> list[int] | None:
+        """Return the positions of the positive classes among the columns; None: none is named."""
+        return None if self.positive is None else positions_of(self.positive, self.data_columns())
+
+
+def positions_of(positive: str, names: tuple[str, ...]) -> list[int]:
+    """Return the positions of classes that are named, or counted from 0.
+
+    >>> positions_of("cat, dog", ("cat", "cow", "dog")), positions_of("1", ("cat", "cow"))
+    ([0, 2], [1])
+    """
+    asked = [one.strip() for one in positive.split(",")]
+    by_name = all(one in names for one in asked)
+    if not by_name and not all(one.isdecimal() and int(one) < len(names) for one in asked):
+        raise UsageError(
+            f"--positive names classes by their columns, or counts them from 0: {show_all(names)}."
+        )
+    return [names.index(one) if by_name else int(one) for one in asked]

@@ -1,0 +1,157 @@
+"""What was drawn independently, rows or whole groups of them, and the mean loss over it.
+
+A mean takes its losses block by block and holds nothing of the number of rows: of rows a histogram,
+of groups two numbers each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.errors import UsageError
+from arena.types import FloatArray, IntArray
+
+__all__ = ["MeanLoss", "blocks", "group_codes", "mean_loss"]
+
+_ROWS = 2**15
+_BINS = 1024
+_DRAWN = 50
+
+
+class MeanLoss(Protocol):
+    """The mean of the losses that were added."""
+
+    @property
+    def mean(self) -> float:
+        """Return the mean over the rows that were added."""
+
+    @property
+    def n_units(self) -> int:
+        """Return how many rows, or groups of rows, were drawn independently."""
+
+    def add(self, rows: slice, loss: FloatArray) -> None:
+        """Take the ``(k,)`` losses of a slice of the rows; slices come in their order."""
+
+    def standard_error(self) -> float:
+        """Return that of the mean."""
+
+    def share_of_squares(self) -> float:
+        """Return the sum of the squared shares that units have of the rows, 1/n of n rows."""
+
+    def resampled(self, resamples: int, rng: np.random.Generator) -> FloatArray:
+        """Return ``(resamples,)`` means of units drawn anew."""
+
+
+def blocks(n: int, size: int = _ROWS) -> Iterator[slice]:
+    """Return slices that cover n rows."""
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+def mean_loss(top: float, codes: IntArray | None) -> MeanLoss:
+    """Return an empty mean of losses in [0, top], of rows or of the groups of these codes."""
+    return _OfRows(top) if codes is None else _OfGroups(codes)
+
+
+def group_codes(clusters: npt.ArrayLike | None, n: int) -> IntArray | None:
+    """Return ``(n,)`` codes from 0 of the groups of rows, each of which occurs; None for None.
+
+    Raises
+    ------
+    UsageError
+        If there is not one group for each row, or one group only.
+
+    Examples
+    --------
+    >>> group_codes(["b", "a", "b"], 3)
+    array([1, 0, 1])
+    """
+    if clusters is None:
+        return None
+    groups, codes = np.unique(np.asarray(clusters), return_inverse=True)
+    if codes.shape != (n,):
+        raise UsageError(f"There are {codes.size:,} groups for {n:,} rows: give one for each row.")
+    if len(groups) < 2:
+        raise UsageError("An interval needs at least two groups of rows; all rows are of one.")
+    return np.asarray(codes, dtype=np.intp)
+
+
+class _OfRows:
+    """Each row is a draw.
+
+    The bootstrap draws counts of 1,024 bins of losses, each worth the mean of its rows: exact for
+    losses of few values, and otherwise without the variance within bins, at most (top/2048)².
+    """
+
+    def __init__(self, top: float) -> None:
+        self.mean = 0.0
+        self.n_units = 0
+        self._squares = 0.0
+        self._bins_per_loss = _BINS / top
+        self._counts, self._sums = np.zeros(_BINS, dtype=np.intp), np.zeros(_BINS)
+
+    def add(self, rows: slice, loss: FloatArray) -> None:
+        own, done = float(loss.mean()), rows.start
+        share = len(loss) / (done + len(loss))
+        # No matrix product: threads of BLAS cost more than a block does on a busy machine.
+        self._squares += float(np.square(loss - own).sum()) + (own - self.mean) ** 2 * done * share
+        self.mean += (own - self.mean) * share
+        self.n_units += len(loss)
+        bins = np.minimum((loss * self._bins_per_loss).astype(np.intp), _BINS - 1)
+        self._counts += np.bincount(bins, minlength=_BINS)
+        self._sums += np.bincount(bins, weights=loss, minlength=_BINS)
+
+    def standard_error(self) -> float:
+        return math.sqrt(self._squares / (self.n_units - 1) / self.n_units)
+
+    def share_of_squares(self) -> float:
+        return 1 / self.n_units
+
+    def resampled(self, resamples: int, rng: np.random.Generator) -> FloatArray:
+        some = self._counts > 0
+        share, worth = self._counts[some] / self.n_units, self._sums[some] / self._counts[some]
+        means = np.empty(resamples)
+        for part in blocks(resamples, _DRAWN):
+            drawn = rng.multinomial(self.n_units, share, size=part.stop - part.start)
+            means[part] = drawn @ worth / self.n_units
+        return means
+
+
+class _OfGroups:
+    """Whole groups are draws; the mean is that of all rows, a ratio of sums over groups."""
+
+    def __init__(self, codes: IntArray) -> None:
+        self._codes = codes
+        self._sizes = np.bincount(codes).astype(np.float64)
+        self._sums = np.zeros(len(self._sizes))
+
+    @property
+    def n_units(self) -> int:
+        return len(self._sizes)
+
+    @property
+    def mean(self) -> float:
+        return float(self._sums.sum() / self._sizes.sum())
+
+    def add(self, rows: slice, loss: FloatArray) -> None:
+        self._sums += np.bincount(self._codes[rows], weights=loss, minlength=self.n_units)
+
+    def standard_error(self) -> float:
+        g, n = self.n_units, self._sizes.sum()
+        away = self._sums - self.mean * self._sizes
+        return math.sqrt(float(np.square(away).sum()) * g / (g - 1)) / float(n)
+
+    def share_of_squares(self) -> float:
+        return float(np.square(self._sizes / self._sizes.sum()).sum())
+
+    def resampled(self, resamples: int, rng: np.random.Generator) -> FloatArray:
+        g = self.n_units
+        means = np.empty(resamples)
+        for part in blocks(resamples, _DRAWN):
+            drawn = rng.multinomial(g, np.full(g, 1 / g), size=part.stop - part.start)
+            means[part] = (drawn @ self._sums) / (drawn @ self._sizes)
+        return means

@@ -1,0 +1,113 @@
+"""Rows that come in groups: the groups were drawn, not the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit
+from statsmodels.regression.linear_model import OLS
+
+from arena.errors import UsageError
+from arena_bayes_error.annotators import from_counts
+from arena_bayes_error.estimators import from_hard_labels, from_soft_labels
+from arena_bayes_error.floors import best_score
+from arena_bayes_error.platt import from_scores
+
+
+def grouped(n_groups, rng):
+    """Return soft labels of groups of one to nine rows that share most of their log odds."""
+    codes = np.repeat(np.arange(n_groups), rng.integers(1, 10, n_groups))
+    logits = rng.normal(0, 2, n_groups)[codes] + rng.normal(size=len(codes))
+    return expit(logits), codes
+
+
+def truth_of_groups():
+    logits = 5**0.5 * stats.norm.ppf((np.arange(200_000) + 0.5) / 200_000)
+    return float(np.minimum(expit(logits), 1 - expit(logits)).mean())
+
+
+def test_the_standard_error_is_the_robust_one_of_a_regression_on_a_constant():
+    c, codes = grouped(30, np.random.default_rng(0))
+    loss = np.minimum(c, 1 - c)
+    groups = {"groups": codes, "use_correction": False}
+    fit = OLS(loss, np.ones(len(loss))).fit(cov_type="cluster", cov_kwds=groups)
+    found = from_soft_labels(c, clusters=codes)
+    assert found.standard_error == pytest.approx(fit.bse[0] * (30 / 29) ** 0.5)
+    half = stats.t.ppf(0.975, 29) * found.standard_error
+    assert found.interval == pytest.approx((loss.mean() - half, loss.mean() + half))
+    assert (found.n, found.n_clusters) == (len(c), 30)
+    assert found.assumptions[0].startswith("The groups of rows, not the rows, are drawn")
+    brier = c * (1 - c)
+    fit = OLS(brier, np.ones(len(loss))).fit(cov_type="cluster", cov_kwds=groups)
+    error = best_score("brier", c, clusters=codes).standard_error
+    assert error == pytest.approx(fit.bse[0] * (30 / 29) ** 0.5)
+
+
+def test_the_bootstrap_draws_whole_groups():
+    rng = np.random.default_rng(1)
+    c, codes = grouped(25, rng)
+    loss = np.minimum(c, 1 - c)
+    means = []
+    for _ in range(4_000):
+        rows = np.concatenate([np.flatnonzero(codes == g) for g in rng.integers(0, 25, 25)])
+        means.append(loss[rows].mean())
+    wanted = tuple(np.quantile(means, [0.025, 0.975]))
+    found = from_soft_labels(c, clusters=codes, resamples=20_000)
+    assert found.bootstrap_interval == pytest.approx(wanted, abs=4e-3)
+
+
+def test_a_group_for_each_row_changes_nothing():
+    c = np.random.default_rng(0).random(70_000)
+    plain, grouped_ = from_soft_labels(c), from_soft_labels(c, clusters=np.arange(70_000))
+    assert grouped_.estimate == pytest.approx(plain.estimate, rel=1e-12)
+    assert grouped_.standard_error == pytest.approx(plain.standard_error, rel=1e-9)
+    assert grouped_.interval == pytest.approx(plain.interval, rel=1e-9)
+    assert grouped_.bound == pytest.approx(plain.bound, rel=1e-9)
+
+
+def test_hoeffdings_bound_counts_groups_as_it_counts_rows():
+    """Each row twice, in one group, says no more than each row once."""
+    c = np.random.default_rng(0).random(50)
+    once = from_soft_labels(c)
+    twice = from_soft_labels(np.repeat(c, 2), clusters=np.repeat(np.arange(50), 2))
+    assert twice.bound == pytest.approx(once.bound)
+    assert twice.interval == pytest.approx(once.interval)
+
+
+def test_every_estimator_takes_groups():
+    rng = np.random.default_rng(3)
+    c, codes = grouped(40, rng)
+    labels = rng.random(len(c)) < c
+    hard = from_hard_labels(labels, c > 0.5, clusters=codes)
+    assert hard.wilson_interval is None
+    several = from_counts(rng.binomial(9, np.stack([1 - c, c], axis=1)) + 1, clusters=codes)
+    assert several.corrected_interval is not None
+    scores, _ = from_scores(np.log(c / (1 - c)), labels, clusters=codes, resamples=200)
+    alone, _ = from_scores(np.log(c / (1 - c)), labels, resamples=200)
+    assert scores.refit_interval is not None
+    assert np.diff(scores.refit_interval) > np.diff(alone.refit_interval)
+
+
+@pytest.mark.parametrize(
+    ("clusters", "said"), [([1, 1, 1], "two groups"), ([1, 2], "2 groups for 3 rows")]
+)
+def test_groups_that_cannot_be(clusters, said):
+    with pytest.raises(UsageError, match=said):
+        from_soft_labels([0.1, 0.2, 0.3], clusters=clusters)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_groups", "least"), [(60, 0.935), (200, 0.94)])
+def test_coverage_with_groups(n_groups, least):
+    rng, truth = np.random.default_rng(2), truth_of_groups()
+    repetitions = 4_000
+    inside, naive = 0, 0
+    for _ in range(repetitions):
+        c, codes = grouped(n_groups, rng)
+        low, high = from_soft_labels(c, clusters=codes, resamples=2).interval
+        inside += low <= truth <= high
+        low, high = from_soft_labels(c, resamples=2).interval
+        naive += low <= truth <= high
+    assert least <= inside / repetitions <= 0.96
+    assert naive / repetitions < 0.75  # rows taken for independent: what the groups are for
