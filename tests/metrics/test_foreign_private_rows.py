@@ -1,0 +1,85 @@
+"""What a foreign metric refuses on the private rows is said at submission, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from competition_folder import change
+from program import run_here, write_csv
+
+ROWS = {f"r{row}": (row % 2, "Public" if row < 4 else "Private") for row in range(8)}
+PRIVATE = "r6"
+METRIC = """
+class ParticipantVisibleError(Exception): ...
+
+def score(solution, submission, row_id_column_name):
+    if (submission["y"] > 1).any():
+        raise ParticipantVisibleError("y must be at most 1 in every row")
+    if (submission["y"] < 0).any():
+        raise KeyError(f"secret labels {solution['y'].tolist()}")
+    if (submission["y"] == 0.25).any():
+        return float("nan")
+    return float(((submission["y"] > 0.5) == solution["y"]).mean())
+"""
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    rows = [(one, label, usage) for one, (label, usage) in ROWS.items()]
+    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
+    (tmp_path / "metric.py").write_text(METRIC)
+    called = run_here(
+        "init", "c", "--solution", "solution.csv", "--metric", "kaggle:metric.py", cwd=tmp_path
+    )
+    assert called.returncode == 0, called.stderr
+    change(tmp_path / "c", "# total =", "total = 2")
+    return tmp_path
+
+
+def sent(work: Path, value: float, **other: float) -> Any:
+    """Send 0.75 in every row but a private one."""
+    cells = dict.fromkeys(ROWS, 0.75) | {PRIVATE: value} | other
+    path = work / f"{value}-{len(other)}.csv"
+    write_csv(path, ["id", "y"], list(cells.items()))
+    return run_here("submit", path, "--team", "a", "--json", cwd=work / "c")
+
+
+def test_the_team_hears_in_time_of_what_the_private_rows_refuse(work: Path) -> None:
+    called = sent(work, 2.0)
+    answer = json.loads(called.stdout)
+    assert (answer["status"], answer["released"]) == ("rejected", None)
+    (fault,) = answer["faults"]
+    assert fault["kind"] == "refused by the metric"
+    assert fault["message"] == "y must be at most 1 in every row"
+
+
+def test_its_answer_takes_a_place_as_that_of_the_public_rows_does_not(work: Path) -> None:
+    statuses = [
+        json.loads(sent(work, 0.75, r0=2.0 + number).stdout)["status"] for number in range(3)
+    ]
+    assert statuses == ["rejected"] * 3
+    faults = [json.loads(sent(work, 2.0 + number).stdout)["faults"][0] for number in range(3)]
+    assert [fault["kind"] for fault in faults] == [*["refused by the metric"] * 2, "limit"]
+    assert "at most 1" not in faults[2]["message"]
+
+
+@pytest.mark.parametrize("value", [-1.0, 0.25], ids=["an error", "no finite score"])
+def test_nothing_else_of_the_private_rows_is_told(
+    work: Path, value: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    called = sent(work, value)
+    answer = json.loads(called.stdout)
+    assert answer["status"] == "accepted"
+    assert answer["released"] == 0.5
+    assert answer["faults"] == []
+    said = [one.message for one in caplog.records if one.levelname != "DEBUG"]
+    if value < 0:  # for the organiser, who can mend the metric before the end
+        (line,) = said
+        assert line.startswith("on the private rows: kaggle:metric.py failed with KeyError at")
+        assert "secret" not in line + called.stderr
+    else:
+        assert said == []
