@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from arena.score_result import ScoreResult
     from arena.simulation.planning import Plan
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()
@@ -132,13 +132,19 @@ def _pilot(
     return result
 
 
+def _about(made: Plan, metric: str) -> str:
+    said = f"{made.submissions:,} submissions on {made.pilot_rows:,} private rows; two of them "
+    said += f"differ by chance by {made.standard_error:.3g} in {metric} (one standard error)."
+    if made.copies:
+        said += f" Copies of others, left out: {made.copies:,}."
+    if made.tied > 1:
+        said += f" {made.tied:,} tie for the best score: each counts as the truly best."
+    return said
+
+
 def _print(made: Plan, metric: str) -> None:
     out = console()
-    out.print(
-        f"{made.submissions:,} submissions on {made.pilot_rows:,} private rows; two of them differ "
-        f"by chance by {made.standard_error:.3g} in {metric} (one standard error).",
-        soft_wrap=True,
-    )
+    out.print(_about(made, metric), soft_wrap=True)
     columns = (
         Column("private rows", 1, lambda row: f"{row['test_rows']:,}"),
         Column("best wins", 2, lambda row: percent(row["best_wins"])),

@@ -33,7 +33,7 @@ class _Lazy(TyperGroup):
         return name, command, rest
 
 
-app = typer.Typer(cls=_Lazy, no_args_is_help=True, help=__doc__)
+app = typer.Typer(cls=_Lazy, no_args_is_help=True, help=__doc__, add_completion=False)
 
 
 @app.callback()

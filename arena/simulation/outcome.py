@@ -20,6 +20,7 @@ __all__ = [
     "rows_until_best_wins",
     "wilson_interval",
     "win_frequency",
+    "wins_of_sets",
 ]
 
 QUANTILES = (0.05, 0.5, 0.9, 0.95)
@@ -35,7 +36,7 @@ class WinFrequency:
     test_rows: int
     competitors: int
     frequency: float
-    """In [0, 1]; a win shared by k counts 1/k."""
+    """In [0, 1]; a win shared by k counts 1/k, and whoever ties for the truly best is one."""
     low: float
     high: float
     """The 95 % interval over tests, of these populations of models."""
@@ -81,23 +82,38 @@ def win_frequency(scores: ModelScores, test_rows: int, competitors: int) -> WinF
     Averaged over all sets of so many models that share none. The interval is Wilson's, of as many
     trials as the spread over the tests is worth: the sets are scored on the same tests.
     """
-    wins = np.stack(
-        [
-            _wins(scores.true[own], scores.competition[test_rows][own], scores.greater_is_better)
-            for own in _populations(len(scores.true), competitors)
-        ]
-    )
+    wins = wins_of_sets(scores, test_rows, competitors)
     frequency = float(wins.mean())
     low, high = wilson_interval(frequency, _effective_trials(wins))
     return WinFrequency(test_rows, competitors, frequency, low, high, len(wins))
 
 
+def wins_of_sets(scores: ModelScores, test_rows: int, competitors: int) -> FloatArray:
+    """Return the share of the win that the truly best one of each set has in each test.
+
+    Returns
+    -------
+    ``(G, C)`` for the G sets of ``competitors`` models that share none, and C tests.
+
+    Examples
+    --------
+    >>> shown = {50: np.array([[2.0, 1.0], [1.0, 1.0]])}
+    >>> wins_of_sets(ModelScores(np.array([2.0, 1.0]), shown, True), 50, 2).tolist()
+    [[1.0, 0.5]]
+    """
+    return np.stack(
+        [
+            _wins(scores.true[own], scores.competition[test_rows][own], scores.greater_is_better)
+            for own in _populations(len(scores.true), competitors)
+        ]
+    )
+
+
 def _wins(true: FloatArray, competition: FloatArray, greater: bool) -> FloatArray:
-    """Return ``(C,)`` shares of the win that the truly best one has in each test."""
-    ranks = minimum_ranks(competition, greater_is_better=greater)
-    best = best_first(true, greater_is_better=greater)[0]
-    first = ranks == 1
-    return np.asarray(first[best] / first.sum(axis=0), dtype=np.float64)
+    """Return ``(C,)`` shares of the win that the truly best ones have in each test."""
+    best = minimum_ranks(true, greater_is_better=greater) == 1
+    first = minimum_ranks(competition, greater_is_better=greater) == 1
+    return np.asarray(first[best].sum(axis=0) / first.sum(axis=0), dtype=np.float64)
 
 
 def _effective_trials(wins: FloatArray) -> float:
@@ -136,7 +152,7 @@ def rows_until_best_wins(
     that in every draw there is a number of rows from which on it leads them all:
     ``n_rows * max over k of ((error of k - own error) / lead) ** 2``. The share of draws with a
     number of at most N is the probability that the best one wins on N rows, and a quantile of the
-    numbers the rows that are needed for it.
+    numbers the rows that are needed for it. Of several that are equally good any may win.
 
     Parameters
     ----------
@@ -149,7 +165,7 @@ def rows_until_best_wins(
 
     Returns
     -------
-    ``(B,)``, 0 where it leads on any number; infinite where another is as good.
+    ``(B,)``, 0 where it leads on any number.
 
     Examples
     --------
@@ -158,14 +174,13 @@ def rows_until_best_wins(
     [400.0, 0.0]
     """
     sign = 1.0 if greater_is_better else -1.0
-    best = best_first(true, greater_is_better=greater_is_better)[0]
-    others = np.arange(len(true)) != best
-    leads = sign * (true[best] - true[others])[:, np.newaxis]
-    behind = np.maximum(sign * (errors[others] - errors[best]), 0.0)
-    ratios = np.full(behind.shape, np.inf)
-    np.divide(behind, leads, out=ratios, where=leads > 0)
-    worst = ratios.max(axis=0, initial=0.0)
-    return np.asarray(n_rows * worst**2, dtype=np.float64)
+    best = minimum_ranks(true, greater_is_better=greater_is_better) == 1
+    leads = sign * (true[best][0] - true[~best])[:, np.newaxis]
+    numbers = [
+        np.max(np.maximum(sign * (errors[~best] - own), 0.0) / leads, axis=0, initial=0.0)
+        for own in errors[best]
+    ]
+    return np.asarray(n_rows * np.min(numbers, axis=0) ** 2, dtype=np.float64)
 
 
 def covers(low: Sequence[int], high: Sequence[int], ranks: IntArray) -> npt.NDArray[np.bool_]:

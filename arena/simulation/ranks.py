@@ -79,8 +79,8 @@ class RowsNeeded:
 
     competitors: int
     probability: float
-    rows: float | None
-    """None: on no number, since another one is as good."""
+    rows: float
+    """0: on any number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -230,6 +230,6 @@ def _rows_needed(scores: ModelScores, competitors: int) -> list[RowsNeeded]:
     )
     quantiles = np.quantile(rows, _PROBABILITIES, method="inverted_cdf")
     return [
-        RowsNeeded(competitors, share, float(np.ceil(value)) if np.isfinite(value) else None)
+        RowsNeeded(competitors, share, float(np.ceil(value)))
         for share, value in zip(_PROBABILITIES, quantiles, strict=True)
     ]

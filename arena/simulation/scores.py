@@ -106,8 +106,9 @@ def score_models(
         progress.advance()
     for kept in scores:
         _check(metric, kept)
-    competition = dict(zip(test_rows, map(round_significant, scores[1:]), strict=True))
-    return ModelScores(scores[0][:, 0], competition, metric.greater_is_better)
+    true, *competition = map(round_significant, scores)
+    by_rows = dict(zip(test_rows, competition, strict=True))
+    return ModelScores(true[:, 0], by_rows, metric.greater_is_better)
 
 
 def _score(

@@ -20,6 +20,6 @@ def simulation_verdict(result: RankSimulation) -> str:
     needed = next(
         one for one in result.rows_needed if (one.competitors, one.probability) == (count, 0.9)
     )
-    if needed.rows is None:
-        return f"{said} Another one is exactly as good, so no number of rows would tell them apart."
+    if not needed.rows:
+        return f"{said} Fewer rows would be enough for that."
     return f"{said} About {needed.rows:,.0f} rows would be needed for it to win in 90 %."

@@ -33,6 +33,23 @@ _OURS = {
     "input_model": "models start from nothing",
     "data": "arena gives the rows",
     "valid": "arena gives the rows",
+    **dict.fromkeys(
+        (
+            "max_bin",
+            "max_bin_by_feature",
+            "min_data_in_bin",
+            "bin_construct_sample_cnt",
+            "data_random_seed",
+            "enable_bundle",
+            "use_missing",
+            "zero_as_missing",
+            "feature_pre_filter",
+            "forcedbins_filename",
+            "linear_tree",
+            "categorical_feature",
+        ),
+        "the rows are binned once, for all models",
+    ),
 }
 
 

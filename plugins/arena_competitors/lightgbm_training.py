@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import os
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +22,7 @@ _ALWAYS = {"num_threads": 1, "verbosity": -1, "deterministic": True, "force_col_
 _OF_DATASET = {"feature_pre_filter": False}
 """A Dataset that serves every ``min_data_in_leaf`` must not drop features by the first one."""
 _CHECK_ROWS = 200
+_PLACE_IN_SOURCE = re.compile(r" at /.*$")
 _kept: dict[str, tuple[Any, Any]] = {}
 
 
@@ -93,25 +97,54 @@ def check_grid(grid: Grid, rows: TrainingRows) -> None:
     Raises
     ------
     InputError
-        If LightGBM refuses one.
+        If LightGBM refuses one, naming it.
     """
-    import lightgbm
-
     few = TrainingRows(
         _first(rows.training), _first(rows.training), rows.n_classes, rows.categorical
     )
-    common = {**{name: values[0] for name, values in grid.search.items()}, **grid.fixed}
-    for name, values in grid.search.items():
-        for value in values:
-            try:
-                training, _ = _bin(few)
-                given = {**_OF_DATASET, **common, name: value, **_ALWAYS}
-                lightgbm.train({**given, **objective_of(rows.n_classes)}, training, 1)
-            except (lightgbm.basic.LightGBMError, TypeError, ValueError) as error:
-                reason = str(error).splitlines()[0]
-                raise InputError(
-                    f"LightGBM refuses {name} = {value!r} of the grid: {reason}"
-                ) from error
+    common = {**grid.fixed, **{name: values[0] for name, values in grid.search.items()}}
+    tried = [{**common, name: value} for name, values in grid.search.items() for value in values]
+    for settings in tried:
+        reason = _refusal(few, settings)
+        if reason is not None:
+            raise InputError(f"In the grid LightGBM refuses {_blamed(few, settings)}: {reason}.")
+
+
+def _refusal(rows: TrainingRows, settings: Mapping[str, Any]) -> str | None:
+    """Return why LightGBM does not train with these settings; None: it does."""
+    import lightgbm
+
+    training, _ = _bin(rows)
+    given = {**_OF_DATASET, **settings, **_ALWAYS, **objective_of(rows.n_classes)}
+    try:
+        with _silent_stderr():
+            lightgbm.train(given, training, 1)
+    except (lightgbm.basic.LightGBMError, TypeError, ValueError) as error:
+        return _PLACE_IN_SOURCE.sub("", str(error).splitlines()[0]).rstrip(". ")
+    return None
+
+
+def _blamed(rows: TrainingRows, settings: Mapping[str, Any]) -> str:
+    """Return the settings without any one of which LightGBM would train."""
+    blamed = [
+        f"{name} = {value!r}"
+        for name, value in settings.items()
+        if _refusal(rows, {own: settings[own] for own in settings if own != name}) is None
+    ]
+    return " with ".join(blamed) if blamed else "several values"
+
+
+@contextlib.contextmanager
+def _silent_stderr() -> Iterator[None]:
+    """Send what LightGBM writes to file 2 nowhere: it says what it raises there, too."""
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def _first(rows: LabelledRows) -> LabelledRows:

@@ -173,14 +173,19 @@ def test_refusals_before_training(here, given, said):
         (GRID.replace("[search]", "[search"), "not TOML"),
         ("rounds = 3", "no [search]"),
         (GRID.replace("rounds = 20", "rounds = 0"), "whole numbers"),
-        (GRID.replace("[4, 8, 16]", "[1]"), "LightGBM refuses num_leaves = 1"),
+        (GRID.replace("learning_rate", "max_bin"), "binned once"),
+        (GRID.replace("[4, 8, 16]", "[4, -3]"), "refuses num_leaves = -3: Check failed"),
+        (GRID.replace("0.2", '"x"'), "refuses learning_rate = 'x': "),
+        (GRID.replace("[4, 8, 16]", "[-3]").replace("0.2", '"x"'), "refuses several values: "),
     ],
 )
-def test_grids_that_are_refused(here, grid, said):
+def test_grids_that_are_refused(here, grid, said, capfd):
     (here / "grid.toml").write_text(grid, encoding="utf-8")
     called = run_here(*SMALL, cwd=here)
     assert called.returncode == 1
     assert said in called.stderr
+    assert called.stderr.count("\n") == 1
+    assert not capfd.readouterr().err  # LightGBM writes past Python, to the file itself
 
 
 @pytest.fixture

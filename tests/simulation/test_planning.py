@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 
 from arena.errors import UsageError
-from arena.simulation.planning import (
-    paired_power,
-    plan_rows,
-    shrinkage,
-    single_step_widths,
-)
+from arena.simulation.planned_uncertainty import paired_power, shrinkage, single_step_widths
+from arena.simulation.planning import plan_rows
 
 TRUE = np.array([0.83, 0.82, 0.80, 0.80, 0.77])
 
@@ -42,6 +38,19 @@ def test_power_is_the_share_of_tests_that_reject():
         rejected.append(abs(differences.mean()) > 2.2414 * error)  # two comparisons at 0.95
     assert paired_power(0.1, 0.05, 0.95, 2) == pytest.approx(np.mean(rejected), abs=0.03)
     assert paired_power(0.1, 0.0, 0.95) == 1.0
+
+
+@pytest.mark.parametrize(("difference", "rows"), [(0.1, 400), (0.03, 2_000), (0.2, 100)])
+def test_power_is_that_of_statsmodels(difference, rows):
+    from statsmodels.stats.power import TTestPower, normal_power
+
+    error = 1 / np.sqrt(rows)
+    for comparisons in (1, 10):
+        found = paired_power(difference, error, 0.95, comparisons)
+        given = {"nobs": rows, "alpha": 0.05 / comparisons}
+        assert found == pytest.approx(normal_power(difference, **given), abs=1e-12)
+        exact = TTestPower().power(difference, **given, alternative="two-sided")
+        assert found == pytest.approx(exact, abs=0.02)  # the t distribution has wider tails
 
 
 def test_shrinkage_finds_how_much_is_chance():
@@ -110,6 +119,36 @@ def test_what_chance_alone_explains_has_no_best():
     assert made.shrinkage == 0.0
     assert made.rows[0].best_wins is None
     assert made.best_wins_rows[0][1] is None
+
+
+def test_copies_count_once():
+    scores, resampled = pilot(500, 200)
+    twice = np.append(scores, scores.max())
+    resampled_twice = np.vstack([resampled, resampled[scores.argmax()]])
+    once = plan_rows(scores, resampled, 500, greater_is_better=True)
+    again = plan_rows(twice, resampled_twice, 500, greater_is_better=True)
+    assert again.copies == 1
+    assert {**again.to_dict(), "copies": 0} == once.to_dict()
+    with pytest.raises(UsageError, match="differ"):
+        plan_rows(scores[[0, 0]], resampled[[0, 0]], 500, greater_is_better=True)
+
+
+def test_who_ties_for_the_best_is_best():
+    """Two leaders of equal scores: fresh tests are won by one of them as often as is said."""
+    scores, resampled = pilot(2_000, 500)
+    first, second = np.argsort(scores)[:-3:-1]
+    resampled[second] += scores[first] - scores[second]
+    scores[second] = scores[first]
+    made = plan_rows(
+        scores, resampled, 2_000, greater_is_better=True, difference=0.01, test_rows=[500, 2_000]
+    )
+    assert made.tied == 2
+    rng = np.random.default_rng(4)
+    shrunken = scores.mean() + made.shrinkage * (scores - scores.mean())
+    for row in made.rows:
+        covariance = np.cov(resampled) * 2_000 / row.test_rows
+        winners = rng.multivariate_normal(shrunken, covariance, size=4_000).argmax(axis=1)
+        assert row.best_wins == pytest.approx(np.isin(winners, [first, second]).mean(), abs=0.05)
 
 
 @pytest.mark.parametrize(

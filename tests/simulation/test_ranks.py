@@ -15,6 +15,7 @@ from arena.simulation.outcome import (
     rank_quantiles,
     rows_until_best_wins,
     win_frequency,
+    wins_of_sets,
 )
 from arena.simulation.ranks import RankSettings, simulate_ranks
 from arena.simulation.scores import ModelScores, score_models
@@ -118,10 +119,13 @@ def test_rows_until_best_wins_against_trying_every_number():
         assert (shown.argmin(axis=0) == best).mean() == (needed <= rows).mean()
 
 
-def test_equal_models_never_get_apart():
-    errors = np.array([[0.0, 0.2], [0.1, 0.1]])
-    needed = rows_until_best_wins(np.array([0.5, 0.5]), errors, 10, greater_is_better=True)
-    assert np.isinf(needed).all()
+def test_any_of_equally_good_models_may_win():
+    errors = np.array([[0.0, 0.2, 0.0], [0.1, 0.1, 0.0], [0.3, 0.0, 0.05]])
+    true = np.array([0.5, 0.5, 0.4])
+    needed = rows_until_best_wins(true, errors, 10, greater_is_better=True)
+    assert needed == pytest.approx([10 * 2**2, 0, 10 * 0.5**2])
+    tied = ModelScores(true, {10: true[:, np.newaxis] + errors}, greater_is_better=True)
+    assert wins_of_sets(tied, 10, 3).tolist() == [[0.0, 1.0, 1.0]]
 
 
 @pytest.mark.slow
