@@ -24,8 +24,9 @@ class BayesFloor:
     name: str = "bayes-floor"
 
     def suits(self, study: Study) -> bool:
-        """Return whether the solution has soft labels."""
-        return study.soft_labels is not None and len(study.truth) > 1
+        """Return whether the solution has soft labels, of more than one row and group."""
+        groups = np.arange(len(study.truth)) if study.clusters is None else study.clusters
+        return study.soft_labels is not None and len(np.unique(groups)) > 1
 
     def run(self, study: Study, rng: np.random.Generator) -> Finding:
         """Return the finding; ``details`` is a :class:`~arena_bayes_error.of_study.BoardFloor`."""

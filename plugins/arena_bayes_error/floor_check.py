@@ -1,7 +1,9 @@
 """Is an error rate too low to be true? The check of every submission against the floor.
 
 A predictor without the labels errs in row i with probability min(c_i, 1 - c_i) at least, so that
-the number of its errors is at least Poisson-binomial.
+the number of its errors is at least Poisson-binomial where the labels are drawn row by row. Where
+rows come in groups, as those of one patient, all labels of a group may depend on one another; then
+a bound holds whatever their dependence.
 """
 
 from __future__ import annotations
@@ -14,8 +16,11 @@ import numpy.typing as npt
 from arena.errors import UsageError
 from arena.results import Tabular
 from arena.types import FloatArray, IntArray
+from arena_bayes_error.sampling import group_codes
 
 __all__ = ["FloorCheck", "check_against_floor", "errors_distribution"]
+
+_TILTS = np.geomspace(1e-4, 30, 150)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,7 +30,8 @@ class FloorCheck(Tabular):
     errors: IntArray
     """``(m,)`` numbers of errors."""
     p_values: FloatArray
-    """``(m,)`` probability of so few errors, or fewer, for the best possible predictor."""
+    """``(m,)`` probability of so few errors, or fewer, for the best possible predictor; with
+    groups of rows an upper bound of it."""
     adjusted: FloatArray
     """``(m,)`` the same, adjusted for the number of submissions (Holm)."""
     flagged: npt.NDArray[np.bool_]
@@ -36,7 +42,10 @@ class FloorCheck(Tabular):
 
 
 def check_against_floor(
-    errors: npt.ArrayLike, floors: FloatArray, alpha: float = 0.05
+    errors: npt.ArrayLike,
+    floors: FloatArray,
+    alpha: float = 0.05,
+    clusters: npt.ArrayLike | None = None,
 ) -> FloorCheck:
     """Return the probability of so few errors for each submission, and who is flagged.
 
@@ -52,11 +61,14 @@ def check_against_floor(
         ``(n,)`` the error that is left to the best classifier in each row, in [0, 1].
     alpha
         The probability with which a flag may be false, in (0, 1).
+    clusters
+        ``(n,)`` the group of each row, where the labels of a group may depend on one another; None:
+        they are independent given the soft labels.
 
     Raises
     ------
     UsageError
-        If alpha or an error is out of its range.
+        If alpha or an error is out of its range, or the groups do not fit.
 
     Examples
     --------
@@ -71,9 +83,8 @@ def check_against_floor(
         raise UsageError(f"alpha must lie between 0 and 1, not be {alpha:g}.")
     if len(counts) and not (counts.min() >= 0 and counts.max() <= len(floors)):
         raise UsageError(f"Errors must be from 0 to the {len(floors):,} rows there are.")
-    cumulated = np.minimum(np.cumsum(errors_distribution(floors)), 1.0)
-    # Beyond the rows that can go wrong at all, every number of errors is to be expected.
-    p_values = cumulated[np.minimum(counts, len(cumulated) - 1)]
+    codes = group_codes(clusters, len(floors))
+    p_values = _exact(counts, floors) if codes is None else _at_most(counts, floors, codes)
     adjusted = multipletests(p_values, alpha, method="holm")[1] if len(counts) else p_values
     return FloorCheck(
         errors=counts,
@@ -83,6 +94,35 @@ def check_against_floor(
         expected_errors=float(floors.sum()),
         alpha=alpha,
     )
+
+
+def _exact(counts: IntArray, floors: FloatArray) -> FloatArray:
+    cumulated = np.minimum(np.cumsum(errors_distribution(floors)), 1.0)
+    # Beyond the rows that can go wrong at all, every number of errors is to be expected.
+    return np.asarray(cumulated[np.minimum(counts, len(cumulated) - 1)])
+
+
+def _at_most(counts: IntArray, floors: FloatArray, codes: IntArray) -> FloatArray:
+    """Return ``(m,)`` bounds of P(S <= k) for any dependence of the errors within groups.
+
+    P(S <= k) <= exp(tk) prod E exp(-t S_g) for every t > 0 (Chernoff), and of all S_g with these
+    probabilities the largest E exp(-t S_g) is that of rows that err together: S_g >= j with the
+    j-th largest probability p_j of the group, so that it is 1 - (1 - exp(-t)) sum p_j exp(-t(j-1)).
+    The least over 150 values of t is taken.
+
+    >>> _at_most(np.array([0]), np.array([0.5, 0.5]), np.array([0, 0])).round(6).tolist()  # exact
+    [0.5]
+    """
+    order = np.lexsort((-floors, codes))
+    sizes = np.bincount(codes)
+    place = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    groups, sorted_floors = codes[order], floors[order]
+    bounds = np.zeros(len(counts))
+    for t in _TILTS:
+        sums = np.bincount(groups, weights=sorted_floors * np.exp(-t * place))
+        log_moment = float(np.log1p(np.expm1(-t) * sums).sum())
+        bounds = np.minimum(bounds, t * counts + log_moment)
+    return np.asarray(np.exp(bounds))
 
 
 def errors_distribution(floors: FloatArray) -> FloatArray:

@@ -20,7 +20,14 @@ from arena_bayes_error.checks import as_rows, check_shares, check_unit
 from arena_bayes_error.estimators import row_floor
 from arena_bayes_error.sampling import group_codes
 
-__all__ = ["METRIC_FLOORS", "MetricFloor", "best_score", "error_against_soft_labels"]
+__all__ = [
+    "METRIC_FLOORS",
+    "PROPER_SCORES",
+    "RANKINGS",
+    "MetricFloor",
+    "best_score",
+    "error_against_soft_labels",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,3 +193,7 @@ _RANKINGS: Mapping[str, Callable[[FloatArray], float]] = {
 }
 METRIC_FLOORS = (*_MEANS, *_RANKINGS)
 """The metrics whose best expected score is known."""
+PROPER_SCORES = ("log_loss", "brier")
+"""Those of them whose best prediction is the soft label itself, row by row."""
+RANKINGS = tuple(_RANKINGS)
+"""Those of them that look at the order of the rows only."""

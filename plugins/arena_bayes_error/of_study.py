@@ -8,15 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.held_out import held_out_folds
-from arena.interfaces import Study
+from arena.interfaces import HasRowValues, Study
+from arena.paired_error import standard_error_of_mean
 from arena.resamples import draw_resamples
 from arena.types import FloatArray, IntArray, PredictionKind
 from arena.winner import CorrectedBest, corrected_best_score
-from arena_bayes_error.estimate import BayesErrorEstimate
+from arena_bayes_error.estimate import BayesErrorEstimate, Options
 from arena_bayes_error.estimators import from_soft_labels, row_floor
 from arena_bayes_error.floor_check import FloorCheck, check_against_floor
 from arena_bayes_error.floors import (
     METRIC_FLOORS,
+    PROPER_SCORES,
+    RANKINGS,
     MetricFloor,
     best_score,
     error_against_soft_labels,
@@ -61,13 +64,45 @@ def floor_of_study(study: Study, rng: np.random.Generator) -> BoardFloor | None:
     """
     if study.soft_labels is None:
         return None
-    floor = from_soft_labels(study.soft_labels, level=study.level, rng=rng)
-    name = study.metric.name
-    two = study.soft_labels.ndim == 1 or study.soft_labels.shape[1] == 2
-    known = name in METRIC_FLOORS and (two or name not in {"roc_auc", "average_precision"})
-    varied = 0 < float(study.soft_labels.mean()) < 1
-    metric = best_score(name, study.soft_labels) if known and varied else None
-    return BoardFloor(floor, metric, _errors(study, rng))
+    options = Options(level=study.level, rng=rng)
+    if study.clusters is not None:
+        options["clusters"] = study.clusters
+    floor = from_soft_labels(study.soft_labels, **options)
+    return BoardFloor(floor, metric_floor(study), _errors(study, rng))
+
+
+def metric_floor(study: Study) -> MetricFloor | None:
+    """Return the best expected score in the board's metric; None where it is not known.
+
+    A proper score of the rows is asked of the metric itself, with the soft labels as predictions,
+    so that its parameters (a clip) are in it.
+    """
+    soft, metric = study.soft_labels, study.metric
+    if soft is None or metric.name not in METRIC_FLOORS:
+        return None
+    if metric.name in PROPER_SCORES and isinstance(metric, HasRowValues):
+        values = _expected_values(metric, soft)
+        error = standard_error_of_mean(values, study.clusters)
+        return MetricFloor(metric.name, float(values.mean()), error)
+    several = soft.ndim == 2 and soft.shape[1] > 2
+    if metric.name in RANKINGS and (several or not 0 < float(_positive(soft).mean()) < 1):
+        return None
+    return best_score(metric.name, soft, clusters=study.clusters)
+
+
+def _expected_values(metric: HasRowValues, soft: FloatArray) -> FloatArray:
+    """Return ``(n,)`` row values of the soft labels themselves, expected over the labels."""
+    two = soft.ndim == 1 or soft.shape[1] == 2
+    predictions = _positive(soft) if two else soft
+    chances = np.column_stack([1 - predictions, predictions]) if two else soft
+    values = np.zeros(len(soft))
+    for code, chance in enumerate(chances.T):
+        values += chance * metric.row_values(np.full(len(soft), code), predictions[None])[0]
+    return values
+
+
+def _positive(soft: FloatArray) -> FloatArray:
+    return soft if soft.ndim == 1 else np.ascontiguousarray(soft[:, 1])
 
 
 def predicted_classes(
@@ -108,7 +143,7 @@ def _errors(study: Study, rng: np.random.Generator) -> BoardErrors | None:
         against_labels=wrong / n,
         against_soft=above.mean(axis=1, dtype=np.float64) + float(floors.mean()),
         headroom=_headroom(study, above, rng),
-        check=check_against_floor(wrong, floors),
+        check=check_against_floor(wrong, floors, clusters=study.clusters),
     )
 
 

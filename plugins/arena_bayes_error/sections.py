@@ -24,6 +24,11 @@ _FLAG = (
     "which the organiser can see in a sample of the rows. Both readings are to be looked at "
     "before anything is said of a team."
 )
+_CHANCE = {
+    False: "the Poisson-binomial probability",
+    True: "a bound of the probability, whatever the labels of a group of rows have in common "
+    "(Chernoff),",
+}
 
 
 def floor_sections(result: Any) -> Iterable[Section]:
@@ -98,6 +103,6 @@ def _method(found: BoardFloor) -> str:
         f"{text} Errors against the soft labels are exact expectations. The headroom is the least "
         f"mean difference to the floor over the submissions, corrected for selection by "
         f"{found.errors.headroom.partitions} random partitions of the rows. A submission is "
-        f"flagged if the Poisson-binomial probability of so few errors, adjusted by Holm, is at "
-        f"most {found.errors.check.alpha:g}."
+        f"flagged if {_CHANCE[floor.n_clusters is not None]} of so few errors, adjusted by Holm, "
+        f"is at most {found.errors.check.alpha:g}."
     )

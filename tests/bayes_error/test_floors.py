@@ -10,12 +10,17 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from arena.errors import InputError, UsageError
+from arena.interfaces import Study
+from arena.plugin_manager import PluginManager
+from arena.predictions import ArrayPredictions
 from arena_bayes_error.estimators import row_floor
 from arena_bayes_error.floor_check import check_against_floor, errors_distribution
 from arena_bayes_error.floors import METRIC_FLOORS, best_score, error_against_soft_labels
 from arena_bayes_error.gaussians import SETUPS
 from arena_bayes_error.neighbours import cover_hart
+from arena_bayes_error.of_study import metric_floor
 
+MANAGER = PluginManager()
 FLOORS = arrays(np.float64, st.integers(1, 40), elements=st.floats(0, 0.5))
 
 
@@ -47,6 +52,37 @@ def test_false_alarms_of_a_whole_board():
     for errors, alarm in zip(boards[:5], alarms[:5], strict=True):
         assert check_against_floor(errors, floors).flagged.any() == alarm
     assert np.mean(alarms) <= 0.05 + 4 * (0.05 * 0.95 / 1_000) ** 0.5
+
+
+def test_false_alarms_where_the_labels_of_a_group_agree():
+    """The same chance decides all labels of a group: rows alone would accuse the innocent."""
+    rng = np.random.default_rng(0)
+    codes = np.repeat(np.arange(60), 5)
+    floors = np.repeat(rng.beta(0.5, 1, 60) / 2, 5) * rng.uniform(0.6, 1, 300)
+    errors = (rng.random((4_000, 60))[:, codes] < floors).sum(axis=1)
+    as_rows = check_against_floor(errors, floors).p_values <= 0.05
+    as_groups = check_against_floor(errors, floors, clusters=codes).p_values <= 0.05
+    assert as_rows.mean() > 0.15
+    assert 0 < as_groups.mean() <= 0.05
+
+
+@settings(deadline=None, max_examples=15, derandomize=True)
+@given(FLOORS, st.integers(0, 2**32 - 1))
+def test_the_bound_for_groups_is_none_below_the_probability(floors, seed):
+    """Neither for independent errors, nor for those of groups that err together."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 5, len(floors))
+    if len(np.unique(codes)) < 2:
+        return
+    counts = np.arange(len(floors) + 1)
+    bound = check_against_floor(counts, floors, clusters=codes).p_values
+    assert (bound >= check_against_floor(counts, floors).p_values - 1e-9).all()
+    together = [np.sort(floors[codes == code]) for code in np.unique(codes)]
+    sums = np.ones(1)
+    for own in together:  # P(S_g = j): between the j-th and the next largest probability
+        reached = np.concatenate([[1.0], own[::-1], [0.0]])
+        sums = np.convolve(sums, -np.diff(reached))
+    assert (bound >= np.cumsum(sums) - 1e-9).all()
 
 
 def test_who_knows_the_labels_is_flagged():
@@ -96,6 +132,63 @@ def test_floors_of_metrics_are_what_the_soft_label_itself_reaches():
         )
         several = np.column_stack([1 - c, c])
         assert best_score(name, several).value == pytest.approx(best_score(name, c).value)
+
+
+def study_of(metric: str, soft, **more):
+    """A study of a board of nobody, for what asks of its soft labels and its metric only."""
+    nobody = np.zeros((0, len(soft)))
+    return Study(
+        metric=MANAGER.metrics.resolve(metric),
+        truth=np.zeros(len(soft), dtype=np.intp),
+        teams=(),
+        submissions=np.zeros(0, dtype=np.intp),
+        predictions=ArrayPredictions(nobody),
+        scores=np.zeros(0),
+        resampled=np.zeros((0, 2)),
+        level=0.95,
+        soft_labels=soft,
+        **more,
+    )
+
+
+@pytest.mark.parametrize(
+    "metric", ["accuracy", "log_loss", "log_loss(clip=0.2)", "brier", "roc_auc",
+               "average_precision"],
+)  # fmt: skip
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_floor_of_a_board_is_what_its_own_metric_gives_the_soft_labels(metric, n_classes):
+    """On average over labels that are drawn with them, and no other prediction does better."""
+    rng = np.random.default_rng(0)
+    shares = rng.dirichlet([0.5] * n_classes, 200)
+    soft = shares[:, 1].copy() if n_classes == 2 else shares
+    study = study_of(metric, soft)
+    found = metric_floor(study)
+    if n_classes == 3 and metric in {"roc_auc", "average_precision"}:
+        assert found is None
+        return
+    labels = (rng.random((150, 200, 1)) > shares.cumsum(axis=1)).sum(axis=2)
+    known = study.metric.name == "accuracy"
+    best = shares.argmax(axis=1) if known else soft
+    other = (best + (rng.random(200) < 0.1)) % n_classes if known else (soft + 1 / n_classes) / 2
+    reached, worse = (
+        np.array([study.metric.score(own, it) for own in labels]) for it in (best, other)
+    )
+    assert found.value == pytest.approx(reached.mean(), abs=4 * stats.sem(reached) + 0.004)
+    gap = (reached - worse).mean() * (1 if study.metric.greater_is_better else -1)
+    assert gap > -1e-9  # rankings stay as they were
+    if metric in {"log_loss", "brier"}:
+        assert found.value == pytest.approx(best_score(metric, soft).value)
+        assert found.standard_error == pytest.approx(best_score(metric, soft).standard_error)
+
+
+def test_metrics_of_which_no_floor_is_known():
+    soft = np.array([0.2, 0.7, 0.4])
+    assert metric_floor(study_of("f1", soft)) is None
+    assert metric_floor(study_of("roc_auc", np.zeros(3))) is None
+    grouped = study_of("brier", soft, clusters=np.array([0, 1, 0]))
+    alone = metric_floor(study_of("brier", soft))
+    assert metric_floor(grouped).value == alone.value
+    assert metric_floor(grouped).standard_error != alone.standard_error
 
 
 def test_brier_of_shares_is_corrected_for_few_labels():
