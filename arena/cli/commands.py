@@ -62,6 +62,7 @@ class InstalledCommand:
             raise PluginError(f"{where}: {type(error).__name__}: {error}") from error
         if not isinstance(app, typer.Typer):
             raise PluginError(f"{where}: {self.entry_point.value} is no typer.Typer.")
+        app.rich_markup_mode = None  # as markup "[default: …]" in a help would be swallowed
         command = typer.main.get_command(app)
         command.name = self.name
         return command

@@ -19,7 +19,7 @@ from arena.text import printable
 if TYPE_CHECKING:
     from arena.cli.simulate_ranks_run import Request
 
-app = typer.Typer(add_completion=False)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 _INTERRUPTED = 130
 
