@@ -7,7 +7,6 @@ scoring it on the others, over many random partitions; see :func:`corrected_best
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from arena.best_score_interval import best_score_interval, least_deviation_of
 from arena.errors import UsageError
 from arena.execution import Progress
 from arena.held_out import held_out_folds
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = [
     "CorrectedBest",
     "ScoreUnder",
-    "best_score_interval",
     "corrected_best",
     "corrected_best_score",
 ]
@@ -151,19 +150,18 @@ def corrected_best_score(
         held_out,
         folds,
     )
-    least = _least_deviation(score_range, len(held_out))
-    low, high = best_score_interval(
-        scores, resampled, greater_is_better=greater_is_better, level=level, least_deviation=least
+    (low, high), reach = (
+        best_score_interval(
+            scores,
+            resampled,
+            greater_is_better=greater_is_better,
+            level=each,
+            least_deviation=least_deviation_of(score_range, len(held_out)),
+        )
+        for each in (level, max(level, _REACH))
     )
-    reach = best_score_interval(
-        scores,
-        resampled,
-        greater_is_better=greater_is_better,
-        level=max(level, _REACH),
-        least_deviation=least,
-    )
-    # An interval of resamples without a score is NaN, and bounds nothing.
-    bounded = np.fmin(np.fmax(sign * estimate, reach[0]), reach[1])
+    # Where no resample has a score the interval is NaN, and bounds nothing; no estimate stays none.
+    bounded = np.clip(sign * estimate, *(reach if np.isfinite(reach).all() else score_range))
     within = np.clip([bounded, low, high], *score_range)
     return CorrectedBest(
         estimate=float(round_significant(within[0])),
@@ -175,16 +173,6 @@ def corrected_best_score(
         partitions=held_out.shape[1] // folds,
         folds_left_out=left_out,
     )
-
-
-def _least_deviation(score_range: tuple[float, float], n_rows: int) -> float:
-    """Return what one row is worth: a perfect score is no more certain than that.
-
-    Where no row is wrong, no resample has a wrong one, and the deviation over resamples is 0.
-    With one row in n wrong the deviation of a share is 1/n.
-    """
-    width = score_range[1] - score_range[0]
-    return width / n_rows if np.isfinite(width) else 0.0
 
 
 def _check(
@@ -254,51 +242,6 @@ def _partition_means(fold_scores: FloatArray, sizes: FloatArray, folds: int) -> 
     usable = weights.sum(axis=1) > 0
     summed = (weights * np.nan_to_num(by_fold)).sum(axis=1)[usable]
     return np.asarray(summed / weights.sum(axis=1)[usable])
-
-
-def best_score_interval(
-    scores: FloatArray,
-    resampled: FloatArray,
-    *,
-    greater_is_better: bool,
-    level: float,
-    least_deviation: float = 0.0,
-) -> tuple[float, float]:
-    """Return an interval for the best true score among the submissions.
-
-    ``[max_j (theta_j - c_L s_j), max_j (theta_j + c_U s_j)]``, where s_j is the standard deviation
-    of submission j over the resamples and c_L, c_U are the (1 + level)/2 quantiles over joint
-    resamples of ``max_j (theta*_j - theta_j)/s_j`` and of ``max_j (theta_j - theta*_j)/s_j``.
-    Both ends bound all true scores at once, so they hold whichever submission is truly best. A
-    submission whose score no resample changes (s_j = 0) enters with its score alone.
-
-    ``scores`` is ``(m,)`` in natural sign and ``resampled`` ``(m, B)``; resamples with an undefined
-    score are left out, and with fewer than two others both ends are NaN.
-
-    Examples
-    --------
-    >>> resampled = np.array([[0.7, 0.8, 0.9], [0.5, 0.6, 0.7]])
-    >>> low, high = best_score_interval(
-    ...     np.array([0.8, 0.6]), resampled, greater_is_better=True, level=0.9)
-    >>> round(low, 3), round(high, 3)
-    (0.7, 0.9)
-    """
-    sign = 1.0 if greater_is_better else -1.0
-    signed = sign * scores
-    errors = (sign * resampled)[:, np.isfinite(resampled).all(axis=0)] - signed[:, np.newaxis]
-    if errors.shape[1] < 2:
-        return float("nan"), float("nan")
-    deviations = np.maximum(errors.std(axis=1, ddof=1), least_deviation)
-    moving = errors.std(axis=1) > 0
-    # Where nothing moves: what no wrong row in n leaves possible, as Clopper and Pearson have it.
-    c_low = c_high = -math.log((1 - level) / 2)
-    if moving.any():
-        standardised = errors[moving] / deviations[moving, np.newaxis]
-        tail = (1 + level) / 2
-        c_low = float(np.quantile(standardised.max(axis=0), tail, method="inverted_cdf"))
-        c_high = float(np.quantile((-standardised).max(axis=0), tail, method="inverted_cdf"))
-    ends = np.max(signed - c_low * deviations), np.max(signed + c_high * deviations)
-    return float(min(sign * end for end in ends)), float(max(sign * end for end in ends))
 
 
 def corrected_best(

@@ -12,7 +12,7 @@ from scipy import stats
 from arena.errors import UsageError
 from arena.interfaces import HasRowValues, Study, traits_of
 from arena.types import FloatArray
-from arena.winner import best_score_interval
+from arena.best_score_interval import best_score_interval
 from arena_sota.auc_estimate import estimate_auc_sota
 from arena_sota.estimate import Method, SotaEstimate, Target, Theta, estimate_sota
 from arena_sota.predictions import (

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from arena.best_score_interval import best_score_interval
 from arena.held_out import held_out_folds
 from arena.resamples import draw_resamples
-from arena.winner import best_score_interval, corrected_best_score
+from arena.winner import corrected_best_score
 from arena_ranking.differences import floor_standard_errors
 from arena_ranking.evidence import pairwise_evidence
 from arena_ranking.simultaneous import rank_intervals

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arena.best_score_interval import best_score_interval
 from arena.errors import UsageError
 from arena.held_out import held_out_folds
-from arena.winner import best_score_interval, corrected_best, corrected_best_score
+from arena.winner import corrected_best, corrected_best_score
 
 SETTINGS = settings(deadline=None, max_examples=25, derandomize=True)
 seeds = st.integers(0, 2**32 - 1)
