@@ -93,7 +93,8 @@ def standard_error_of_mean(values: FloatArray, clusters: IntArray | None = None)
     units = len(centred)
     if units < 2:
         return float("nan")
-    return float(np.sqrt(np.square(centred).sum() * units / (units - 1))) / len(values)
+    squares = np.square(centred, out=centred)
+    return float(np.sqrt(squares.sum() * units / (units - 1))) / len(values)
 
 
 def _bootstrapped(

@@ -90,7 +90,9 @@ class FunctionOfMeans(ABC):
             slopes[:, ~(self.conditions(means) > 0)] = np.nan
         values = np.zeros(shape)
         for feature, slope, mean in zip(features, slopes, means, strict=True):
-            values += slope[:, np.newaxis] * (feature - mean[:, np.newaxis])
+            moved = feature - mean[:, np.newaxis]
+            moved *= slope[:, np.newaxis]
+            values += moved
         return values
 
 

@@ -173,19 +173,24 @@ class Spearman(_RankCorrelation):
 
 def _spearman_influence(true: Ranking, predicted: Ranking) -> FloatArray:
     """Return the influence values of the correlation of the midranks."""
-    product, of_product = _product_influence(true, predicted)
-    of_variances = np.zeros_like(of_product)
+    of_true, of_predicted = true.midranks(), predicted.midranks()
+    product, influence = _product_influence(of_true, of_predicted)
+    influence += true.above(of_predicted)
+    influence += predicted.above(of_true)
     scale = 1.0
-    for ranking in (true, predicted):
-        variance, of_variance = _product_influence(ranking, ranking)
-        of_variances += 0.5 * of_variance / variance
+    for ranking, ranks in ((true, of_true), (predicted, of_predicted)):
+        variance, of_variance = _product_influence(ranks, ranks)
+        of_variance += 2.0 * ranking.above(ranks)
+        of_variance *= 0.5 * product / variance
+        influence -= of_variance
         scale *= np.sqrt(variance)
-    return np.asarray((of_product - product * of_variances) / scale)
+    influence /= scale
+    return influence
 
 
-def _product_influence(a: Ranking, b: Ranking) -> tuple[np.float64, FloatArray]:
-    """Return E[rank a * rank b], and its influence values: through the row, a and b."""
-    of_a, of_b = a.midranks(), b.midranks()
-    own = of_a * of_b
-    mean = np.float64(own.mean())
-    return mean, own + a.above(of_b) + b.above(of_a) - 3.0 * mean
+def _product_influence(of_a: FloatArray, of_b: FloatArray) -> tuple[np.float64, FloatArray]:
+    """Return E[rank a * rank b], and how it moves with a row, but for the ranks of the others."""
+    products = of_a * of_b
+    mean = np.float64(products.mean())
+    products -= 3.0 * mean
+    return mean, products

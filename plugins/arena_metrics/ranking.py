@@ -11,7 +11,7 @@ import numpy.typing as npt
 from arena.types import FloatArray, MetricTraits, PredictionKind, WeightArray
 from arena_metrics.engine import choose_engine
 from arena_metrics.parameters import require_choice
-from arena_metrics.ranks import Ranking
+from arena_metrics.ranks import Ranking, running_sums
 from arena_metrics.rows import as_codes, constant, drawn_rows, positive_rows
 
 __all__ = ["AveragePrecision", "RocAuc"]
@@ -107,7 +107,8 @@ class RocAuc:
         for (positive, scores), share in zip(parts, shares, strict=True):
             for j, one in enumerate(scores):
                 area, influence = _area_and_influence(positive, one)
-                values[j] += share * influence
+                influence *= share
+                values[j] += influence
                 if self.average == "weighted" and len(parts) > 1:
                     values[j] += (positive - share) * area
         return values
@@ -135,37 +136,26 @@ def _area_and_influence(
     positive: npt.NDArray[np.bool_], scores: FloatArray
 ) -> tuple[float, FloatArray]:
     """Return the area, and how it moves with each row: ``(placement - area) / class share``."""
-    share = positive.mean()
-    if share in (0.0, 1.0):
-        return np.nan, np.full(len(scores), np.nan)
-    order = np.argsort(scores)
-    ordered = scores[order]
-    if (ordered[1:] > ordered[:-1]).all():
-        return _without_ties(positive, order)
+    n = len(scores)
+    n_positives = int(np.count_nonzero(positive))
+    n_negatives = n - n_positives
+    if not n_positives or not n_negatives:
+        return np.nan, np.full(n, np.nan)
     ranking = Ranking(scores)
-    of_positives = ranking.below(~positive) / (1.0 - share)
-    of_negatives = ranking.above(positive) / share
-    area = float(of_positives[positive].mean())
-    influence = np.where(
-        positive, (of_positives - area) / share, (of_negatives - area) / (1.0 - share)
+    of_positive = positive[ranking.order]
+    below, above = running_sums(~of_positive), running_sums(of_positive)
+    # Ties count half, so pairs are counted twice: a positive's with the negatives below it, and
+    # a negative's with the positives above it.
+    twice_won = np.where(
+        of_positive,
+        ranking.before(below) + ranking.through(below),
+        2 * n_positives - ranking.before(above) - ranking.through(above),
     )
-    return area, influence
-
-
-def _without_ties(
-    positive: npt.NDArray[np.bool_], order: npt.NDArray[np.intp]
-) -> tuple[float, FloatArray]:
-    """Return the same in half the time: the k-th positive has its place less k negatives below."""
-    in_order = positive[order]
-    positives, negatives = np.flatnonzero(in_order), np.flatnonzero(~in_order)
-    n_positives, n_negatives = len(positives), len(negatives)
-    of_positives = (positives - np.arange(n_positives)) / n_negatives
-    of_negatives = 1.0 - (negatives - np.arange(n_negatives)) / n_positives
-    area = float(of_positives.mean())
-    influence = np.empty(len(order))
-    influence[order[positives]] = (of_positives - area) * (len(order) / n_positives)
-    influence[order[negatives]] = (of_negatives - area) * (len(order) / n_negatives)
-    return area, influence
+    pairs = n_positives * n_negatives
+    area = float(twice_won.sum(dtype=np.int64) / (4 * pairs))  # each pair at both of its rows
+    influence = twice_won * (n / (2 * pairs))
+    influence -= area * n * np.where(of_positive, 1 / n_positives, 1 / n_negatives)
+    return area, ranking.by_row(influence)
 
 
 @dataclass(frozen=True)
@@ -238,11 +228,16 @@ def _precision_influence(positive: npt.NDArray[np.bool_], scores: FloatArray) ->
     positive at or below it, and pi.
     """
     ranking = Ranking(scores)
-    share = positive.mean()
-    found, seen = ranking.from_here(positive), ranking.from_here(np.ones(len(scores)))
-    precision = found / seen
-    average = precision[positive].mean()
-    through_found = positive * ranking.up_to(positive / seen)
-    through_seen = ranking.up_to(positive * precision / seen)
-    own = positive * (precision - average)
-    return np.asarray((own + through_found - through_seen) / share)
+    of_positive = positive[ranking.order]
+    n, n_positives = len(scores), np.count_nonzero(positive)
+    # Positives, and rows, at or above each place.
+    found = n_positives - ranking.before(running_sums(of_positive))
+    seen = ranking.before(np.arange(n, -1, -1))
+    hits = of_positive * (found / seen)
+    own = ranking.through(running_sums(of_positive / seen)) - hits.sum() / n_positives
+    own *= of_positive
+    own += hits
+    hits /= seen
+    own -= ranking.through(running_sums(hits))
+    own *= n / n_positives
+    return ranking.by_row(own)
