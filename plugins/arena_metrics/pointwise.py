@@ -135,11 +135,14 @@ class LogLoss(Pointwise):
         """Return minus the logarithm of the probability of the true class; holds ``8 * m * n``."""
         if predictions.ndim == 2:
             engine = choose_engine(predictions.size // _LOGARITHMS_PER_ROW_WEIGHT)
-            return engine.log_losses(predictions, truth == 1, self._clip)
-        codes = as_codes(truth)[np.newaxis, :, np.newaxis]
-        chosen = np.take_along_axis(predictions, codes, axis=2)[:, :, 0]
-        losses: FloatArray = -np.log(np.clip(chosen, self._clip, 1.0 - self._clip))
-        return losses
+            losses = engine.log_losses(predictions, truth == 1, self._clip)
+        else:
+            codes = as_codes(truth)[np.newaxis, :, np.newaxis]
+            chosen = np.take_along_axis(predictions, codes, axis=2)[:, :, 0]
+            losses = -np.log(np.clip(chosen, self._clip, 1.0 - self._clip))
+        # Two libraries' logarithms may differ in the last digit, which must not leave the range.
+        bounds = self.traits.row_range
+        return losses if bounds is None else np.clip(losses, *bounds, out=losses)
 
     def _library_score(
         self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any], weight: FloatArray | None
