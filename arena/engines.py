@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from arena.errors import InputError, UsageError
-from arena.execution import available_workers, run_tasks
+from arena.execution import available_workers, one_thread_each, run_tasks
 
 __all__ = ["ENGINES", "Engine", "local_engine", "open_engine"]
 
@@ -240,7 +240,5 @@ def _fetched(function: Callable[..., Any], references: list[Any], task: tuple[An
 
 
 def _limited(function: Callable[..., Any], *arguments: Any) -> Any:
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
+    with one_thread_each():
         return function(*arguments)

@@ -6,11 +6,14 @@ workers.
 
 from __future__ import annotations
 
+import functools
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["Progress", "Silence", "available_workers", "run_tasks"]
+__all__ = ["Progress", "Silence", "available_workers", "one_thread_each", "run_tasks"]
 
 _Result = TypeVar("_Result")
 
@@ -69,10 +72,8 @@ def run_tasks(
     >>> list(run_tasks(pow, [(2, 3), (3, 2)], workers=2))
     [8, 9]
     """
-    from threadpoolctl import threadpool_limits
-
     if workers == 1:
-        with threadpool_limits(1):
+        with one_thread_each():
             for task in tasks:
                 yield function(*task)
         return
@@ -86,7 +87,7 @@ def run_tasks(
         batch_size=1,
     )
     limited = _with_one_blas_thread if processes else _plain
-    with threadpool_limits(1):
+    with one_thread_each():
         yield from pool(delayed(limited)(function, task) for task in tasks)
 
 
@@ -95,7 +96,23 @@ def _plain(function: Callable[..., _Result], task: tuple[Any, ...]) -> _Result:
 
 
 def _with_one_blas_thread(function: Callable[..., _Result], task: tuple[Any, ...]) -> _Result:
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
+    with one_thread_each():
         return function(*task)
+
+
+def one_thread_each() -> AbstractContextManager[Any]:
+    """Hold BLAS and OpenMP at one thread: how sums are split decides their last digits.
+
+    >>> with one_thread_each():
+    ...     pass
+    """
+    limited: AbstractContextManager[Any] = _thread_pools(len(sys.modules)).limit(limits=1)
+    return limited
+
+
+@functools.lru_cache(maxsize=1)
+def _thread_pools(n_modules: int) -> Any:  # noqa: ARG001 - it is what the result is kept for
+    """Find the libraries that have threads, which takes 4 ms, when modules were loaded since."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

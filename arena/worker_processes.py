@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from arena.execution import one_thread_each
+
 __all__ = ["Ended", "run_limited", "start_clock"]
 
 _TIME_IS_UP = 1
@@ -207,8 +209,6 @@ _clock: _Clock | None = None
 
 def _serve(pipe: Any) -> None:
     """Work until the other end of the pipe is closed."""
-    from threadpoolctl import threadpool_limits
-
     global _clock  # noqa: PLW0603 - there is one clock in such a process
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever waits is interrupted, and kills
     nowhere = open(os.devnull, "w")  # noqa: PTH123, SIM115 - as long as the process lives
@@ -225,7 +225,7 @@ def _serve(pipe: Any) -> None:
         os.chdir(folder)
         _clock = _Clock(seconds, nowhere)
         _clock.start()
-        with threadpool_limits(1):
+        with one_thread_each():
             answer = _done(function, task)
         _clock.stop()
         _reply(pipe, answer)

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from arena.execution import one_thread_each
+
 __all__ = ["DEMO_METRIC", "N_TEAMS", "write_competition"]
 
 DEMO_METRIC = "accuracy"
@@ -26,7 +28,6 @@ def write_competition(folder: Path, *, seed: int) -> Iterator[str]:
     import pandas as pd
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
-    from threadpoolctl import threadpool_limits
 
     images, digits = load_digits(return_X_y=True)
     train_x, test_x, train_y, test_y = train_test_split(
@@ -40,7 +41,7 @@ def write_competition(folder: Path, *, seed: int) -> Iterator[str]:
     (folder / "submissions").mkdir(exist_ok=True)
     for team, model in _models(seed):
         # Small matrices gain nothing from more threads, and lose much on a busy machine.
-        with warnings.catch_warnings(), threadpool_limits(1):
+        with warnings.catch_warnings(), one_thread_each():
             warnings.simplefilter("ignore")  # some teams do not converge: that is their affair
             predicted = model.fit(train_x, train_y).predict(test_x)
         submission = pd.DataFrame({"id": ids, "digit": predicted})
