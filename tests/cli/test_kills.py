@@ -17,7 +17,7 @@ PATHS = [ROOT / name for name in (".", "plugins", "tests/support", "tests/benchm
 @pytest.mark.parametrize(
     "options",
     [
-        ("--kills", "20"),
+        pytest.param(("--kills", "20"), marks=pytest.mark.slow),
         pytest.param(("--kills", "20", "--program"), marks=pytest.mark.slow),
         pytest.param(("--kills", "60", "--seed", "1"), marks=pytest.mark.slow),
     ],

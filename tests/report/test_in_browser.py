@@ -12,6 +12,8 @@ import pytest
 
 from hostile_competition import HOSTILE, RIGHT_TO_LEFT, SCRIPT, TITLE
 
+pytestmark = pytest.mark.slow  # a browser takes long to start
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
