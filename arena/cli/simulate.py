@@ -12,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from arena.errors import UsageError
 
 _COMMANDS: Mapping[str, str] = {
+    "competition": "Let simulated teams hold a whole competition.",
     "ranks": "See how stable the ranks of a competition would be.",
 }
 """Each stands in ``arena.cli.simulate_NAME`` as ``app``, imported when it is called."""

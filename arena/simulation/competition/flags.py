@@ -1,0 +1,71 @@
+"""Who was flagged by the analyses of a board, and whether it was deserved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from arena.simulation.competition.roster import Participant
+from arena.types import Finding
+
+__all__ = ["NEAR_COPY", "TOO_GOOD", "Flag", "flags_of"]
+
+NEAR_COPY = "near-copy"
+TOO_GOOD = "too good to be true"
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A team that an analysis pointed at."""
+
+    check: str
+    team: str
+    kind: str
+    deserved: bool
+    """Near-copy: it does copy, or it is one person with another team of the same group. Too good:
+    it is after the labels."""
+    others: tuple[str, ...] = ()
+    """The other teams of its group of near-copies."""
+
+
+def flags_of(
+    findings: Sequence[Finding],
+    standings: Sequence[Mapping[str, Any]],
+    known: Mapping[str, Participant],
+) -> tuple[Flag, ...]:
+    """Return every flag that the findings hold, by what their documents say.
+
+    ``near_copies`` lists groups of submissions, and ``submissions`` with ``flagged`` those that
+    err too rarely; whichever analysis says so.
+
+    Parameters
+    ----------
+    standings
+        Of the private board, to find the team of a submission.
+    known
+        The participant behind every team.
+    """
+    team_of = {row["submission"]: row["team"] for row in standings}
+    found: list[Flag] = []
+    for finding in findings:
+        for group in finding.document.get("near_copies") or ():
+            found += _near_copies([team_of[one] for one in group if one in team_of], known)
+        rows = finding.document.get("submissions")
+        for row in rows if isinstance(rows, list) else ():
+            if isinstance(row, Mapping) and row.get("flagged") and row.get("team") in known:
+                one = known[row["team"]]
+                deserved = one.kind.conduct == "attacks"
+                found.append(Flag(TOO_GOOD, row["team"], one.kind.competitor.name, deserved))
+    return tuple({(flag.check, flag.team): flag for flag in reversed(found)}.values())[::-1]
+
+
+def _near_copies(teams: Sequence[str], known: Mapping[str, Participant]) -> Iterator[Flag]:
+    for team in teams:
+        if team not in known:
+            continue
+        others = tuple(other for other in teams if other != team)
+        one = known[team]
+        same_person = any(known.get(other) is one for other in others)
+        deserved = one.kind.conduct == "copies" or same_person
+        yield Flag(NEAR_COPY, team, one.kind.competitor.name, deserved, others)

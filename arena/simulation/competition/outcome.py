@@ -1,0 +1,239 @@
+"""What came of a simulated competition under one mechanism, beside what was true."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from arena.competition_state import CompetitionState
+from arena.leaderboard import minimum_ranks
+from arena.results import as_json
+from arena.score_result import ScoreResult
+from arena.simulation.competition.flags import Flag, flags_of
+from arena.simulation.competition.roster import Participant
+from arena.simulation.competition.timeline import Day, timeline
+from arena.simulation.competition.truth import Scores, TruthKind, truth_of
+from arena.types import FloatArray
+
+__all__ = ["Outcome", "TeamOutcome", "outcome_of"]
+
+PublicBoard = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class TeamOutcome:
+    """How a team did, by the submission that counts for it. Natural sign, full precision."""
+
+    team: str
+    kind: str
+    conduct: str
+    submissions: int
+    """How many were accepted."""
+    public_rank: int | None
+    """On the public board as it was shown in the end."""
+    shown: float | None
+    """What that board showed."""
+    public_score: float | None
+    """Of the submission that counts, as it was not shown."""
+    rank: int
+    """On the private board."""
+    score: float
+    true_rank: int
+    true_score: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """A simulated competition under one mechanism."""
+
+    mechanism: str
+    scope: str
+    folder: str
+    truth: TruthKind
+    greater_is_better: bool
+    submissions: int
+    """Accepted ones, without the baseline."""
+    turned_away: int
+    """Refused by a limit or the deadline, or rejected for their faults."""
+    teams: tuple[TeamOutcome, ...]
+    """The best on the private board first."""
+    days: tuple[Day, ...]
+    leaderboard_error: float | None
+    """Blum and Hardt (2015), Equation 3; None: nothing was released."""
+    agreement: Mapping[str, float | None]
+    """Kendall's tau-b of the ranks: ``public_private``, ``private_true``, ``public_true``."""
+    flags: tuple[Flag, ...]
+    baseline: Mapping[str, Any] | None
+    """``team``, ``public_score``, ``score`` and ``true_score`` of the organiser's baseline."""
+    notes: tuple[str, ...]
+
+    @property
+    def winner(self) -> TeamOutcome:
+        """The first on the private board."""
+        return self.teams[0]
+
+    @property
+    def best(self) -> TeamOutcome:
+        """The truly best team; of several, the one that the private board has first."""
+        return min(self.teams, key=lambda one: (one.true_rank, one.rank))
+
+    @property
+    def best_won(self) -> bool | None:
+        """Whether the truly best team won; None: nobody knows the truth."""
+        return None if self.truth == "private" else self.winner.true_rank == 1
+
+    @property
+    def loss(self) -> float | None:
+        """By how much the winner is truly worse than the best, from 0; None: nobody knows."""
+        if self.truth == "private":
+            return None
+        return abs(self.best.true_score - self.winner.true_score)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        known = self.truth == "exact"
+        document: dict[str, Any] = as_json(
+            {
+                "mechanism": self.mechanism,
+                "scope": self.scope,
+                "folder": self.folder,
+                "truth": self.truth,
+                "submissions": self.submissions,
+                "turned_away": self.turned_away,
+                "winner": self.winner.team,
+                "best": self.best.team if known else None,
+                "best_won": self.best_won,
+                "loss": self.loss,
+                "leaderboard_error": self.leaderboard_error,
+                "agreement": dict(self.agreement),
+                "days": [asdict(day) for day in self.days],
+                "standings": [_row(team, known) for team in self.teams],
+                "flags": [asdict(flag) for flag in self.flags],
+                "baseline": self.baseline,
+                "notes": list(self.notes),
+            }
+        )
+        return document
+
+
+def _row(team: TeamOutcome, known: bool) -> dict[str, Any]:
+    row = asdict(team)
+    return row if known else {**row, "true_rank": None, "true_score": None}
+
+
+def outcome_of(
+    state: CompetitionState,
+    result: ScoreResult,
+    public: PublicBoard,
+    roster: Sequence[Participant],
+    days: int,
+    start: datetime,
+) -> Outcome:
+    """Hold what a finalized competition showed against what was true.
+
+    Parameters
+    ----------
+    result
+        As ``Competition.finalize`` returns it.
+    public
+        As ``Competition.leaderboard`` returns it.
+    start
+        The first day's midnight.
+    """
+    counting = state.ledger.counting()
+    numbers = np.array([record.submission for record in counting], dtype=np.intp)
+    scores = truth_of(state, numbers)
+    place = {int(number): at for at, number in enumerate(numbers)}
+    known = {team: one for one in roster for team in _accounts(one)}
+    teams = _teams(state, result, public, scores, place, known)
+    error, by_day = timeline(state, counting, scores.true, days, start)
+    settings = state.settings
+    return Outcome(
+        mechanism=settings.public.mechanism,
+        scope=settings.public.scope,
+        folder=str(state.folder),
+        truth=scores.kind,
+        greater_is_better=state.metric.greater_is_better,
+        submissions=sum(record.team in known for record in counting),
+        turned_away=sum(one.status != "accepted" for one in state.store.submissions()),
+        teams=teams,
+        days=by_day,
+        leaderboard_error=error,
+        agreement=_agreement(teams),
+        flags=flags_of(result.findings, result.standings, known),
+        baseline=_baseline(result, scores, place),
+        notes=result.notes,
+    )
+
+
+def _accounts(one: Participant) -> list[str]:
+    return [one.team(account) for account in range(one.kind.accounts)]
+
+
+def _teams(
+    state: CompetitionState,
+    result: ScoreResult,
+    public: PublicBoard,
+    scores: Scores,
+    place: Mapping[int, int],
+    known: Mapping[str, Participant],
+) -> tuple[TeamOutcome, ...]:
+    rows = [row for row in result.standings if row["team"] in known]
+    at = np.array([place[row["submission"]] for row in rows], dtype=np.intp)
+    true_ranks = minimum_ranks(scores.true[at], greater_is_better=state.metric.greater_is_better)
+    shown = {row["team"]: row for row in public}
+    sent = state.ledger.sent()
+    return tuple(
+        TeamOutcome(
+            team=row["team"],
+            kind=known[row["team"]].kind.competitor.name,
+            conduct=known[row["team"]].kind.conduct,
+            submissions=sent[row["team"]],
+            public_rank=shown.get(row["team"], {}).get("rank"),
+            shown=shown.get(row["team"], {}).get("score"),
+            public_score=_or_none(scores.public[position]),
+            rank=row["rank"],
+            score=row["score"],
+            true_rank=int(rank),
+            true_score=float(scores.true[position]),
+        )
+        for row, position, rank in zip(rows, at, true_ranks, strict=True)
+    )
+
+
+def _or_none(value: Any) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _agreement(teams: Sequence[TeamOutcome]) -> dict[str, float | None]:
+    """Return how far the boards agree, over the teams that stand on the public one."""
+    both = [team for team in teams if team.public_rank is not None]
+    ranks = {
+        "public": np.array([team.public_rank for team in both], dtype=np.float64),
+        "private": np.array([team.rank for team in both], dtype=np.float64),
+        "true": np.array([team.true_rank for team in both], dtype=np.float64),
+    }
+    pairs = (("public", "private"), ("private", "true"), ("public", "true"))
+    return {f"{one}_{other}": _tau(ranks[one], ranks[other]) for one, other in pairs}
+
+
+def _tau(one: FloatArray, other: FloatArray) -> float | None:
+    from scipy.stats import kendalltau
+
+    if len(one) < 2 or np.ptp(one) == 0 or np.ptp(other) == 0:
+        return None
+    return float(round(kendalltau(one, other).statistic, 12))
+
+
+def _baseline(
+    result: ScoreResult, scores: Scores, place: Mapping[int, int]
+) -> dict[str, Any] | None:
+    if result.baseline is None:
+        return None
+    true = scores.true[place[result.baseline["submission"]]]
+    kept = {key: result.baseline[key] for key in ("team", "public_score", "score")}
+    return {**kept, "true_score": _or_none(true)}

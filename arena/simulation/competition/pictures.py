@@ -1,0 +1,148 @@
+"""The pictures of what was true: the board over time, and the ranks from public to true."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from arena.charts import Specification
+from arena.charts.specification import layered
+from arena.charts.theme import BLUE, GREY, INK, ORANGE
+from arena.simulation.competition.outcome import Outcome
+from arena.simulation.competition.venue import folder_name
+from arena.types import Chart
+
+__all__ = ["comparison_chart", "over_time_chart", "ranks_chart"]
+
+_HEIGHT = 320
+_CONDUCTS: Mapping[str, str] = {"honest": BLUE, "copies": GREY, "attacks": ORANGE}
+_LINES: Mapping[str, tuple[str, str, list[int]]] = {
+    "shown_best": ("shown at the top of the board", ORANGE, [1, 0]),
+    "true_best": ("truly best submission so far", BLUE, [6, 3]),
+    "true_of_leader": ("truth of the one at the top", INK, [2, 2]),
+}
+_STAGES = ("public board", "private board", "truth")
+
+
+def _name(kind: str, mechanism: str) -> str:
+    return f"{kind}-{folder_name(mechanism)}".replace("_", "-").replace(".", "-")
+
+
+def over_time_chart(outcome: Outcome, metric: str) -> Chart:
+    """Draw what the top of the public board showed from day to day, and what was true."""
+    values = [
+        {"day": day.day, "score": getattr(day, field), "line": label}
+        for day in outcome.days
+        for field, (label, _, _) in _LINES.items()
+    ]
+    labels, colors, dashes = zip(*_LINES.values(), strict=True)
+    line = {"field": "line", "type": "nominal", "title": None, "legend": {"orient": "top"}}
+    encoding = {
+        "x": _axis("day", "day", whole=True),
+        "y": _axis("score", metric),
+        "color": {**line, "scale": {"domain": labels, "range": colors}},
+        "strokeDash": {**line, "scale": {"domain": labels, "range": dashes}},
+        "tooltip": [{"field": name} for name in ("line", "day", "score")],
+    }
+    mark = {"type": "line", "strokeWidth": 2, "interpolate": "step-after"}
+    return Chart(
+        _name("over-time", outcome.mechanism),
+        f"The public board day by day, under {outcome.mechanism}",
+        "By day: the score at the top of the public board, the truth of the best submission so "
+        "far, and the truth of the submission at the top.",
+        {
+            **layered([{"mark": mark, "encoding": encoding}], height=_HEIGHT),
+            "data": {"values": values},
+        },
+    )
+
+
+def ranks_chart(outcome: Outcome) -> Chart:
+    """Draw every team's rank on the public board, on the private one, and in truth."""
+    stages = _STAGES if outcome.truth == "exact" else _STAGES[:2]
+    values = [
+        {"team": team.team, "conduct": team.conduct, "stage": stage, "rank": rank}
+        for team in outcome.teams
+        if team.public_rank is not None
+        for stage, rank in zip(
+            stages, (team.public_rank, team.rank, team.true_rank)[: len(stages)], strict=True
+        )
+    ]
+    known = [conduct for conduct in _CONDUCTS if any(v["conduct"] == conduct for v in values)]
+    encoding = {
+        "x": {
+            "field": "stage",
+            "type": "ordinal",
+            "title": None,
+            "scale": {"domain": list(stages)},
+            "axis": {"labelAngle": 0, "orient": "top"},
+        },
+        "y": {**_axis("rank", "rank", whole=True), "scale": {"reverse": True, "zero": False}},
+        "detail": {"field": "team", "type": "nominal"},
+        "color": {
+            "field": "conduct",
+            "type": "nominal",
+            "title": None,
+            "scale": {"domain": known, "range": [_CONDUCTS[conduct] for conduct in known]},
+            "legend": {"orient": "bottom"},
+        },
+        "tooltip": [{"field": name} for name in ("team", "stage", "rank")],
+    }
+    line = {"type": "line", "strokeWidth": 1.5, "opacity": 0.7, "point": {"opacity": 0.9}}
+    return Chart(
+        _name("ranks", outcome.mechanism),
+        f"From public to private{' to true' if len(stages) == 3 else ''} ranks, under "
+        f"{outcome.mechanism}",
+        "One line per team through its ranks, from the public board on the left to the truth on "
+        "the right; the colour tells who is honest, copies or attacks.",
+        {
+            **layered([{"mark": line, "encoding": encoding}], height=420),
+            "data": {"values": values},
+        },
+    )
+
+
+def comparison_chart(outcomes: Sequence[Outcome], metric: str) -> Chart:
+    """Draw how far the top of the public board was from the truth, a line per mechanism."""
+    names = [outcome.mechanism for outcome in outcomes]
+    values = [
+        {"mechanism": outcome.mechanism, "day": day.day, "error": day.error}
+        for outcome in outcomes
+        for day in outcome.days
+    ]
+    mechanism = {
+        "field": "mechanism",
+        "type": "nominal",
+        "title": None,
+        "scale": {"domain": names},
+        "legend": {"orient": "top"},
+    }
+    encoding: Specification = {
+        "x": _axis("day", "day", whole=True),
+        "y": _axis("error", f"leaderboard error ({metric})", zero=True),
+        "color": mechanism,
+        "strokeDash": mechanism,
+        "tooltip": [{"field": name} for name in ("mechanism", "day", "error")],
+    }
+    mark = {"type": "line", "strokeWidth": 2, "interpolate": "step-after"}
+    return Chart(
+        "leaderboard-error",
+        "How far the top of the public board was from the truth",
+        "By day and mechanism: the largest distance so far between the score at the top of the "
+        "public board and the truth of the best submission.",
+        {
+            **layered([{"mark": mark, "encoding": encoding}], height=_HEIGHT),
+            "data": {"values": values},
+        },
+    )
+
+
+def _axis(field: str, title: str, *, whole: bool = False, zero: bool = False) -> dict[str, Any]:
+    ticks: dict[str, Any] = {"format": "d", "tickMinStep": 1} if whole else {"format": ".4~g"}
+    return {
+        "field": field,
+        "type": "quantitative",
+        "title": title,
+        "scale": {"zero": zero},
+        "axis": ticks,
+    }

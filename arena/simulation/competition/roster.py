@@ -1,0 +1,108 @@
+"""Who takes part: kinds of competitors, and how many teams there are of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from arena.errors import UsageError
+from arena.interfaces import Competitor, Conduct, DeclaresConduct, PlaysThroughTeams
+from arena.registry import Registry
+from arena.specification import split_specifications
+
+__all__ = ["Kind", "Participant", "enrol", "kind_of", "read_kinds"]
+
+_WITH_SHARE = re.compile(r"(?P<name>.*[^=\s])\s*=\s*(?P<share>\d+(?:\.\d+)?)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kind:
+    """A kind of competitor."""
+
+    specification: str
+    """As it was asked for."""
+    competitor: Competitor
+    plugin: str
+    share: float = 1.0
+    """Of the teams, relative to the other kinds."""
+
+    @property
+    def conduct(self) -> Conduct:
+        """How it plays; honest, if it does not say."""
+        competitor = self.competitor
+        return competitor.conduct if isinstance(competitor, DeclaresConduct) else "honest"
+
+    @property
+    def accounts(self) -> int:
+        """Behind how many teams it plays."""
+        competitor = self.competitor
+        return competitor.teams if isinstance(competitor, PlaysThroughTeams) else 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Participant:
+    """A simulated person."""
+
+    number: int
+    """From 0; all its chance comes from the seed and this number."""
+    kind: Kind
+
+    def team(self, account: int = 0) -> str:
+        """Return the name of its team, which says that it is simulated."""
+        name = f"simulated {self.number + 1:02d} {self.kind.competitor.name}"
+        return name if account == 0 else f"{name} (account {account + 1})"
+
+
+def kind_of(specification: str, registry: Registry[Competitor], share: float = 1.0) -> Kind:
+    """Find a competitor by its name and parameters.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is none; the message holds the nearest name.
+    UsageError
+        If it refuses its parameters.
+    """
+    competitor = registry.resolve(specification)
+    return Kind(specification, competitor, registry.plugin_of(specification), share)
+
+
+def read_kinds(text: str, registry: Registry[Competitor]) -> tuple[Kind, ...]:
+    """Read kinds with their shares, such as ``copycat=10, block-flip(rows=16)=1``.
+
+    A kind without a share has 1.
+
+    Raises
+    ------
+    UnknownNameError, UsageError
+        If there is no such competitor, or nothing to take part.
+    """
+    kinds = []
+    for part in split_specifications(text):
+        match = _WITH_SHARE.fullmatch(part)
+        name, share = (match["name"], float(match["share"])) if match else (part, 1.0)
+        kinds.append(kind_of(name, registry, share))
+    if sum(kind.share for kind in kinds) <= 0:
+        raise UsageError("Name at least one kind of team with a share above 0.")
+    return tuple(kinds)
+
+
+def enrol(kinds: Sequence[Kind], teams: int) -> tuple[Participant, ...]:
+    """Return so many participants, of each kind its share, by largest remainders.
+
+    >>> from arena.interfaces import Competitor
+    >>> class Nobody:
+    ...     name = "nobody"
+    >>> kinds = [Kind("a", Nobody(), "p", 2), Kind("b", Nobody(), "p", 1)]
+    >>> [one.kind.specification for one in enrol(kinds, 4)]
+    ['a', 'a', 'a', 'b']
+    """
+    total = sum(kind.share for kind in kinds)
+    exact = [teams * kind.share / total for kind in kinds]
+    counts = [int(one) for one in exact]
+    by_remainder = sorted(range(len(kinds)), key=lambda at: (counts[at] - exact[at], at))
+    for at in by_remainder[: teams - sum(counts)]:
+        counts[at] += 1
+    each = [kind for kind, count in zip(kinds, counts, strict=True) for _ in range(count)]
+    return tuple(Participant(number, kind) for number, kind in enumerate(each))

@@ -1,0 +1,99 @@
+"""What was true, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from arena.formats import number, score_decimals
+from arena.simulation.competition.flags import NEAR_COPY, TOO_GOOD
+from arena.simulation.competition.outcome import Outcome
+
+__all__ = ["UNKNOWN", "about_flags", "about_time", "about_winner", "story"]
+
+UNKNOWN = (
+    "The chance of each label is not known here, so the truth is not either: the private rows "
+    "stand for it, and nobody can say whether the truly best team won."
+)
+
+
+def story(outcome: Outcome) -> str:
+    """Return who won, whether rightly, and how far the public board was from the truth."""
+    return " ".join((about_winner(outcome), about_time(outcome)))
+
+
+def _shown(outcome: Outcome, *values: float | None) -> list[str]:
+    decimals = min(4, max(score_decimals([team.score for team in outcome.teams]), 1))
+    return [number(decimals)(value) for value in values]
+
+
+def about_winner(outcome: Outcome) -> str:
+    """Say whether the truly best team won.
+
+    The truth is that of the submissions that count in the end, one for each team.
+    """
+    winner, best = outcome.winner, outcome.best
+    if outcome.truth == "private":
+        return f"{winner.team} won. {UNKNOWN}"
+    own, score, most = _shown(outcome, winner.true_score, winner.score, best.true_score)
+    won = f"{winner.team} won with {score} and is truly worth {own}"
+    if outcome.best_won:
+        return f"The truly best team won: {won}."
+    (lost,) = _shown(outcome, outcome.loss)
+    return (
+        f"The truly best team did not win. {won}, the {_th(winner.true_rank)} best; {best.team}, "
+        f"worth {most}, came {_th(best.rank)}. That cost {lost}."
+    )
+
+
+def about_time(outcome: Outcome) -> str:
+    """Say how far the top of the public board was from the truth."""
+    if outcome.leaderboard_error is None or not outcome.days:
+        return "Nothing was released."
+    last = outcome.days[-1]
+    top, leader, error = _shown(
+        outcome, last.shown_best, last.true_of_leader, outcome.leaderboard_error
+    )
+    truth = "truly worth" if outcome.truth == "exact" else "worth on the private rows"
+    return (
+        f"In the end the top of the public board showed {top} for a submission that is {truth} "
+        f"{leader}; the leaderboard error was {error}."
+    )
+
+
+def about_flags(outcome: Outcome) -> str:
+    """Say who was flagged, and who ought to have been."""
+    return " ".join(_about_flags(outcome))
+
+
+def _about_flags(outcome: Outcome) -> Iterator[str]:
+    copies = sum(team.conduct == "copies" for team in outcome.teams)
+    near = [flag for flag in outcome.flags if flag.check == NEAR_COPY]
+    right = sum(flag.deserved for flag in near)
+    if copies or near:
+        yield (
+            f"{_teams(len(near))} flagged as near-copies, {right:,} of them rightly; "
+            f"{copies:,} did start from the public baseline."
+        )
+    good = [flag for flag in outcome.flags if flag.check == TOO_GOOD]
+    if good:
+        right = sum(flag.deserved for flag in good)
+        yield f"{_teams(len(good))} flagged as too good to be true, {right:,} of them rightly."
+    else:
+        yield (
+            "Nobody was flagged as too good to be true on the private rows, whose labels nobody "
+            "could know."
+        )
+
+
+def _teams(count: int) -> str:
+    return "1 team was" if count == 1 else f"{count:,} teams were"
+
+
+def _th(rank: int) -> str:
+    """Return an ordinal number.
+
+    >>> _th(1), _th(22), _th(13)
+    ('1st', '22nd', '13th')
+    """
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
+    return f"{rank:,}{'th' if rank % 100 in (11, 12, 13) else ending}"
