@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from arena.competition import Competition
+    from arena.competition_view import CompetitionView
     from arena.config import Settings
     from arena.hookspecs import hookimpl
     from arena.plugin_manager import PluginManager
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BoardSettings",
     "Competition",
+    "CompetitionView",
     "PluginManager",
     "ScoreResult",
     "ScoreSettings",
@@ -34,6 +36,7 @@ __all__ = [
 _HOMES = {
     "BoardSettings": "arena.private_board",
     "Competition": "arena.competition",
+    "CompetitionView": "arena.competition_view",
     "PluginManager": "arena.plugin_manager",
     "ScoreResult": "arena.score_result",
     "ScoreSettings": "arena.score_settings",

@@ -2,45 +2,35 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from arena import choices, finale, rescoring
 from arena.bundle import Bundle, write_bundle
-from arena.competition_state import CompetitionState, read_state
-from arena.config import CONFIG_NAME, Settings, read_settings
+from arena.competition_state import read_state
+from arena.competition_view import CompetitionView, now, open_state, organiser
+from arena.config import Settings
 from arena.errors import InputError
 from arena.execution import Progress, Silence
-from arena.final_selection import public_board
-from arena.founding import DATABASE_NAME, found
+from arena.founding import found
 from arena.intake import find_submissions, named_file
 from arena.intake.folder import team_name
 from arena.plugin_manager import PluginManager
-from arena.public_mechanism import find_mechanism
 from arena.reception import Submitted, receive
-from arena.replay import Replay, replay
 from arena.rescoring import RankChange
-from arena.scopes import Scope
 from arena.score_result import ScoreResult
-from arena.store import Event, Store
-from arena.types import Solution, SubmissionRecord
 
 __all__ = ["Competition"]
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-class Competition:
+class Competition(CompetitionView):
     r"""A competition in a folder: ``competition.toml`` and a DuckDB file. A context manager.
 
     One process holds a competition open at a time. Whatever a method stored is whole, or not
-    there at all, whenever the process ends.
+    there at all, whenever the process ends. What changed in ``competition.toml`` is recorded when
+    it is opened. To look only, there is :class:`~arena.competition_view.CompetitionView`.
 
     Examples
     --------
@@ -54,9 +44,6 @@ class Competition:
     1.0
     """
 
-    def __init__(self, state: CompetitionState) -> None:
-        self._state = state
-
     @classmethod
     def create(
         cls,
@@ -67,7 +54,7 @@ class Competition:
         public_share: float = 0.3,
         seed: int | None = None,
         manager: PluginManager | None = None,
-        clock: Callable[[], datetime] = _now,
+        clock: Callable[[], datetime] = now,
     ) -> Self:
         """Make a competition in a new or empty folder, and open it.
 
@@ -95,7 +82,7 @@ class Competition:
         manager = manager or PluginManager()
         if isinstance(settings, str):
             settings = Settings.model_validate({"metric": {"name": settings}})
-        found(folder, solution, settings, public_share, seed, manager, _organiser(), clock())
+        found(folder, solution, settings, public_share, seed, manager, organiser(), clock())
         return cls.open(folder, manager=manager, clock=clock)
 
     @classmethod
@@ -105,7 +92,7 @@ class Competition:
         *,
         manager: PluginManager | None = None,
         wait: float = 0.0,
-        clock: Callable[[], datetime] = _now,
+        clock: Callable[[], datetime] = now,
     ) -> Self:
         """Open the competition of a folder.
 
@@ -121,57 +108,7 @@ class Competition:
         StoreBusyError
             If another process holds it.
         """
-        settings = read_settings(folder / CONFIG_NAME)
-        manager = manager or PluginManager()
-        find_mechanism(settings, manager)
-        store = Store.open(folder / DATABASE_NAME, create=False, wait=wait)
-        try:
-            return cls(read_state(folder, store, manager, settings, _organiser(), clock))
-        except BaseException:
-            store.close()
-            raise
-
-    def close(self) -> None:
-        """Let go of the database."""
-        self._state.store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    # -- what it is ----------------------------------------------------------------------------
-
-    @property
-    def folder(self) -> Path:
-        """Where ``competition.toml`` and the database stand."""
-        return self._state.folder
-
-    @property
-    def manager(self) -> PluginManager:
-        """The plugins."""
-        return self._state.manager
-
-    @property
-    def settings(self) -> Settings:
-        """The settings in force."""
-        return self._state.settings
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a person should know of the settings."""
-        return self._state.notes
-
-    @property
-    def solution(self) -> Solution:
-        """The solution, labels included: the organiser's only."""
-        return self._state.solution
+        return cls(open_state(folder, manager, wait, clock, view=False))
 
     # -- submissions ---------------------------------------------------------------------------
 
@@ -211,14 +148,6 @@ class Competition:
             progress.advance()
             yield answer
 
-    def submissions(self, team: str | None = None) -> list[dict[str, Any]]:
-        """Return every submission, or those of a team, in the order in which they came."""
-        return self._state.ledger.submissions(None if team is None else team_name(team))
-
-    def records(self) -> tuple[SubmissionRecord, ...]:
-        """Return every submission as it is stored, its faults included: the organiser's only."""
-        return tuple(self._state.store.submissions())
-
     # -- choices of the teams and of the organiser ---------------------------------------------
 
     def select(self, team: str, submissions: Sequence[int]) -> None:
@@ -243,56 +172,6 @@ class Competition:
         """
         return choices.disqualify(self._state, submission, reason)
 
-    # -- boards --------------------------------------------------------------------------------
-
-    def leaderboard(self) -> list[dict[str, Any]]:
-        """Return the public standings, best first, from what was released and nothing else."""
-        ledger, settings = self._state.ledger, self._state.settings
-        return public_board(
-            ledger.candidates(),
-            greater_is_better=self._state.metric.greater_is_better,
-            ties=settings.final.ties,
-            baseline=settings.competition.baseline,
-            sent=ledger.sent(),
-        )
-
-    def private_leaderboard(self) -> list[dict[str, Any]]:
-        """Return the private standings, best first, with the columns of ``arena score``.
-
-        The organiser's baseline comes last, marked and without a rank.
-
-        Raises
-        ------
-        UsageError
-            If the competition was not finalized.
-        """
-        return finale.private_standings(self.final_result(), self._state.ledger.sent())
-
-    def replay(
-        self,
-        mechanisms: Sequence[str],
-        scope: Scope | None = None,
-        *,
-        progress: Progress | None = None,
-    ) -> Replay:
-        """Return what other mechanisms would have released for the same history; store nothing.
-
-        Parameters
-        ----------
-        mechanisms
-            Such as ``ladder(eta=0.01)``.
-        scope
-            An instance for each ``team`` or for each ``rank``; None: as in force.
-
-        Raises
-        ------
-        UnknownNameError, UsageError
-            If there is no such mechanism, or it refuses its parameters.
-        InputError
-            If a mechanism does not suit the metric or the settings.
-        """
-        return replay(self._state, mechanisms, scope, progress or Silence())
-
     # -- the end -------------------------------------------------------------------------------
 
     def finalize(self, *, progress: Progress | None = None) -> ScoreResult:
@@ -308,36 +187,6 @@ class Competition:
             If the metric is not defined on the private rows.
         """
         return finale.finalize(self._state, progress or Silence())
-
-    def judge(self, *, progress: Progress | None = None) -> ScoreResult:
-        """Judge as :meth:`finalize` does, and keep and announce nothing.
-
-        Raises
-        ------
-        UsageError
-            If no submission can count.
-        MetricError
-            If the metric is not defined on the private rows.
-        """
-        return finale.judge(self._state, progress or Silence())
-
-    def final_result(self) -> dict[str, Any]:
-        """Return the document of the private board as it was last finalized.
-
-        Raises
-        ------
-        UsageError
-            If it was not.
-        """
-        return finale.final_document(self._state.store)
-
-    def outdated(self) -> str | None:
-        """Return a sentence on what the private board is older than, or None; nothing is judged.
-
-        That is a rescore, a setting of ``[final]`` or ``[analysis]``, or a selection,
-        disqualification or submission by which others count now. None without a private board.
-        """
-        return finale.outdated(self._state)
 
     def export(self, folder: Path) -> list[Path]:
         """Write the bundle with which another person can verify the private board.
@@ -393,17 +242,3 @@ class Competition:
                 state.folder, state.store, state.manager, state.wanted, state.actor, state.clock
             )
         return rescored.changes
-
-    # -- the record ----------------------------------------------------------------------------
-
-    def events(self) -> tuple[Event, ...]:
-        """Return everything that happened, in order."""
-        return self._state.store.events()
-
-    def verify_events(self) -> str | None:
-        """Return a sentence on the first event that does not follow from the others, or None."""
-        return self._state.store.verify_events()
-
-
-def _organiser() -> str:
-    return f"organiser {getpass.getuser()}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.config import Settings
-from arena.epochs import adopt_settings
+from arena.epochs import adopt_settings, view_settings
 from arena.errors import ArenaError
 from arena.interfaces import HasSource, Metric
 from arena.ledger import Ledger
@@ -46,6 +46,8 @@ class CompetitionState:
     """Secret; every chance in the competition comes from it."""
     revision: int
     """Of the scores; a rescore is a new one."""
+    unrecorded: tuple[list[Any], ...] = ()
+    """``[key, before, after]`` of the settings in force that are not on record: for a view."""
 
     @property
     def ledger(self) -> Ledger:
@@ -65,20 +67,29 @@ def read_state(
     wanted: Settings,
     actor: str,
     clock: Callable[[], datetime],
+    *,
+    view: bool = False,
 ) -> CompetitionState:
-    """Take up what a store holds, and record what changed in the settings.
+    """Take up what a store holds, and record what changed in the settings; a view records nothing.
+
+    The files of a metric are sought from the folder on.
 
     Raises
     ------
     InputError
         If the settings cannot be changed to what is wanted, or the mechanism does not suit them.
     """
+    manager = manager.within(folder)
     kept = Settings.model_validate_json(store.meta("settings") or "{}").metric.specification
     code = store.meta(METRIC_CODE)
     if code is not None:
         manager.metrics.keep(kept, code)
     manager.metrics.resolve(wanted.metric.specification)
-    settings, notes = adopt_settings(store, manager, wanted, actor, clock())
+    unrecorded: tuple[list[Any], ...] = ()
+    if view:
+        settings, notes, unrecorded = view_settings(store, manager, wanted)
+    else:
+        settings, notes = adopt_settings(store, manager, wanted, actor, clock())
     solution = store.solution()
     notes += _changed_code(kept, code, manager)
     return CompetitionState(
@@ -94,6 +105,7 @@ def read_state(
         metric=resolve_metric(settings, solution, manager),
         seed=int(store.meta("seed") or 0),
         revision=int(store.meta("revision") or 1),
+        unrecorded=unrecorded,
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -17,13 +17,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from arena.errors import InputError
 from arena.registry import nearest
 from arena.specification import with_parameters
+from arena.text import shorten
 
 __all__ = [
     "CONFIG_NAME",
     "FinalRule",
     "Settings",
     "Ties",
-    "adopt",
     "read_settings",
     "settings_as_toml",
 ]
@@ -44,7 +44,9 @@ class CompetitionSection(_Section):
 
     title: str = Field("", description="Shown above every board.")
     deadline: datetime | None = Field(
-        None, description="No submission is taken after it. Without an offset it is UTC."
+        None,
+        description="No submission is taken after it, such as 2026-12-31T23:59:00Z; without an "
+        "offset it is UTC.",
     )
     baseline: str | None = Field(
         None, description="The organiser's own team: on the board, marked, and not ranked."
@@ -173,6 +175,24 @@ def read_settings(path: Path) -> Settings:
         raise InputError(f"{path}: " + " ".join(problems)) from error
 
 
+_WANTED = {
+    "datetime": "a date and time, such as 2026-12-31T23:59:00Z",
+    "bool": "true or false",
+    "int": "a whole number, such as 5",
+    "float": "a number, such as 0.95",
+    "string": 'a text in quotes, such as "a text"',
+    "string_too_short": "a text that is not empty",
+    "tuple": 'a list of texts, such as ["a", "b"]',
+    "model": "a section of keys",
+    "literal_error": "one of {expected}",
+    "greater_than_equal": "{ge} or more",
+    "greater_than": "more than {gt}",
+    "less_than": "less than {lt}",
+}
+"""What pydantic calls a mistake, or the first word of it -> what is wanted instead."""
+_SHOWN = 60
+
+
 def _problem(problem: Mapping[str, Any]) -> str:
     place = [str(part) for part in problem["loc"]]
     where = f"[{place[0]}] {'.'.join(place[1:])}".strip() if place else "the file"
@@ -184,7 +204,12 @@ def _problem(problem: Mapping[str, Any]) -> str:
         return f"{where} is unknown. " + (
             f"Did you mean {guess}?" if guess else f"There are: {', '.join(known)}."
         )
-    return f"{where}: {problem['msg']}."
+    kind = problem["type"]
+    wanted = _WANTED.get(kind) or _WANTED.get(kind.partition("_")[0])
+    if wanted is None:
+        return f"{where}: {problem['msg']}."
+    written = shorten(_toml(problem["input"]), _SHOWN)
+    return f"{where} is {written}, but must be {wanted.format_map(problem.get('ctx', {}))}."
 
 
 def _known_keys(sections: list[str]) -> list[str]:
@@ -197,8 +222,10 @@ def _known_keys(sections: list[str]) -> list[str]:
     return list(model.model_fields)
 
 
-def settings_as_toml(settings: Settings) -> str:
+def settings_as_toml(settings: Settings, remarks: Mapping[str, Sequence[str]] | None = None) -> str:
     """Return the settings as TOML with a comment for every key; what is unset stands commented.
+
+    ``remarks`` are further sentences at the head of a section, by its name.
 
     >>> text = settings_as_toml(Settings(metric=MetricSection(name="roc_auc")))
     >>> Settings.model_validate(tomllib.loads(text)).metric.name
@@ -211,6 +238,9 @@ def settings_as_toml(settings: Settings) -> str:
     for name in Settings.model_fields:
         section = getattr(settings, name)
         lines += [f"# {(type(section).__doc__ or '').strip()}", f"[{name}]"]
+        lines += [
+            f"# {line}" for told in (remarks or {}).get(name, ()) for line in told.split("\n")
+        ]
         for key, field in type(section).model_fields.items():
             value = getattr(section, key)
             lines.append(f"# {field.description}")
@@ -224,60 +254,4 @@ def _toml(value: Any) -> str:
         return value.isoformat()
     if isinstance(value, tuple):
         return f"[{', '.join(_toml(item) for item in value)}]"
-    return json.dumps(value, ensure_ascii=False)
-
-
-def adopt(
-    in_force: Settings, wanted: Settings, has_releases: bool
-) -> tuple[Settings, list[str], list[list[Any]]]:
-    """Return the settings that are in force from now on, notes for a person, and what changed.
-
-    Limits, rules and titles change at once. Another metric waits for a rescore, since it changes
-    scores that were shown; the columns of the data were fixed when the solution was read.
-
-    Returns
-    -------
-    The settings, sentences, and ``[key, before, after]`` of everything that changed.
-
-    Raises
-    ------
-    InputError
-        If another mechanism or scope is wanted although scores were released, and not a new epoch
-        with it; or if the epoch is neither this one nor the next.
-    """
-    notes = []
-    if wanted.metric != in_force.metric:
-        notes.append(
-            f"{CONFIG_NAME} asks for the metric {wanted.metric.specification}, but the scores "
-            f"are by {in_force.metric.specification} until arena rescore --apply."
-        )
-    if wanted.data != in_force.data:
-        notes.append(f"[data] of {CONFIG_NAME} changed; the solution was read by what it was.")
-    _check_epoch(in_force.public, wanted.public, has_releases)
-    adopted = wanted.model_copy(update={"metric": in_force.metric, "data": in_force.data})
-    before, after = in_force.to_document(), adopted.to_document()
-    changes = [
-        [f"{section}.{key}", before[section][key], value]
-        for section, keys in after.items()
-        for key, value in keys.items()
-        if before[section][key] != value
-    ]
-    return adopted, notes, changes
-
-
-def _check_epoch(in_force: PublicSection, wanted: PublicSection, has_releases: bool) -> None:
-    following = in_force.epoch + 1
-    if wanted.epoch not in (in_force.epoch, following):
-        raise InputError(
-            f"{CONFIG_NAME}: [public] epoch is {in_force.epoch} so far: it can stay, or become "
-            f"{following}, not {wanted.epoch}."
-        )
-    same = (wanted.mechanism, wanted.scope) == (in_force.mechanism, in_force.scope)
-    if same or not has_releases or wanted.epoch == following:
-        return
-    raise InputError(
-        f"Scores were released by the mechanism {in_force.mechanism}, an instance for each "
-        f"{in_force.scope}. To change that to {wanted.mechanism} for each {wanted.scope}, ask for "
-        f"a new epoch: set epoch = {following} under [public] of {CONFIG_NAME}. Every accepted "
-        f"submission is then released anew, and what was shown stays on record."
-    )
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -8,10 +8,12 @@ board would have every team send its files again. The board shows the epoch in f
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from arena.config import Settings, adopt
+from arena.config import CONFIG_NAME, PublicSection, Settings
+from arena.errors import InputError
 from arena.ledger import Ledger
 from arena.plugin_manager import PluginManager
 from arena.public_mechanism import public_rows, review_mechanism
@@ -20,7 +22,62 @@ from arena.scopes import Placed
 from arena.store import Store, Transaction
 from arena.types import Solution
 
-__all__ = ["adopt_settings", "catch_up"]
+__all__ = ["adopt_settings", "catch_up", "view_settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Proposal:
+    """What ``competition.toml`` comes to, before any of it is on record."""
+
+    before: Settings
+    after: Settings
+    notes: tuple[str, ...]
+    changes: tuple[list[Any], ...]
+    """``[key, before, after]``."""
+    remarks: tuple[str, ...]
+    """Of the mechanism on what it is asked to do."""
+
+    @property
+    def opens_epoch(self) -> bool:
+        return self.after.public.epoch != self.before.public.epoch
+
+
+def _propose(store: Store, manager: PluginManager, wanted: Settings) -> _Proposal:
+    kept = Settings.model_validate_json(store.meta("settings") or "{}")
+    settings, notes, changes = _adopt(kept, wanted, bool(store.releases(kept.public.epoch)))
+    solution = store.solution()
+    for asked in dict.fromkeys((wanted.metric, settings.metric)):
+        review = settings.model_copy(update={"metric": asked})
+        remarks = review_mechanism(review, solution, manager, _baseline_score(store, settings))
+    return _Proposal(kept, settings, tuple(notes), tuple(changes), tuple(remarks))
+
+
+def view_settings(
+    store: Store, manager: PluginManager, wanted: Settings
+) -> tuple[Settings, list[str], tuple[list[Any], ...]]:
+    """Return the settings for someone who only looks: nothing is put on record.
+
+    An epoch that is asked for has not begun.
+
+    Returns
+    -------
+    The settings, sentences that a person should know, and what differs from the record.
+
+    Raises
+    ------
+    InputError
+        If the settings cannot be changed so, or the mechanism does not suit them.
+    """
+    proposal = _propose(store, manager, wanted)
+    settings, notes = proposal.after, [*proposal.notes]
+    if proposal.opens_epoch:
+        notes.append(
+            f"{CONFIG_NAME} asks for epoch {settings.public.epoch} of the public board. It begins "
+            f"with the next command that writes, such as arena submit or arena finalize; to look "
+            f"does not open it."
+        )
+        settings = settings.model_copy(update={"public": proposal.before.public})
+    return settings, [*notes, *proposal.remarks], proposal.changes
 
 
 def adopt_settings(
@@ -37,16 +94,12 @@ def adopt_settings(
     InputError
         If the settings cannot be changed so, or the mechanism does not suit them.
     """
-    kept = Settings.model_validate_json(store.meta("settings") or "{}")
-    settings, notes, changes = adopt(kept, wanted, bool(store.releases(kept.public.epoch)))
-    solution = store.solution()
-    for asked in dict.fromkeys((wanted.metric, settings.metric)):
-        review = settings.model_copy(update={"metric": asked})
-        remarks = review_mechanism(review, solution, manager, _baseline_score(store, settings))
-    if changes:
+    proposal = _propose(store, manager, wanted)
+    settings, notes = proposal.after, [*proposal.notes]
+    if proposal.changes:
         anew = None
-        if settings.public.epoch != kept.public.epoch:
-            anew = _release_anew(store, manager, settings, solution)
+        if proposal.opens_epoch:
+            anew = _release_anew(store, manager, settings, store.solution())
             notes.append(
                 f"Epoch {settings.public.epoch} of the public board began: {len(anew):,} "
                 f"submissions were released anew by {settings.public.mechanism}. What was shown "
@@ -54,11 +107,67 @@ def adopt_settings(
             )
         with store.transaction() as transaction:
             transaction.put_meta("settings", settings.model_dump_json())
-            payload = {"changes": changes}
+            payload = {"changes": list(proposal.changes)}
             transaction.append_event("configuration", actor, payload, time=now)
             if anew is not None:
-                _store_epoch(transaction, kept, settings, anew, actor, now)
-    return settings, [*notes, *remarks]
+                _store_epoch(transaction, proposal.before, settings, anew, actor, now)
+    return settings, [*notes, *proposal.remarks]
+
+
+def _adopt(
+    in_force: Settings, wanted: Settings, has_releases: bool
+) -> tuple[Settings, list[str], list[list[Any]]]:
+    """Return the settings that are in force from now on, notes for a person, and what changed.
+
+    Limits, rules and titles change at once. Another metric waits for a rescore, since it changes
+    scores that were shown; the columns of the data were fixed when the solution was read.
+
+    Returns
+    -------
+    The settings, sentences, and ``[key, before, after]`` of everything that changed.
+
+    Raises
+    ------
+    InputError
+        If another mechanism or scope is wanted although scores were released, and not a new epoch
+        with it; or if the epoch is neither this one nor the next.
+    """
+    notes = []
+    if wanted.metric != in_force.metric:
+        notes.append(
+            f"{CONFIG_NAME} asks for the metric {wanted.metric.specification}, but the scores "
+            f"are by {in_force.metric.specification} until arena rescore --apply."
+        )
+    if wanted.data != in_force.data:
+        notes.append(f"[data] of {CONFIG_NAME} changed; the solution was read by what it was.")
+    _check_epoch(in_force.public, wanted.public, has_releases)
+    adopted = wanted.model_copy(update={"metric": in_force.metric, "data": in_force.data})
+    before, after = in_force.to_document(), adopted.to_document()
+    changes = [
+        [f"{section}.{key}", before[section][key], value]
+        for section, keys in after.items()
+        for key, value in keys.items()
+        if before[section][key] != value
+    ]
+    return adopted, notes, changes
+
+
+def _check_epoch(in_force: PublicSection, wanted: PublicSection, has_releases: bool) -> None:
+    following = in_force.epoch + 1
+    if wanted.epoch not in (in_force.epoch, following):
+        raise InputError(
+            f"{CONFIG_NAME}: [public] epoch is {in_force.epoch} so far: it can stay, or become "
+            f"{following}, not {wanted.epoch}."
+        )
+    same = (wanted.mechanism, wanted.scope) == (in_force.mechanism, in_force.scope)
+    if same or not has_releases or wanted.epoch == following:
+        return
+    raise InputError(
+        f"Scores were released by the mechanism {in_force.mechanism}, an instance for each "
+        f"{in_force.scope}. To change that to {wanted.mechanism} for each {wanted.scope}, ask for "
+        f"a new epoch: set epoch = {following} under [public] of {CONFIG_NAME}. Every accepted "
+        f"submission is then released anew, and what was shown stays on record."
+    )
 
 
 def _baseline_score(store: Store, settings: Settings) -> float | None:

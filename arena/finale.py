@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from arena.config import CONFIG_NAME, Settings
 from arena.errors import UsageError
 from arena.execution import Progress
 from arena.final_selection import board_ranks, choose_finals
+from arena.interfaces import Metric, notes_of
 from arena.private_board import BoardSettings
 from arena.score_result import STANDING_COLUMNS, ScoreResult
 from arena.store import Event, Store
@@ -93,7 +94,9 @@ def judge(state: CompetitionState, progress: Progress) -> ScoreResult:
         progress=progress,
     )
     result = judge_finals(run, finals, state.ledger.counting(), state.settings)
-    return replace(result, notes=(*result.notes, *notes), baseline=_baseline(state, run))
+    asked: Metric = state.manager.metrics.resolve(run.specification)
+    told = (*notes_of(asked), *result.notes, *notes)
+    return replace(result, notes=told, baseline=_baseline(state, run))
 
 
 def _final_submissions(
@@ -171,7 +174,9 @@ def outdated(state: CompetitionState) -> str | None:
     later = events[kept.sequence :]
     if any(event.kind == "rescored" for event in later):
         what = "the last rescore"
-    elif changed := _changed_settings(state.settings, later):
+    elif changed := _changed_settings(
+        state.settings, [*_recorded_changes(later), *state.unrecorded]
+    ):
         what = f"the change of {', '.join(changed)} in {CONFIG_NAME}"
     elif kept.payload["finals"] != _counting(state) or _other_baseline(state):
         what = "what decides which submissions count"
@@ -180,9 +185,13 @@ def outdated(state: CompetitionState) -> str | None:
     return f"The private board is older than {what}: run arena finalize again."
 
 
-def _changed_settings(settings: Settings, later: Sequence[Event]) -> list[str]:
-    """Return the keys the board rests on that differ from what they were before these events."""
-    changes = [change for event in later for change in event.payload.get("changes", ())]
+def _recorded_changes(events: Sequence[Event]) -> Iterator[Sequence[Any]]:
+    for event in events:
+        yield from event.payload.get("changes", ())
+
+
+def _changed_settings(settings: Settings, changes: Sequence[Sequence[Any]]) -> list[str]:
+    """Return the keys the board rests on that differ from what they were before these changes."""
     # Of several changes of a key the first one says what it was.
     before = {key: value for key, value, _ in reversed(changes)}
     now = settings.to_document()

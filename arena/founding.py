@@ -17,7 +17,7 @@ from arena.admission import is_number, read_truth
 from arena.competition_state import METRIC_CODE, metric_code
 from arena.config import CONFIG_NAME, Settings, settings_as_toml
 from arena.errors import InputError, UsageError
-from arena.interfaces import traits_of
+from arena.interfaces import Metric, notes_of, traits_of
 from arena.plugin_info import attributed_metric
 from arena.plugin_manager import PluginManager
 from arena.public_mechanism import find_mechanism, review_mechanism
@@ -64,6 +64,7 @@ def found(
         raise InputError(f"{folder} holds a competition already; choose another folder.")
     if (folder / SAMPLE_NAME).exists():
         raise InputError(f"{folder} has a {SAMPLE_NAME} already: move it, or take another folder.")
+    manager = manager.within(folder)
     find_mechanism(settings, manager)
     settings = _settled(settings, manager)
     solution = read_settings_solution(solution_path, settings, manager)
@@ -84,7 +85,9 @@ def found(
             payload["metric_sha256"] = sha256(code.encode("utf-8", "surrogatepass")).hexdigest()
         transaction.append_event("created", actor, payload, time=now)
     _write_sample(folder / SAMPLE_NAME, solution, settings, manager)
-    (folder / CONFIG_NAME).write_text(settings_as_toml(settings), encoding="utf-8")
+    asked: Metric = manager.metrics.resolve(settings.metric.specification)
+    text = settings_as_toml(settings, {"metric": [f"Taken for {one}" for one in notes_of(asked)]})
+    (folder / CONFIG_NAME).write_text(text, encoding="utf-8")
 
 
 def _settled(settings: Settings, manager: PluginManager) -> Settings:

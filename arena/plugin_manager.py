@@ -8,11 +8,12 @@ others go on. A broken plugin never takes the program down.
 from __future__ import annotations
 
 import contextlib
+import copy
 import time
 from collections.abc import Callable, Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy.typing as npt
 import pluggy
@@ -64,6 +65,7 @@ class PluginManager:
         self._infos: dict[str, PluginInfo] = {}
         self._failures: list[Failure] = []
         self._registries: dict[str, Registry[Any]] = {}
+        self._folder: Path | None = None
         if entry_points:
             self._load_entry_points()
 
@@ -133,6 +135,13 @@ class PluginManager:
                     return f"wraps the hook {caller.name!r}; arena calls no wrappers."
         return None
 
+    def within(self, folder: Path) -> Self:
+        """Return the same plugins for the competition of a folder; see :meth:`Registry.within`."""
+        own = copy.copy(self)
+        own._folder = folder.absolute()
+        own._registries = {**self._registries, "metric": self.metrics.within(own._folder)}
+        return own
+
     # -- calling -------------------------------------------------------------------------------
 
     def _fail(self, plugin: str, action: str, error: BaseException) -> Failure:
@@ -185,6 +194,8 @@ class PluginManager:
             for plugin, items in self._call(hook, {}, _exhaust):
                 for item in items:
                     self._add(registry, plugin, item, protocol)
+            if self._folder is not None and kind == "metric":
+                registry = registry.within(self._folder)
             self._registries[kind] = registry
         return self._registries[kind]
 

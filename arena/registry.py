@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 from arena.errors import DuplicateNameError, UnknownNameError, UsageError
@@ -79,6 +80,20 @@ class Registry(Generic[_Item]):
         """Have a specification mean this code from now on, whatever becomes of the file."""
         self._kept[text] = code
 
+    def within(self, folder: Path) -> Registry[_Item]:
+        """Return the same items for one competition.
+
+        A file that a specification names is looked for in this folder, not in the current one,
+        and what is kept concerns no other competition.
+        """
+        own = Registry[_Item](self.kind)
+        own._entries, own._kept = dict(self._entries), dict(self._kept)
+        own._families = {
+            prefix: dataclasses.replace(entry, item=_family_within(entry.item, folder))
+            for prefix, entry in self._families.items()
+        }
+        return own
+
     def resolve(self, text: str, *, fresh: bool = False) -> _Item:
         """Return the item that a specification such as ``f1(average=macro)`` asks for.
 
@@ -123,7 +138,11 @@ class Registry(Generic[_Item]):
         return entry.plugin
 
     def settled(self, text: str) -> str:
-        """Return a specification as it means the same in every folder; its code is tried."""
+        """Return a specification that the current folder has no part in; its code is tried.
+
+        What it names is sought from the current folder on, and named from the folder of
+        :meth:`within` on if it lies there.
+        """
         specification = parse_specification(text)
         family, rest = self._family_of(specification.name)
         if family is None or not isinstance(family.item, MetricFamilyOfFiles):
@@ -161,6 +180,10 @@ class Registry(Generic[_Item]):
         return f"There is no {self.kind} {name!r}. " + (
             f"Did you mean {guess}?" if guess else f"There are: {', '.join(sorted(known))}."
         )
+
+
+def _family_within(family: MetricFamily, folder: Path) -> MetricFamily:
+    return family.within(folder) if isinstance(family, MetricFamilyOfFiles) else family
 
 
 def nearest(name: str, known: list[str]) -> str:

@@ -11,7 +11,7 @@ import typer
 
 from arena.cli import options
 from arena.cli.console import console, print_document, say_error
-from arena.cli.folder import Directory, Wait, open_competition
+from arena.cli.folder import Directory, Wait, look_at_competition
 from arena.cli.tables import Column, print_table
 from arena.store import Event
 from arena.text import printable, shorten
@@ -29,7 +29,7 @@ def audit(directory: Directory = None, wait: Wait = 0.0, as_json: options.AsJson
     Each event is bound to the one before it by a hash; exits with 1 if one does not follow. That
     the last ones are missing shows only if you keep the last hash elsewhere and compare.
     """
-    with open_competition(directory, wait) as competition:
+    with look_at_competition(directory, wait) as competition:
         events, problem = competition.events(), competition.verify_events()
     if as_json:
         _print_json(events, problem)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from arena.cli import options
-from arena.cli.console import console, say_failures, say_note
+from arena.cli.console import console, say_failures
 from arena.competition import Competition
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import UsageError
@@ -74,9 +74,6 @@ def init(
         folder, solution, settings, public_share=public_share, seed=seed, manager=manager
     ) as competition:
         say_failures(manager)
-        asked: Metric = manager.metrics.resolve(competition.settings.metric.specification)
-        for note in notes_of(asked):
-            say_note(note)
         _say_what_was_made(folder, competition)
 
 
@@ -96,11 +93,14 @@ def _say_what_was_made(folder: Path, competition: Competition) -> None:
     usage = competition.solution.usage
     counts = {part: int((usage == part).sum()) for part in Usage}
     where = shlex.quote(str(folder))
+    specification = competition.settings.metric.specification
+    asked: Metric = competition.manager.metrics.resolve(specification)
     lines = [
         f"A competition was made in {folder}: {counts[Usage.PUBLIC]:,} public rows, "
         f"{counts[Usage.PRIVATE]:,} private, {counts[Usage.IGNORED]:,} ignored.",
         f"Give participants {folder / SAMPLE_NAME}; limits, the deadline and the final "
         f"selection are set in {folder / CONFIG_NAME}.",
+        *notes_of(asked),
         "To take a submission in, and to see the public board:",
         f"    arena submit {shlex.quote(str(folder / SAMPLE_NAME))} --team sample -C {where}",
         f"    arena leaderboard -C {where}",

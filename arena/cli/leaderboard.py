@@ -13,10 +13,10 @@ import typer
 from arena.cli import options
 from arena.cli.board import print_board
 from arena.cli.console import console, print_document, say_note
-from arena.cli.folder import Directory, Wait, open_competition
+from arena.cli.folder import Directory, Wait, look_at_competition
 from arena.cli.reporting import check_outputs, write_outputs
 from arena.cli.tables import Column, Row, print_table
-from arena.competition import Competition
+from arena.competition_view import CompetitionView
 from arena.errors import UsageError
 from arena.formats import number, plain, score_decimals
 from arena.text import csv_cell, printable, shorten
@@ -49,7 +49,7 @@ def leaderboard(
     if html is not None and private:
         raise UsageError("--html is for the public board; arena report writes the private one.")
     check_outputs(html, None)
-    with open_competition(directory, wait) as competition:
+    with look_at_competition(directory, wait) as competition:
         document = _document(competition, private=private)
         page = _page(competition) if html else None
         result = competition.final_result() if private else None
@@ -66,13 +66,13 @@ def leaderboard(
     write_outputs(page, html, None)
 
 
-def _page(competition: Competition) -> Report:
+def _page(competition: CompetitionView) -> Report:
     from arena.report.of_competition import public_competition_report
 
     return public_competition_report(competition, sections=False)
 
 
-def _document(competition: Competition, *, private: bool) -> dict[str, Any]:
+def _document(competition: CompetitionView, *, private: bool) -> dict[str, Any]:
     name = competition.settings.metric.name
     return {
         "schema": "arena/leaderboard/1",

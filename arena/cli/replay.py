@@ -9,7 +9,7 @@ import typer
 
 from arena.cli import options
 from arena.cli.console import TerminalProgress, console, print_document, say_note
-from arena.cli.folder import Directory, Wait, open_competition
+from arena.cli.folder import Directory, Wait, look_at_competition
 from arena.cli.tables import Column, Row, print_table
 from arena.formats import number, score_decimals
 from arena.replay import CAUTION, Replay, ReplayedBoard
@@ -39,7 +39,7 @@ def replay(
 
     The record is not touched. Participants saw what was released, and not this.
     """
-    with open_competition(directory, wait) as competition, TerminalProgress() as progress:
+    with look_at_competition(directory, wait) as competition, TerminalProgress() as progress:
         replayed = competition.replay(split_specifications(mechanism), scope, progress=progress)
     for note in replayed.notes:
         say_note(note)

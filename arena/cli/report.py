@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from arena.cli.console import TerminalProgress, say_failures
-from arena.cli.folder import Directory, Wait, open_competition
+from arena.cli.folder import Directory, Wait, look_at_competition
 from arena.cli.reporting import ChartFolder, check_outputs, write_outputs
 
 app = typer.Typer(add_completion=False)
@@ -31,7 +31,7 @@ def report(
     from arena.report.of_competition import competition_report, public_competition_report
 
     check_outputs(out, charts)
-    with open_competition(directory, wait) as competition:
+    with look_at_competition(directory, wait) as competition:
         if public:
             made = public_competition_report(competition)
         else:

@@ -8,7 +8,7 @@ import typer
 
 from arena.cli import options
 from arena.cli.console import console, print_document, say_note
-from arena.cli.folder import Directory, Wait, open_competition
+from arena.cli.folder import Directory, Wait, look_at_competition
 from arena.cli.tables import Column, print_table
 from arena.formats import number, score_decimals
 from arena.intake.folder import team_name
@@ -25,7 +25,7 @@ def submissions(
     as_json: options.AsJson = False,
 ) -> None:
     """List every submission in the order of arrival: its team, status and released score."""
-    with open_competition(directory, wait) as competition:
+    with look_at_competition(directory, wait) as competition:
         rows = competition.submissions(None if team is None else team_name(team))
     if as_json:
         print_document({"schema": "arena/submissions/1", "submissions": rows})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -257,8 +258,13 @@ class MetricFamilyOfFiles(Protocol):
     def description(self) -> str:
         """What the family makes, in a line."""
 
+    def within(self, folder: Path) -> MetricFamily:
+        """Return the same family for files that are relative to a folder: of a competition."""
+
     def settle(self, rest: str, parameters: Mapping[str, Any]) -> str:
-        """Return the specification as it means the same in every folder, once the code is tried.
+        """Return the specification without the current folder, once the code is tried.
+
+        What lies in the folder of :meth:`within` is named from there on, anything else absolutely.
 
         Raises
         ------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from arena.competition import Competition
+from arena.competition_view import CompetitionView
 from arena.errors import UsageError
 from arena.execution import Progress
 from arena.intake import describe
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-def competition_report(competition: Competition, *, progress: Progress | None = None) -> Report:
+def competition_report(competition: CompetitionView, *, progress: Progress | None = None) -> Report:
     """Return the report of the private board as it was finalized; nothing is recorded.
 
     Raises
@@ -33,7 +33,7 @@ def competition_report(competition: Competition, *, progress: Progress | None = 
     return finalized_report(competition, result)
 
 
-def finalized_report(competition: Competition, result: ScoreResult) -> Report:
+def finalized_report(competition: CompetitionView, result: ScoreResult) -> Report:
     """Return the same from the result that ``Competition.finalize`` has just returned."""
     public = _public_board(competition)
     return board_report(
@@ -46,7 +46,7 @@ def finalized_report(competition: Competition, result: ScoreResult) -> Report:
     )
 
 
-def final_board(competition: Competition, *, progress: Progress | None = None) -> ScoreResult:
+def final_board(competition: CompetitionView, *, progress: Progress | None = None) -> ScoreResult:
     """Judge the finalized competition again, with everything that a report needs.
 
     Raises
@@ -64,12 +64,12 @@ def final_board(competition: Competition, *, progress: Progress | None = None) -
     return result
 
 
-def public_competition_report(competition: Competition, *, sections: bool = True) -> Report:
+def public_competition_report(competition: CompetitionView, *, sections: bool = True) -> Report:
     """Return the report that participants may see before the end; see :func:`public_report`."""
     return public_report(_public_board(competition), competition.manager, sections=sections)
 
 
-def _public_board(competition: Competition) -> PublicBoard:
+def _public_board(competition: CompetitionView) -> PublicBoard:
     settings = competition.settings
     metric = settings.metric.specification
     better = competition.manager.metrics.resolve(metric).greater_is_better
@@ -86,7 +86,7 @@ def _public_board(competition: Competition) -> PublicBoard:
     return PublicBoard(settings.competition.title, metric, better, standings, tuple(facts))
 
 
-def _rejections(competition: Competition) -> Iterator[Rejection]:
+def _rejections(competition: CompetitionView) -> Iterator[Rejection]:
     disqualified = {
         event.payload["submission"]: str(event.payload["reason"])
         for event in competition.events()

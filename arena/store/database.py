@@ -42,6 +42,8 @@ class Database:
         Whether to refuse a database that lacks what its journal says was acknowledged.
     older
         Whether to open one with the tables of an older version, to upgrade it.
+    read_only
+        Whether to look only: no file is written to, made or removed, and others may look as well.
     """
 
     def __init__(
@@ -52,22 +54,28 @@ class Database:
         journaled: bool = True,
         checked: bool = True,
         older: bool = False,
+        read_only: bool = False,
     ) -> None:
         self.path = path
+        self._read_only = read_only
         self._failure: str | None = None
-        self._check_path(create)
-        self.require_space(0)
+        self._check_path(create and not read_only)
+        if not read_only:
+            self.require_space(0)
         self._lock = lock_of(path)
         with self._lock.held(), owner_only(), self._explaining():
             self._connection = self._connect()
             try:
-                self._prepare(create, older)
+                self._prepare(create and not read_only, older)
                 identity = self._identity()
                 self.journal = Journal(journal_path(path), identity) if journaled else None
+                if self.journal is not None:
+                    self.journal.set_aside(read_only=read_only)
                 if checked:
                     self._check_journal()
                 # Only now: closing must not overwrite the log of a database that was refused.
-                self._connection.execute("PRAGMA enable_checkpoint_on_shutdown")
+                if not read_only:
+                    self._connection.execute("PRAGMA enable_checkpoint_on_shutdown")
             except BaseException:
                 with contextlib.suppress(duckdb.Error):
                     self._connection.close()
@@ -110,7 +118,15 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Give a cursor inside a transaction, under the lock; all of it is stored, or nothing."""
+        """Give a cursor inside a transaction, under the lock; all of it is stored, or nothing.
+
+        Raises
+        ------
+        StoreError
+            If the database was opened to look only.
+        """
+        if self._read_only:
+            raise StoreError(f"The database '{self.path}' was opened to look only.")
         with self.reading() as cursor:
             cursor.begin()
             try:
@@ -167,7 +183,9 @@ class Database:
             "preserve_insertion_order": True,
         }
         try:
-            connection = duckdb.connect(str(self.path.absolute()), config=settings)
+            connection = duckdb.connect(
+                str(self.path.absolute()), read_only=self._read_only, config=settings
+            )
         except duckdb.Error as error:
             raise explained(error, self.path) from error
         if not self.path.exists():

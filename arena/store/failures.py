@@ -38,10 +38,16 @@ _REASONS: tuple[tuple[str, type[StoreError], str], ...] = (
         "or give --wait SECONDS.",
     ),
     (
+        r"different configuration",
+        StoreBusyError,
+        "The database '{path}' is open in this very process, to write or only to look: close it "
+        "there first.",
+    ),
+    (
         r"[Pp]ermission denied|Read-only file system",
         StoreError,
         "The database '{path}' cannot be opened: permission denied. "
-        "Allow reading and writing of the file and its folder.",
+        "Allow reading and writing of the file and its folder; only to look, reading is enough.",
     ),
     (r"No space left|File too large|Disk quota exceeded", StoreError, _NO_ROOM),
     (

@@ -7,7 +7,9 @@ is written after a commit and before anyone is told, and holds no prediction, la
 
 from __future__ import annotations
 
+import itertools
 import json
+import logging
 import os
 import zlib
 from collections.abc import Iterable, Sequence
@@ -26,6 +28,7 @@ __all__ = ["Acknowledged", "Journal", "JournalEntry", "missing"]
 
 _END_BYTES = 2**16
 """What is read of it whenever the database is opened."""
+_LONGEST_HEADER = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,8 @@ class Journal:
     path
         Beside the database; mode 0600.
     database
-        The identity of the database; a journal of another one is not read, and replaced.
+        The identity of the database; a journal of another one, or one that does not say of which
+        it is, is not read.
     """
 
     def __init__(self, path: Path, database: str) -> None:
@@ -115,6 +119,46 @@ class Journal:
         self.path.unlink(missing_ok=True)
         self.append(records, events)
 
+    def set_aside(self, *, read_only: bool = False) -> None:
+        """Put a file in the journal's place that is not this journal aside, and say so.
+
+        With ``read_only`` it stays, and it is said all the same.
+
+        Raises
+        ------
+        StoreError
+            If it cannot be read or renamed.
+        """
+        try:
+            first = self._first_line()
+            if self._header.startswith(first):
+                return  # it is this one, or was cut short when it was begun
+            other = "journal_of" in _fields_of(first)
+            aside = self._free_name()
+            if not read_only:
+                self.path.rename(aside)
+        except OSError as error:
+            raise self._unreadable(error) from error
+        what = "is of another database" if other else "has a damaged first line"
+        done = "is not read" if read_only else f"was set aside as '{aside.name}'; a new one begins"
+        logging.getLogger("arena").warning(
+            "The journal '%s' %s and %s. Whether the database has everything that was acknowledged "
+            "before cannot be seen: compare arena submissions with what the teams were told.",
+            self.path,
+            what,
+            done,
+        )
+
+    def _free_name(self) -> Path:
+        names = (self.path.with_name(f"{self.path.name}.set-aside-{n}") for n in itertools.count(1))
+        return next(name for name in names if not name.exists())
+
+    def _unreadable(self, error: OSError) -> StoreError:
+        return StoreError(
+            f"The journal '{self.path}' cannot be read: {error.strerror}. "
+            "Allow reading and writing of the file."
+        )
+
     def _parsed_from(self, start: int) -> Acknowledged:
         try:
             if not self._is_mine():
@@ -124,17 +168,17 @@ class Journal:
                 file.seek(max(0, size + start) if start < 0 else start)
                 lines = file.read().splitlines(keepends=True)
         except OSError as error:
-            raise StoreError(
-                f"The journal '{self.path}' cannot be read: {error.strerror}. "
-                "Allow reading and writing of the file."
-            ) from error
+            raise self._unreadable(error) from error
         return _parsed(line for line in lines if line.endswith(b"\n"))
 
     def _is_mine(self) -> bool:
+        return self._first_line() == self._header
+
+    def _first_line(self) -> bytes:
         if not self.path.exists():
-            return False
+            return b""
         with self.path.open("rb") as file:
-            return file.readline() == self._header
+            return file.readline(_LONGEST_HEADER)
 
     def _write(self, text: bytes) -> None:
         mine = self._is_mine()
@@ -165,12 +209,18 @@ def _checked(fields: dict[str, Any]) -> bytes:
 
 def _read_line(line: bytes) -> dict[str, Any]:
     """Return the fields of a line; none of one that was damaged, which must not be believed."""
-    try:
-        fields: dict[str, Any] = json.loads(line)
-        checksum = fields.pop("crc", None)
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        return {}  # cut short by a kill, or by the place where reading began
+    fields = _fields_of(line)
+    checksum = fields.pop("crc", None)
     return fields if checksum == zlib.crc32(_line(fields)) else {}
+
+
+def _fields_of(line: bytes) -> dict[str, Any]:
+    """Return what a line holds; nothing if it was cut short, or never was one."""
+    try:
+        fields = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return fields if isinstance(fields, dict) else {}
 
 
 def _parsed(lines: Iterable[bytes]) -> Acknowledged:

@@ -51,10 +51,18 @@ class Store:
         self._solutions: dict[int, Solution] = {}
 
     @classmethod
-    def open(cls, path: Path | None = None, *, create: bool = True, wait: float = 0.0) -> Self:
+    def open(
+        cls,
+        path: Path | None = None,
+        *,
+        create: bool = True,
+        wait: float = 0.0,
+        read_only: bool = False,
+    ) -> Self:
         """Open a store, made first if need be; without a path, one that is gone once closed.
 
-        While another process holds the file, try again for ``wait`` seconds.
+        While another process holds the file, try again for ``wait`` seconds. With ``read_only``
+        nothing is written, and several processes may look at once.
 
         Raises
         ------
@@ -67,7 +75,7 @@ class Store:
             If it cannot be read or written, is not there and not to be made, or the disk is full.
         """
         if path is not None:
-            return cls(_open_patiently(path, create, wait))
+            return cls(_open_patiently(path, create, wait, read_only))
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-"))
             return cls(Database(Path(folder) / "arena.duckdb", journaled=False), stack.pop_all())
@@ -251,11 +259,11 @@ class Store:
         return None
 
 
-def _open_patiently(path: Path, create: bool, wait: float) -> Database:
+def _open_patiently(path: Path, create: bool, wait: float, read_only: bool) -> Database:
     until = time.monotonic() + wait
     while True:
         try:
-            return Database(path, create=create)
+            return Database(path, create=create, read_only=read_only)
         except StoreBusyError as error:
             # Without a PID it was let go of while DuckDB looked who holds it.
             patience = 0.0 if "(PID " in str(error) else _SECONDS_FOR_A_NAME

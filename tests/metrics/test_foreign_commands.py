@@ -143,7 +143,7 @@ def test_a_competition_runs_by_a_kaggle_metric(work: Path) -> None:
         "--seed", 1, cwd=work,
     )  # fmt: skip
     assert called.returncode == 0, called.stderr
-    assert "a greater score is better" in called.stderr
+    assert "a greater score is better" in called.stdout
     config = (work / "c" / "competition.toml").read_text()
     assert f'name = "kaggle:{work / METRIC}(beta=2)"' in config
     sample = (work / "c" / "sample_submission.csv").read_text().splitlines()

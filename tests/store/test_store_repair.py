@@ -237,7 +237,9 @@ def test_line_that_a_kill_cut_short_is_passed_over_and_the_next_begins_anew(brok
     assert json.loads(whole[-2])["submission"] == 9
 
 
-def test_journal_of_another_database_is_not_believed(broken: Path, tmp_path: Path) -> None:
+def test_journal_of_another_database_is_not_believed(
+    broken: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     other = tmp_path / "new.duckdb"
     shutil.copy(journal_of(broken), journal_of(other))
     with Store.open(other) as store:
@@ -245,6 +247,31 @@ def test_journal_of_another_database_is_not_believed(broken: Path, tmp_path: Pat
         submit(store, 1, values_of(1, N_ROWS))
         assert store.verify_events() is None
     assert len(journal_of(other).read_bytes().splitlines()) == 3
+    assert "new.duckdb.journal' is of another database and was set aside as" in caplog.text
+    aside = tmp_path / "new.duckdb.journal.set-aside-1"
+    assert aside.read_bytes() == journal_of(broken).read_bytes()
+
+
+def test_journal_with_a_damaged_first_line_is_kept_and_that_is_said(
+    broken: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, _, rest = journal_of(broken).read_bytes().partition(b"\n")
+    for number, damaged in enumerate([b"{" + first, b"\0" * 2_000, b"7"], start=1):
+        journal_of(broken).write_bytes(damaged + b"\n" + rest)
+        caplog.clear()
+        with Store.open(broken, read_only=True):
+            assert "has a damaged first line and is not read" in caplog.text
+        assert journal_of(broken).exists()
+        with Store.open(broken) as store:
+            submit(store, 9 + number, values_of(9, N_ROWS))
+        aside = broken.with_name(f"x.duckdb.journal.set-aside-{number}")
+        assert f"has a damaged first line and was set aside as '{aside.name}'" in caplog.text
+        assert aside.read_bytes() == damaged + b"\n" + rest
+        assert journal_of(broken).read_bytes().startswith(first)
+    caplog.clear()
+    journal_of(broken).write_bytes(first[:5])  # a kill, while it was begun: nothing was told yet
+    Store.open(broken).close()
+    assert caplog.text == ""
 
 
 def test_database_without_its_journal_opens(broken: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,8 @@ class ForeignFamily:
     """The metrics of one kind, each made from a file or a module."""
 
     kind: Kind
+    home: Path | None = None
+    """The folder that files are relative to; None: the current one."""
 
     @property
     def prefix(self) -> str:
@@ -56,6 +58,10 @@ class ForeignFamily:
     def known(self) -> Sequence[str]:
         """Return nothing: the organiser's files cannot be listed."""
         return ()
+
+    def within(self, folder: Path) -> ForeignFamily:
+        """Return the same family for files that are relative to a folder."""
+        return replace(self, home=folder)
 
     def make(self, rest: str, parameters: Mapping[str, Any]) -> ForeignMetric:
         """Return the metric of a file or module; its code is read, and not run.
@@ -78,7 +84,8 @@ class ForeignFamily:
         theirs = {key: value for key, value in parameters.items() if key not in mine}
         name = self._name(rest)
         own = _checked(name, own)
-        source = _source(self.kind, rest, Path(own.get("folder") or Path.cwd()), text)
+        home = self.home or Path.cwd()
+        source = _source(self.kind, rest, home, home / (own.get("folder") or ""), text)
         facts = facts_of(source)
         if not facts.defines:
             raise UnknownNameError(f"{source.shown} has no function {source.function!r}.")
@@ -105,23 +112,31 @@ class ForeignFamily:
         return ":".join(part for part in parts if part)
 
     def settle(self, rest: str, parameters: Mapping[str, Any]) -> str:
-        """Return the specification as it means the same in every folder; the code is run once.
+        """Return the specification without the current folder; the code is run once.
+
+        What lies in the home of the family is named from there on, anything else absolutely.
 
         Raises
         ------
         MetricError
             If the code cannot be imported.
         """
-        source = self.make(rest, parameters).asked.source
+        source = replace(self, home=None).make(rest, parameters).asked.source
         _try_import(self.kind, source)
-        function = source.function
-        if not source.module:
-            settled = str(source.path) if self.kind.function else f"{source.path}:{function}"
+        if source.path is not None and not source.module:
+            place = self._from_home(source.path)
+            settled = place if self.kind.function else f"{place}:{source.function}"
         else:
             settled = rest
             if source.path is not None and source.path.is_relative_to(source.folder):
-                parameters = {**parameters, "folder": str(source.folder.absolute())}
+                parameters = {**parameters, "folder": self._from_home(source.folder)}
         return str(Specification(":".join(filter(None, (self.prefix, settled))), parameters))
+
+    def _from_home(self, path: Path) -> str:
+        """Return a path from the home on if it lies there, and absolutely if not."""
+        if self.home is not None and path.resolve().is_relative_to(self.home.resolve()):
+            return path.resolve().relative_to(self.home.resolve()).as_posix()
+        return str(path.absolute())
 
 
 def _parts(kind: Kind, rest: str) -> tuple[str, str]:
@@ -132,12 +147,13 @@ def _parts(kind: Kind, rest: str) -> tuple[str, str]:
     return place, function
 
 
-def _source(kind: Kind, rest: str, folder: Path, text: str | None) -> Source:
+def _source(kind: Kind, rest: str, home: Path, folder: Path, text: str | None) -> Source:
+    """Return the source of a file, from the home on, or of a module in a folder."""
     place, function = _parts(kind, rest)
     if not place or not function:
         raise UsageError(f"{kind.prefix}:{rest} is not of the form {kind.form}.".lstrip(":"))
     if kind.function or place.endswith(".py"):
-        return find_file(place, function, text)
+        return find_file(home / Path(place).expanduser(), function, text)
     return find_module(place, function, folder.absolute(), text)
 
 

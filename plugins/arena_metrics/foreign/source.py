@@ -54,8 +54,8 @@ class Facts:
     """What the module's attribute of this name says; None without one."""
 
 
-def find_file(text: str, function: str, code: str | None = None) -> Source:
-    """Return the source of a file, relative to the current folder.
+def find_file(path: Path, function: str, code: str | None = None) -> Source:
+    """Return the source of a file.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def find_file(text: str, function: str, code: str | None = None) -> Source:
     InputError
         If there is no such file, or it is not Python.
     """
-    path = Path(text).expanduser().absolute()
+    path = path.absolute()
     if code is None:
         code = _read(path)
     return Source(function, path.parent, path, code)

@@ -1,0 +1,130 @@
+"""A competition that is looked at: nothing is written, and leave to read is enough."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from arena import CompetitionView
+from arena.errors import StoreBusyError, StoreError
+from arena.store import Store
+from labelled_competition import configure, create, file_of, history, reopen
+from program import run_here
+
+LOOKS = [
+    ("leaderboard",),
+    ("leaderboard", "--private"),
+    ("submissions",),
+    ("audit",),
+    ("replay", "--mechanism", "ladder-free"),
+    ("report", "--out", "../report.html", "--public"),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A competition that was finalized."""
+    with create(tmp_path, analysis={"resamples": 20}) as competition:
+        for file, team in history(tmp_path, 4):
+            competition.submit(file, team)
+        competition.finalize()
+    return tmp_path
+
+
+def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
+    files = sorted(one for one in (folder / "c").rglob("*") if one.is_file())
+    return {one.name: (one.read_bytes(), one.stat().st_mtime_ns) for one in files}
+
+
+@pytest.fixture
+def no_writing(folder: Path) -> Iterator[Path]:
+    """The same where nothing can be written, even by root where that can be arranged."""
+    place = folder / "c"
+    if os.geteuid() == 0:
+        mount = ("mount", "--bind", place, place)
+        remount = ("mount", "-o", "remount,ro,bind", place)
+        if not shutil.which("mount") or any(
+            subprocess.run(call, capture_output=True, check=False).returncode
+            for call in (mount, remount)
+        ):
+            subprocess.run(("umount", place), capture_output=True, check=False)
+            pytest.skip("root writes everywhere, and nothing can be mounted here")
+        yield folder
+        subprocess.run(("umount", place), check=True)
+        return
+    for path in (*place.iterdir(), place):
+        path.chmod(path.stat().st_mode & ~0o222)
+    yield folder
+    place.chmod(0o755)
+
+
+@pytest.mark.parametrize("arguments", LOOKS, ids=" ".join)
+def test_to_look_needs_no_leave_to_write(no_writing: Path, arguments: tuple[str, ...]) -> None:
+    called = run_here(*arguments, cwd=no_writing / "c")
+    assert called.returncode == 0, called.stderr
+
+
+def test_what_writes_says_what_it_needs(no_writing: Path) -> None:
+    file = file_of(no_writing, 9, 0.7)
+    called = run_here("submit", file, "--team", "late", cwd=no_writing / "c")
+    assert called.returncode == 1
+    assert "Allow reading and writing of the file and its folder" in called.stderr
+
+
+def test_no_look_writes_or_opens_an_epoch(folder: Path) -> None:
+    configure(folder, public={"mechanism": "ladder-free", "epoch": 2}, analysis={"resamples": 30})
+    before = contents(folder)
+    with CompetitionView.open(folder / "c") as competition:
+        board = competition.leaderboard()
+    for arguments in LOOKS:
+        called = run_here(*arguments, cwd=folder / "c")
+        assert called.returncode == 0, called.stderr
+        assert "asks for epoch 2 of the public board. It begins with the next" in called.stderr
+    assert contents(folder) == before
+    with Store.open(folder / "c" / "arena.duckdb", read_only=True) as store:
+        assert store.releases(2) == ()
+    with reopen(folder) as competition:
+        (note, *_) = competition.notes
+        assert note.startswith("Epoch 2 of the public board began: 4 submissions")
+        assert len(board) == len(competition.leaderboard())
+
+
+def test_a_look_knows_what_the_record_does_not_know_yet(folder: Path) -> None:
+    with CompetitionView.open(folder / "c") as competition:
+        assert competition.outdated() is None
+    configure(folder, analysis={"resamples": 30}, competition={"title": "New"})
+    with CompetitionView.open(folder / "c") as competition:
+        assert competition.settings.competition.title == "New"
+        assert "change of analysis.resamples" in (competition.outdated() or "")
+        kinds = [event.kind for event in competition.events()]
+    assert "configuration" not in kinds
+
+
+def test_several_may_look_and_nobody_writes_beside(folder: Path) -> None:
+    path = folder / "c" / "arena.duckdb"
+    with Store.open(path, read_only=True) as one, Store.open(path, read_only=True) as other:
+        assert len(one.submissions()) == len(other.submissions()) == 4
+        with pytest.raises(StoreError, match="opened to look only"), one.transaction():
+            pass
+        with pytest.raises(StoreBusyError, match="open in this very process"):
+            Store.open(path)
+    with reopen(folder), pytest.raises(StoreBusyError, match="open in this very process"):
+        CompetitionView.open(folder / "c")
+
+
+def test_a_log_that_a_kill_left_is_read_and_left(folder: Path, tmp_path: Path) -> None:
+    path = folder / "c" / "arena.duckdb"
+    with Store.open(path) as store:
+        with store.transaction() as transaction:
+            transaction.append_event("note", "host", {})
+        killed = Path(shutil.copytree(folder / "c", tmp_path / "killed")) / "arena.duckdb"
+    before = {one.name: one.read_bytes() for one in killed.parent.iterdir()}
+    assert "arena.duckdb.wal" in before
+    with Store.open(killed, read_only=True) as store:
+        assert [event.kind for event in store.events()][-1] == "note"
+    assert {one.name: one.read_bytes() for one in killed.parent.iterdir()} == before
