@@ -16,6 +16,9 @@ from arena_bayes_error.of_study import BoardErrors, BoardFloor, floor_of_study
 
 __all__ = ["BayesFloor"]
 
+_FOREIGN = 0.001
+"""Labels that differ from the likeliest class so often, by chance, belong to other soft labels."""
+
 
 @dataclass(frozen=True, slots=True)
 class BayesFloor:
@@ -40,22 +43,34 @@ class BayesFloor:
 
 def _verdict(found: BoardFloor) -> str:
     low, high = found.floor.interval
-    floor = (
+    said = (
         f"Nobody can err on less than {found.floor.estimate:.2%} of rows like these "
         f"({low:.2%} to {high:.2%}) as the annotators see them"
     )
-    if found.errors is None:
-        return f"{floor}."
-    room = found.errors.headroom
-    left = (
-        f"the best team is {max(room.estimate, 0):.2%} above that ({room.low:.2%} to "
-        f"{room.high:.2%})"
+    if found.errors is not None:
+        said = f"{said}; {_headroom(found.errors)}"
+    labels = found.labels
+    if labels.p_so_many > _FOREIGN:
+        return f"{said}."
+    return (
+        f"{said}. But the soft labels do not fit the labels: {labels.differing / labels.n:.2%} of "
+        f"them are not the likeliest class of their row, where {labels.expected / labels.n:.2%} "
+        f"were to be expected. See whether the columns are those of the other class, or of other "
+        f"rows, before anything of this is used."
     )
-    flagged = int(found.errors.check.flagged.sum())
+
+
+def _headroom(errors: BoardErrors) -> str:
+    room = errors.headroom
+    left = (
+        f"the best team errs on {max(room.estimate, 0):.2%} of the rows more than that "
+        f"({room.low:.2%} to {room.high:.2%})"
+    )
+    flagged = int(errors.check.flagged.sum())
     if not flagged:
-        return f"{floor}; {left}, and no team errs too rarely to be true."
+        return f"{left}, and no team errs too rarely to be true"
     teams = "1 team errs" if flagged == 1 else f"{flagged:,} teams err"
-    return f"{floor}; {left}, and {teams} too rarely to be true."
+    return f"{left}, and {teams} too rarely to be true"
 
 
 def _document(study: Study, found: BoardFloor) -> dict[str, Any]:
@@ -65,6 +80,7 @@ def _document(study: Study, found: BoardFloor) -> dict[str, Any]:
         "metric_floor": None
         if metric is None
         else {"metric": metric.metric, "value": metric.value, "error": metric.standard_error},
+        "labels": found.labels.to_dict(),
         "headroom": None
         if errors is None
         else {
@@ -92,7 +108,7 @@ def _submissions(study: Study, errors: BoardErrors) -> list[dict[str, Any]]:
 
 
 def _table(study: Study, errors: BoardErrors) -> Table:
-    order = np.argsort(errors.against_soft, kind="stable")
+    order = np.argsort(errors.against_labels, kind="stable")
     rows = tuple(
         (
             study.teams[at],

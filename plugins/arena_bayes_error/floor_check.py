@@ -1,4 +1,4 @@
-"""Is an error rate too low to be true? The check of every submission against the floor.
+"""Is an error rate too low to be true? The check of every submission, and of the labels.
 
 A predictor without the labels errs in row i with probability min(c_i, 1 - c_i) at least, so that
 the number of its errors is at least Poisson-binomial where the labels are drawn row by row. Where
@@ -16,9 +16,16 @@ import numpy.typing as npt
 from arena.errors import UsageError
 from arena.results import Tabular
 from arena.types import FloatArray, IntArray
+from arena_bayes_error.estimators import row_floor
 from arena_bayes_error.sampling import group_codes
 
-__all__ = ["FloorCheck", "check_against_floor", "errors_distribution"]
+__all__ = [
+    "FloorCheck",
+    "LabelCheck",
+    "check_against_floor",
+    "check_labels",
+    "errors_distribution",
+]
 
 _TILTS = np.geomspace(1e-4, 30, 150)
 
@@ -39,6 +46,52 @@ class FloorCheck(Tabular):
     expected_errors: float
     """Of the best possible predictor."""
     alpha: float
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCheck(Tabular):
+    """Whether labels differ from the likelier class of their row as often as soft labels say."""
+
+    differing: int
+    """Rows whose label is not the likeliest class."""
+    expected: float
+    """How many would be, were the labels drawn with the soft labels' probabilities."""
+    p_so_few: float
+    """Probability of so few or fewer: small where annotators were less sure than the labels."""
+    p_so_many: float
+    """Probability of so many or more: small where the soft labels are not of these labels."""
+    n: int
+    """The number of rows."""
+
+
+def check_labels(
+    truth: npt.NDArray[np.integer], soft: FloatArray, clusters: npt.ArrayLike | None = None
+) -> LabelCheck:
+    """Compare labels with their soft labels, which the floor and every flag rest on.
+
+    Parameters
+    ----------
+    truth
+        ``(n,)`` codes of classes; of two, 1 is the positive one.
+    soft
+        ``(n,)`` probability of class 1, or ``(n, n_classes)``.
+    clusters
+        As in :func:`check_against_floor`.
+
+    Examples
+    --------
+    >>> found = check_labels(np.ones(40, dtype=int), np.full(40, 0.25))
+    >>> found.differing, found.expected, found.p_so_many < 1e-9
+    (40, 10.0, True)
+    """
+    likeliest = (soft >= 0.5).astype(np.intp) if soft.ndim == 1 else soft.argmax(axis=1)
+    floors = row_floor(soft)
+    n, differing = len(truth), int((likeliest != truth).sum())
+    codes = group_codes(clusters, n)
+    few = _p_values(np.array([differing]), floors, codes)
+    # So many differ, if so few are the likeliest class.
+    many = _p_values(np.array([n - differing]), 1 - floors, codes)
+    return LabelCheck(differing, float(floors.sum()), float(few[0]), float(many[0]), n)
 
 
 def check_against_floor(
@@ -83,8 +136,7 @@ def check_against_floor(
         raise UsageError(f"alpha must lie between 0 and 1, not be {alpha:g}.")
     if len(counts) and not (counts.min() >= 0 and counts.max() <= len(floors)):
         raise UsageError(f"Errors must be from 0 to the {len(floors):,} rows there are.")
-    codes = group_codes(clusters, len(floors))
-    p_values = _exact(counts, floors) if codes is None else _at_most(counts, floors, codes)
+    p_values = _p_values(counts, floors, group_codes(clusters, len(floors)))
     adjusted = multipletests(p_values, alpha, method="holm")[1] if len(counts) else p_values
     return FloorCheck(
         errors=counts,
@@ -96,7 +148,9 @@ def check_against_floor(
     )
 
 
-def _exact(counts: IntArray, floors: FloatArray) -> FloatArray:
+def _p_values(counts: IntArray, floors: FloatArray, codes: IntArray | None) -> FloatArray:
+    if codes is not None:
+        return _at_most(counts, floors, codes)
     cumulated = np.minimum(np.cumsum(errors_distribution(floors)), 1.0)
     # Beyond the rows that can go wrong at all, every number of errors is to be expected.
     return np.asarray(cumulated[np.minimum(counts, len(cumulated) - 1)])

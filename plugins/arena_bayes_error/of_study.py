@@ -15,7 +15,12 @@ from arena.types import FloatArray, IntArray, PredictionKind
 from arena.winner import CorrectedBest, corrected_best_score
 from arena_bayes_error.estimate import BayesErrorEstimate, Options
 from arena_bayes_error.estimators import from_soft_labels, row_floor
-from arena_bayes_error.floor_check import FloorCheck, check_against_floor
+from arena_bayes_error.floor_check import (
+    FloorCheck,
+    LabelCheck,
+    check_against_floor,
+    check_labels,
+)
 from arena_bayes_error.floors import (
     METRIC_FLOORS,
     PROPER_SCORES,
@@ -53,6 +58,8 @@ class BoardFloor:
     """The lowest error rate on rows like the ranked ones."""
     metric: MetricFloor | None
     """The best expected score in the board's metric, if it is known."""
+    labels: LabelCheck
+    """Whether the labels fit the soft labels."""
     errors: BoardErrors | None
     """None where submissions name no class: scores without a threshold."""
 
@@ -68,7 +75,8 @@ def floor_of_study(study: Study, rng: np.random.Generator) -> BoardFloor | None:
     if study.clusters is not None:
         options["clusters"] = study.clusters
     floor = from_soft_labels(study.soft_labels, **options)
-    return BoardFloor(floor, metric_floor(study), _errors(study, rng))
+    labels = check_labels(study.truth, study.soft_labels, study.clusters)
+    return BoardFloor(floor, metric_floor(study), labels, _errors(study, rng))
 
 
 def metric_floor(study: Study) -> MetricFloor | None:

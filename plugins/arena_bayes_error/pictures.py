@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,7 +114,11 @@ def board_specification(
         Points("error against the soft labels", against_soft, BLUE),
         Points("error against the labels", against_labels, ORANGE),
     ]
-    chart = ranges_chart(teams, points, "error rate", lines={"floor": floor})
+    line = "floor, and its interval as a band"
+    chart = ranges_chart(teams, points, "error rate", lines={line: floor})
+    shapes = {one.label: shape for one, shape in zip(points, ("circle", "diamond"), strict=True)}
+    for layer in chart["layer"]:
+        _tell_apart(layer["encoding"], {**shapes, line: "stroke"})
     low, high = interval
     band: Specification = {
         "data": {"values": [{"low": low, "high": high}]},
@@ -122,7 +126,19 @@ def board_specification(
         "encoding": {
             "x": {"field": "low", "type": "quantitative"},
             "x2": {"field": "high"},
-            "tooltip": [{"field": one, "type": "quantitative"} for one in ("low", "high")],
+            "tooltip": [
+                {"field": one, "type": "quantitative", "format": ".2%"} for one in ("low", "high")
+            ],
         },
     }
     return {**chart, "layer": [band, *chart["layer"]]}
+
+
+def _tell_apart(encoding: Specification, shapes: Mapping[str, str]) -> None:
+    """Give each series a shape beside its colour, and errors as percentages."""
+    legend = {"orient": "top", "title": None, "columns": 1}
+    scale = {"domain": list(shapes), "range": list(shapes.values())}
+    encoding["color"] = {**encoding["color"], "legend": legend}
+    if "y" in encoding:  # points; a line across all teams has no shape
+        encoding["shape"] = {"field": "what", "type": "nominal", "scale": scale, "legend": legend}
+        encoding["x"] = {**encoding["x"], "axis": {"format": ".0%"}}

@@ -18,12 +18,27 @@ _MEANING = (
     "prediction is wrong on a share of such rows. That share is the floor. What lies between it "
     "and the best team is what is left to gain."
 )
+_ERRORS = (
+    "Two errors are told of each team. The error against the labels is what happened; it has good "
+    "and bad luck in it, as the labels have. The error against the soft labels is how "
+    "often the team would be wrong if the annotators were asked anew; it is never below the "
+    "floor, and the distance between the two is what the team could still learn."
+)
 _FLAG = (
     "A team that is right more often than the floor allows either knew the labels (a leak, or so "
-    "many attempts that it fitted them), or the annotators were less sure than the labels are, "
-    "which the organiser can see in a sample of the rows. Both readings are to be looked at "
-    "before anything is said of a team."
+    "many attempts that it fitted them), or the annotators were less sure than the labels are. "
+    "Both readings are to be looked at before anything is said of a team."
 )
+_LABELS = "{differing:.2%} of the labels are not the likeliest class of their row, where "
+_SURER = (
+    f"{_LABELS}{{expected:.2%}} were to be expected from the annotators' doubt: the labels are "
+    "surer than the annotators, which alone may be why a team seems too good."
+)
+_AS_SURE = (
+    f"{_LABELS}{{expected:.2%}} were to be expected from the annotators' doubt: the labels are no "
+    "surer than the annotators, so that the first reading is the likelier one."
+)
+_LUCK = 0.05
 _CHANCE = {
     False: "the Poisson-binomial probability",
     True: "a bound of the probability, whatever the labels of a group of rows have in common "
@@ -37,15 +52,25 @@ def floor_sections(result: Any) -> Iterable[Section]:
         found = finding.details
         if finding.analysis != "bayes-floor" or not isinstance(found, BoardFloor):
             continue
-        flagged = found.errors is not None and bool(found.errors.check.flagged.any())
-        paragraphs = [finding.verdict, _MEANING, *([_FLAG] if flagged else [])]
         yield Section(
             "How much better could anyone do",
-            "\n\n".join(paragraphs),
+            "\n\n".join([finding.verdict, _MEANING, *_of_errors(found)]),
             tables=(_table(found), *finding.tables),
             charts=_charts(found, result),
         )
         yield Section("How the floor was computed", _method(found), technical=True)
+
+
+def _of_errors(found: BoardFloor) -> Iterable[str]:
+    if found.errors is None:
+        return
+    yield _ERRORS
+    if not found.errors.check.flagged.any():
+        return
+    labels = found.labels
+    reading = _SURER if labels.p_so_few <= _LUCK else _AS_SURE
+    shares = {"differing": labels.differing / labels.n, "expected": labels.expected / labels.n}
+    yield f"{_FLAG} {reading.format(**shares)}"
 
 
 def _table(found: BoardFloor) -> Table:
@@ -71,7 +96,7 @@ def _charts(found: BoardFloor, result: Any) -> tuple[Chart, ...]:
     if found.errors is None or study is None:
         return ()
     errors: BoardErrors = found.errors
-    order = np.argsort(errors.against_soft, kind="stable")
+    order = np.argsort(errors.against_labels, kind="stable")
     specification = board_specification(
         [study.teams[at] for at in order],
         errors.against_labels[order],
@@ -83,8 +108,9 @@ def _charts(found: BoardFloor, result: Any) -> tuple[Chart, ...]:
         Chart(
             "errors-above-the-floor",
             "Errors of the teams above the floor",
-            "One line for each team with its error against the labels and against the soft labels; "
-            "a band marks the lowest possible error rate.",
+            "One line for each team, the fewest errors first, with its error against the labels "
+            "and against the soft labels; a band marks the lowest possible error rate, as wide as "
+            "its interval. Nobody stays left of the band by skill alone.",
             specification,
         ),
     )
@@ -100,8 +126,9 @@ def _method(found: BoardFloor) -> str:
     if found.errors is None:
         return text
     return (
-        f"{text} Errors against the soft labels are exact expectations. The headroom is the least "
-        f"mean difference to the floor over the submissions, corrected for selection by "
+        f"{text} A probability of 1/2 or more counts as the positive class, of several classes the "
+        f"likeliest. Errors against the soft labels are exact expectations. The headroom is the "
+        f"least mean difference to the floor over the submissions, corrected for selection by "
         f"{found.errors.headroom.partitions} random partitions of the rows. A submission is "
         f"flagged if {_CHANCE[floor.n_clusters is not None]} of so few errors, adjusted by Holm, "
         f"is at most {found.errors.check.alpha:g}."

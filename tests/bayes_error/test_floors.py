@@ -14,7 +14,7 @@ from arena.interfaces import Study
 from arena.plugin_manager import PluginManager
 from arena.predictions import ArrayPredictions
 from arena_bayes_error.estimators import row_floor
-from arena_bayes_error.floor_check import check_against_floor, errors_distribution
+from arena_bayes_error.floor_check import check_against_floor, check_labels, errors_distribution
 from arena_bayes_error.floors import METRIC_FLOORS, best_score, error_against_soft_labels
 from arena_bayes_error.gaussians import SETUPS
 from arena_bayes_error.neighbours import cover_hart
@@ -96,6 +96,25 @@ def test_who_knows_the_labels_is_flagged():
         check_against_floor([0], floors, 1.0)
     with pytest.raises(UsageError, match="Errors must be"):
         check_against_floor([501], floors)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_labels_that_were_drawn_fit_their_soft_labels(n_classes):
+    rng = np.random.default_rng(0)
+    shares = rng.dirichlet([0.5] * n_classes, 300)
+    soft = shares[:, 1].copy() if n_classes == 2 else shares
+    drawn = (rng.random((400, 300, 1)) > shares.cumsum(axis=1)).sum(axis=2)
+    found = [check_labels(truth, soft) for truth in drawn]
+    for name in ("p_so_few", "p_so_many"):
+        values = np.array([getattr(one, name) for one in found])
+        assert 0.01 < (values <= 0.05).mean() <= 0.05 + 4 * (0.05 * 0.95 / 400) ** 0.5
+    mean = np.mean([one.differing for one in found])
+    assert mean == pytest.approx(found[0].expected, rel=0.02)
+    assert check_labels(shares.argmax(axis=1), soft).p_so_few < 1e-9
+    assert check_labels(shares.argmin(axis=1), soft).p_so_many < 1e-9
+    codes = np.arange(300) // 2
+    assert check_labels(shares.argmin(axis=1), soft, codes).p_so_many < 1e-9
+    assert all(check_labels(one, soft, codes).p_so_many > 0.05 for one in drawn[:10])
 
 
 def test_error_against_soft_labels_is_never_below_the_floor():
