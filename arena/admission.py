@@ -24,7 +24,7 @@ from arena.intake import (
     read_submission,
 )
 from arena.interfaces import ChecksPredictions, ChecksTruth, Metric, kinds_of, traits_of
-from arena.plugin_info import attributed_metric
+from arena.plugin_info import attributed_unquoted
 from arena.plugin_manager import PluginManager
 from arena.predictions import cell_bytes
 from arena.score_settings import SolutionColumns
@@ -101,7 +101,7 @@ def _faults_of_truth(metric: Metric, solution: Solution) -> Iterator[Fault]:
         info = replace(
             competition_info(metric, solution), columns=tuple(names[at] for at in columns)
         )
-        with attributed_metric(metric.name, "checking the solution"):
+        with attributed_unquoted(metric.name, "checking the solution"):
             yield from metric.faults_of_truth(truth[:, columns], info)
 
 
@@ -185,7 +185,7 @@ def _faults_of_cells(
     """Return what the metric cannot score."""
     if not isinstance(metric, ChecksPredictions):
         return ()
-    with attributed_metric(metric.name, "checking the cells of a submission"):
+    with attributed_unquoted(metric.name, "checking the cells of a submission"):
         return first_of_each_kind(metric.faults(values, info))
 
 

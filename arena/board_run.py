@@ -13,7 +13,7 @@ from arena.errors import ScoringError
 from arena.execution import Progress
 from arena.interfaces import Metric, PredictionBlocks
 from arena.leaderboard import best_first, minimum_ranks
-from arena.plugin_info import attributed_metric, say_failure
+from arena.plugin_info import attributed_unquoted, say_failure
 from arena.plugin_manager import PluginManager
 from arena.private_board import BoardSettings, PrivateBoard, RankedRows, judge
 from arena.resampling import full_scores
@@ -83,7 +83,7 @@ class BoardRun:
             If the metric fails.
         """
         plugin = self.manager.metrics.plugin_of(self.specification)
-        with attributed_metric(plugin, f"scoring {self.metric.name}"):
+        with attributed_unquoted(plugin, f"scoring {self.metric.name}"):
             failures: list[tuple[int, ScoringError]] = []
             scores = self._scores(records, self.split, failures)
             defined = np.isfinite(scores)

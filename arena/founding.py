@@ -18,7 +18,7 @@ from arena.competition_state import METRIC_CODE, metric_code
 from arena.config import CONFIG_NAME, Settings, settings_as_toml
 from arena.errors import InputError, UsageError
 from arena.interfaces import Metric, notes_of, traits_of
-from arena.plugin_info import attributed_metric
+from arena.plugin_info import attributed_unquoted
 from arena.plugin_manager import PluginManager
 from arena.public_mechanism import find_mechanism, review_mechanism
 from arena.row_context import bind
@@ -116,7 +116,7 @@ def _check_metric(solution: Solution, settings: Settings, manager: PluginManager
     """Refuse rows that lack what the metric must know of them, before anything is written."""
     name = settings.metric.specification
     metric = mean_over_targets(manager.metrics.resolve(name), len(solution.targets))
-    with attributed_metric(manager.metrics.plugin_of(name), f"binding {name}"):
+    with attributed_unquoted(manager.metrics.plugin_of(name), f"binding {name}"):
         bind(metric, solution, solution.usage != np.uint8(Usage.IGNORED))
 
 

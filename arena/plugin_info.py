@@ -18,7 +18,7 @@ __all__ = [
     "Failure",
     "PluginInfo",
     "attributed",
-    "attributed_metric",
+    "attributed_unquoted",
     "distribution_of",
     "missing_members",
     "say_failure",
@@ -50,10 +50,12 @@ class Failure:
     plugin: str
     action: str
     error: BaseException
+    quoted: bool = True
+    """Whether the text of the error is shown: not that of code that sees the labels."""
 
     def __str__(self) -> str:
         lines = str(self.error).strip().splitlines() or ["no message"]
-        what = f"{type(self.error).__name__}: {lines[0]}"
+        what = f"{type(self.error).__name__}: {lines[0]}" if self.quoted else _placed(self.error)
         return f"plugin {self.plugin!r} failed while {self.action}: {what}"
 
 
@@ -80,7 +82,7 @@ def say_failure(error: ArenaError, whose: str = "") -> None:
 def attributed(plugin: str, action: str) -> Iterator[None]:
     """Name the plugin in any error that its code raises and that arena does not know.
 
-    For code that sees the labels there is :func:`attributed_metric`.
+    For code that sees labels there is :func:`attributed_unquoted`.
 
     >>> with attributed("mine", "scoring"):
     ...     raise ValueError("bad shape")
@@ -97,12 +99,13 @@ def attributed(plugin: str, action: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def attributed_metric(plugin: str, action: str) -> Iterator[None]:
-    """Name plugin, type and place of an error, never its text: a metric's may hold true labels.
+def attributed_unquoted(plugin: str, action: str) -> Iterator[None]:
+    """Name plugin, type and place of an error, never its text: it may hold labels.
 
-    Its text stands in the traceback of its cause, which only ``--verbose`` prints.
+    For code that sees them: metrics, and mechanisms with the scores that they release. Its text
+    stands in the traceback of its cause, which only ``--verbose`` prints.
 
-    >>> with attributed_metric("mine", "scoring"):  # doctest: +ELLIPSIS
+    >>> with attributed_unquoted("mine", "scoring"):  # doctest: +ELLIPSIS
     ...     raise ValueError("the label is 7")
     Traceback (most recent call last):
     arena.errors.PluginError: Plugin 'mine' failed while scoring: ValueError at ..., line 2. ...
@@ -112,17 +115,15 @@ def attributed_metric(plugin: str, action: str) -> Iterator[None]:
     except ArenaError:
         raise
     except Exception as error:
-        what = f"{type(error).__name__} at {_place(error)}"
-        raise PluginError(
-            f"Plugin {plugin!r} failed while {action}: {what}. What it says may hold labels: "
-            f"--verbose shows it."
-        ) from error
+        raise PluginError(f"Plugin {plugin!r} failed while {action}: {_placed(error)}") from error
 
 
-def _place(error: BaseException) -> str:
-    """Return file and line of the last frame that was reached."""
-    *_, (frame, line) = traceback.walk_tb(error.__traceback__)
-    return f"{Path(frame.f_code.co_filename).name}, line {line}"
+def _placed(error: BaseException) -> str:
+    """Return the type of an error, and file and line of the last frame that was reached."""
+    reached = [*traceback.walk_tb(error.__traceback__)][-1:]
+    places = [f" at {Path(one.f_code.co_filename).name}, line {line}" for one, line in reached]
+    what = "".join([type(error).__name__, *places])
+    return f"{what}. What it says may hold labels: --verbose shows it."
 
 
 def distribution_of(point: metadata.EntryPoint) -> str:

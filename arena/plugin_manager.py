@@ -36,6 +36,8 @@ __all__ = ["ENTRY_POINT_GROUP", "PluginManager"]
 ENTRY_POINT_GROUP = "arena"
 # A plugin may raise anything, and a module may even call exit while it is imported.
 _ANY_FAILURE = (Exception, SystemExit)
+_HOOKS_WITH_LABELS = {"competition_finalized", "provide_report_sections"}
+"""Hooks that are handed a result, and with it the study: what they raise is not quoted."""
 
 
 class PluginManager:
@@ -144,8 +146,10 @@ class PluginManager:
 
     # -- calling -------------------------------------------------------------------------------
 
-    def _fail(self, plugin: str, action: str, error: BaseException) -> Failure:
-        failure = Failure(plugin, action, error)
+    def _fail(
+        self, plugin: str, action: str, error: BaseException, *, quoted: bool = True
+    ) -> Failure:
+        failure = Failure(plugin, action, error, quoted)
         self._failures.append(failure)
         return failure
 
@@ -162,7 +166,8 @@ class PluginManager:
             try:
                 result = finish(implementation.function(**wanted))
             except _ANY_FAILURE as error:
-                self._fail(implementation.plugin_name, f"running {hook}", error)
+                quoted = hook not in _HOOKS_WITH_LABELS
+                self._fail(implementation.plugin_name, f"running {hook}", error, quoted=quoted)
                 continue
             yield implementation.plugin_name, result
 
@@ -245,11 +250,14 @@ class PluginManager:
 
     @contextlib.contextmanager
     def guarded(self, plugin: str, action: str) -> Iterator[None]:
-        """Run code of a plugin's object: if it fails, that is put on record and goes no further."""
+        """Run code of a plugin's object: if it fails, that is put on record and goes no further.
+
+        It may see the labels, so that what it says is not quoted.
+        """
         try:
             yield
         except _ANY_FAILURE as error:
-            self._fail(plugin, action, error)
+            self._fail(plugin, action, error, quoted=False)
 
     # -- what became of them -------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from arena.clipping import clip_values, conceivable_scores
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import InputError, UnknownNameError, UsageError
 from arena.interfaces import ClipsScores, Mechanism, Metric, PublicBoard, ReviewsBoard
-from arena.plugin_info import attributed
+from arena.plugin_info import attributed_unquoted
 from arena.plugin_manager import PluginManager
 from arena.targets import mean_over_targets
 from arena.types import Solution, Usage
@@ -98,5 +98,5 @@ def review_mechanism(
         baseline=baseline,
     )
     plugin = manager.mechanisms.plugin_of(settings.public.mechanism)
-    with attributed(plugin, "reviewing the public board"):
+    with attributed_unquoted(plugin, "reviewing the public board"):
         return list(mechanism.review(board))

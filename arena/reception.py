@@ -19,7 +19,7 @@ from arena.errors import ScoringError
 from arena.execution import available_workers
 from arena.intake import ReadSubmission, SubmissionFile
 from arena.interfaces import Metric, traits_of
-from arena.plugin_info import attributed_metric, say_failure
+from arena.plugin_info import attributed_unquoted, say_failure
 from arena.plugin_manager import PluginManager
 from arena.predictions import ArrayPredictions
 from arena.public_mechanism import public_rows
@@ -207,7 +207,7 @@ class Reception:
     ) -> tuple[float, ScoringError | None]:
         """Return the score on some rows; NaN where it is undefined, or with why it was refused."""
         failures: list[tuple[int, ScoringError]] = []
-        with attributed_metric(self.metric_plugin, f"scoring {self.metric.name}"):
+        with attributed_unquoted(self.metric_plugin, f"scoring {self.metric.name}"):
             predictions = ArrayPredictions(self._block(values, rows))
             metric, truth = self.bound.on(rows), self.solution.truth[rows]
             score = float(full_scores(metric, truth, predictions, failures=failures)[0])

@@ -19,7 +19,7 @@ from arena.paired_error import (
     standard_error_of_difference,
     standard_error_of_mean,
 )
-from arena.plugin_info import attributed
+from arena.plugin_info import attributed_unquoted
 from arena.plugin_manager import PluginManager
 from arena.predictions import ArrayPredictions
 from arena.public_mechanism import (
@@ -132,7 +132,7 @@ class Releaser:
 
         def answer(state: Mapping[str, Any], bound: float | None, position: int) -> Release:
             stream = np.random.SeedSequence(self.seed, spawn_key=(past.submission, position))
-            with attributed(self.plugin, "releasing a score"):
+            with attributed_unquoted(self.plugin, "releasing a score"):
                 return self.mechanism.release(
                     state, _bounded(whole, bound), np.random.default_rng(stream)
                 )

@@ -11,7 +11,7 @@ from arena.errors import InputError
 from arena.execution import Progress, Silence
 from arena.intake import find_submissions
 from arena.interfaces import Metric, notes_of
-from arena.plugin_info import attributed_metric
+from arena.plugin_info import attributed_unquoted
 from arena.plugin_manager import PluginManager
 from arena.private_board import check_defined
 from arena.row_context import bind
@@ -72,7 +72,7 @@ def score(
     single: Metric = manager.metrics.resolve(settings.metric)
     truth = read_truth(solution, single, settings.columns)
     metric = mean_over_targets(single, len(truth.targets))
-    with attributed_metric(manager.metrics.plugin_of(settings.metric), f"binding {metric.name}"):
+    with attributed_unquoted(manager.metrics.plugin_of(settings.metric), f"binding {metric.name}"):
         bind(metric, truth, rows_of(truth, settings.split))
     check_defined(metric, ranked_rows(truth, settings.split))
     files = find_submissions(submissions)

@@ -6,9 +6,11 @@ Results go to stdout; progress, warnings and errors to stderr.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 import time
+import traceback
 from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -61,9 +63,14 @@ def say_note(message: str) -> None:
 
 
 def say_failures(manager: PluginManager) -> None:
-    """Say on stderr which plugins failed; what they would have added is missing."""
+    """Say on stderr which plugins failed; what they would have added is missing.
+
+    With ``--verbose`` the traceback follows.
+    """
     for failure in manager.failures:
         say_error(str(failure))
+        trace = "".join(traceback.format_exception(failure.error)).rstrip()
+        logging.getLogger("arena").debug("%s", trace)
 
 
 class TerminalProgress:

@@ -12,7 +12,7 @@ from arena.engines import Engine, open_engine
 from arena.errors import UsageError
 from arena.execution import Progress, available_workers
 from arena.interfaces import Metric
-from arena.plugin_info import attributed_metric
+from arena.plugin_info import attributed_unquoted
 from arena.plugin_manager import PluginManager
 from arena.simulation.data import Sizes, World, synthetic_world
 from arena.simulation.draws import draw_test
@@ -82,7 +82,7 @@ def prepare(request: Request) -> Prepared:
     world = _world(request, metric)
     n_classes = world.rows.n_classes
     shape_for(metric, n_classes)
-    with attributed_metric(manager.metrics.plugin_of(request.metric), f"binding {metric.name}"):
+    with attributed_unquoted(manager.metrics.plugin_of(request.metric), f"binding {metric.name}"):
         for rows in settings.test_rows:
             bound_to(metric, rows, world.classes)
             needed = classes_needed(metric, n_classes)

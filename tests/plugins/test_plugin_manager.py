@@ -14,7 +14,7 @@ import pytest
 
 from arena.errors import ArenaError, DuplicateNameError, PluginError, UnknownNameError
 from arena.hookspecs import hookimpl
-from arena.plugin_info import attributed, attributed_metric
+from arena.plugin_info import attributed, attributed_unquoted
 from arena.plugin_manager import PluginManager
 from arena.types import CompetitionInfo, Fault, PredictionKind
 
@@ -181,10 +181,25 @@ def test_events_reach_everyone(manager: PluginManager) -> None:
 
 def test_guarded_code_of_a_plugin_is_named(manager: PluginManager) -> None:
     with manager.guarded("mine", "running the analysis 'x'"):
-        raise KeyError("scores")
-    assert "plugin 'mine' failed while running the analysis 'x': KeyError" in str(
-        manager.failures[0]
+        raise KeyError("secret [34.8]")
+    said = str(manager.failures[0])
+    assert said.startswith(
+        "plugin 'mine' failed while running the analysis 'x': KeyError at test_plugin_manager.py, "
     )
+    assert "secret" not in said
+
+
+def test_a_hook_that_is_handed_a_result_is_not_quoted(manager: PluginManager) -> None:
+    class Listener:
+        @hookimpl
+        def provide_report_sections(self, result: Any) -> Any:
+            raise ValueError(f"secret {result}")
+
+    manager.register(Listener(), "mine")
+    assert manager.provide_report_sections([34.8]) == ()
+    said = str(manager.failures[0])
+    assert "running provide_report_sections: ValueError at test_plugin_manager.py" in said
+    assert "34.8" not in said
 
 
 def test_attributed_leaves_errors_of_arena_alone() -> None:
@@ -193,7 +208,7 @@ def test_attributed_leaves_errors_of_arena_alone() -> None:
 
 
 def test_what_a_metric_raises_is_placed_and_not_quoted() -> None:
-    with pytest.raises(PluginError) as raised, attributed_metric("mine", "scoring x"):
+    with pytest.raises(PluginError) as raised, attributed_unquoted("mine", "scoring x"):
         raise RuntimeError("secret [34.8]")
     said = str(raised.value)
     assert "Plugin 'mine' failed while scoring x: RuntimeError at test_plugin_manager.py" in said

@@ -13,7 +13,7 @@ import numpy as np
 from arena.errors import UsageError
 from arena.execution import Progress
 from arena.interfaces import Competitor, Mechanism, Metric
-from arena.plugin_info import attributed_metric
+from arena.plugin_info import attributed_unquoted
 from arena.plugin_manager import PluginManager
 from arena.scopes import Scope
 from arena.specification import split_specifications
@@ -157,7 +157,7 @@ def _battle(
     }
     if not found or not attacks:
         raise UsageError("Name at least one attack and one mechanism.")
-    with attributed_metric(manager.metrics.plugin_of(metric), f"scoring {metric}"):
+    with attributed_unquoted(manager.metrics.plugin_of(metric), f"scoring {metric}"):
         example = campaign.rows(0)
         for attack in attacks.values():
             participation = example.participation(request.submissions, None)

@@ -1,0 +1,62 @@
+"""A mechanism that fails is named and placed, and not quoted: it may have seen private things."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.competition import Competition
+from arena.config import Settings
+from arena.errors import PluginError
+from arena.hookspecs import hookimpl
+from arena.interfaces import Evaluation
+from arena.plugin_manager import PluginManager
+from arena.types import Release
+from labelled_competition import IDS, TRUTH, file_of
+from program import write_csv
+
+
+@dataclass(frozen=True)
+class Fails:
+    """Raises what it was handed."""
+
+    name: str = "fails"
+
+    def release(
+        self, state: Mapping[str, Any], evaluation: Evaluation, rng: np.random.Generator
+    ) -> Release:
+        raise ValueError(f"secret score {evaluation.score}")
+
+
+class Plugin:
+    """Provides it."""
+
+    @hookimpl
+    def provide_mechanisms(self) -> list[Fails]:
+        return [Fails()]
+
+
+def test_what_a_mechanism_raises_is_placed_and_not_quoted(tmp_path: Path) -> None:
+    manager = PluginManager()
+    manager.register(Plugin(), "mine")
+    usage = np.where(np.arange(len(IDS)) % 2, "Public", "Private")
+    rows = list(zip(IDS, TRUTH, usage, strict=True))
+    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
+    settings = Settings.model_validate(
+        {"metric": {"name": "accuracy"}, "public": {"mechanism": "fails"}}
+    )
+    made = Competition.create(tmp_path / "c", tmp_path / "solution.csv", settings, manager=manager)
+    with made as competition:
+        with pytest.raises(PluginError) as raised:
+            competition.submit(file_of(tmp_path, 1, 0.8), "a")
+        assert competition.submissions() == []
+    said = str(raised.value)
+    assert "'mine' failed while releasing a score: ValueError at test_failing_mechanism.py" in said
+    assert "secret" not in said
+    assert "secret score 0." in "".join(traceback.format_exception(raised.value))  # --verbose
