@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,14 @@ from arena.errors import InputError
 from arena.intake.alignment import find_duplicates
 from arena.intake.cells import Place, to_text
 from arena.intake.content import read_content
-from arena.intake.faults import FaultList, clean, describe, plural, show, show_all
+from arena.intake.faults import FaultList, clean, describe, plural, show
 from arena.intake.row_columns import read_groups, read_soft_labels
+from arena.intake.solution_columns import (
+    SolutionColumns,
+    WantedColumns,
+    assign_columns,
+    check_submission_columns,
+)
 from arena.intake.submission import READING_ERRORS, read_table
 from arena.intake.table import RawTable
 from arena.intake.targets import TargetReading, read_extra, read_targets
@@ -29,21 +34,7 @@ MAX_SOLUTION_BYTES = 2**31 - 2**20
 """The largest solution file, packed or unpacked."""
 
 _MAX_ROWS = 2**31 - 1
-_ID = "id"
 _USAGES = pa.array([usage.name.lower() for usage in Usage])
-
-
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    """Which column of the file plays which part."""
-
-    id: str
-    targets: tuple[str, ...]
-    usage: str | None
-    cluster: str | None
-    extra: tuple[str, ...] = ()
-    task: str | None = None
-    soft_labels: tuple[str, ...] = ()
 
 
 def read_solution(
@@ -122,63 +113,61 @@ def read_solution(
     (('y',), ('cat', 'dog'), array([0, 1]), array([0, 1], dtype=uint8))
     """
     faults = FaultList()
-    expected = (
-        *(id_column, *(target_columns or ()), cluster_column, task_column),
-        *soft_label_columns,
+    wanted = WantedColumns(
+        id=id_column,
+        targets=target_columns,
+        usage=usage_column,
+        cluster=cluster_column,
+        task=task_column,
+        soft_labels=tuple(soft_label_columns),
+        extra=tuple(extra_columns),
+        several_targets=joint_targets,
     )
-    table, sha256 = _read(path, expected, faults)
+    table, sha256 = _read(path, wanted.named, faults)
     _stop(path, faults)
-    several = joint_targets and target_columns is None
-    columns = _assign(
-        table,
-        id_column,
-        target_columns,
-        usage_column,
-        cluster_column,
-        task_column,
-        extra_columns,
-        soft_label_columns,
-        several,
-        faults,
+    columns = assign_columns(table.names, wanted, faults)
+    check_submission_columns(submission_columns, columns.id, faults)
+    _stop(path, faults)
+    reading = TargetReading(
+        kind, positive, max_classes, truth_range, table.decimal_comma, tuple(submission_columns)
     )
-    _check_submission_columns(submission_columns, columns.id, faults)
+    parts = _read_rows(table, columns, reading, faults)
     _stop(path, faults)
+    return Solution(id_column=columns.id, kind=kind, sha256=sha256, **parts)
+
+
+def _read_rows(
+    table: RawTable, columns: SolutionColumns, reading: TargetReading, faults: FaultList
+) -> dict[str, Any]:
+    """Return the parts of a solution that stand in its rows; of no use if there are faults."""
     cells = {name: table.columns[table.names.index(name)] for name in set(table.names)}
     ids = to_text(cells[columns.id])
     place = Place(table.row_number, ids, quoted=False)
     _check_ids(ids, place, faults)
     usage = _read_usage(cells[columns.usage] if columns.usage else None, ids, place, faults)
-    ranked = usage != Usage.IGNORED
-    reading = TargetReading(
-        kind, positive, max_classes, truth_range, table.decimal_comma, tuple(submission_columns)
-    )
-    targets = read_targets(
-        {name: cells[name] for name in columns.targets}, ranked, reading, place, faults
-    )
+    ranked, comma = usage != Usage.IGNORED, table.decimal_comma
+
+    def chosen(names: Sequence[str]) -> dict[str, Any]:
+        return {name: cells[name] for name in names}
+
+    targets = read_targets(chosen(columns.targets), ranked, reading, place, faults)
     clusters = read_groups(cells, columns.cluster, "cluster", ranked, place, faults)
-    soft = {name: cells[name] for name in columns.soft_labels}
-    soft_labels = read_soft_labels(
-        soft, ranked, targets.targets, table.decimal_comma, place, faults
-    )
+    soft = chosen(columns.soft_labels)
+    soft_labels = read_soft_labels(soft, ranked, targets.targets, comma, place, faults)
     tasks = read_groups(cells, columns.task, "task", ranked, place, faults)
-    extra = {name: cells[name] for name in columns.extra}
-    numbers = read_extra(extra, ranked, table.decimal_comma, place, faults) if extra else {}
-    _stop(path, faults)
-    return Solution(
-        id_column=columns.id,
-        targets=targets.targets,
-        columns=targets.columns,
-        kind=kind,
-        ids=ids,
-        truth=targets.truth,
-        usage=usage,
-        sha256=sha256,
-        clusters=None if clusters is None else clusters[0],
-        extra=numbers,
-        tasks=None if tasks is None else tasks[0],
-        task_names=() if tasks is None else tasks[1],
-        soft_labels=soft_labels,
-    )
+    extra = chosen(columns.extra)
+    return {
+        "targets": targets.targets,
+        "columns": targets.columns,
+        "ids": ids,
+        "truth": targets.truth,
+        "usage": usage,
+        "clusters": None if clusters is None else clusters[0],
+        "extra": read_extra(extra, ranked, comma, place, faults) if extra else {},
+        "tasks": None if tasks is None else tasks[0],
+        "task_names": () if tasks is None else tasks[1],
+        "soft_labels": soft_labels,
+    }
 
 
 def _stop(path: Path, faults: FaultList) -> None:
@@ -192,13 +181,12 @@ def _stop(path: Path, faults: FaultList) -> None:
     raise InputError("\n".join([head, *(f"  {line}" for line in lines)]))
 
 
-def _read(path: Path, expected: Sequence[str | None], faults: FaultList) -> tuple[RawTable, str]:
+def _read(path: Path, expected: Sequence[str], faults: FaultList) -> tuple[RawTable, str]:
     try:
         content = read_content(path, MAX_SOLUTION_BYTES, faults)
         if content is not None:
-            names = [name for name in expected if name is not None]
             table = read_table(
-                content.data, names, _MAX_ROWS, MAX_SOLUTION_BYTES, faults, name=path.name
+                content.data, expected, _MAX_ROWS, MAX_SOLUTION_BYTES, faults, name=path.name
             )
             if table is not None:
                 return table, content.sha256
@@ -207,58 +195,6 @@ def _read(path: Path, expected: Sequence[str | None], faults: FaultList) -> tupl
     _stop(path, faults)
     message = f"The solution {show(path.name)} holds no table."
     raise InputError(message)
-
-
-def _assign(
-    table: RawTable,
-    id_column: str | None,
-    target_columns: Sequence[str] | None,
-    usage_column: str,
-    cluster_column: str | None,
-    task_column: str | None,
-    extra_columns: Sequence[str],
-    soft_label_columns: Sequence[str],
-    several: bool,
-    faults: FaultList,
-) -> _Columns:
-    """Return which column is what; names that are not there are faults.
-
-    ``several``: every column that is left is a target.
-    """
-    names = table.names
-    for name in sorted({name for name in names if names.count(name) > 1}):
-        faults.add("repeated column", "The column occurs twice: rename one.", column=name)
-    id_name = id_column or (_ID if _ID in names else names[0])
-    usage = next((n for n in names if n == usage_column), None) or next(
-        (n for n in names if n.casefold() == usage_column.casefold()), None
-    )
-    others = [name for name in (cluster_column, task_column, *soft_label_columns) if name]
-    asked = [id_name, *(target_columns or ()), *others]
-    if usage is None and usage_column != "Usage":
-        asked.append(usage_column)
-    for name in (name for name in asked if name not in names):
-        message = f"There is no column {show(name)}; the file has {show_all(names)}."
-        faults.add("missing column", message, column=name)
-    taken = {id_name, usage, *others, *(target_columns or ())}
-    extra = tuple(name for name in extra_columns if name in names and name not in taken)
-    taken |= {*extra}
-    left = tuple(name for name in dict.fromkeys(names) if name not in taken)
-    if target_columns is None and len(left) != 1 and not (several and left):
-        message = f"{len(left):,} columns could be the target: name it with --target"
-        some = f" ({show_all(left)}; several are separated by commas)." if left else "."
-        faults.add("no single target", (message if left else "There is no target column") + some)
-    targets = tuple(dict.fromkeys(target_columns or left))
-    soft = tuple(soft_label_columns)
-    return _Columns(id_name, targets, usage, cluster_column, extra, task_column, soft)
-
-
-def _check_submission_columns(names: Sequence[str], id_name: str, faults: FaultList) -> None:
-    for name in (name for name in dict.fromkeys(names) if not name.strip()):
-        faults.add("no name", f"A submission cannot have a column {show(name)}: name it.")
-    for name in dict.fromkeys([id_name, *names]):
-        if [id_name, *names].count(name) > 1:
-            message = f"A submission cannot have the column {show(name)} twice: name it once."
-            faults.add("repeated column", message, column=name)
 
 
 def _check_ids(ids: Any, place: Place, faults: FaultList) -> None:

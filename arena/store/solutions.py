@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -129,14 +130,32 @@ def insert_solution(
         }
     )
     _append(cursor, "solution_rows", number, rows)
+    _insert_truth(cursor, number, solution, positions)
+    _insert_beside(cursor, number, solution, positions)
+
+
+def _insert_truth(
+    cursor: duckdb.DuckDBPyConnection,
+    number: int,
+    solution: Solution,
+    positions: npt.NDArray[np.int32],
+) -> None:
     truth = solution.truth.reshape(solution.n_rows, -1)
     for target in range(truth.shape[1]):
         numbers = np.full(len(positions), target, dtype=np.int32)
         is_text = solution.kind is PredictionKind.TEXT
         values = insert_texts(cursor, truth[:, target]) if is_text else truth[:, target]
         columns = {"target": numbers, "position": positions, "value": values.astype(np.float64)}
-        table = pa.table({name: as_arrow(column) for name, column in columns.items()})
-        _append(cursor, "truth", number, table)
+        _append(cursor, "truth", number, _table(columns))
+
+
+def _insert_beside(
+    cursor: duckdb.DuckDBPyConnection,
+    number: int,
+    solution: Solution,
+    positions: npt.NDArray[np.int32],
+) -> None:
+    """Append what only some solutions have: extra columns, tasks, soft labels."""
     for name, values in solution.extra.items():
         names = pa.array([name]).take(pa.nulls(len(positions), pa.int32()).fill_null(0))
         table = pa.table(
@@ -151,8 +170,11 @@ def insert_solution(
         for code, values in enumerate(solution.soft_labels.reshape(len(positions), -1).T):
             codes = np.full(len(positions), code, dtype=np.int32)
             columns = {"class": codes, "position": positions, "value": np.ascontiguousarray(values)}
-            table = pa.table({name: as_arrow(column) for name, column in columns.items()})
-            _append(cursor, "solution_soft_labels", number, table)
+            _append(cursor, "solution_soft_labels", number, _table(columns))
+
+
+def _table(columns: Mapping[str, Any]) -> pa.Table:
+    return pa.table({name: as_arrow(column) for name, column in columns.items()})
 
 
 def _append(cursor: duckdb.DuckDBPyConnection, table: str, number: int, rows: pa.Table) -> None:

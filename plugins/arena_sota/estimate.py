@@ -19,6 +19,7 @@ from arena.results import as_json
 from arena.types import FloatArray
 from arena_sota.checks import board_scores, check_numbers
 from arena_sota.maximum import maximum_of_values
+from arena_sota.shrink_and_crop import Gap, crop, shrink
 from arena_sota.verdict import reach_of_others, sota_verdict
 
 __all__ = ["Maximum", "Method", "SotaEstimate", "Target", "Theta", "estimate_sota", "solve"]
@@ -28,7 +29,6 @@ Target: TypeAlias = Literal["mean", "upper"]
 Theta: TypeAlias = Literal["bootstrap", "fixed"]
 
 _WEIGHT_TOLERANCE = 1e-6
-_EQUAL = 1e-9
 
 
 class Maximum(Protocol):
@@ -197,18 +197,10 @@ def solve(
         If fewer than two scores are above chance, or the arguments do not go together.
     """
     above = values[values > chance]
-    if len(above) < 2:
-        raise UsageError(
-            f"Only {len(above)} of {len(values)} scores are above {chance:.4g}, which guessing "
-            f"reaches. At least two are needed: look whether larger is better, and at the classes."
-        )
-    if not 0 < level < 1:
-        raise UsageError(f"The level must lie between 0 and 1, not at {level:g}.")
-    if method == "crop" and theta == "fixed":
-        raise UsageError("Crop draws the scores that it keeps, so it needs theta bootstrap.")
+    _check_solvable(values, above, chance, method, theta, level)
     observed = float(above.max())
     gap = _gap(observed, target, level, maximum_of)
-    find = _shrink if method == "shrink" else _crop
+    find = shrink if method == "shrink" else crop
     found = find(above, chance, gap, tolerance)
     performances = found.performances
     maximum = maximum_of(performances, 1e-4)
@@ -240,59 +232,22 @@ def solve(
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Found:
-    side: int
-    """0: solved; 1: even the scores as they are give less; -1: even guessing gives more."""
-    parameter: float
-    performances: FloatArray
-    neighbours: tuple[tuple[float, FloatArray], ...] = ()
+def _check_solvable(
+    values: FloatArray, above: FloatArray, chance: float, method: Method, theta: Theta, level: float
+) -> None:
+    if len(above) < 2:
+        raise UsageError(
+            f"Only {len(above)} of {len(values)} scores are above {chance:.4g}, which guessing "
+            f"reaches. At least two are needed: look whether larger is better, and at the classes."
+        )
+    if not 0 < level < 1:
+        raise UsageError(f"The level must lie between 0 and 1, not at {level:g}.")
+    if method == "crop" and theta == "fixed":
+        raise UsageError("Crop draws the scores that it keeps, so it needs theta bootstrap.")
 
 
-_Gap: TypeAlias = Callable[[FloatArray], float]
-
-
-def _gap(observed: float, target: Target, level: float, maximum_of: MaximumOf) -> _Gap:
+def _gap(observed: float, target: Target, level: float, maximum_of: MaximumOf) -> Gap:
     """Return by how much the target lies above the observed best score; 0 at the solution."""
     if target == "mean":
         return lambda performances: maximum_of(performances, np.inf).mean - observed
     return lambda performances: (1 + level) / 2 - maximum_of(performances, 1e-2).cdf(observed)
-
-
-def _shrink(above: FloatArray, chance: float, gap: _Gap, tolerance: float) -> _Found:
-    from scipy.optimize import brentq
-
-    def shrunk(weight: float) -> FloatArray:
-        return np.asarray(weight * above + (1 - weight) * chance)
-
-    most = gap(above)
-    if most < -_EQUAL:
-        return _Found(1, 1.0, above)
-    if most <= _EQUAL:
-        return _Found(0, 1.0, above)
-    if gap(shrunk(0.0)) > 0:
-        return _Found(-1, 0.0, shrunk(0.0))
-    weight = float(brentq(lambda one: gap(shrunk(one)), 0.0, 1.0, xtol=tolerance, rtol=1e-9))
-    return _Found(0, weight, shrunk(weight))
-
-
-def _crop(above: FloatArray, chance: float, gap: _Gap, tolerance: float) -> _Found:  # noqa: ARG001
-    """Find the two crops between which the gap changes its sign, and take the nearer one."""
-    crops = np.unique(above)
-
-    def kept(at: int) -> FloatArray:
-        return np.asarray(above[above <= crops[at]])
-
-    low, high = 0, len(crops) - 1
-    gaps = {low: gap(kept(low)), high: gap(kept(high))}
-    if gaps[high] < -_EQUAL:
-        return _Found(1, float(crops[high]), kept(high))
-    if gaps[low] > 0:
-        return _Found(-1, float(crops[low]), kept(low))
-    while high - low > 1:
-        middle = (low + high) // 2
-        gaps[middle] = gap(kept(middle))
-        low, high = (middle, high) if gaps[middle] <= 0 else (low, middle)
-    nearer = low if -gaps[low] <= gaps[high] else high
-    neighbours = tuple((float(crops[at]), kept(at)) for at in (low, high))
-    return _Found(0, float(crops[nearer]), kept(nearer), neighbours)

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from arena.best_score_interval import best_score_interval
 from arena.errors import UsageError
 from arena.interfaces import HasRowValues, Study, traits_of
 from arena.types import FloatArray
-from arena.best_score_interval import best_score_interval
 from arena_sota.auc_estimate import estimate_auc_sota
 from arena_sota.estimate import Method, SotaEstimate, Target, Theta, estimate_sota
 from arena_sota.predictions import (

@@ -1,0 +1,73 @@
+"""The two ways from the scores of a board to performances whose best looks as the board's does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from arena.types import FloatArray
+
+__all__ = ["Found", "Gap", "crop", "shrink"]
+
+_EQUAL = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What the true performances are, if the best of them is to look as the board's."""
+
+    side: int
+    """0: solved; 1: even the scores as they are give less; -1: even guessing gives more."""
+    parameter: float
+    """The weight of the scores as they stand, or the largest score that is kept."""
+    performances: FloatArray
+    """``(k,)``, in the order of the scores."""
+    neighbours: tuple[tuple[float, FloatArray], ...] = ()
+    """For crop, the two crops around the solution, with what each keeps."""
+
+
+Gap: TypeAlias = Callable[[FloatArray], float]
+"""By how much the best of such performances looks better than the board's best; 0 is sought."""
+
+
+def shrink(above: FloatArray, chance: float, gap: Gap, tolerance: float) -> Found:
+    """Find how far the scores above chance must be drawn to it: ``weight * score + ...``."""
+    from scipy.optimize import brentq
+
+    def shrunk(weight: float) -> FloatArray:
+        return np.asarray(weight * above + (1 - weight) * chance)
+
+    most = gap(above)
+    if most < -_EQUAL:
+        return Found(1, 1.0, above)
+    if most <= _EQUAL:
+        return Found(0, 1.0, above)
+    if gap(shrunk(0.0)) > 0:
+        return Found(-1, 0.0, shrunk(0.0))
+    weight = float(brentq(lambda one: gap(shrunk(one)), 0.0, 1.0, xtol=tolerance, rtol=1e-9))
+    return Found(0, weight, shrunk(weight))
+
+
+def crop(above: FloatArray, chance: float, gap: Gap, tolerance: float) -> Found:  # noqa: ARG001
+    """Find the two crops between which the gap changes its sign, and take the nearer one."""
+    crops = np.unique(above)
+
+    def kept(at: int) -> FloatArray:
+        return np.asarray(above[above <= crops[at]])
+
+    low, high = 0, len(crops) - 1
+    gaps = {low: gap(kept(low)), high: gap(kept(high))}
+    if gaps[high] < -_EQUAL:
+        return Found(1, float(crops[high]), kept(high))
+    if gaps[low] > 0:
+        return Found(-1, float(crops[low]), kept(low))
+    while high - low > 1:
+        middle = (low + high) // 2
+        gaps[middle] = gap(kept(middle))
+        low, high = (middle, high) if gaps[middle] <= 0 else (low, middle)
+    nearer = low if -gaps[low] <= gaps[high] else high
+    neighbours = tuple((float(crops[at]), kept(at)) for at in (low, high))
+    return Found(0, float(crops[nearer]), kept(nearer), neighbours)
