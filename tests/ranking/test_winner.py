@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.best_score_interval import best_score_interval
 from arena.errors import UsageError
 from arena.held_out import held_out_folds
 from arena.winner import corrected_best, corrected_best_score
@@ -225,36 +224,6 @@ def test_fewer_rows_than_folds():
     best = correct(np.array([[1.0, 0, 1], [0, 1, 1]]), held, held.shape[1] // 4)
     assert held.shape == (3, 12)
     assert 0 <= best.estimate <= 2 / 3
-
-
-def test_the_interval_by_hand():
-    # s is the same for both, errors are -s', 0, +s' of the first; the 0.95 quantile is the largest.
-    resampled = np.array([[0.7, 0.8, 0.9], [0.4, 0.4, 0.4]])
-    low, high = best_score_interval(
-        np.array([0.8, 0.4]), resampled, greater_is_better=True, level=0.9
-    )
-    assert (low, high) == pytest.approx((0.7, 0.9))
-    # A submission that never moves enters with its own score.
-    low, high = best_score_interval(
-        np.array([0.8, 0.95]),
-        resampled + np.array([[0], [0.55]]),
-        greater_is_better=True,
-        level=0.9,
-    )
-    assert (low, high) == pytest.approx((0.95, 0.95))
-
-
-def test_resamples_without_a_score_leave_the_interval_to_the_others():
-    resampled = np.array([[0.7, np.nan, 0.8, 0.9]])
-    one = best_score_interval(np.array([0.8]), resampled, greater_is_better=True, level=0.9)
-    rest = best_score_interval(
-        np.array([0.8]), resampled[:, [0, 2, 3]], greater_is_better=True, level=0.9
-    )
-    assert one == rest
-    nothing = best_score_interval(
-        np.array([0.8]), np.full((1, 3), np.nan), greater_is_better=True, level=0.9
-    )
-    assert np.isnan(nothing).all()
 
 
 @pytest.mark.parametrize(
