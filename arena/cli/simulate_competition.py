@@ -10,7 +10,6 @@ import typer
 from arena.cli import options
 from arena.cli.console import TerminalProgress, console, print_document, say_failures, say_note
 from arena.cli.reporting import ChartFolder, ReportFile, check_outputs, write_outputs
-from arena.errors import UsageError
 from arena.text import printable
 
 if TYPE_CHECKING:
@@ -25,7 +24,11 @@ _INTERRUPTED = 130
 @app.command()
 def competition(
     directory: Annotated[
-        Path, typer.Argument(help="A new folder, or that of a simulation.", metavar="DIR")
+        Path,
+        typer.Argument(
+            help="A new folder, that of a simulation, or a competition that nobody submitted to.",
+            metavar="DIR",
+        ),
     ],
     mechanisms: Annotated[
         str | None,
@@ -40,8 +43,12 @@ def competition(
         typer.Option(help="Competitors and their shares, such as lightgbm-climber=3, copycat=1."),
     ] = None,
     baseline: Annotated[
-        str, typer.Option(help="Who makes the public baseline; none: the sample submission.")
-    ] = "lightgbm-climber",
+        str | None,
+        typer.Option(
+            help="Who makes the public baseline; none: the sample submission.  "
+            "[default: lightgbm-climber]"
+        ),
+    ] = None,
     metric: Annotated[
         str | None, typer.Option("--metric", "-m", help="A metric.  [default: accuracy]")
     ] = None,
@@ -53,6 +60,12 @@ def competition(
         typer.Option(help="CSV or Parquet of your own.  [default: synthetic rows]"),
     ] = None,
     target: Annotated[str | None, typer.Option(help="The column of --data to predict.")] = None,
+    test: Annotated[
+        Path | None,
+        typer.Option(
+            help="With a competition in DIR: the features of its rows, by id; --data is to train."
+        ),
+    ] = None,
     positive: options.Positive = None,
     rows: Annotated[int, typer.Option(help="Rows to predict: 30 % of them public.")] = 6_000,
     train_rows: Annotated[int, typer.Option(help="Rows to train on.")] = 3_000,
@@ -73,8 +86,6 @@ def competition(
     from arena.simulation.data import Sizes
 
     check_outputs(report, charts)
-    if (data is None) != (target is None):
-        raise UsageError("--data and --target go together.")
     prepared = run.prepare(
         run.Asked(
             directory,
@@ -88,6 +99,7 @@ def competition(
             per_day,
             data,
             target,
+            test,
             positive,
             Sizes(train_rows, validation_rows, rows),
             workers,

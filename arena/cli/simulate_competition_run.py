@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from arena.config import Settings
+from arena.config import CONFIG_NAME, Settings
 from arena.errors import UsageError
 from arena.execution import Progress, available_workers
+from arena.interfaces import Metric
 from arena.plugin_manager import PluginManager
 from arena.simulation.competition.grounds import Grounds, grounds_of_world
-from arena.simulation.competition.roster import Kind, enrol, kind_of, read_kinds
-from arena.simulation.competition.run import Held, Request, hold, open_request, rehearse
+from arena.simulation.competition.own_competition import (
+    grounds_of_solution,
+    is_own_competition,
+    read_own_competition,
+    read_rows,
+)
+from arena.simulation.competition.rehearsal import rehearse
+from arena.simulation.competition.roster import enrol, kind_of, read_kinds
+from arena.simulation.competition.run import Held, Request, hold, open_request
 from arena.simulation.data import Sizes, synthetic_world
 from arena.simulation.submission import shape_for
 from arena.specification import split_specifications
@@ -26,7 +34,8 @@ KINDS = (
     "block-flip(rows=64)=2"
 )
 _MECHANISM = "ladder-free(minimum_step=0.002)"
-_BASELINE = "simulated baseline"
+_METRIC, _PER_DAY = "accuracy", 2
+_BASELINE, _BASELINE_BY = "simulated baseline", "lightgbm-climber"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +48,12 @@ class Asked:
     days: int
     seed: int
     kinds: str | None
-    baseline: str
+    baseline: str | None
     metric: str | None
     per_day: int | None
     data: Path | None
     target: str | None
+    test: Path | None
     positive: str | None
     sizes: Sizes
     workers: int
@@ -68,72 +78,91 @@ def prepare(asked: Asked) -> Prepared:
         If something of it cannot be.
     """
     manager = PluginManager()
-    mechanisms = split_specifications(asked.mechanisms or _MECHANISM)
-    for mechanism in mechanisms:
+    named = split_specifications(asked.mechanisms or "")
+    for mechanism in named:
         manager.mechanisms.resolve(mechanism)
     kinds = read_kinds(asked.kinds or KINDS, manager.competitors)
-    metric = asked.metric or "accuracy"
-    manager.metrics.resolve(metric)
-    baseline = None if asked.baseline == "none" else kind_of(asked.baseline, manager.competitors)
-    grounds = _grounds(asked, metric, manager)
+    baseline = None
+    if asked.baseline != "none":
+        baseline = kind_of(asked.baseline or _BASELINE_BY, manager.competitors)
+    make = _of_own if is_own_competition(asked.directory) else _of_new
+    root, grounds, settings = make(asked, manager)
     request = Request(
-        asked.directory,
-        grounds,
-        _settings(asked, grounds, metric, manager),
-        tuple(dict.fromkeys(mechanisms)),
-        kinds,
-        baseline,
-        asked.teams,
-        asked.days,
-        asked.seed,
+        root=root,
+        grounds=grounds,
+        settings=settings,
+        mechanisms=tuple(dict.fromkeys(named)) or (settings.public.mechanism,),
+        kinds=kinds,
+        baseline=baseline,
+        teams=asked.teams,
+        days=asked.days,
+        seed=asked.seed,
     )
-    notes: list[str] = []
-    if asked.kinds is None:
-        request, left_out = _fitting(request, manager)
-        notes += left_out
-    notes += rehearse(request, manager)
+    request, notes = rehearse(
+        request, manager, drop_kinds=asked.kinds is None, drop_baseline=asked.baseline is None
+    )
     return Prepared(request, manager, asked.workers or available_workers(), tuple(notes))
 
 
-def _grounds(asked: Asked, metric: str, manager: PluginManager) -> Grounds:
-    """Return the data, once it is known that the metric can score models of them."""
-    measure, target = manager.metrics.resolve(metric), asked.target or "y"
-    if asked.data is None:
-        shape_for(measure, 2)
-        return grounds_of_world(synthetic_world(asked.sizes, asked.seed))
-    from arena.simulation.own_data import read_world
-
-    numeric = measure.prediction is PredictionKind.VALUE
-    world = read_world(
-        asked.data, target, asked.sizes, asked.seed, numeric=numeric, positive=asked.positive
-    )
-    shape_for(measure, world.rows.n_classes)
-    return grounds_of_world(world, target)
-
-
-def _settings(asked: Asked, grounds: Grounds, metric: str, manager: PluginManager) -> Settings:
+def _of_new(asked: Asked, manager: PluginManager) -> tuple[Path, Grounds, Settings]:
+    """Return a new competition, once it is known that the metric can score models of the data."""
+    if (asked.data is None) != (asked.target is None):
+        raise UsageError("--data and --target go together.")
+    if asked.test is not None:
+        raise UsageError("--test is for a DIR that holds a competition; here --data is divided.")
+    metric = asked.metric or _METRIC
+    grounds = _new_grounds(asked, manager.metrics.resolve(metric))
     title = f"SIMULATED: {asked.teams:,} teams in {asked.days:,} days, seed {asked.seed}"
     document: dict[str, Any] = {
         "competition": {"title": title, "baseline": _BASELINE},
         "data": dict(grounds.columns),
         "metric": {"name": manager.metrics.settled(metric)},
-        "limits": {"per_day": asked.per_day or 2},
+        "public": {"mechanism": _MECHANISM},
+        "limits": {"per_day": asked.per_day or _PER_DAY},
     }
-    return Settings.model_validate(document)
+    return asked.directory, grounds, Settings.model_validate(document)
 
 
-def _fitting(request: Request, manager: PluginManager) -> tuple[Request, list[str]]:
-    """Leave out the kinds that nobody asked for and that cannot play here."""
-    notes: list[str] = []
-    kept: list[Kind] = []
-    for kind in request.kinds:
-        alone = replace(request, kinds=(kind,), mechanisms=request.mechanisms[:1])
-        try:
-            rehearse(alone, manager)
-            kept.append(kind)
-        except UsageError as error:
-            notes.append(f"{kind.specification} is left out: {error}")
-    return (replace(request, kinds=tuple(kept)), notes) if kept else (request, [])
+def _new_grounds(asked: Asked, metric: Metric) -> Grounds:
+    if asked.data is None:
+        shape_for(metric, 2)
+        return grounds_of_world(synthetic_world(asked.sizes, asked.seed))
+    from arena.simulation.own_data import read_world
+
+    target = asked.target or ""
+    numeric = metric.prediction is PredictionKind.VALUE
+    world = read_world(
+        asked.data, target, asked.sizes, asked.seed, numeric=numeric, positive=asked.positive
+    )
+    shape_for(metric, world.rows.n_classes)
+    return grounds_of_world(world, target)
+
+
+def _of_own(asked: Asked, manager: PluginManager) -> tuple[Path, Grounds, Settings]:
+    """Return the competition of a folder, to be simulated in a folder of its own below it."""
+    given = {"--metric": asked.metric, "--per-day": asked.per_day, "--positive": asked.positive}
+    for option, value in given.items():
+        if value is not None:
+            raise UsageError(f"{CONFIG_NAME} of {asked.directory} decides it: leave out {option}.")
+    if (asked.data is None) != (asked.test is None):
+        raise UsageError(
+            "--data has the rows to learn from and --test the features of the rows to predict: "
+            "give both, or neither for teams that train nothing."
+        )
+    own = read_own_competition(asked.directory, manager)
+    rows = None
+    if asked.data is not None and asked.test is not None:
+        target = asked.target or own.solution.targets[0].name
+        most = asked.sizes.training + asked.sizes.validation
+        rows = read_rows(asked.data, asked.test, target, own.solution, most, asked.seed)
+        metric = manager.metrics.resolve(own.settings.metric.specification)
+        shape_for(metric, rows[0].n_classes)
+    grounds = grounds_of_solution(own, rows)
+    document = own.settings.to_document()
+    document["competition"]["title"] = f"SIMULATED: {own.title or 'a competition'}"
+    document["data"] = dict(grounds.columns)
+    root = asked.directory / f"simulated-seed-{asked.seed}"
+    return root, grounds, Settings.model_validate(document)
 
 
 def carry_out(prepared: Prepared, progress: Progress) -> list[Held]:

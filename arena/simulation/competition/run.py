@@ -32,7 +32,16 @@ from arena.simulation.competition.roster import Kind, Participant, enrol
 from arena.simulation.competition.venue import Venue, folder_name, open_venue
 from arena.types import Solution, Usage
 
-__all__ = ["Held", "Request", "hold", "open_request", "rehearse", "stored_submissions"]
+__all__ = [
+    "Held",
+    "Request",
+    "hold",
+    "open_held",
+    "open_request",
+    "published",
+    "sample_prediction",
+    "stored_submissions",
+]
 
 _BASELINE_NUMBER = 2**32 - 1
 _PUBLIC_SHARE = 0.3
@@ -97,50 +106,11 @@ def open_request(request: Request) -> Venue:
     return open_venue(request.root, request.about(), request.grounds)
 
 
-def rehearse(request: Request, manager: PluginManager) -> list[str]:
-    """Try all that can be tried without training: found every competition, start every player.
-
-    Nothing is left of it.
-
-    Returns
-    -------
-    What an organiser should know of the settings, in sentences.
-
-    Raises
-    ------
-    ArenaError
-        If something cannot be as it was asked for.
-    """
-    notes: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="arena-rehearsal-") as folder:
-        for at, mechanism in enumerate(request.mechanisms):
-            manager.mechanisms.resolve(mechanism)
-            trial = replace(request, root=Path(folder) / str(at), mechanisms=(mechanism,))
-            with _open(open_request(trial), trial, mechanism, manager) as (state, _):
-                notes += [f"{mechanism}: {note}" for note in state.notes]
-                if at == 0:
-                    _check_teams(request, state)
-    return list(dict.fromkeys(notes))
-
-
-def _check_teams(request: Request, state: CompetitionState) -> None:
-    solution = state.solution
-    if len(solution.targets) != 1:
-        raise InputError("Simulated teams predict one target; this solution has several.")
-    part = _participation(request, state, visits=10)
-    sample = replace(part, baseline=_sample(state))
-    for kind in request.kinds:
-        with attributed(kind.plugin, f"starting {kind.specification}"):
-            kind.competitor.start(sample, np.random.default_rng(0))
-    if request.baseline is not None:
-        with attributed(request.baseline.plugin, "starting the baseline"):
-            request.baseline.competitor.start(part, np.random.default_rng(0))
-
-
 @contextlib.contextmanager
-def _open(
+def open_held(
     venue: Venue, request: Request, mechanism: str, manager: PluginManager
 ) -> Iterator[tuple[CompetitionState, SimulatedClock]]:
+    """Open the competition under a mechanism, on its first day; found it if it is not there."""
     settings = request.settings_under(mechanism)
     clock = SimulatedClock(first_day(settings, request.days))
     folder = request.folder_of(mechanism)
@@ -168,7 +138,7 @@ def hold(
         If the folder holds something else, or a metric or mechanism fails.
     """
     roster = enrol(request.kinds, request.teams)
-    with _open(venue, request, mechanism, manager) as (state, clock):
+    with open_held(venue, request, mechanism, manager) as (state, clock):
         rounds = calendar(roster, state.settings, request.days, request.seed)
         files = Path(tempfile.mkdtemp(prefix="arena-files-"))
         try:
@@ -196,7 +166,7 @@ def _start(
     state = desk.state
     visits = [visit.participant for own in rounds for visit in own]
     baseline = _baseline(request, state, kept)
-    part = replace(_participation(request, state, visits=0), baseline=baseline)
+    part = replace(published(request, state, visits=0), baseline=baseline)
     team = state.settings.competition.baseline
     if team is not None:
         table = submission_table(baseline, state.solution)
@@ -211,7 +181,7 @@ def _start(
     return playing
 
 
-def _participation(request: Request, state: CompetitionState, *, visits: int) -> Participation:
+def published(request: Request, state: CompetitionState, *, visits: int) -> Participation:
     """Return what the organiser publishes: no label, and not which rows are public."""
     solution, settings = state.solution, state.settings
     classes = solution.targets[0].classes
@@ -230,8 +200,8 @@ def _baseline(request: Request, state: CompetitionState, kept: KeptResults) -> n
     """Return the predictions of the public baseline, the same under every mechanism."""
     kind = request.baseline
     if kind is None:
-        return _sample(state)
-    part = _participation(request, state, visits=1)
+        return sample_prediction(state)
+    part = published(request, state, visits=1)
     with attributed(kind.plugin, f"making the baseline by {kind.specification}"):
         player = kind.competitor.start(part, player_rng(request.seed, _BASELINE_NUMBER))
         if isinstance(player, ComputesAhead):
@@ -244,7 +214,7 @@ def _baseline(request: Request, state: CompetitionState, kept: KeptResults) -> n
         return np.asarray(player.submit().prediction)
 
 
-def _sample(state: CompetitionState) -> npt.NDArray[Any]:
+def sample_prediction(state: CompetitionState) -> npt.NDArray[Any]:
     """Return what the sample submission predicts."""
     from arena.founding import SAMPLE_NAME
     from arena.intake import read_submission

@@ -1,0 +1,222 @@
+"""An organiser's own competition as the grounds of a simulated one; the own one stays untouched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from arena.competition import Competition
+from arena.config import CONFIG_NAME, Settings
+from arena.errors import InputError
+from arena.plugin_manager import PluginManager
+from arena.simulation import own_data
+from arena.simulation.competition.grounds import Grounds
+from arena.simulation.competition.venue import is_simulation
+from arena.simulation.data import LabelledRows, TrainingRows
+from arena.text import printable
+from arena.types import FloatArray, PredictionKind, Solution, Usage
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "OwnCompetition",
+    "grounds_of_solution",
+    "is_own_competition",
+    "read_own_competition",
+    "read_rows",
+]
+
+_SPLIT_STREAM = (2**32 - 2, 2)
+_VALIDATION_SHARE = 0.25
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnCompetition:
+    """What is taken from a real competition, before anyone was invited."""
+
+    title: str
+    settings: Settings
+    solution: Solution
+
+
+def is_own_competition(folder: Path) -> bool:
+    """Whether a folder holds a competition that is no simulation."""
+    return (folder / CONFIG_NAME).is_file() and not is_simulation(folder)
+
+
+def read_own_competition(folder: Path, manager: PluginManager) -> OwnCompetition:
+    """Read settings and solution of a competition that nobody has submitted to.
+
+    Raises
+    ------
+    InputError
+        If anybody but the organiser's baseline has: simulated and real ones do not stand together.
+    """
+    with Competition.open(folder, manager=manager) as competition:
+        settings = competition.settings
+        others = {record.team for record in competition.records()}
+        others.discard(settings.competition.baseline or "")
+        if others:
+            raise InputError(
+                f"{printable(str(folder))} holds submissions of real teams, and nothing is "
+                f"simulated beside them. Simulate in a new folder, or before anyone is invited."
+            )
+        return OwnCompetition(settings.competition.title, settings, competition.solution)
+
+
+def grounds_of_solution(
+    own: OwnCompetition, rows: tuple[TrainingRows, FloatArray] | None
+) -> Grounds:
+    """Return a solution as a file, with the same public rows, and what there is to learn from.
+
+    Parameters
+    ----------
+    rows
+        As :func:`read_rows` returns them.
+
+    Raises
+    ------
+    InputError
+        If it has several targets.
+    """
+    solution, data = own.solution, own.settings.data
+    if len(solution.targets) != 1:
+        raise InputError("Simulated teams predict one target; this solution has several.")
+    (target,) = solution.targets
+    columns: dict[str, Any] = {solution.id_column: solution.ids, target.name: _cells(solution)}
+    columns[data.usage] = [Usage(int(one)).name.capitalize() for one in solution.usage]
+    if data.cluster and solution.clusters is not None:
+        columns[data.cluster] = [f"group {code}" for code in solution.clusters]
+    if data.tasks and solution.tasks is not None:
+        columns[data.tasks] = [solution.task_names[code] for code in solution.tasks]
+    if solution.soft_labels is not None:
+        columns |= _soft_columns(data.soft_labels, solution.soft_labels)
+    columns |= dict(solution.extra)
+    about = {**data.model_dump(), "id": solution.id_column, "target": [target.name]}
+    if target.classes and len(target.classes) == 2:
+        about["positive"] = target.classes[1]
+    training, test = rows or (None, None)
+    name = f"the solution of {own.title or 'a competition'}"
+    return Grounds(name, pa.table(columns), about, training, test)
+
+
+def _cells(solution: Solution) -> list[Any]:
+    """Return the target as the organiser's file has it."""
+    (target,) = solution.targets
+    cells: list[Any] = solution.truth.reshape(-1).tolist()
+    return cells if target.classes is None else [target.classes[code] for code in cells]
+
+
+def _soft_columns(names: tuple[str, ...], soft: FloatArray) -> dict[str, npt.NDArray[Any]]:
+    if len(names) == 1:
+        return {names[0]: soft if soft.ndim == 1 else soft[:, 1]}
+    both = np.stack([1 - soft, soft], axis=1) if soft.ndim == 1 else soft
+    return {name: both[:, at] for at, name in enumerate(names)}
+
+
+def read_rows(
+    training: Path, test: Path, target: str, solution: Solution, most: int, seed: int
+) -> tuple[TrainingRows, FloatArray]:
+    """Read rows to learn from, and the features of the rows that are to be predicted.
+
+    A quarter of the former is for early stopping. Columns of numbers are features as they are;
+    columns of text become categories.
+
+    Parameters
+    ----------
+    training
+        CSV or Parquet with the target and the features.
+    test
+        CSV or Parquet with the ids of the solution and the same features, in any order.
+    most
+        So many rows are learnt from at most, drawn by the seed.
+
+    Returns
+    -------
+    The rows, and ``(n, d)`` in the order of the solution.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or they do not go together.
+    """
+    known, asked = own_data._read(training), own_data._read(test)
+    ids = solution.id_column
+    for frame, path, column in ((known, training, target), (asked, test, ids)):
+        if column not in frame.columns:
+            raise InputError(f"{path} has no column {column!r}; it has: {_names(frame)}.")
+    features = known.drop(columns=[name for name in (target, ids) if name in known.columns])
+    missing = [name for name in features.columns if name not in asked.columns]
+    if missing:
+        raise InputError(f"{test} lacks {missing[0]!r}, a column of {training}.")
+    asked = _in_order(asked, ids, solution, test)[list(features.columns)]
+    order = np.random.default_rng(
+        np.random.SeedSequence(seed, spawn_key=_SPLIT_STREAM)
+    ).permutation(len(known))[:most]
+    values = _target(known.iloc[order], target, training, solution)
+    both, categorical = _features(features.iloc[order], asked, training)
+    split = len(order) - int(len(order) * _VALIDATION_SHARE)
+    parts = [LabelledRows(both[at], values[at]) for at in (slice(split), slice(split, len(order)))]
+    classes = solution.targets[0].classes
+    own_data._check_classes(classes, parts[0], parts[1], training)
+    rows = TrainingRows(parts[0], parts[1], len(classes) if classes else None, categorical)
+    return rows, both[len(order) :]
+
+
+def _names(frame: pd.DataFrame) -> str:
+    return ", ".join(map(str, frame.columns))
+
+
+def _in_order(frame: pd.DataFrame, ids: str, solution: Solution, path: Path) -> pd.DataFrame:
+    """Return the rows of a frame in the order of the solution's ids."""
+    own = frame.set_index(frame[ids].astype(str))
+    if own.index.has_duplicates:
+        raise InputError(f"{path} has an id of the column {ids!r} twice.")
+    wanted = solution.ids.to_pylist()
+    lacking = next((one for one in wanted if one not in own.index), None)
+    if lacking is not None:
+        raise InputError(f"{path} lacks the id {printable(str(lacking))!r} of the solution.")
+    found: pd.DataFrame = own.loc[wanted]
+    return found
+
+
+def _target(
+    frame: pd.DataFrame, target: str, path: Path, solution: Solution
+) -> npt.NDArray[np.generic]:
+    """Return codes of the solution's labels, or numbers."""
+    import pandas as pd
+
+    classes = solution.targets[0].classes
+    if classes is None or solution.kind is PredictionKind.VALUE:
+        values = pd.to_numeric(frame[target], errors="coerce").to_numpy(dtype=np.float64)
+        bad = ~np.isfinite(values)
+    else:
+        texts = frame[target].astype(str)
+        values = np.asarray(pd.Categorical(texts, categories=list(classes)).codes, dtype=np.intp)
+        bad = values < 0
+    if len(values) < 8 or bad.all():
+        raise InputError(f"{path} has too few rows with a {target} of this competition.")
+    if bad.any():
+        row = int(frame.index[np.flatnonzero(bad)[0]])
+        raise InputError(f"{path}: {target} in data row {row + 1} is none of this competition.")
+    if len(np.unique(values)) < 2:
+        raise InputError(
+            f"The target {target} of {path} has one value only, so there is nothing to predict."
+        )
+    return np.asarray(values)
+
+
+def _features(
+    known: pd.DataFrame, asked: pd.DataFrame, path: Path
+) -> tuple[FloatArray, tuple[int, ...]]:
+    """Return the features of all rows together, so that categories have the same codes."""
+    import pandas as pd
+
+    both = pd.concat([known, asked], ignore_index=True)
+    return own_data._features(both, path)
