@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import MetricError, UsageError
-from arena.execution import Progress, available_workers
+from arena.execution import Progress, Silence, available_workers
 from arena.interfaces import (
     Analysis,
     Metric,
@@ -173,7 +173,7 @@ def judge(
     )
     rng = _generator(settings.seed, _CORRECTION_STREAM)
     corrected = corrected_best(study, rng, workers=workers, progress=progress)
-    findings, columns = _analyse(study, settings.seed, manager)
+    findings, columns = _analyse(study, settings.seed, manager, progress or Silence())
     undefined = int((~defined).sum())
     return PrivateBoard(study, corrected, findings, columns, drawn.redrawn, undefined)
 
@@ -229,18 +229,20 @@ def _generator(seed: int, stream: tuple[int, ...]) -> np.random.Generator:
 
 
 def _analyse(
-    study: Study, seed: int, manager: PluginManager
+    study: Study, seed: int, manager: PluginManager, progress: Progress
 ) -> tuple[tuple[Finding, ...], dict[str, list[Any]]]:
     findings: list[Finding] = []
     columns: dict[str, list[Any]] = {}
     suiting = [entry for entry in manager.analyses if _suits(entry, study, manager)]
     for position, entry in enumerate(suiting):
         rng = _generator(seed, (*_ANALYSIS_STREAM, position))
+        progress.start(f"Running the analysis {entry.name}", 1)
         with manager.guarded(entry.plugin, f"running the analysis {entry.name!r}"):
             finding = entry.item.run(study, rng)
             _check_finding(finding, len(study.teams), columns)
             findings.append(finding)
             columns |= {name: list(values) for name, values in finding.columns.items()}
+        progress.advance()
     return tuple(findings), columns
 
 

@@ -9,7 +9,7 @@ import json
 import logging
 import os
 import sys
-import time
+import threading
 import traceback
 from collections.abc import Mapping
 from types import TracebackType
@@ -74,7 +74,11 @@ def say_failures(manager: PluginManager) -> None:
 
 
 class TerminalProgress:
-    """Progress on stderr: a bar for any stage that lasts, none where stderr is no terminal."""
+    """Progress on stderr of any stage that lasts: a bar, or a line where stderr is no terminal.
+
+    A stage of one step has nothing to count: its bar only moves, until it is over. A stage is shown
+    by a thread of its own, since a long step does not come back to say that it takes long.
+    """
 
     def __init__(self) -> None:
         from rich.progress import (
@@ -95,8 +99,10 @@ class TerminalProgress:
             transient=True,
         )
         self._stage: TaskID | None = None
-        self._label, self._total, self._done, self._started = "", 0, 0, 0.0
+        self._label, self._total, self._done = "", 0, 0
         self._said = ""
+        self._lock = threading.Lock()
+        self._alarm: threading.Timer | None = None
 
     def __enter__(self) -> TerminalProgress:
         return self
@@ -107,6 +113,7 @@ class TerminalProgress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._end_stage()
         if self._bar.live.is_started:  # stopping prints an empty line otherwise
             self._bar.stop()
 
@@ -115,29 +122,43 @@ class TerminalProgress:
         self._console.print(printable_lines(message))
 
     def start(self, label: str, total: int) -> None:
-        """Begin a stage; its bar appears once the stage has lasted a second."""
-        if self._stage is not None:
-            self._bar.remove_task(self._stage)
-            self._stage = None
+        """Begin a stage; it is shown once it has lasted a second."""
+        self._end_stage()
         self._label, self._total, self._done = label, total, 0
-        self._started = time.monotonic()
+        self._alarm = threading.Timer(_SECONDS_BEFORE_A_BAR, self._show)
+        self._alarm.daemon = True
+        self._alarm.start()
 
     def advance(self, steps: int = 1) -> None:
         """Move the bar on."""
-        self._done += steps
-        if self._stage is not None:
-            self._bar.update(self._stage, completed=self._done)
-        elif self._lasts() and not self._console.is_terminal:
-            self._say_once()
-        elif self._lasts():
-            self._bar.start()
-            self._stage = self._bar.add_task(self._label, total=self._total, completed=self._done)
+        with self._lock:
+            self._done += steps
+            if self._stage is not None:
+                self._bar.update(self._stage, completed=self._done)
 
-    def _lasts(self) -> bool:
-        return time.monotonic() - self._started > _SECONDS_BEFORE_A_BAR
+    def _end_stage(self) -> None:
+        with self._lock:
+            if self._alarm is not None:
+                self._alarm.cancel()
+                self._alarm = None
+            if self._stage is not None:
+                self._bar.remove_task(self._stage)
+                self._stage = None
+
+    def _show(self) -> None:
+        with self._lock:
+            if self._alarm is not threading.current_thread():
+                return  # it is over
+            if not self._console.is_terminal:
+                self._say_once()
+                return
+            self._bar.start()
+            counted = self._total if self._total > 1 else None
+            self._stage = self._bar.add_task(self._label, total=counted, completed=self._done)
 
     def _say_once(self) -> None:
         """Say in a line what a log or a pipe cannot show as a bar."""
         if self._said != self._label:
             self._said = self._label
-            self._console.print(f"{self._label}: {self._done:,} of {self._total:,} …")
+            steps = f": {self._done:,} of {self._total:,}" if self._total > 1 else ""
+            self._console.print(f"{self._label}{steps} …")
