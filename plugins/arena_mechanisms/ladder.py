@@ -97,7 +97,7 @@ class Ladder:
     ) -> Release:
         """Return the rounded score, if it is better by more than the step, or the last one."""
         step = self.step(evaluation)
-        before = self._before(state, evaluation, step)
+        before = self.standing_before(state, evaluation, step)
         if before is not None and not steps.beats(evaluation, before, step, evaluation.score):
             return Release(before.score, improved=False, state=before.to_state())
         shown = steps.round_to_multiple(evaluation.score, step)
@@ -111,9 +111,10 @@ class Ladder:
     def _share(self, n_rows: int, budget: int | None) -> float:
         return default_eta(n_rows, budget) if self.eta is None else self.eta
 
-    def _before(
+    def standing_before(
         self, state: Mapping[str, Any], evaluation: Evaluation, step: float
     ) -> Standing | None:
+        """Return what a submission has to beat, if there is anything."""
         baseline = evaluation.baseline
         shown = None if baseline is None else steps.round_to_multiple(baseline, step)
         return steps.standing(state, evaluation, self.start, shown)

@@ -12,7 +12,7 @@ from arena.errors import UsageError
 from arena.interfaces import Evaluation, PublicBoard
 from arena.types import Release
 from arena_mechanisms import steps
-from arena_mechanisms.ladder import default_eta
+from arena_mechanisms.ladder import Ladder
 from arena_mechanisms.steps import Clip, Start
 
 __all__ = ["NoisyLadder", "Thresholdout"]
@@ -22,7 +22,7 @@ _THRESHOLDS_PER_NOISE = 16
 
 
 @dataclass(frozen=True)
-class NoisyLadder:
+class NoisyLadder(Ladder):
     """A Ladder with Laplace noise on the comparison and on the release.
 
     After the shaky Ladder of Hardt (2017, Climbing a shaky ladder), which makes the Ladder
@@ -35,13 +35,11 @@ class NoisyLadder:
 
     Parameters
     ----------
-    eta
-        The step as a share of the metric's range, in (0, 1]. None: as of ``ladder``.
+    eta, start, clip
+        As of ``ladder``.
     noise
         The scale of the Laplace noise as a share of the range, in (0, 1]. None: an eighth of eta,
         so that a submission that gains nothing passes with probability exp(-8)/2 = 0.0002.
-    start, clip
-        As of ``ladder``.
 
     Raises
     ------
@@ -55,46 +53,29 @@ class NoisyLadder:
     0.52
     """
 
-    eta: float | None = None
     noise: float | None = None
-    start: Start = "infinity"
-    clip: Clip = None
 
     name: ClassVar[str] = "noisy-ladder"
 
     def __post_init__(self) -> None:
-        for parameter in ("eta", "noise"):
-            value = getattr(self, parameter)
-            if value is not None:
-                steps.check_share(self.name, parameter, value)
-        steps.check_start(self.name, self.start)
-        object.__setattr__(self, "clip", steps.as_clip(self.name, self.clip))
-
-    def review(self, board: PublicBoard) -> Sequence[str]:
-        """Return a warning if the step leaves nothing to be released."""
-        steps.require_bounded_scores(self.name, board, self.start)
-        low, high = board.score_range or (0.0, 1.0)
-        step = self._share(board.n_rows, board.budget) * (high - low)
-        return steps.say_if_nothing_passes(self.name, "eta", step, board)
+        super().__post_init__()
+        if self.noise is not None:
+            steps.check_share(self.name, "noise", self.noise)
 
     def release(
         self, state: Mapping[str, Any], evaluation: Evaluation, rng: np.random.Generator
     ) -> Release:
         """Return the noisy rounded score, if the noisy comparison passes, or the last one."""
+        step = self.step(evaluation)
         width = steps.range_width(evaluation)
-        share = self._share(evaluation.n_rows, evaluation.budget)
-        scale = width * (share / _STEPS_PER_NOISE if self.noise is None else self.noise)
-        step = width * share
-        baseline = evaluation.baseline
-        shown = None if baseline is None else steps.round_to_multiple(baseline, step)
-        before = steps.standing(state, evaluation, self.start, shown)
-        compared, released = evaluation.score + rng.laplace(scale=scale, size=2)
+        scale = step / _STEPS_PER_NOISE if self.noise is None else width * self.noise
+        before = self.standing_before(state, evaluation, step)
+        # Noise is added to losses, so that a score is treated as a loss mirrored.
+        noise = steps.to_loss(1.0, evaluation) * rng.laplace(scale=scale, size=2)
+        compared, released = evaluation.score + noise
         if before is not None and not steps.beats(evaluation, before, step, float(compared)):
             return Release(before.score, improved=False, state=before.to_state())
         return steps.climb(evaluation, before, steps.round_to_multiple(float(released), step))
-
-    def _share(self, n_rows: int, budget: int | None) -> float:
-        return default_eta(n_rows, budget) if self.eta is None else self.eta
 
 
 @dataclass(frozen=True)
