@@ -53,7 +53,7 @@ def rank_chart(
     """
     series: list[Bars | Points] = []
     if interval is not None:
-        series.append(Bars("possible ranks", *interval, color=PALE, width=11))
+        series.append(Bars("rank interval", *interval, color=PALE, width=11))
     if spread is not None:
         series.append(Bars("spread on other draws", *spread, color=BLUE, width=4))
     if rank is not None:

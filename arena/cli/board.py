@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from arena.cli.tables import Column, Row, print_table
-from arena.formats import Show, percent, plain, score_format, span
+from arena.cli.tables import Row, columns_shown, print_table
+from arena.formats import score_format, span
 from arena.intake import describe
-from arena.text import printable, shorten
+from arena.standing_columns import RANKED_COLUMNS
+from arena.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,26 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["print_board", "print_rejected", "print_result"]
 
 _FAULTS_SHOWN = 5
-
-
-def _columns(score: Show) -> Sequence[Column]:
-    """Return the columns in their order, with the importance of each."""
-
-    def ends(low: str, high: str, show: Show) -> Show:
-        return lambda row: span(row[low], row[high], show)
-
-    return (
-        Column("rank", 1, lambda row: plain(row["rank"])),
-        Column("team", 2, lambda row: shorten(row["team"], 32), left=True),
-        Column("score", 3, lambda row: score(row["score"])),
-        Column("score interval", 6, ends("score_low", "score_high", score)),
-        Column("rank interval", 4, ends("rank_low", "rank_high", plain)),
-        Column("tier", 5, lambda row: plain(row["tier"])),
-        Column("rank spread", 8, ends("spread_low", "spread_high", plain)),
-        Column("won", 9, lambda row: percent(row["share_won"])),
-        Column("prize share", 7, lambda row: percent(row["prize_share"])),
-        Column("public", 10, lambda row: score(row["public_score"])),
-    )
 
 
 def print_result(result: ScoreResult, console: Console) -> None:
@@ -64,7 +44,8 @@ def _print_standings(document: Row, out: Console) -> None:
         f"({direction} is better)"
     )
     standings = document["standings"]
-    print_table(standings, _columns(score_format(standings)), out, title=title)
+    columns = columns_shown(RANKED_COLUMNS, score_format(standings))
+    print_table(standings, columns, out, title=title)
     out.print(
         f"Intervals at {document['level']:.4g}, rank intervals for all teams at once; rank spread "
         f"and shares describe {document['resamples']:,} resamples; seed {document['seed']}."

@@ -15,10 +15,11 @@ from arena.cli.board import print_board
 from arena.cli.console import console, print_document, say_note
 from arena.cli.folder import Directory, Wait, look_at_competition
 from arena.cli.reporting import check_outputs, write_outputs
-from arena.cli.tables import Column, Row, print_table
+from arena.cli.tables import Row, columns_shown, print_table
 from arena.competition_view import CompetitionView
 from arena.errors import UsageError
-from arena.formats import number, plain, score_decimals
+from arena.formats import number, score_decimals
+from arena.standing_columns import PUBLIC_COLUMNS
 from arena.text import csv_cell, printable, shorten
 
 if TYPE_CHECKING:
@@ -90,21 +91,11 @@ def _print_public(document: Row) -> None:
         say_note("Nothing was released yet.")
         return
     score = number(score_decimals([row["score"] for row in standings]))
-    columns = (
-        Column("rank", 1, lambda row: plain(row["rank"])),
-        Column("team", 2, _team, left=True),
-        Column("score", 3, lambda row: score(row["score"])),
-        Column("submission", 5, lambda row: str(row["submission"])),
-        Column("sent", 4, lambda row: str(row["n_submissions"])),
-    )
+    columns = columns_shown(PUBLIC_COLUMNS, score)
     direction = "larger" if document["greater_is_better"] else "smaller"
     board = f"public board, {printable(document['metric'])} ({direction} is better)"
     title = shorten(document["title"])
     print_table(standings, columns, console(), title=f"{title}: {board}" if title else board)
-
-
-def _team(row: Row) -> str:
-    return shorten(row["team"], 32) + (" (baseline)" if row["baseline"] else "")
 
 
 def _print_csv(standings: Sequence[Row]) -> None:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from arena.formats import Show
+from arena.standing_columns import StandingColumn
+from arena.text import shorten
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Column", "Row", "print_table"]
+__all__ = ["Column", "Row", "columns_shown", "print_table"]
 
 Row = Mapping[str, Any]
 
 _ROWS_SHOWN = 60
 _PADDING = 3
+_NAME = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,27 @@ class Column:
     """Returns what a cell holds, safe to show."""
     left: bool = False
     """Aligned to the left, as text is."""
+
+
+def columns_shown(columns: Iterable[StandingColumn], score: Show) -> list[Column]:
+    """Return the columns of a board for a terminal, those of them that belong there.
+
+    ``score`` is how scores are shown. A row with a true ``baseline`` is marked.
+    """
+    return [
+        Column(
+            one.title,
+            one.importance,
+            _team if one.title == "team" else partial(one.cell, score=score),
+            one.title == "team",
+        )
+        for one in columns
+        if one.importance is not None
+    ]
+
+
+def _team(row: Row) -> str:
+    return shorten(row["team"], _NAME) + (" (baseline)" if row.get("baseline") else "")
 
 
 def print_table(

@@ -119,7 +119,7 @@ def _intervals(result: ScoreResult) -> str:
     return (
         f"Each interval is for one score alone, at {_level(result)}. Two teams whose intervals "
         "overlap may still be told apart, since both were scored on the same rows: the board's "
-        "possible ranks and tiers take account of that. Teams far behind are left out of the "
+        "rank intervals and tiers take account of that. Teams far behind are left out of the "
         "picture." + _only_the_first(result.standings)
     )
 

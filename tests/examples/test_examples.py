@@ -37,8 +37,8 @@ def test_a_competition_runs_cell_by_cell(tmp_path: Path) -> None:
     assert (tmp_path / "export" / "result.json").exists()
     report, public = ((tmp_path / name).read_text() for name in ("report.html", "public.html"))
     assert "Who is ill?" in report
-    assert "possible ranks" in report
-    assert "possible ranks" not in public
+    assert "rank interval" in report
+    assert "rank interval" not in public
 
 
 def test_the_pictures_of_the_readme_are_drawn(tmp_path: Path) -> None:

@@ -123,6 +123,20 @@ def test_the_page_is_as_wide_as_the_screen(browser: Any, file: Path, width: int)
     visit.context.close()
 
 
+def test_a_table_that_goes_on_to_the_right_says_so(browser: Any, file: Path) -> None:
+    visit = Visit(browser, file, 360)
+    box = visit.page.locator(".scroll.board").first
+    masked = "box => getComputedStyle(box).maskImage.includes('gradient')"
+    visit.page.wait_for_selector(".scroll.board.more")
+    assert box.evaluate(masked)
+    box.evaluate("box => { box.scrollLeft = box.scrollWidth; }")
+    visit.page.wait_for_selector(".scroll.board:not(.more)")
+    assert not box.evaluate(masked)
+    visit.page.set_viewport_size({"width": 2_000, "height": 900})
+    assert visit.page.locator(".scroll.board.more").count() == 0
+    visit.context.close()
+
+
 def test_sorting(browser: Any, file: Path) -> None:
     visit = Visit(browser, file)
     ranked = visit.teams()

@@ -54,6 +54,14 @@
     input.parentElement.hidden = false;
   }
 
+  /* A table that goes on to the right fades there: a phone shows no bar to scroll by. */
+  function hintAtMore(box) {
+    const look = () =>
+      box.classList.toggle("more", box.scrollWidth - box.clientWidth - box.scrollLeft > 2);
+    box.addEventListener("scroll", look, { passive: true });
+    new ResizeObserver(look).observe(box);
+  }
+
   /* On a page a picture is as wide as there is room, and names make way for it. */
   function fitted(specification, width) {
     const config = specification.config || {};
@@ -88,6 +96,7 @@
 
   document.querySelectorAll("table[data-sortable]").forEach(makeSortable);
   document.querySelectorAll("input[data-find]").forEach(makeSearchable);
+  document.querySelectorAll(".scroll").forEach(hintAtMore);
   const charts = Array.from(document.querySelectorAll("script[data-chart]"));
   charts
     .reduce((before, script) => before.then(() => draw(script)), Promise.resolve())
