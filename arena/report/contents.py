@@ -40,6 +40,7 @@ def board_report(
     facts: Sequence[tuple[str, str]] = (),
     public: PublicBoard | None = None,
     rejections: Sequence[Rejection] | None = None,
+    history: Section | None = None,
 ) -> Report:
     """Return the report of a private board, with everything that is known.
 
@@ -57,6 +58,8 @@ def board_report(
         The public board, if it is to stand beside.
     rejections
         What does not count, if it is more than the result knows.
+    history
+        What changed while the competition ran.
     """
     sections = manager.provide_report_sections(result)
     below = [] if public is None or not public.standings else [_public_board(public)]
@@ -72,6 +75,7 @@ def board_report(
         rejections=tuple(as_rejections(result.rejected) if rejections is None else rejections),
         technical=(
             *technical_sections(result, manager),
+            *([] if history is None else [history]),
             *(one for one in sections if one.technical),
         ),
     )

@@ -10,6 +10,7 @@ from arena.errors import UsageError
 from arena.execution import Progress
 from arena.intake import describe
 from arena.report.contents import PublicBoard, as_rejections, board_report, public_report
+from arena.report.history import history_section
 from arena.report.model import Rejection, Report
 from arena.score_result import ScoreResult
 
@@ -43,6 +44,7 @@ def finalized_report(competition: CompetitionView, result: ScoreResult) -> Repor
         facts=public.facts,
         public=public,
         rejections=(*_rejections(competition), *as_rejections(result.rejected)),
+        history=history_section(competition.events()),
     )
 
 

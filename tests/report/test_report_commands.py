@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from competition_folder import change
 from hostile_competition import SCRIPT, write_files
 from page_text import text_of
 from program import run_here
@@ -76,6 +77,28 @@ def test_a_board_that_changed_since_is_not_reported_as_final(run: Run, folder: P
     assert "Run arena finalize again first." in refused.stderr
     assert len(refused.stderr.splitlines()) == 1
     assert not (folder / "page.html").exists()
+
+
+def test_the_report_says_what_changed_while_it_ran(run: Run, folder: Path) -> None:
+    change(folder / "c", 'mechanism = "full"', 'mechanism = "kaggle"')
+    change(folder / "c", "epoch = 1", "epoch = 2")
+    assert run("submit", "-C", "c", "5.csv", "--team", "newcomer").returncode == 0
+    change(folder / "c", 'name = "roc_auc"', 'name = "average_precision"')
+    assert run("rescore", "-C", "c", "--apply").returncode == 0
+    done = run("finalize", "-C", "c", "--report", "page.html")
+    assert done.returncode == 0, done.stderr
+    text = text_of((folder / "page.html").read_text(encoding="utf-8"))
+    _, _, told = text.partition("How it was computed")
+    for shown in (
+        "What changed while it ran",
+        "analysis.resamples from 1000 to 100.",
+        "Epoch 2 of the public board began: mechanism from full to kaggle. 2 submissions",
+        "Scored anew, revision 2: the metric from roc_auc to average_precision. It changed",
+    ):
+        assert shown in told
+    assert run("report", "-C", "c", "--out", "public.html", "--public").returncode == 0
+    public = text_of((folder / "public.html").read_text(encoding="utf-8"))
+    assert "mechanism from" not in public
 
 
 def test_the_public_pages_at_any_time(run: Run, folder: Path) -> None:

@@ -1,0 +1,84 @@
+"""What changed while a competition ran: the events that a reader of its figures must know of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from arena.store import Event
+from arena.text import shorten
+from arena.types import Section, Table
+
+__all__ = ["history_section"]
+
+_SHOWN = 120
+_EXPLANATION = (
+    "Scores by an earlier revision and what an earlier epoch of the public board showed are kept "
+    "in the record; this page shows the last of each."
+)
+
+
+def history_section(events: Iterable[Event]) -> Section | None:
+    """Return every rescore, epoch, repair and change of a setting, in order; None without any."""
+    rows = [
+        (event.time[:16].replace("T", " "), what)
+        for event in events
+        if event.kind in _SAID
+        for what in _SAID[event.kind](event.payload)
+    ]
+    if not rows:
+        return None
+    table = Table("What changed while it ran", ("time (UTC)", "what"), tuple(rows))
+    return Section("What changed while it ran", _EXPLANATION, (table,))
+
+
+def _rescored(payload: Mapping[str, Any]) -> list[str]:
+    metric, solution = payload["metric"], payload["solution_sha256"]
+    causes = [
+        _change("the metric", metric) if metric[0] != metric[1] else "",
+        "by a corrected solution" if solution[0] != solution[1] else "",
+    ]
+    why = ", ".join(cause for cause in causes if cause) or "the code of the metric changed"
+    return [
+        f"Scored anew, revision {payload['revision']}: {why}. It changed the private rank of "
+        f"{payload['ranks_changed']:,} teams."
+    ]
+
+
+def _epoch(payload: Mapping[str, Any]) -> list[str]:
+    changes = [
+        _change(name, payload[name])
+        for name in ("mechanism", "scope")
+        if payload[name][0] != payload[name][1]
+    ]
+    what = "; ".join(changes) or "nothing else changed"
+    released = len(payload["released"])
+    return [
+        f"Epoch {payload['epoch']} of the public board began: {what}. {released:,} submissions "
+        f"were released anew."
+    ]
+
+
+def _configuration(payload: Mapping[str, Any]) -> list[str]:
+    return [f"{_change(key, change)}." for key, *change in payload["changes"]]
+
+
+def _repair(payload: Mapping[str, Any]) -> list[str]:
+    lost = ", ".join(map(str, payload["lost_submissions"]))
+    return [f"The database was repaired. Submissions lost: {lost or 'none'}."]
+
+
+def _change(what: str, values: Sequence[Any]) -> str:
+    before, after = (
+        "nothing" if value is None else shorten(str(value), _SHOWN) for value in values
+    )
+    return f"{what} from {before} to {after}"
+
+
+_SAID: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
+    "configuration": _configuration,
+    "epoch": _epoch,
+    "repair": _repair,
+    "rescored": _rescored,
+}
+"""Kind of event -> what is said of it."""
