@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ from arena.errors import ScoringError
 from arena.execution import available_workers
 from arena.intake import ReadSubmission, SubmissionFile
 from arena.interfaces import Metric, traits_of
+from arena.look_alikes import LookAlikes
 from arena.plugin_info import attributed_unquoted, say_failure
 from arena.plugin_manager import PluginManager
 from arena.predictions import ArrayPredictions
@@ -90,7 +92,11 @@ def receive(
     limited: bool,
     key: str | None = None,
 ) -> Iterator[Submitted]:
-    """Take files in their order, and yield the answer to each once it is stored."""
+    """Take files in their order, and yield the answer to each once it is stored.
+
+    The organiser is told, in the log, of a new team whose name looks like another's.
+    """
+    names = LookAlikes(state.store.teams())
     reception = open_reception(state)
     read_files = examine(
         files,
@@ -102,6 +108,8 @@ def receive(
     )
     for file, read in read_files:
         now = state.clock()
+        if note := names.add(file.team):
+            logging.getLogger("arena").warning("%s", note)
         yield reception.take(file, read, now=now, actor=state.actor, key=key, limited=limited)
 
 

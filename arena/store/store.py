@@ -197,6 +197,12 @@ class Store:
         with self._database.reading() as cursor:
             return select_records(cursor, team)
 
+    def teams(self) -> tuple[str, ...]:
+        """Return the teams that sent a submission, of any status, in the order of names."""
+        with self._database.reading() as cursor:
+            query = "SELECT DISTINCT team FROM submissions ORDER BY team"
+            return tuple(team for (team,) in cursor.execute(query).fetchall())
+
     def places_used(self, team: str, day: date | None) -> int:
         """Return how many places of its limit a team has used on a day, or in total."""
         with self._database.reading() as cursor:
