@@ -17,12 +17,14 @@ from urllib.parse import urlsplit
 
 from arena.errors import InputError, UsageError
 from arena.execution import available_workers, one_thread_each, run_tasks
+from arena.worker_processes import Ended, run_limited
 
 __all__ = ["ENGINES", "Engine", "local_engine", "open_engine"]
 
 ENGINES = ("local", "dask", "ray")
 _Result = TypeVar("_Result")
 _SECONDS_TO_ANSWER = 5.0
+_SECONDS_TO_CONNECT = 30.0
 _SAME_EVERYWHERE = ("arena", "lightgbm", "numpy", "scikit-learn")
 
 
@@ -97,6 +99,7 @@ def open_engine(name: str, address: str | None = None, workers: int = 0) -> Iter
     opener = _dask if name == "dask" else _ray
     if address is not None:
         _probe(address, name)
+        _try(opener, name, address)
     with opener(address, workers) as engine:
         yield engine
 
@@ -118,6 +121,23 @@ def _probe(address: str, name: str) -> None:
             f"{name} does not answer at {address}: {reason}. Start it there, or train on this "
             f"machine with --engine local."
         ) from error
+
+
+def _try(opener: Callable[..., Any], name: str, address: str) -> None:
+    """Connect in a process that can be ended: a client waits for ever where somebody is silent."""
+    (answer,) = run_limited(
+        _connect, [(opener, address)], workers=1, seconds=_SECONDS_TO_CONNECT, purpose="engine"
+    )
+    if isinstance(answer, Ended):
+        raise InputError(
+            f"{name} does not answer at {address}, although something listens there: {answer}. "
+            f"Look whether it is {name}, or train on this machine with --engine local."
+        )
+
+
+def _connect(opener: Callable[..., Any], address: str) -> None:
+    with opener(address, 0):
+        pass
 
 
 def _missing(name: str, error: ImportError) -> InputError:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_world"]
 
+_MOST_CLASSES = 1_000
 _SPLIT_STREAM = (2**32 - 2, 1)
 
 
@@ -108,10 +109,18 @@ def _target(
         values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
         if not np.isfinite(values).all():
             row = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise InputError(f"{path}: {target} in data row {row + 1} is not a finite number.")
+            raise InputError(
+                f"{path}: {target} in data row {row + 1} is not a finite number, as this metric "
+                f"needs it. For a target of labels take another --metric, such as log_loss."
+            )
         return values, None
     texts = column.astype(str)
     classes = tuple(sorted(texts.unique()))
+    if len(classes) > _MOST_CLASSES:
+        raise InputError(
+            f"The target {target} of {path} has {len(classes):,} different values, too many for "
+            f"labels, which this metric needs. For numbers take another --metric, such as rmse."
+        )
     if positive is not None:
         if len(classes) != 2 or positive not in classes:
             raise InputError(f"{positive!r} is not one of two labels of {target}: {classes[:5]}.")

@@ -123,15 +123,16 @@ def test_several_classes(here):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("--target", "y", "--train-rows", 9_000), "has 900 rows"),
+        (("--target", "y", "--train-rows", 9_000), "has 1,100 rows"),
         (("--target", "z"), "no column 'z'"),
         (("--target", "one"), "one value only"),
         (("--target", "y", "--metric", "rmse"), "not a finite number"),
+        (("--target", "number"), "too many for labels"),
         (("--target", "y", "--positive", "maybe"), "not one of two labels"),
     ],
 )
 def test_bad_data_is_refused_in_a_line(here, given, said):
-    data = own_data(here, one=np.ones(900))
+    data = own_data(here, n=1_100, one=np.ones(1_100), number=np.arange(1_100))
     called = run_here(*SMALL, *data, *given, cwd=here)
     assert called.returncode == 1
     assert said in called.stderr

@@ -84,6 +84,19 @@ def test_engines_that_are_not_there(name):
 @pytest.mark.slow
 @pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="dask is not installed")
 @pytest.mark.filterwarnings("default")
+def test_a_listener_that_is_silent_is_given_up(monkeypatch):
+    monkeypatch.setattr("arena.engines._SECONDS_TO_CONNECT", 10.0)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        started = time.monotonic()
+        with pytest.raises(InputError, match="although"), open_engine("dask", address):
+            pass
+    assert time.monotonic() - started < 60
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="dask is not installed")
+@pytest.mark.filterwarnings("default")
 def test_dask_cluster_gives_the_same_models(world, search, tmp_path):
     port = free_port()
     address = f"tcp://127.0.0.1:{port}"
