@@ -10,7 +10,7 @@ from typing import Self
 from arena import choices, finale, rescoring
 from arena.bundle import Bundle, write_bundle
 from arena.competition_state import read_state
-from arena.competition_view import CompetitionView, now, open_state, organiser
+from arena.competition_view import CompetitionView, now, organiser
 from arena.config import Settings
 from arena.errors import InputError
 from arena.execution import Progress, Silence
@@ -29,8 +29,9 @@ class Competition(CompetitionView):
     r"""A competition in a folder: ``competition.toml`` and a DuckDB file. A context manager.
 
     One process holds a competition open at a time. Whatever a method stored is whole, or not
-    there at all, whenever the process ends. What changed in ``competition.toml`` is recorded when
-    it is opened. To look only, there is :class:`~arena.competition_view.CompetitionView`.
+    there at all, whenever the process ends. To open one records what changed in
+    ``competition.toml``; to look only, there is
+    :class:`~arena.competition_view.CompetitionView`.
 
     Examples
     --------
@@ -43,6 +44,8 @@ class Competition(CompetitionView):
     ...     competition.submit(folder / "team.csv", "team").released
     1.0
     """
+
+    _only_looks = False
 
     @classmethod
     def create(
@@ -84,31 +87,6 @@ class Competition(CompetitionView):
             settings = Settings.model_validate({"metric": {"name": settings}})
         found(folder, solution, settings, public_share, seed, manager, organiser(), clock())
         return cls.open(folder, manager=manager, clock=clock)
-
-    @classmethod
-    def open(
-        cls,
-        folder: Path,
-        *,
-        manager: PluginManager | None = None,
-        wait: float = 0.0,
-        clock: Callable[[], datetime] = now,
-    ) -> Self:
-        """Open the competition of a folder.
-
-        Parameters
-        ----------
-        wait
-            Seconds to wait for another process that holds it.
-
-        Raises
-        ------
-        InputError
-            If there is none, or its settings are wrong.
-        StoreBusyError
-            If another process holds it.
-        """
-        return cls(open_state(folder, manager, wait, clock, view=False))
 
     # -- submissions ---------------------------------------------------------------------------
 

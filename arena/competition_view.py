@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from arena import finale
 from arena.competition_state import CompetitionState, read_state
@@ -24,7 +24,7 @@ from arena.score_result import ScoreResult
 from arena.store import Event, Store
 from arena.types import Solution, SubmissionRecord
 
-__all__ = ["CompetitionView", "now", "open_state", "organiser"]
+__all__ = ["CompetitionView", "now", "organiser"]
 
 
 def now() -> datetime:
@@ -37,7 +37,7 @@ def organiser() -> str:
     return f"organiser {getpass.getuser()}"
 
 
-def open_state(
+def _open_state(
     folder: Path,
     manager: PluginManager | None,
     wait: float,
@@ -76,6 +76,8 @@ class CompetitionView:
     []
     """
 
+    _only_looks: ClassVar[bool] = True
+
     def __init__(self, state: CompetitionState) -> None:
         self._state = state
 
@@ -88,7 +90,7 @@ class CompetitionView:
         wait: float = 0.0,
         clock: Callable[[], datetime] = now,
     ) -> Self:
-        """Open the competition of a folder to look only.
+        """Open the competition of a folder.
 
         Parameters
         ----------
@@ -100,9 +102,9 @@ class CompetitionView:
         InputError
             If there is none, or its settings are wrong.
         StoreBusyError
-            If another process holds it, to write.
+            If another process holds it: to write, or also to look only if this is to write.
         """
-        return cls(open_state(folder, manager, wait, clock, view=True))
+        return cls(_open_state(folder, manager, wait, clock, view=cls._only_looks))
 
     def close(self) -> None:
         """Let go of the database."""

@@ -111,6 +111,10 @@ def _public(candidate: Candidate) -> float | None:
     return candidate.public
 
 
+def _shown(candidate: Candidate) -> float | None:
+    return candidate.ranked_by
+
+
 def check_choice(wanted: Sequence[int], own: Collection[int], allowed: int) -> None:
     """Refuse a choice of more submissions than a team may choose, or of another's.
 
@@ -153,12 +157,8 @@ def public_board(
     for candidate in candidates:
         if candidate.ranked_by is not None:
             by_team.setdefault(candidate.team, []).append(candidate)
-    best = [
-        _best_first(own, lambda one: one.ranked_by, greater_is_better)[0]
-        for own in by_team.values()
-    ]
-    sign = -1 if greater_is_better else 1
-    best.sort(key=lambda one: (sign * (one.ranked_by or 0.0), one.submission))
+    bests = [_best_first(own, _shown, greater_is_better)[0] for own in by_team.values()]
+    best = _best_first(bests, _shown, greater_is_better)
     ranked = [one for one in best if one.team != baseline]
     ranks = board_ranks([one.ranked_by or 0.0 for one in ranked], ties)
     rank_of = dict(zip((one.team for one in ranked), ranks, strict=True))

@@ -9,15 +9,14 @@ from typing import Annotated
 import typer
 
 from arena.cli import options
-from arena.cli.board import print_result
-from arena.cli.console import TerminalProgress, console, print_document, say_failures, say_note
+from arena.cli.console import TerminalProgress, console
 from arena.cli.demo_teams import DEMO_METRIC, N_TEAMS, write_competition
 from arena.cli.reporting import (
     ChartFolder,
     ReportFile,
     board_report_if,
     check_outputs,
-    write_outputs,
+    show_result,
 )
 from arena.errors import UsageError
 from arena.plugin_manager import PluginManager
@@ -64,16 +63,11 @@ def demo(
             manager=manager,
             progress=progress,
         )
-    made = board_report_if(True, result, manager, "Thirty-two models read digits")
-    say_failures(manager)
-    for note in result.notes:
-        say_note(note)
-    if as_json:
-        print_document(result.to_dict())
-    else:
-        print_result(result, console())
+        title = "Thirty-two models read digits"
+        made = board_report_if(True, result, manager, progress, title)
+    show_result(result, manager, as_json=as_json, made=made, report=report, charts=charts)
+    if not as_json:
         _say_what_next(folder, seed, report)
-    write_outputs(made, report, charts)
 
 
 def _prepare(folder: Path) -> None:

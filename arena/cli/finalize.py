@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING
 import typer
 
 from arena.cli import options
-from arena.cli.board import print_result
-from arena.cli.console import TerminalProgress, console, print_document, say_failures, say_note
+from arena.cli.console import TerminalProgress
 from arena.cli.folder import Directory, Wait, open_competition
-from arena.cli.reporting import ChartFolder, ReportFile, check_outputs, write_outputs
+from arena.cli.reporting import (
+    MAKING_A_REPORT,
+    ChartFolder,
+    ReportFile,
+    check_outputs,
+    show_result,
+)
 
 if TYPE_CHECKING:
     from arena.competition import Competition
+    from arena.execution import Progress
     from arena.report import Report
     from arena.score_result import ScoreResult
 
@@ -33,21 +39,15 @@ def finalize(
     It may be run again: while nothing changed, the board is the same to the last digit.
     """
     check_outputs(report, charts)
-    with open_competition(directory, wait) as competition:
-        with TerminalProgress() as progress:
-            result = competition.finalize(progress=progress)
-        made = _report(competition, result) if report or charts else None
-        say_failures(competition.manager)
-    for note in result.notes:
-        say_note(note)
-    if as_json:
-        print_document(result.to_dict())
-    else:
-        print_result(result, console())
-    write_outputs(made, report, charts)
+    with open_competition(directory, wait) as competition, TerminalProgress() as progress:
+        result = competition.finalize(progress=progress)
+        made = _report(competition, result, progress) if report or charts else None
+    manager = competition.manager
+    show_result(result, manager, as_json=as_json, made=made, report=report, charts=charts)
 
 
-def _report(competition: Competition, result: ScoreResult) -> Report:
+def _report(competition: Competition, result: ScoreResult, progress: Progress) -> Report:
     from arena.report.of_competition import finalized_report
 
+    progress.start(MAKING_A_REPORT, 1)
     return finalized_report(competition, result)

@@ -7,15 +7,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from arena.cli.console import say_note
+from arena.cli.board import print_result
+from arena.cli.console import console, print_document, say_failures, say_note
 from arena.text import printable
 
 if TYPE_CHECKING:
+    from arena.execution import Progress
     from arena.plugin_manager import PluginManager
     from arena.report import Report
     from arena.score_result import ScoreResult
 
-__all__ = ["ChartFolder", "ReportFile", "board_report_if", "check_outputs", "write_outputs"]
+__all__ = [
+    "MAKING_A_REPORT",
+    "ChartFolder",
+    "ReportFile",
+    "board_report_if",
+    "check_outputs",
+    "show_result",
+    "write_outputs",
+]
+
+MAKING_A_REPORT = "Putting the report together"
 
 ReportFile = Annotated[
     Path | None,
@@ -46,14 +58,45 @@ def check_outputs(file: Path | None, charts: Path | None) -> None:
 
 
 def board_report_if(
-    wanted: bool, result: ScoreResult, manager: PluginManager, title: str = ""
+    wanted: bool,
+    result: ScoreResult,
+    manager: PluginManager,
+    progress: Progress,
+    title: str = "",
 ) -> Report | None:
     """Return the report of a result; None if nothing of it is wanted."""
     if not wanted:
         return None
     from arena.report import board_report
 
+    progress.start(MAKING_A_REPORT, 1)
     return board_report(result, manager, title=title)
+
+
+def show_result(
+    result: ScoreResult,
+    manager: PluginManager,
+    *,
+    as_json: bool,
+    made: Report | None,
+    report: Path | None,
+    charts: Path | None,
+) -> None:
+    """Show a result that was judged, what is to be known of it, and write what is wanted of it.
+
+    Raises
+    ------
+    InputError
+        If something cannot be drawn or written.
+    """
+    say_failures(manager)
+    for note in result.notes:
+        say_note(note)
+    if as_json:
+        print_document(result.to_dict())
+    else:
+        print_result(result, console())
+    write_outputs(made, report, charts)
 
 
 def write_outputs(report: Report | None, file: Path | None, charts: Path | None) -> None:

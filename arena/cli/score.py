@@ -8,21 +8,13 @@ from typing import Annotated
 import typer
 
 from arena.cli import options
-from arena.cli.board import print_result
-from arena.cli.console import (
-    TerminalProgress,
-    console,
-    print_document,
-    say_error,
-    say_failures,
-    say_note,
-)
+from arena.cli.console import TerminalProgress, say_error
 from arena.cli.reporting import (
     ChartFolder,
     ReportFile,
     board_report_if,
     check_outputs,
-    write_outputs,
+    show_result,
 )
 from arena.plugin_manager import PluginManager
 from arena.private_board import BoardSettings
@@ -92,15 +84,8 @@ def score(
     manager = PluginManager()
     with TerminalProgress() as progress:
         result = score_files(solution, submissions, settings, manager=manager, progress=progress)
-    made = board_report_if(bool(report or charts), result, manager)
-    say_failures(manager)
-    for note in result.notes:
-        say_note(note)
-    if as_json:
-        print_document(result.to_dict())
-    else:
-        print_result(result, console())
-    write_outputs(made, report, charts)
+        made = board_report_if(bool(report or charts), result, manager, progress)
+    show_result(result, manager, as_json=as_json, made=made, report=report, charts=charts)
     if not result.standings:
         say_error("No submission could be ranked: every file was rejected.")
     if not result.standings or (strict and result.rejected):
