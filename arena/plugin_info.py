@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.errors import ArenaError, DuplicateNameError, PluginError
+from arena.text import printable
 
 __all__ = [
     "Failure",
@@ -73,7 +74,7 @@ def missing_members(item: Any, protocol: type[Any]) -> list[str]:
 def say_failure(error: ArenaError, whose: str = "") -> None:
     """Tell the organiser of an error that ends nothing; its notes only where they ask for all."""
     log = logging.getLogger("arena")
-    log.warning("%s%s", f"{whose}: " if whose else "", error)
+    log.warning("%s%s", f"{printable(whose)}: " if whose else "", error)
     for note in getattr(error, "__notes__", ()):
         log.debug("%s", note)
 

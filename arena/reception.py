@@ -149,7 +149,7 @@ class Reception:
         answer is given again. Without ``limited`` neither the deadline nor a limit counts.
         """
         public, faults = self._public_score(read)
-        hidden = () if faults else self._private_refusal(read)
+        hidden = () if faults else self._private_refusal(file, read)
         faults = faults or hidden
         values = None if faults else read.values
         if key is None and any(fault.kind in _FOR_THE_ORGANISER for fault in faults):
@@ -190,23 +190,25 @@ class Reception:
         message = f"{self.metric.name} has no finite value for these predictions."
         return None, (Fault("undefined score", message),)
 
-    def _private_refusal(self, read: ReadSubmission) -> tuple[Fault, ...]:
+    def _private_refusal(self, file: SubmissionFile, read: ReadSubmission) -> tuple[Fault, ...]:
         """Return the fault of a file that someone else's metric refuses on the private rows.
 
         The team must hear of it while it can still mend the file. Nothing else that comes of these
-        rows is for it: neither the score nor that there is none, which may hang on one label. What
-        fails for the organiser to mend is said to the organiser, and the submission stands.
+        rows is for it: neither the score nor that there is none, which may hang on one label. Of
+        that, and of what fails, the organiser is told, and the submission stands.
         """
         rows = rows_of(self.solution, "private")
         # A metric of arena has said by now what it cannot score, from the cells alone.
         foreign = traits_of(self.metric).time_limit is not None
         if read.values is None or not foreign or not rows.any():
             return ()
-        _, error = self._score(read.values, rows)
+        score, error = self._score(read.values, rows)
+        if error is None and not np.isfinite(score):
+            error = ScoringError(f"{self.metric.name} has no finite value.", "metric failed", "")
         if error is None:
             return ()
         if error.kind in _FOR_THE_ORGANISER:
-            say_failure(error, "on the private rows")
+            say_failure(error, f"{file.name} of {file.team}, on the private rows")
             return ()
         return (Fault(error.kind, error.shown),)
 
