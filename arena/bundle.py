@@ -53,6 +53,9 @@ Whoever has the solution file can judge the final submissions again and compare 
 
     arena verify FOLDER SOLUTION
 
+Where the metric stands in a file of the organiser, settings.json names it: it is needed as well,
+and a name that does not begin at the root is looked for from the current folder on.
+
 settings.json       competition.toml as it was in force
 result.json         the private board, with all digits and the names as the teams wrote them
 private.csv         the private board for a spreadsheet: PRIVATE SCORES
