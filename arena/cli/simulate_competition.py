@@ -118,13 +118,20 @@ def _carry_out(prepared: Prepared) -> list[Held]:
     try:
         with TerminalProgress() as progress:
             return carry_out(prepared, progress)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RuntimeError) as error:
+        if not _is_interruption(error):
+            raise
         request = prepared.request
         say_note(
             f"Interrupted. {stored_submissions(request):,} submissions are stored in "
             f"{printable(str(request.root))}: the same command goes on from there."
         )
         raise typer.Exit(_INTERRUPTED) from None
+
+
+def _is_interruption(error: BaseException) -> bool:
+    """Tell whether somebody pressed Ctrl-C: DuckDB makes a RuntimeError of it."""
+    return isinstance(error, KeyboardInterrupt) or "interrupted" in str(error).lower()
 
 
 def _tell(

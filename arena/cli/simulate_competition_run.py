@@ -31,9 +31,13 @@ __all__ = ["KINDS", "Asked", "Prepared", "carry_out", "prepare"]
 
 KINDS = (
     "lightgbm-climber=30, copycat=9, lightgbm-seeds=7, random-search=1, boosting=1, "
-    "block-flip(rows=64)=2"
+    "block-flip(rows=4, base=baseline)=2"
 )
 _MECHANISM = "ladder-free(minimum_step=0.002)"
+_NOTHING_TO_LEARN = (
+    "Nobody trains here: --data FILE with rows to learn from and --test FILE with the features of "
+    "the rows to predict would let teams do so."
+)
 _METRIC, _PER_DAY = "accuracy", 2
 _BASELINE, _BASELINE_BY = "simulated baseline", "lightgbm-climber"
 
@@ -101,6 +105,8 @@ def prepare(asked: Asked) -> Prepared:
     request, notes = rehearse(
         request, manager, drop_kinds=asked.kinds is None, drop_baseline=asked.baseline is None
     )
+    if grounds.training is None:
+        notes.append(_NOTHING_TO_LEARN)
     return Prepared(request, manager, asked.workers or available_workers(), tuple(notes))
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from arena.errors import UsageError
 from arena.interfaces import Answer, Competitor, Conduct, HasRowValues, Move, Participation, Player
-from arena.types import IntArray
+from arena.types import IntArray, PredictionKind
 from arena_competitors.guesses import (
     encode,
     is_better,
@@ -38,39 +38,61 @@ class BlockFlip:
     rows
         How many rows are flipped at a time; None: the best of 1, 4, 16, 64, 256 and 1024, found
         by a sweep.
+    base
+        ``baseline``: the first submission is the public baseline, of a metric that takes labels;
+        None: it is random.
 
     Raises
     ------
     UsageError
-        If ``rows`` is not a positive integer.
+        If ``rows`` is not a positive integer, or there is no such base.
     """
 
     rows: int | None = None
+    base: str | None = None
     name: str = "block-flip"
     conduct: ClassVar[Conduct] = "attacks"
 
     def __post_init__(self) -> None:
         if self.rows is not None and (not isinstance(self.rows, int) or self.rows < 1):
             raise UsageError(f"block-flip: rows must be a positive integer, not {self.rows!r}.")
+        if self.base not in (None, "baseline"):
+            raise UsageError(f"block-flip: base is baseline or left out, not {self.base!r}.")
 
     def variants(self) -> Sequence[Competitor]:
         """Return the sizes that a sweep tries; itself alone if one was asked for."""
-        return (self,) if self.rows else tuple(BlockFlip(rows) for rows in _SIZES)
+        return (self,) if self.rows else tuple(replace(self, rows=rows) for rows in _SIZES)
 
     def start(self, participation: Participation, rng: np.random.Generator) -> Player:
-        """Return a player; UsageError if the metric has no classes."""
+        """Return a player; UsageError if the metric has no classes, or no baseline of labels."""
         n_classes = needs_classes(self.name, participation)
         rows = min(self.rows or _SIZES[2], participation.n_rows)
-        return _BlockFlipPlayer(participation, rng, rows, n_classes)
+        return _BlockFlipPlayer(
+            participation, self._first(participation, rng), rng, rows, n_classes
+        )
+
+    def _first(self, participation: Participation, rng: np.random.Generator) -> IntArray:
+        if self.base is None:
+            return random_codes(participation, rng)
+        if participation.metric.prediction is not PredictionKind.LABEL:
+            raise UsageError("block-flip: base=baseline needs a metric of labels, as accuracy is.")
+        if participation.baseline is None:
+            raise UsageError("block-flip: base=baseline needs a public baseline.")
+        return np.asarray(participation.baseline, dtype=np.intp)
 
 
 class _BlockFlipPlayer:
     def __init__(
-        self, participation: Participation, rng: np.random.Generator, rows: int, n_classes: int
+        self,
+        participation: Participation,
+        first: IntArray,
+        rng: np.random.Generator,
+        rows: int,
+        n_classes: int,
     ) -> None:
         self._metric, self._rng = participation.metric, rng
         self._rows, self._n_classes = rows, n_classes
-        self._best = random_codes(participation, rng)
+        self._best = first
         self._tried = self._best
         self._best_score: float | None = None
 

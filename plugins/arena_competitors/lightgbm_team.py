@@ -105,7 +105,7 @@ def _team(
     change: Callable[[Grid, Settings | None], Settings],
 ) -> _Team:
     if not isinstance(participation.training, TrainingRows) or participation.test is None:
-        raise UsageError(f"{name} trains on data, and here are labels only: give it rows to learn.")
+        raise UsageError(f"{name} trains on data, and here are none.")
     read = read_grid(Path(grid) if grid else Path(__file__).with_name(_GRID))
     return _Team(read, participation, rng, change)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
+import time
 
 import numpy as np
 import pytest
 
 from competition_folder import document
-from program import run_here, write_csv
+from program import run_here, start_program, write_csv
 
 SMALL = (
     "simulate", "competition", "s", "--teams", 5, "--days", 3, "--rows", 300,
@@ -65,3 +67,130 @@ def test_refused_in_a_line_before_anything_is_made(tmp_path, given, code, said):
     assert called.stderr.count("\n") == 1
     assert not called.stdout
     assert not (tmp_path / "s").exists()
+
+
+def test_real_competitions_are_left_alone(tmp_path):
+    rows = [(f"r{row:03d}", "ab"[row % 2]) for row in range(100)]
+    write_csv(tmp_path / "solution.csv", ["id", "y"], rows)
+    made = run_here(
+        "init", "real", "--solution", "solution.csv", "-m", "accuracy", "--mechanism", "ladder",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    before = document(run_here("audit", "-C", "real", "--json", cwd=tmp_path), "audit")
+    command = ("simulate", "competition", "real", "--teams", 3, "--days", 2, "--workers", 1)
+    called = run_here(*command, "--json", cwd=tmp_path)
+    printed = document(called, "simulate-competition")
+    (under,) = printed["mechanisms"]
+    assert under["mechanism"] == "ladder"
+    assert under["truth"] == "private"
+    assert under["best_won"] is None
+    assert printed["folder"] == "real/simulated-seed-0"
+    assert "Nobody trains here" in called.stderr
+    assert document(run_here("audit", "-C", "real", "--json", cwd=tmp_path), "audit") == before
+    assert (
+        "competition.toml of real decides it" in run_here(*command, "-m", "f1", cwd=tmp_path).stderr
+    )
+    sent = run_here(
+        "submit", "real/sample_submission.csv", "--team", "Zoe", "-C", "real", cwd=tmp_path
+    )
+    assert sent.returncode == 0, sent.stderr
+    called = run_here(*command, "--seed", 1, cwd=tmp_path)
+    assert called.returncode == 1
+    assert "holds submissions of real teams" in called.stderr
+    assert not (tmp_path / "real" / "simulated-seed-1").exists()
+
+
+def test_folders_of_other_things_are_refused(tmp_path):
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "diary.txt").write_text("dear diary")
+    called = run_here(*QUICK, cwd=tmp_path)
+    assert called.returncode == 1
+    assert "no empty folder" in called.stderr
+    assert [path.name for path in (tmp_path / "s").iterdir()] == ["diary.txt"]
+
+
+def test_another_simulation_is_refused(tmp_path):
+    assert run_here(*QUICK, cwd=tmp_path).returncode == 0
+    for change, said in (
+        (("--seed", 1), "another seed"),
+        (("--rows", 400), "other data"),
+        (("--teams", 6), "another number of teams"),
+        (("--mechanism", "full,ladder"), "one mechanism alone, or several"),
+        (("--mechanism", "full"), "[public] mechanism"),
+        (("--per-day", 5), "[limits] per_day"),
+    ):
+        called = run_here(*QUICK, *change, cwd=tmp_path)
+        assert called.returncode == 1
+        assert said in called.stderr
+        assert called.stderr.rstrip().endswith("folder.")
+
+
+@pytest.mark.slow
+def test_own_data_train_teams_and_several_mechanisms_are_compared(tmp_path):
+    color = np.random.default_rng(1).choice(["red", "blue"], 700)
+    called = run_here(
+        *SMALL, *own_data(tmp_path, color=color), "--target", "y", "--positive", "yes",
+        "--mechanism", "full, ladder(eta=0.1)", "--report", "r.html", "--charts", "c",
+        "-m", "log_loss", "--kinds", "lightgbm-climber, lightgbm-seeds, copycat",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert called.returncode == 1
+    assert "clip" in called.stderr
+    assert not (tmp_path / "s").exists()
+    called = run_here(
+        *SMALL, *own_data(tmp_path, color=color), "--target", "y", "--positive", "yes",
+        "--mechanism", "full, ladder(eta=0.1)", "--report", "r.html", "--charts", "c",
+        "-m", "roc_auc", "--kinds", "lightgbm-climber, lightgbm-seeds, copycat",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert called.returncode == 0, called.stderr
+    assert "The same seeds under each" in called.stdout
+    assert {path.name for path in (tmp_path / "s").iterdir()} >= {"full", "ladder-eta-0.1"}
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "What was true under ladder(eta=0.1)" in page
+    assert "no person sent anything" in page
+    assert (tmp_path / "c" / "leaderboard-error.svg").exists()
+
+
+@pytest.mark.slow
+def test_own_competition_with_rows_to_learn_from(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, 2))
+    y = np.where(x[:, 0] + rng.normal(size=600) > 0, "yes", "no")
+    ids = [f"p{row}" for row in range(600)]
+    rows = list(zip(ids, x[:, 0], x[:, 1], y, strict=True))
+    write_csv(tmp_path / "solution.csv", ["pid", "sick"], [(r[0], r[3]) for r in rows[300:]])
+    write_csv(tmp_path / "train.csv", ["a", "b", "sick"], [r[1:] for r in rows[:300]])
+    write_csv(tmp_path / "test.csv", ["pid", "a", "b"], [r[:3] for r in rows[:299:-1]])
+    assert (
+        run_here(
+            "init", "real", "--solution", "solution.csv", "-m", "roc_auc", cwd=tmp_path
+        ).returncode
+        == 0
+    )
+    command = ("simulate", "competition", "real", "--teams", 4, "--days", 2, "--workers", 1,
+               "--data", "train.csv", "--test", "test.csv")  # fmt: skip
+    called = run_here(*command, "--kinds", "lightgbm-climber", "--json", cwd=tmp_path)
+    (under,) = document(called, "simulate-competition")["mechanisms"]
+    assert max(row["score"] for row in under["standings"]) > 0.7
+    write_csv(tmp_path / "test.csv", ["pid", "a", "b"], [r[:3] for r in rows[:300:-1]])
+    called = run_here(*command, "--seed", 1, cwd=tmp_path)
+    assert "lacks the id 'p300'" in called.stderr
+
+
+@pytest.mark.slow
+def test_interrupted_it_says_how_to_go_on(tmp_path):
+    running = start_program(*QUICK, "--days", 200, cwd=tmp_path)
+    for _ in range(600):
+        if (tmp_path / "s" / "arena.duckdb").exists():
+            break
+        time.sleep(0.1)
+    time.sleep(3)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=120)
+    assert running.returncode == 130, said
+    assert "the same command goes on from there" in said
+    assert "Traceback" not in said
+    called = run_here(*QUICK, "--days", 200, cwd=tmp_path)
+    assert called.returncode == 0, called.stderr

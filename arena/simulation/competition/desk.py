@@ -139,8 +139,8 @@ def _is_label(solution: Solution) -> bool:
 
 def _labels(codes: npt.NDArray[Any], solution: Solution, at: int) -> list[str]:
     classes = (solution.targets[at].classes if at < len(solution.targets) else None) or ()
-    whole = codes.tolist()
-    return [classes[code] if 0 <= code < len(classes) else str(code) for code in whole]
+    names = dict(enumerate(classes))  # a code as a float is the same key
+    return [str(names.get(code, code)) for code in codes.tolist()]
 
 
 def _as_csv(table: pa.Table) -> bytes:

@@ -23,8 +23,8 @@ class Flag:
     team: str
     kind: str
     deserved: bool
-    """Near-copy: it does copy, or it is one person with another team of the same group. Too good:
-    it is after the labels."""
+    """Near-copy: its kind is not honest, or it is one person with another team of the same group.
+    Too good: it is after the labels."""
     others: tuple[str, ...] = ()
     """The other teams of its group of near-copies."""
 
@@ -67,5 +67,5 @@ def _near_copies(teams: Sequence[str], known: Mapping[str, Participant]) -> Iter
         others = tuple(other for other in teams if other != team)
         one = known[team]
         same_person = any(known.get(other) is one for other in others)
-        deserved = one.kind.conduct == "copies" or same_person
+        deserved = one.kind.conduct != "honest" or same_person
         yield Flag(NEAR_COPY, team, one.kind.competitor.name, deserved, others)

@@ -73,8 +73,13 @@ class Outcome:
 
     @property
     def winner(self) -> TeamOutcome:
-        """The first on the private board."""
-        return self.teams[0]
+        """The first on the private board; of several, the truly best."""
+        return min(self.teams, key=lambda one: (one.rank, one.true_rank))
+
+    @property
+    def shared_by(self) -> int:
+        """How many teams share the first place of the private board."""
+        return sum(team.rank == self.winner.rank for team in self.teams)
 
     @property
     def best(self) -> TeamOutcome:
@@ -83,15 +88,15 @@ class Outcome:
 
     @property
     def best_won(self) -> bool | None:
-        """Whether the truly best team won; None: nobody knows the truth."""
-        return None if self.truth == "private" else self.winner.true_rank == 1
+        """Whether the truly best team won or shared the win; None: nobody knows the truth."""
+        return None if self.truth == "private" else self.best.rank == 1
 
     @property
     def loss(self) -> float | None:
         """By how much the winner is truly worse than the best, from 0; None: nobody knows."""
         if self.truth == "private":
             return None
-        return abs(self.best.true_score - self.winner.true_score)
+        return 0.0 if self.best_won else abs(self.best.true_score - self.winner.true_score)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON."""

@@ -31,11 +31,12 @@ def about_winner(outcome: Outcome) -> str:
 
     The truth is that of the submissions that count in the end, one for each team.
     """
-    winner, best = outcome.winner, outcome.best
+    winner, best, others = outcome.winner, outcome.best, outcome.shared_by - 1
+    won = f"{winner.team} won" if not others else f"{winner.team} shared the win with {others:,}"
     if outcome.truth == "private":
-        return f"{winner.team} won. {UNKNOWN}"
+        return f"{won}. {UNKNOWN}"
     own, score, most = _shown(outcome, winner.true_score, winner.score, best.true_score)
-    won = f"{winner.team} won with {score} and is truly worth {own}"
+    won = f"{won}, scored {score} and is truly worth {own}"
     if outcome.best_won:
         return f"The truly best team won: {won}."
     (lost,) = _shown(outcome, outcome.loss)
@@ -53,10 +54,11 @@ def about_time(outcome: Outcome) -> str:
     top, leader, error = _shown(
         outcome, last.shown_best, last.true_of_leader, outcome.leaderboard_error
     )
-    truth = "truly worth" if outcome.truth == "exact" else "worth on the private rows"
+    exact = outcome.truth == "exact"
+    worth = f"truly worth {leader}" if exact else f"worth {leader} on the private rows"
     return (
-        f"In the end the top of the public board showed {top} for a submission that is {truth} "
-        f"{leader}; the leaderboard error was {error}."
+        f"In the end the top of the public board showed {top} for a submission that is {worth}; "
+        f"the leaderboard error was {error}{'' if exact else ' as far as these rows tell'}."
     )
 
 
@@ -72,17 +74,19 @@ def _about_flags(outcome: Outcome) -> Iterator[str]:
     if copies or near:
         yield (
             f"{_teams(len(near))} flagged as near-copies, {right:,} of them rightly; "
-            f"{copies:,} did start from the public baseline."
+            f"{copies:,} are of a kind that copies."
         )
     good = [flag for flag in outcome.flags if flag.check == TOO_GOOD]
     if good:
         right = sum(flag.deserved for flag in good)
         yield f"{_teams(len(good))} flagged as too good to be true, {right:,} of them rightly."
-    else:
+    elif outcome.truth == "exact":
         yield (
             "Nobody was flagged as too good to be true on the private rows, whose labels nobody "
             "could know."
         )
+    else:
+        yield "Who is too good to be true was not checked: the solution has no soft labels."
 
 
 def _teams(count: int) -> str:

@@ -1,0 +1,213 @@
+"""A simulated competition: who sees what, who may take part, and how it goes on."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import types
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from arena.competition import Competition
+from arena.errors import InputError
+from arena.execution import Silence
+from arena.interfaces import Move
+from simulated_competition import WORLD, Spy, few_plugins, held, request, with_usage
+
+PUBLIC = np.arange(240) % 3 == 0
+
+
+@pytest.fixture
+def manager():
+    return few_plugins()
+
+
+def sent(folder):
+    with Competition.open(folder, manager=few_plugins()) as competition:
+        return [(one.team, one.sha256, one.received) for one in competition.records()]
+
+
+def with_labels(flip):
+    """Return the grounds with other labels on chosen rows."""
+    target = np.where(flip, 1 - WORLD.population.target, WORLD.population.target)
+    world = replace(WORLD, population=replace(WORLD.population, target=target))
+    return with_usage(world, PUBLIC)
+
+
+def test_private_labels_change_nothing_that_anybody_sends(tmp_path):
+    history = {}
+    for name, flip in (("as is", PUBLIC & False), ("private", ~PUBLIC), ("public", PUBLIC)):
+        manager = few_plugins(Spy())
+        asked = request(
+            tmp_path / name,
+            manager,
+            kinds="spy=2, copycat(share=0.2)=1, boosting=1, random-search=1",
+            grounds=with_labels(flip),
+        )
+        held(asked, manager)
+        history[name] = sent(tmp_path / name)
+    assert len(history["as is"]) > 10
+    assert history["private"] == history["as is"]
+    assert history["public"] != history["as is"]
+
+
+def everything_in(start):
+    """Yield all objects that can be reached from one, but for modules, classes and functions."""
+    stop = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType)
+    seen, left = set(), [start]
+    while left:
+        one = left.pop()
+        if id(one) in seen or isinstance(one, stop):
+            continue
+        seen.add(id(one))
+        yield one
+        left += gc.get_referents(one)
+
+
+def test_no_label_and_no_chance_can_be_reached_from_a_participation(tmp_path):
+    spy = Spy()
+    manager = few_plugins(spy)
+    held(request(tmp_path / "s", manager, kinds="spy", grounds=with_labels(PUBLIC)), manager)
+    (first, *_) = spy.seen
+    assert {field.name for field in dataclasses.fields(first)} == {
+        "metric", "n_rows", "n_public", "n_classes", "submissions", "baseline", "baseline_score",
+        "training", "test",
+    }  # fmt: skip
+    truth = np.where(PUBLIC, 1 - WORLD.population.target, WORLD.population.target)
+    found = list(everything_in(first))
+    assert any(one is WORLD.population.features for one in found)
+    assert not any(isinstance(one, pa.Table | Competition) for one in found)
+    arrays = [one for one in found if isinstance(one, np.ndarray) and one.shape == (240,)]
+    assert arrays
+    for array in arrays:
+        for secret in (truth, WORLD.population.chance, PUBLIC):
+            assert not np.array_equal(array, secret)
+
+
+def test_stranger_takes_part_by_name_and_hears_only_what_is_released(tmp_path):
+    spy = Spy()
+    manager = few_plugins(spy)
+    (one,) = held(request(tmp_path / "s", manager, kinds="spy", mechanisms=["ladder"]), manager)
+    assert {team.kind for team in one.outcome.teams} == {"spy"}
+    assert {team.conduct for team in one.outcome.teams} == {"honest"}
+    with Competition.open(tmp_path / "s", manager=few_plugins()) as competition:
+        released = [row["released"] for row in competition.submissions()]
+    assert {answer.score for answer in spy.heard} <= set(released)
+
+
+class Broken(Spy):
+    name = "broken"
+
+    def start(self, participation, rng):
+        player = super().start(participation, rng)
+        player.hear = self.fail
+        return player
+
+    def fail(self, answer):
+        raise ValueError("no way")
+
+
+class Ragged(Spy):
+    name = "ragged"
+
+    def start(self, participation, rng):
+        player = super().start(participation, rng)
+        player.submit = lambda: Move(np.full(7, 9))
+        return player
+
+
+def test_who_fails_leaves_and_who_sends_nonsense_is_rejected(tmp_path):
+    manager = few_plugins(Broken(), Ragged(), Spy())
+    asked = request(tmp_path / "s", manager, kinds="broken=2, ragged, spy=2")
+    (one,) = held(replace(asked, days=12), manager)
+    sent_by = Counter()
+    for team in one.outcome.teams:
+        sent_by[team.kind] += team.submissions
+    assert sent_by["broken"] == 2
+    assert sent_by["ragged"] == 0
+    assert sent_by["spy"] > 2
+    assert one.outcome.turned_away == 1  # the same file again has the same answer
+    assert [failure.plugin for failure in manager.failures] == ["a stranger's"] * 2
+    assert "broken: ValueError" in str(manager.failures[0])
+
+
+class Interrupt(Silence):
+    """Ends the simulation after some steps, as Ctrl-C does."""
+
+    def __init__(self, after):
+        self.left = after
+
+    def advance(self, steps=1):
+        self.left -= steps
+        if self.left < 0:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("after", [0, 5, 11])
+def test_interrupted_it_goes_on_as_if_it_had_not_been(tmp_path, manager, after):
+    (whole,) = held(request(tmp_path / "whole", manager), manager)
+    asked = request(tmp_path / "parts", manager)
+    with pytest.raises(KeyboardInterrupt):
+        held(asked, manager, progress=Interrupt(after))
+    assert len(sent(tmp_path / "parts")) < len(sent(tmp_path / "whole"))
+    (parts,) = held(asked, manager)
+    again = {**parts.outcome.to_dict(), "folder": whole.outcome.folder}
+    assert again == whole.outcome.to_dict()
+    assert sent(tmp_path / "parts") == sent(tmp_path / "whole")
+
+
+def test_a_torn_founding_is_mended(tmp_path, manager):
+    asked = request(tmp_path / "s", manager)
+    held(asked, manager)
+    (tmp_path / "s" / "competition.toml").unlink()
+    (one,) = held(asked, manager)
+    assert one.outcome.submissions > 0
+
+
+def test_every_mechanism_has_the_same_visits_in_a_folder_of_its_own(tmp_path, manager):
+    asked = request(tmp_path / "s", manager, mechanisms=["full", "ladder(eta=0.2)"])
+    full, ladder = held(asked, manager)
+    assert full.folder.name, ladder.folder.name == ("full", "ladder-eta-0.2")
+    first = [
+        [row for row in sent(one.folder) if "random-search" in row[0]] for one in (full, ladder)
+    ]
+    assert first[0][0] == first[1][0]
+    assert (full.outcome.mechanism, ladder.outcome.mechanism) == asked.mechanisms
+
+
+def test_models_are_trained_once_for_all_mechanisms_and_any_number_of_workers(tmp_path, manager):
+    kinds = "lightgbm-climber=3, lightgbm-seeds=2"
+    asked = request(tmp_path / "a", manager, kinds=kinds, baseline="lightgbm-climber")
+    (one,) = held(asked, manager)
+    models = {path: path.stat().st_mtime_ns for path in (tmp_path / "a" / "models").iterdir()}
+    assert len(models) > 3
+    held(asked, manager)
+    assert {path: path.stat().st_mtime_ns for path in models} == models
+    assert {team.conduct for team in one.outcome.teams} == {"honest"}
+
+
+@pytest.mark.slow
+def test_two_workers_give_the_same_numbers(tmp_path, manager):
+    kinds = "lightgbm-climber=3, lightgbm-seeds=1, copycat=1"
+    results = []
+    for workers in (1, 2):
+        asked = request(tmp_path / str(workers), manager, kinds=kinds, baseline="lightgbm-climber")
+        (one,) = held(asked, manager, workers=workers)
+        results.append(sent(one.folder))
+    assert results[0] == results[1]
+
+
+def test_other_submissions_in_the_folder_are_noticed_before_anything_is_added(tmp_path, manager):
+    asked = request(tmp_path / "s", manager)
+    with pytest.raises(KeyboardInterrupt):
+        held(asked, manager, progress=Interrupt(5))
+    with Competition.open(tmp_path / "s", manager=few_plugins()) as competition:
+        competition.submit(tmp_path / "s" / "sample_submission.csv", "a real team")
+    before = sent(tmp_path / "s")
+    with pytest.raises(InputError, match="does not lead to"):
+        held(asked, manager)
+    assert sent(tmp_path / "s") == before

@@ -1,0 +1,124 @@
+"""Small simulated competitions without models, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import arena_competitors
+import arena_mechanisms
+import arena_metrics
+from arena.config import Settings
+from arena.execution import Silence
+from arena.hookspecs import hookimpl
+from arena.interfaces import Answer, Competitor, Move, Participation
+from arena.plugin_manager import PluginManager
+from arena.simulation.competition.grounds import Grounds, grounds_of_world
+from arena.simulation.competition.roster import kind_of, read_kinds
+from arena.simulation.competition.run import Held, Request, hold, open_request
+from arena.simulation.data import Sizes, World, synthetic_world
+
+SMALL_PLUGINS = (arena_metrics, arena_mechanisms, arena_competitors)
+WORLD = synthetic_world(Sizes(200, 100, 240), seed=5)
+NO_MODELS = "copycat(share=0.1)=2, random-search=2, block-flip(rows=5)=1"
+
+
+def few_plugins(*competitors: Competitor) -> PluginManager:
+    """Return a manager with competitors of a stranger, and no analyses, which take time."""
+    manager = PluginManager(entry_points=False)
+    for plugin in SMALL_PLUGINS:
+        manager.register(plugin, plugin.__name__)
+    manager.register(Plugin(competitors), "a stranger's")
+    return manager
+
+
+def request(
+    root: Path,
+    manager: PluginManager,
+    *,
+    kinds: str = NO_MODELS,
+    mechanisms: Sequence[str] = ("full",),
+    grounds: Grounds | None = None,
+    baseline: str | None = None,
+    **settings: Any,
+) -> Request:
+    """Return a request of 5 teams in 4 days on 240 rows."""
+    grounds = grounds or grounds_of_world(WORLD)
+    document: dict[str, Any] = {
+        "competition": {"title": "SIMULATED", "baseline": "simulated baseline"},
+        "data": dict(grounds.columns),
+        "metric": {"name": "accuracy"},
+        "limits": {"per_day": 2},
+        "analysis": {"resamples": 50},
+        **settings,
+    }
+    return Request(
+        root,
+        grounds,
+        Settings.model_validate(document),
+        tuple(mechanisms),
+        read_kinds(kinds, manager.competitors),
+        kind_of(baseline, manager.competitors) if baseline else None,
+        teams=5,
+        days=4,
+        seed=1,
+    )
+
+
+def held(asked: Request, manager: PluginManager, **options: Any) -> list[Held]:
+    """Hold it under each mechanism."""
+    venue = open_request(asked)
+    settings = {"workers": 1, "progress": Silence(), **options}
+    return [hold(venue, asked, one, manager, **settings) for one in asked.mechanisms]
+
+
+def with_usage(world: World, public: np.ndarray) -> Grounds:
+    """Return a world whose public rows are given."""
+    grounds = grounds_of_world(world)
+    usage = np.where(public, "Public", "Private")
+    return replace(grounds, solution=grounds.solution.append_column("Usage", [usage]))
+
+
+@dataclass
+class Plugin:
+    """A plugin that provides competitors."""
+
+    competitors: Sequence[Competitor]
+
+    @hookimpl
+    def provide_competitors(self) -> Sequence[Competitor]:
+        return self.competitors
+
+
+class Spy:
+    """Sends noise that depends on what it heard, and keeps everything that it was given."""
+
+    name = "spy"
+
+    def __init__(self) -> None:
+        self.seen: list[Participation] = []
+        self.heard: list[Answer] = []
+
+    def start(self, participation: Participation, rng: np.random.Generator) -> _SpyPlayer:
+        self.seen.append(participation)
+        return _SpyPlayer(self, participation, rng)
+
+
+class _SpyPlayer:
+    def __init__(self, spy: Spy, participation: Participation, rng: np.random.Generator) -> None:
+        self._spy, self._n_rows, self._rng = spy, participation.n_rows, rng
+        self._last = 0.0
+
+    def submit(self) -> Move:
+        return Move((self._rng.random(self._n_rows) < 0.3 + self._last / 3).astype(np.intp))
+
+    def hear(self, answer: Answer) -> None:
+        self._spy.heard.append(answer)
+        self._last = answer.score
+
+    def finish(self) -> Move:
+        return self.submit()
