@@ -131,7 +131,7 @@ def test_who_fails_leaves_and_who_sends_nonsense_is_rejected(tmp_path):
     assert sent_by["ragged"] == 0
     assert sent_by["spy"] > 2
     assert one.outcome.turned_away == 1  # the same file again has the same answer
-    assert [failure.plugin for failure in manager.failures] == ["a stranger's"] * 2
+    assert {failure.plugin for failure in manager.failures} == {"a stranger's"}
     assert "broken: ValueError" in str(manager.failures[0])
 
 
