@@ -21,7 +21,7 @@ from arena.plugin_manager import PluginManager
 from arena.report import board_report, write_charts
 from arena.score_result import ScoreResult
 
-WIDTH = 136
+WIDTH = 142
 
 
 CHARTS = ("rank-intervals", "reading-stability")
