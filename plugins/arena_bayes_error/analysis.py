@@ -63,7 +63,7 @@ def _verdict(found: BoardFloor) -> str:
 def _headroom(errors: BoardErrors) -> str:
     room = errors.headroom
     left = (
-        f"the best team errs on {max(room.estimate, 0):.2%} of the rows more than that "
+        f"the best team errs on {room.estimate:.2%} of the rows more than that "
         f"({room.low:.2%} to {room.high:.2%})"
     )
     flagged = int(errors.check.flagged.sum())

@@ -15,6 +15,11 @@ from arena_bayes_error.label_file import LabelFile
 
 __all__ = ["Asked", "positions_of"]
 
+_WITHOUT_SIGNS = (
+    " A probability is no sign: clean ones are the kind soft, and numbers of labels the kind "
+    "counts, which need no sign labels."
+)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
@@ -70,7 +75,8 @@ class Asked:
         usual = next((pair for pair in (("0", "1"), ("-1", "1")) if found <= {*pair}), ())
         shared = bool(labels) and found <= {*labels}
         positive = self.positive if shared or self.positive in found else None
-        return self.file.two_texts(name, "sign label", positive, labels if shared else usual)
+        known = labels if shared else usual
+        return self.file.two_texts(name, "sign label", positive, known, _WITHOUT_SIGNS)
 
     def classes(self) -> list[int] | None:
         """Return the positions of the positive classes among the columns; None: none is named."""

@@ -2,8 +2,9 @@
 
 The class probabilities of the rows are taken for draws from a Dirichlet distribution (a beta one
 for two classes). It is fitted by two moments, the mean proportions and how often two labels of one
-row agree, and the bias of 1 - max_k u_k is the mean of max_k p_k - max_k u_k over rows drawn from
-it. Beyond Ishida et al. (2023).
+row agree. The bias of 1 - max_k u_k is the mean of max_k p_k - max_k u_k under it: exactly for two
+classes, by the beta-binomial distribution, and else over rows drawn from it. Beyond Ishida et al.
+(2023).
 
 Against it stood the jackknife over labels. On 2,000 rows of six distributions with known truth,
 none of them a Dirichlet one except the last, root mean squared errors over 20 repetitions were, in
@@ -28,13 +29,15 @@ The jackknife sees ties only, and two classes never tie where m is odd.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from arena.types import FloatArray
 from arena_bayes_error.sampling import blocks
 
 __all__ = ["dirichlet_fit", "expected_bias"]
 
-_DRAWS = 100_000
+_DRAWS = 400_000
+_MOST_LABELS = 10_000
 _BLOCK = 10_000
 _LEAST = 1e-6
 
@@ -77,8 +80,8 @@ def dirichlet_fit(counts: FloatArray) -> FloatArray | None:
 def expected_bias(counts: FloatArray, rng: np.random.Generator) -> float | None:
     """Return the bias of the mean of 1 - max_k u_k, at most 0; None where no fit is possible.
 
-    100,000 rows are drawn, each with the number of labels of a row drawn from the counts: an error
-    of the result of some 0.0002.
+    Exact for two classes of at most 10,000 labels per row. Else 400,000 rows are drawn, each with
+    the number of labels of a row drawn from the counts: an error of the result of some 0.0001.
 
     Parameters
     ----------
@@ -97,15 +100,41 @@ def expected_bias(counts: FloatArray, rng: np.random.Generator) -> float | None:
     parameters = dirichlet_fit(counts)
     if parameters is None:
         return None
-    known = np.flatnonzero(parameters > 0)
     totals = counts.sum(axis=1).astype(np.int64)
+    if len(parameters) == 2 and totals.max() <= _MOST_LABELS:
+        return min(_of_two_classes(float(parameters[0]), float(parameters[1]), totals), 0.0)
+    return min(_drawn(parameters[parameters > 0], totals, rng), 0.0)
+
+
+def _of_two_classes(a: float, b: float, totals: npt.NDArray[np.int64]) -> float:
+    """Return E min(u, 1-u) - E min(p, 1-p) for p of a beta distribution.
+
+    >>> round(_of_two_classes(1.0, 1.0, np.array([3, 3])), 12)  # 1/6 - 1/4
+    -0.083333333333
+    """
+    from scipy.special import betainc
+    from scipy.stats import betabinom
+
+    below, above = betainc(a + 1, b, 0.5), 1 - betainc(a, b + 1, 0.5)
+    truth = (a * below + b * above) / (a + b)
+    reached = 0.0
+    for m, rows in zip(*np.unique(totals, return_counts=True), strict=True):
+        ones = np.arange(m + 1)
+        least = np.minimum(ones, m - ones) / m
+        reached += rows / len(totals) * float(betabinom(m, a, b).pmf(ones) @ least)
+    return float(reached - truth)
+
+
+def _drawn(
+    parameters: FloatArray, totals: npt.NDArray[np.int64], rng: np.random.Generator
+) -> float:
     total = 0.0
     for rows in blocks(_DRAWS, _BLOCK):
-        p = _draw(parameters[known], rows.stop - rows.start, rng)
+        p = _draw(parameters, rows.stop - rows.start, rng)
         m = rng.choice(totals, len(p))
         u = rng.multinomial(m, p).max(axis=1) / m
         total += float((p.max(axis=1) - u).sum())
-    return min(total / _DRAWS, 0.0)
+    return total / _DRAWS
 
 
 def _draw(parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:

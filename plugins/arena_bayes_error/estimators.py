@@ -44,6 +44,10 @@ CLEAN = "Each soft label is the true probability of its row, without noise."
 _SIGN = (
     "The sign label is the likelier class of the row, sign(r - 1/2), not a label that was observed."
 )
+_CERTAIN = (
+    "Every soft label is 0 or 1: if they are labels that were observed, this estimate says "
+    "nothing, and the kinds hard, counts and features are for them."
+)
 _HALF = "An uncertainty label is the probability of the less likely class."
 
 
@@ -87,7 +91,7 @@ def from_soft_labels(labels: npt.ArrayLike, **options: Unpack[Options]) -> Bayes
         hint = "A soft label is the probability of the positive class."
         check_unit(array, "soft label", hint, name)
         top = 0.5
-    return mean_of_rows(
+    found = mean_of_rows(
         lambda rows: row_floor(array[rows]),
         len(array),
         top,
@@ -96,6 +100,7 @@ def from_soft_labels(labels: npt.ArrayLike, **options: Unpack[Options]) -> Bayes
         bias_bound=UNBIASED,
         **options,
     )
+    return found if found.estimate else replace(found, assumptions=(*found.assumptions, _CERTAIN))
 
 
 def row_floor(labels: npt.NDArray[Any]) -> FloatArray:

@@ -171,7 +171,12 @@ def _scores(asked: Asked) -> Answer:
             "Scores are scaled to probabilities against observed labels: name their column with "
             "--label. Numbers that are probabilities already are the kind soft."
         )
-    labels, positive = asked.file.two_texts(asked.label, "label", asked.positive)
+    labels, positive = asked.file.two_texts(
+        asked.label,
+        "label",
+        asked.positive,
+        otherwise=" For labels of more values, --kind features gives bounds.",
+    )
     found, fit = from_scores(asked.column("score"), labels, **asked.settings())
     return Answer(found, positive, fit)
 

@@ -81,7 +81,12 @@ class LabelFile:
         return np.column_stack(columns)
 
     def two_texts(
-        self, name: str, what: str, positive: str | None = None, allowed: Sequence[str] = ()
+        self,
+        name: str,
+        what: str,
+        positive: str | None = None,
+        allowed: Sequence[str] = (),
+        otherwise: str = "",
     ) -> tuple[npt.NDArray[np.bool_], str]:
         """Return whether each cell of a column is the positive one of two texts, and that text.
 
@@ -95,6 +100,8 @@ class LabelFile:
             The positive text; by default the second in sorted order, numbers by value.
         allowed
             Two texts, where they are known: then one of them need not occur.
+        otherwise
+            What would do without two values, for the message.
 
         Raises
         ------
@@ -108,7 +115,7 @@ class LabelFile:
         if len(both) != 2:
             raise InputError(
                 f"The {what} of column {show(name)} in {self.path} must have two values, but it "
-                f"has {len(both):,}. Name the column of two values."
+                f"has {len(both):,}. Name the column of two values.{otherwise}"
             )
         chosen = both[1] if positive is None else positive
         if chosen not in both:

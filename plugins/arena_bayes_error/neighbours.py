@@ -38,11 +38,13 @@ class CoverHartBounds(Tabular):
     lower: float
     """(K-1)/K (1 - sqrt(1 - K/(K-1) E)), with E the neighbours' error."""
     upper: float
-    """The neighbours' error E."""
+    """The neighbours' error E, but never more than that of guessing, (K-1)/K."""
     lower_end: float
     """The lower bound at the lower end of an interval for E."""
     upper_end: float
     """The upper end of that interval: Wilson's, which takes rows for independent."""
+    error: float
+    """The share of rows whose label is not the one that their neighbours predict."""
     neighbours: int
     n: int
     n_classes: int
@@ -110,13 +112,14 @@ def cover_hart(
     alike = np.unique(x, axis=0, return_counts=True)[1]
     x = StandardScaler().fit_transform(x) if standardised else x
     wrong = int((_majority(x, codes, len(classes), neighbours) != codes).sum())
-    error = wrong / len(codes)
+    error, guessing = wrong / len(codes), 1 - 1 / len(classes)
     ends = binomtest(wrong, len(codes)).proportion_ci(level, method="wilson")
     return CoverHartBounds(
         lower=_lower(error, len(classes)),
-        upper=error,
+        upper=min(error, guessing),
         lower_end=_lower(float(ends.low), len(classes)),
-        upper_end=float(ends.high),
+        upper_end=min(float(ends.high), guessing),
+        error=error,
         neighbours=neighbours,
         n=len(codes),
         n_classes=len(classes),

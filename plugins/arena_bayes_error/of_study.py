@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -170,7 +170,7 @@ def _headroom(
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray((each @ counts) / counts.sum(axis=0), dtype=np.float64)
 
-    return corrected_best_score(
+    found = corrected_best_score(
         above.mean(axis=1, dtype=np.float64),
         score_under(drawn, np.arange(m)),
         score_under,
@@ -180,3 +180,5 @@ def _headroom(
         level=study.level,
         score_range=(0.0, 1.0),
     )
+    # No row is below the floor: what is below 0 is rounding.
+    return replace(found, estimate=float(np.maximum(found.estimate, 0.0)) + 0.0)

@@ -46,9 +46,9 @@ def _of_bounds(found: CoverHartBounds) -> Iterator[str]:
     asked = "the nearest neighbour" if found.neighbours == 1 else f"{found.neighbours} neighbours"
     yield (
         f"Bounds, not an estimate: the lowest error rate that any classifier of these features can "
-        f"reach lies between {found.lower:.3%} and {found.upper:.3%}, the error of {asked} on "
-        f"{found.n:,} rows (with the chance of the rows, at {found.level:.0%}: "
-        f"{found.lower_end:.3%} to {found.upper_end:.3%})."
+        f"reach lies between {found.lower:.3%} and {found.upper:.3%}, or with the chance of the "
+        f"rows, at {found.level:.0%}, between {found.lower_end:.3%} and {found.upper_end:.3%}. "
+        f"They follow from the error of {asked}, {found.error:.3%} of {found.n:,} rows."
     )
     if found.copies:
         yield (

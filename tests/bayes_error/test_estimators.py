@@ -19,7 +19,7 @@ from arena_bayes_error.annotators import (
     from_several_hard_labels,
     shares_of,
 )
-from arena_bayes_error.dirichlet import expected_bias
+from arena_bayes_error.dirichlet import dirichlet_fit, expected_bias
 from arena_bayes_error.estimators import (
     from_hard_labels,
     from_noisy_soft_labels,
@@ -98,7 +98,7 @@ def test_bootstrap_is_that_of_the_rows():
 
 
 @pytest.mark.parametrize("kind", UNBIASED)
-@pytest.mark.parametrize("setup", ["A", "C"])
+@pytest.mark.parametrize("setup", ["A", "B", "C", "D"])
 @pytest.mark.slow
 def test_unbiased(setup, kind):
     values = np.array([found.estimate for found in draws(setup, kind, 40, 2_000, seed=11)])
@@ -135,6 +135,24 @@ def test_correction_knows_when_nothing_can_be_known():
     rng = np.random.default_rng(0)
     assert expected_bias(np.array([[5.0, 0.0], [3.0, 0.0]]), rng) is None
     assert from_counts([[5, 0], [3, 0]], resamples=2).corrected is None
+
+
+def test_the_bias_of_two_classes_is_that_of_drawn_rows():
+    rng = np.random.default_rng(1)
+    counts = rng.multinomial(6, rng.dirichlet([0.4, 1.3], 3_000)).astype(float)
+    counts[:, 0] += rng.integers(0, 3, 3_000)
+    totals = counts.sum(axis=1).astype(int)
+    a, b = dirichlet_fit(counts)
+    p, m = rng.beta(b, a, 400_000), rng.choice(totals, 400_000)
+    u = rng.binomial(m, p) / m
+    drawn = np.minimum(u, 1 - u) - np.minimum(p, 1 - p)
+    assert expected_bias(counts, rng) == pytest.approx(drawn.mean(), abs=4 * stats.sem(drawn))
+    assert expected_bias(counts, rng) == expected_bias(counts, rng)
+
+
+def test_soft_labels_that_are_all_certain_are_told():
+    assert "Every soft label is 0 or 1" in from_soft_labels([0, 1, 1]).assumptions[-1]
+    assert "Every soft label" not in from_soft_labels([0, 1, 0.5]).assumptions[-1]
 
 
 def test_counts_by_class_and_by_group():

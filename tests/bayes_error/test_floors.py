@@ -10,17 +10,14 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from arena.errors import InputError, UsageError
-from arena.interfaces import Study
-from arena.plugin_manager import PluginManager
-from arena.predictions import ArrayPredictions
 from arena_bayes_error.estimators import row_floor
 from arena_bayes_error.floor_check import check_against_floor, check_labels, errors_distribution
 from arena_bayes_error.floors import METRIC_FLOORS, best_score, error_against_soft_labels
 from arena_bayes_error.gaussians import SETUPS
 from arena_bayes_error.neighbours import cover_hart
 from arena_bayes_error.of_study import metric_floor
+from floor_study import study_of
 
-MANAGER = PluginManager()
 FLOORS = arrays(np.float64, st.integers(1, 40), elements=st.floats(0, 0.5))
 
 
@@ -153,23 +150,6 @@ def test_floors_of_metrics_are_what_the_soft_label_itself_reaches():
         assert best_score(name, several).value == pytest.approx(best_score(name, c).value)
 
 
-def study_of(metric: str, soft, **more):
-    """A study of a board of nobody, for what asks of its soft labels and its metric only."""
-    nobody = np.zeros((0, len(soft)))
-    return Study(
-        metric=MANAGER.metrics.resolve(metric),
-        truth=np.zeros(len(soft), dtype=np.intp),
-        teams=(),
-        submissions=np.zeros(0, dtype=np.intp),
-        predictions=ArrayPredictions(nobody),
-        scores=np.zeros(0),
-        resampled=np.zeros((0, 2)),
-        level=0.95,
-        soft_labels=soft,
-        **more,
-    )
-
-
 @pytest.mark.parametrize(
     "metric", ["accuracy", "log_loss", "log_loss(clip=0.2)", "brier", "roc_auc",
                "average_precision"],
@@ -238,6 +218,18 @@ def test_cover_hart_encloses_the_truth(neighbours):
     found = cover_hart(x, y, neighbours=neighbours)
     assert found.lower_end < stats.norm.cdf(-1) < found.upper_end
     assert found.upper - found.lower < 0.15
+
+
+def test_nobody_is_bound_to_err_more_than_a_guess():
+    found = cover_hart(np.arange(10.0)[:, None], np.arange(10) % 2)  # each has other neighbours
+    assert (found.error, found.upper, found.upper_end, found.lower) == (1, 0.5, 0.5, 0.5)
+    unit = np.column_stack(
+        [np.repeat([0.0, 1.0], 50), 1_000 * np.random.default_rng(0).random(100)]
+    )
+    labels = np.repeat([0, 1], 50)
+    assert (
+        cover_hart(unit, labels).error < 0.05 < cover_hart(unit, labels, standardised=False).error
+    )
 
 
 def test_neighbours_that_cannot_be():

@@ -64,6 +64,15 @@ def test_a_group_for_each_row_changes_nothing():
     assert grouped_.standard_error == pytest.approx(plain.standard_error, rel=1e-9)
     assert grouped_.interval == pytest.approx(plain.interval, rel=1e-9)
     assert grouped_.bound == pytest.approx(plain.bound, rel=1e-9)
+    assert grouped_.bootstrap_interval == pytest.approx(plain.bootstrap_interval, abs=2e-4)
+
+
+def test_many_groups_are_drawn_in_bins():
+    c, codes = grouped(5_000, np.random.default_rng(4))
+    found = from_soft_labels(c, clusters=codes, resamples=4_000)
+    assert found.bootstrap_interval == pytest.approx(found.interval, abs=2e-4)
+    same = from_soft_labels(np.full(10_000, 0.25), clusters=np.arange(10_000) // 2)
+    assert same.bootstrap_interval == pytest.approx((0.25, 0.25))
 
 
 def test_hoeffdings_bound_counts_groups_as_it_counts_rows():

@@ -1,0 +1,101 @@
+"""What the floor of a board is told as: verdict, sections and picture, and what they weigh."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from arena_bayes_error.analysis import BayesFloor
+from arena_bayes_error.sections import floor_sections
+from floor_study import study_of
+
+N = 400
+
+
+def found(*, metric="accuracy", surer=False, swapped=False, leak=True, **more):
+    """Return the finding, its sections, and the study, of a good team, a bad one and a leak."""
+    rng = np.random.default_rng(0)
+    soft = rng.beta(0.6, 0.6, N)
+    likeliest = (soft > 0.5).astype(int)
+    truth = likeliest if surer else (rng.random(N) < soft).astype(int)
+    worse = np.where(rng.random(N) < 0.2, 1 - likeliest, likeliest)
+    predictions = np.array([worse, likeliest, *([truth] if leak else [])])
+    study = study_of(metric, 1 - soft if swapped else soft, truth, predictions, **more)
+    finding = BayesFloor().run(study, np.random.default_rng(1))
+    return finding, list(floor_sections(SimpleNamespace(findings=[finding], study=study))), study
+
+
+def test_the_verdict_tells_the_floor_the_headroom_and_the_flags():
+    finding, sections, _ = found()
+    assert finding.verdict.startswith("Nobody can err on less than ")
+    assert "the best team errs on 0.00% of the rows more than that" in finding.verdict
+    assert finding.verdict.endswith("and 1 team errs too rarely to be true.")
+    told, method = sections
+    assert "the labels are no surer than the annotators" in told.text
+    assert not told.public
+    assert method.technical
+    assert "Poisson-binomial" in method.text
+    assert "Poisson" not in told.text
+    assert told.tables[1].rows[0][0] == "team 2"  # the fewest errors first
+    assert told.tables[1].rows[0][-1] == "too good to be true"
+
+
+def test_labels_that_are_surer_than_the_annotators_may_be_all_that_a_flag_says():
+    finding, (told, _), _ = found(surer=True, leak=False)
+    assert finding.document["labels"]["differing"] == 0
+    assert finding.document["labels"]["p_so_few"] < 1e-6
+    flagged = [one["team"] for one in finding.document["submissions"] if one["flagged"]]
+    assert "team 1" in flagged
+    assert "which alone may be why a team seems too good" in told.text
+
+
+def test_soft_labels_of_the_other_class_are_told():
+    finding, _, _ = found(swapped=True, leak=False)
+    assert "the soft labels do not fit the labels" in finding.verdict
+    assert "columns are those of the other class" in finding.verdict
+    assert "do not fit" not in found()[0].verdict
+
+
+def test_the_points_of_the_picture_differ_by_shape_and_the_flagged_stand_first():
+    _, (told, _), _ = found()
+    (chart,) = told.charts
+    band, line, *points = chart.specification["layer"]
+    assert band["mark"]["type"] == "rect"
+    assert line["encoding"]["x"]["field"] == "at"
+    for layer in points:
+        assert layer["encoding"]["shape"]["scale"]["range"][:2] == ["circle", "diamond"]
+        assert layer["encoding"]["x"]["axis"]["format"] == ".0%"
+    labels = next(one for one in points if one["data"]["values"][0]["what"].endswith("the labels"))
+    assert [row["team"] for row in labels["data"]["values"]] == ["team 2", "team 1", "team 0"]
+
+
+def test_groups_are_counted_and_said():
+    clusters = np.arange(N) // 4
+    finding, (_, method), _ = found(clusters=clusters)
+    alone = found()[0].document
+    assert finding.document["floor"]["n_clusters"] == N // 4
+    assert finding.document["floor"]["estimate"] == alone["floor"]["estimate"]
+    assert finding.document["floor"]["standard_error"] != alone["floor"]["standard_error"]
+    assert "groups of rows, not the rows" in method.text
+    assert "whatever the labels of a group" in method.text
+    leak = [one["probability"] for one in finding.document["submissions"]]
+    plain = [one["probability"] for one in alone["submissions"]]
+    assert all(a >= b for a, b in zip(leak, plain, strict=True))
+
+
+def test_a_metric_without_classes_has_a_floor_and_no_errors():
+    finding, (told, _), _ = found(metric="roc_auc")
+    assert finding.document["submissions"] == []
+    assert finding.document["metric_floor"]["metric"] == "roc_auc"
+    assert told.charts == ()
+    assert "best possible roc_auc" in [row[0] for row in told.tables[0].rows]
+
+
+@pytest.mark.parametrize("clusters", [None, np.zeros(N, dtype=np.intp)])
+def test_what_suits_the_analysis(clusters):
+    study = found()[2]
+    suits = BayesFloor().suits(study_of("accuracy", study.soft_labels, clusters=clusters))
+    assert suits == (clusters is None)
+    assert not BayesFloor().suits(study_of("accuracy", np.array([0.5])))
