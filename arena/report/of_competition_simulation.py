@@ -31,6 +31,12 @@ _ERROR = (
 )
 
 
+_FLATTERED = (
+    "In the table of kinds, a kind is flattered by what the public board showed of it beyond its "
+    "private score."
+)
+
+
 def competition_simulation_report(
     request: Request, held: Sequence[Held], manager: PluginManager
 ) -> Report:
@@ -54,7 +60,7 @@ def truth_section(outcome: Outcome, metric: str) -> Section:
         _EXACT if outcome.truth == "exact" else UNKNOWN,
         f"{about_time(outcome)} {_ERROR}",
         _about_ranks(outcome),
-        about_flags(outcome),
+        f"{about_flags(outcome)} {_FLATTERED}",
     )
     tables = [_kinds_table(outcome)]
     if outcome.flags:
@@ -86,7 +92,7 @@ def _about_ranks(outcome: Outcome) -> str:
 
 
 def _kinds_table(outcome: Outcome) -> Table:
-    """Return how each kind of team did on average."""
+    """Return how each kind of team did on average; ``flattered by``: see :func:`_flattery`."""
     by_kind: dict[str, list[TeamOutcome]] = {}
     for team in outcome.teams:
         by_kind.setdefault(team.kind, []).append(team)
@@ -100,14 +106,14 @@ def _kinds_table(outcome: Outcome) -> Table:
             min(team.rank for team in own),
             _mean([team.score for team in own]),
             _mean([team.true_score for team in own]) if outcome.truth == "exact" else None,
-            _flattery(own),
+            _flattery(own, outcome.greater_is_better),
             sum(team.team in flagged for team in own),
         )
         for kind, own in by_kind.items()
     )
     columns = (
         "kind", "conduct", "teams", "submissions", "best rank", "private score", "true score",
-        "shown above private", "flagged",
+        "flattered by", "flagged",
     )  # fmt: skip
     return Table("How each kind of team did, on average", columns, rows)
 
@@ -116,10 +122,10 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def _flattery(teams: Sequence[TeamOutcome]) -> float | None:
-    """Return by how much the public board showed more than the private one has."""
+def _flattery(teams: Sequence[TeamOutcome], greater_is_better: bool) -> float | None:
+    """Return by how much better the public board showed them than the private one does."""
     both = [team.shown - team.score for team in teams if team.shown is not None]
-    return _mean(both) if both else None
+    return _mean(both) * (1 if greater_is_better else -1) if both else None
 
 
 def _flags_table(flags: Sequence[Flag]) -> Table:

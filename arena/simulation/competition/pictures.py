@@ -15,7 +15,11 @@ from arena.types import Chart
 __all__ = ["comparison_chart", "over_time_chart", "ranks_chart"]
 
 _HEIGHT = 320
-_CONDUCTS: Mapping[str, str] = {"honest": BLUE, "copies": GREY, "attacks": ORANGE}
+_CONDUCTS: Mapping[str, tuple[str, list[int]]] = {
+    "honest": (BLUE, [1, 0]),
+    "copies": (GREY, [6, 3]),
+    "attacks": (ORANGE, [2, 2]),
+}
 _LINES: Mapping[str, tuple[str, str, list[int]]] = {
     "shown_best": ("shown at the top of the board", ORANGE, [1, 0]),
     "true_best": ("truly best submission so far", BLUE, [6, 3]),
@@ -38,7 +42,7 @@ def over_time_chart(outcome: Outcome, metric: str) -> Chart:
     labels, colors, dashes = zip(*_LINES.values(), strict=True)
     line = {"field": "line", "type": "nominal", "title": None, "legend": {"orient": "top"}}
     encoding = {
-        "x": _axis("day", "day", whole=True),
+        "x": _days(outcome),
         "y": _axis("score", metric),
         "color": {**line, "scale": {"domain": labels, "range": colors}},
         "strokeDash": {**line, "scale": {"domain": labels, "range": dashes}},
@@ -68,7 +72,11 @@ def ranks_chart(outcome: Outcome) -> Chart:
             stages, (team.public_rank, team.rank, team.true_rank)[: len(stages)], strict=True
         )
     ]
-    known = [conduct for conduct in _CONDUCTS if any(v["conduct"] == conduct for v in values)]
+    conduct = {"field": "conduct", "type": "nominal", "title": None, "legend": {"orient": "bottom"}}
+    known = [one for one in _CONDUCTS if any(row["conduct"] == one for row in values)]
+    colors, dashes = [_CONDUCTS[one][0] for one in known], [_CONDUCTS[one][1] for one in known]
+    last = max(2, len(outcome.teams))
+    scale = {"reverse": True, "domain": [1, last], "nice": False, "padding": 6}
     encoding = {
         "x": {
             "field": "stage",
@@ -77,15 +85,10 @@ def ranks_chart(outcome: Outcome) -> Chart:
             "scale": {"domain": list(stages)},
             "axis": {"labelAngle": 0, "orient": "top"},
         },
-        "y": {**_axis("rank", "rank", whole=True), "scale": {"reverse": True, "zero": False}},
+        "y": {**_axis("rank", "rank", whole=True), "scale": scale},
         "detail": {"field": "team", "type": "nominal"},
-        "color": {
-            "field": "conduct",
-            "type": "nominal",
-            "title": None,
-            "scale": {"domain": known, "range": [_CONDUCTS[conduct] for conduct in known]},
-            "legend": {"orient": "bottom"},
-        },
+        "color": {**conduct, "scale": {"domain": known, "range": colors}},
+        "strokeDash": {**conduct, "scale": {"domain": known, "range": dashes}},
         "tooltip": [{"field": name} for name in ("team", "stage", "rank")],
     }
     line = {"type": "line", "strokeWidth": 1.5, "opacity": 0.7, "point": {"opacity": 0.9}}
@@ -118,7 +121,7 @@ def comparison_chart(outcomes: Sequence[Outcome], metric: str) -> Chart:
         "legend": {"orient": "top"},
     }
     encoding: Specification = {
-        "x": _axis("day", "day", whole=True),
+        "x": _days(*outcomes),
         "y": _axis("error", f"leaderboard error ({metric})", zero=True),
         "color": mechanism,
         "strokeDash": mechanism,
@@ -135,6 +138,11 @@ def comparison_chart(outcomes: Sequence[Outcome], metric: str) -> Chart:
             "data": {"values": values},
         },
     )
+
+
+def _days(*outcomes: Outcome) -> dict[str, Any]:
+    last = max([2, *(day.day for outcome in outcomes for day in outcome.days)])
+    return {**_axis("day", "day", whole=True), "scale": {"domain": [1, last], "nice": False}}
 
 
 def _axis(field: str, title: str, *, whole: bool = False, zero: bool = False) -> dict[str, Any]:
