@@ -113,7 +113,7 @@ def _on_random_labels(request: Request, manager: PluginManager) -> Battle:
 
 
 def _on_own_solution(request: Request, directory: Path, wait: float) -> Battle:
-    from arena.cli.folder import open_competition  # it loads the store, which others do not need
+    from arena.cli.folder import look_at_competition  # it loads the store, which others do not need
 
     given = {
         "--rows": request.rows,
@@ -124,7 +124,7 @@ def _on_own_solution(request: Request, directory: Path, wait: float) -> Battle:
     refused = [option for option, value in given.items() if value is not None]
     if refused:
         raise UsageError(f"{refused[0]} comes from the competition that -C names: leave it out.")
-    with open_competition(directory, wait) as competition:
+    with look_at_competition(directory, wait) as competition:
         settings, manager = competition.settings, competition.manager
         metric: Metric = manager.metrics.resolve(settings.metric.name)
         own = competition_rows(competition.solution, metric)
