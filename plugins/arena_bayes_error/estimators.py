@@ -17,6 +17,10 @@ hard, with signs     0.956  0.955  0.944  0.930
 the same, Wilson     0.952  0.956  0.951  0.957
 positive confidence  0.954  0.950  0.951  0.940
 ==================== ====== ====== ====== ======
+
+Where rows come in groups that were drawn whole (``clusters``), of one to nine rows that share most
+of their log odds, it covered 0.935 with 20 groups, 0.946 with 60 and 0.949 with 200 (16,000
+repetitions each); taking the rows for independent, 0.70 to 0.73.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from arena.interfaces import Study
 from arena.types import Chart, Section, Table
 from arena_bayes_error.of_study import BoardErrors, BoardFloor
 from arena_bayes_error.pictures import board_specification
@@ -55,7 +56,7 @@ def floor_sections(result: Any) -> Iterable[Section]:
         yield Section(
             "How much better could anyone do",
             "\n\n".join([finding.verdict, _MEANING, *_of_errors(found)]),
-            tables=(_table(found), *finding.tables),
+            tables=(_table(found, getattr(result, "study", None)), *finding.tables),
             charts=_charts(found, result),
         )
         yield Section("How the floor was computed", _method(found), technical=True)
@@ -73,13 +74,16 @@ def _of_errors(found: BoardFloor) -> Iterable[str]:
     yield f"{_FLAG} {reading.format(**shares)}"
 
 
-def _table(found: BoardFloor) -> Table:
+def _table(found: BoardFloor, study: Study | None) -> Table:
     low, high = found.floor.interval
     rows: list[tuple[str, str]] = [
         ("lowest possible error rate", f"{found.floor.estimate:.3%} ({low:.3%} to {high:.3%})")
     ]
     if found.metric is not None:
         rows.append((f"best possible {found.metric.metric}", f"{found.metric.value:.5g}"))
+        if study is not None and len(study.scores):
+            best = np.max if study.metric.greater_is_better else np.min
+            rows.append((f"best {found.metric.metric} of the board", f"{best(study.scores):.5g}"))
     if found.errors is not None:
         room = found.errors.headroom
         rows.append(
