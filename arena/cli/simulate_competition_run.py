@@ -138,7 +138,13 @@ def _new_grounds(asked: Asked, metric: Metric) -> Grounds:
     target = asked.target or ""
     numeric = metric.prediction is PredictionKind.VALUE
     world = read_world(
-        asked.data, target, asked.sizes, asked.seed, numeric=numeric, positive=asked.positive
+        asked.data,
+        target,
+        asked.sizes,
+        asked.seed,
+        numeric=numeric,
+        positive=asked.positive,
+        population_option="--rows",
     )
     shape_for(metric, world.rows.n_classes)
     return grounds_of_world(world, target)

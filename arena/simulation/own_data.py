@@ -22,14 +22,21 @@ from arena.types import FloatArray
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["read_world"]
+__all__ = ["check_classes", "features_of", "read_frame", "read_world"]
 
 _MOST_CLASSES = 1_000
 _SPLIT_STREAM = (2**32 - 2, 1)
 
 
 def read_world(
-    path: Path, target: str, sizes: Sizes, seed: int, *, numeric: bool, positive: str | None = None
+    path: Path,
+    target: str,
+    sizes: Sizes,
+    seed: int,
+    *,
+    numeric: bool,
+    positive: str | None = None,
+    population_option: str = "--population",
 ) -> World:
     """Read a file and deal its rows, shuffled, into training, validation and population.
 
@@ -50,13 +57,15 @@ def read_world(
         Whether the target is a number; otherwise its values are labels.
     positive
         The positive label of two; None: the second in sorted order.
+    population_option
+        By which option so many rows were asked for, for the message where there are fewer.
 
     Raises
     ------
     InputError
         If the file cannot be read, lacks the target or rows, or the target has one value only.
     """
-    frame = _read(path)
+    frame = read_frame(path)
     if target not in frame.columns:
         known = ", ".join(map(str, frame.columns))
         raise InputError(f"{path} has no column {target!r}; --target takes one of: {known}.")
@@ -67,22 +76,30 @@ def read_world(
         raise InputError(
             f"{path} has {len(frame):,} rows, but {sizes.training:,} for training, "
             f"{sizes.validation:,} for validation and a population of {sizes.population:,} are "
-            f"asked for. Ask for fewer with --train-rows, --validation-rows and --population."
+            f"asked for. Ask for fewer with --train-rows, --validation-rows and "
+            f"{population_option}."
         )
     values, classes = _target(frame, target, path, numeric, positive)
-    features, categorical = _features(frame.drop(columns=target), path)
+    features, categorical = features_of(frame.drop(columns=target), path)
     order = np.random.default_rng(
         np.random.SeedSequence(seed, spawn_key=_SPLIT_STREAM)
     ).permutation(len(frame))[: sizes.total]
     parts = np.split(order, [sizes.training, sizes.training + sizes.validation])
     training, validation = (LabelledRows(features[part], values[part]) for part in parts[:2])
-    _check_classes(classes, training, validation, path)
+    check_classes(classes, training, validation, path)
     rows = TrainingRows(training, validation, len(classes) if classes else None, categorical)
     population = Population(features[parts[2]], values[parts[2]])
     return World(path.name, rows, population, classes, fingerprint(rows, population))
 
 
-def _read(path: Path) -> pd.DataFrame:
+def read_frame(path: Path) -> pd.DataFrame:
+    """Read CSV or Parquet of the organiser.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
     import pandas as pd
 
     read = pd.read_parquet if path.suffix.lower() in {".parquet", ".pq"} else pd.read_csv
@@ -129,7 +146,14 @@ def _target(
     return np.asarray(codes, dtype=np.intp), classes
 
 
-def _features(frame: pd.DataFrame, path: Path) -> tuple[FloatArray, tuple[int, ...]]:
+def features_of(frame: pd.DataFrame, path: Path) -> tuple[FloatArray, tuple[int, ...]]:
+    """Return ``(n, d)`` features, NaN where unknown, and the columns that are categories.
+
+    Raises
+    ------
+    InputError
+        If there is no column.
+    """
     import pandas as pd
 
     if not len(frame.columns):
@@ -145,7 +169,7 @@ def _features(frame: pd.DataFrame, path: Path) -> tuple[FloatArray, tuple[int, .
     return np.ascontiguousarray(np.stack(columns, axis=1)), tuple(categorical)
 
 
-def _check_classes(
+def check_classes(
     classes: tuple[str, ...] | None, training: LabelledRows, validation: LabelledRows, path: Path
 ) -> None:
     """Refuse a class that nothing can be learnt of."""

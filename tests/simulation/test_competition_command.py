@@ -54,7 +54,11 @@ def own_data(folder, **columns):
         (("--metric", "acuracy"), 1, "Did you mean 'accuracy'"),
         (("--metric", "rmse"), 1, "cannot score"),
         (("--data", "own.csv"), 2, "go together"),
-        (("--data", "own.csv", "--target", "y", "--rows", "5000"), 1, "has 700 rows"),
+        (
+            ("--data", "own.csv", "--target", "y", "--rows", "5000"),
+            1,
+            "--validation-rows and --rows.",
+        ),
         (("--data", "own.csv", "--target", "one"), 1, "one value only"),
         (("--data", "own.csv", "--target", "z"), 1, "no column 'z'"),
     ],

@@ -194,3 +194,27 @@ def test_what_is_sent_is_written_as_it_is(manager):
     table = submission_table(np.array([1, 0, 7, 1]), sent)
     assert table.to_pydict() == {"id": ["0", "1", "2", "more 0"], "y": ["b", "a", "7", "b"]}
     assert submission_table(np.zeros((3, 2)), sent).column_names == ["id", "y", "column 1"]
+
+
+def test_labels_that_are_numbers_have_the_codes_of_the_solution(manager, tmp_path):
+    from dataclasses import replace
+
+    from arena.intake import read_solution
+    from arena.simulation.competition.grounds import grounds_of_world
+    from simulated_competition import WORLD
+
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, 240)
+    population = replace(WORLD.population, target=codes, chance=None)
+    rows = replace(WORLD.rows.training, target=rng.integers(0, 3, 200))
+    training = replace(WORLD.rows, training=rows, validation=rows, n_classes=3)
+    world = replace(WORLD, population=population, rows=training, classes=("10", "100", "9"))
+    grounds = grounds_of_world(world)
+    grounds.write(tmp_path / "solution.csv")
+    found = read_solution(tmp_path / "solution.csv", kind=PredictionKind.CLASS_PROBABILITIES)
+    assert found.targets[0].classes == grounds.classes == ("9", "10", "100")
+    assert [("10", "100", "9")[code] for code in codes] == [
+        grounds.classes[code] for code in found.truth
+    ]
+    told = [grounds.classes[code] for code in grounds.training.training.target]
+    assert told == [("10", "100", "9")[code] for code in rows.target]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from arena.admission import is_number
 from arena.errors import InputError
 from arena.simulation.data import HUNDRED, TrainingRows, World
 from arena.types import FloatArray
@@ -39,6 +40,8 @@ class Grounds:
     """None: there are no rows to learn from."""
     test: FloatArray | None = None
     """``(n, d)`` features in the order of the solution's rows."""
+    classes: tuple[str, ...] | None = None
+    """The labels in the order of the codes in ``training``; None: numbers, or no training."""
     identity: str = field(init=False)
     """A hash of all of it."""
 
@@ -84,6 +87,7 @@ def grounds_of_world(world: World, target: str = "y") -> Grounds:
     >>> grounds.solution.column_names, grounds.solution.num_rows
     (['id', 'y', 'chance_of_positive'], 30)
     """
+    world = _in_order_of_value(world)
     population = world.population
     names = np.array(world.classes) if world.classes else None
     truth = population.target if names is None else names[population.target.astype(np.intp)]
@@ -98,4 +102,27 @@ def grounds_of_world(world: World, target: str = "y") -> Grounds:
     if population.chance is not None:
         columns[CHANCE] = population.chance / HUNDRED
         about["soft_labels"] = [CHANCE]
-    return Grounds(world.name, pa.table(columns), about, world.rows, population.features)
+    table = pa.table(columns)
+    return Grounds(world.name, table, about, world.rows, population.features, world.classes)
+
+
+def _in_order_of_value(world: World) -> World:
+    """Return the world with several labels that are numbers in the order of intake: by value."""
+    classes = world.classes or ()
+    if len(classes) < 3 or not all(map(is_number, classes)):
+        return world
+    order = np.array(sorted(range(len(classes)), key=lambda code: float(classes[code])))
+    codes = np.argsort(order)
+
+    def recoded(target: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+        return codes[target.astype(np.intp)]
+
+    rows = world.rows
+    parts = (replace(one, target=recoded(one.target)) for one in (rows.training, rows.validation))
+    training, validation = parts
+    return replace(
+        world,
+        rows=replace(rows, training=training, validation=validation),
+        population=replace(world.population, target=recoded(world.population.target)),
+        classes=tuple(classes[code] for code in order),
+    )

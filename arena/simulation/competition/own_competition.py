@@ -14,10 +14,10 @@ from arena.competition import Competition
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import InputError
 from arena.plugin_manager import PluginManager
-from arena.simulation import own_data
 from arena.simulation.competition.grounds import Grounds
 from arena.simulation.competition.venue import is_simulation
 from arena.simulation.data import LabelledRows, TrainingRows
+from arena.simulation.own_data import check_classes, features_of, read_frame
 from arena.text import printable
 from arena.types import FloatArray, PredictionKind, Solution, Usage
 
@@ -103,7 +103,8 @@ def grounds_of_solution(
         about["positive"] = target.classes[1]
     training, test = rows or (None, None)
     name = f"the solution of {own.title or 'a competition'}"
-    return Grounds(name, pa.table(columns), about, training, test)
+    classes = None if training is None else target.classes
+    return Grounds(name, pa.table(columns), about, training, test, classes)
 
 
 def _cells(solution: Solution) -> list[Any]:
@@ -146,7 +147,7 @@ def read_rows(
     InputError
         If a file cannot be read, or they do not go together.
     """
-    known, asked = own_data._read(training), own_data._read(test)
+    known, asked = read_frame(training), read_frame(test)
     ids = solution.id_column
     for frame, path, column in ((known, training, target), (asked, test, ids)):
         if column not in frame.columns:
@@ -164,7 +165,7 @@ def read_rows(
     split = len(order) - int(len(order) * _VALIDATION_SHARE)
     parts = [LabelledRows(both[at], values[at]) for at in (slice(split), slice(split, len(order)))]
     classes = solution.targets[0].classes
-    own_data._check_classes(classes, parts[0], parts[1], training)
+    check_classes(classes, parts[0], parts[1], training)
     rows = TrainingRows(parts[0], parts[1], len(classes) if classes else None, categorical)
     return rows, both[len(order) :]
 
@@ -219,4 +220,4 @@ def _features(
     import pandas as pd
 
     both = pd.concat([known, asked], ignore_index=True)
-    return own_data._features(both, path)
+    return features_of(both, path)

@@ -21,6 +21,7 @@ from arena.simulation.competition.run import (
     published,
     sample_prediction,
 )
+from arena.types import Solution
 
 __all__ = ["rehearse"]
 
@@ -66,6 +67,7 @@ def _fitting(
 ) -> tuple[tuple[Kind, ...], Kind | None, list[str]]:
     if len(state.solution.targets) != 1:
         raise InputError("Simulated teams predict one target; this solution has several.")
+    _check_labels(request, state.solution)
     part = published(request, state, visits=10)
     notes: list[str] = []
     baseline = request.baseline
@@ -82,6 +84,18 @@ def _fitting(
     if not kept:
         raise UsageError("None of the kinds of teams can play here: choose others with --kinds.")
     return tuple(kept), baseline, notes
+
+
+def _check_labels(request: Request, solution: Solution) -> None:
+    """Refuse rows to predict that lack a label: models would name one that the metric has not."""
+    known, found = request.grounds.classes, solution.targets[0].classes
+    if request.grounds.training is not None and known != found:
+        lacking = sorted(set(known or ()) - set(found or ()))
+        what = f"lack the label {lacking[0]!r}" if lacking else "have other labels"
+        raise InputError(
+            f"The rows to predict {what}, which is among the rows to learn from. Take more rows, "
+            f"or leave the label out of the file."
+        )
 
 
 def _unfit(kind: Kind, part: Participation, forgiven: bool) -> str | None:
