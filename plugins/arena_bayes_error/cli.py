@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -117,7 +118,7 @@ def bayes_error(
     )
     answered = answer(kind.value, asked)
     if chart is not None:
-        (answered.fit or answered.found).chart().save(str(chart))
+        _draw((answered.fit or answered.found).chart().to_dict(), chart)
     if as_json:
         print_document(document_of(answered, seed))
         return
@@ -130,3 +131,10 @@ def _check_chart(path: Path) -> None:
         raise UsageError(f"--chart {path.name}: its ending must be one of {', '.join(_FORMATS)}.")
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise InputError(f"{path} cannot be written: name a file in a folder that exists.")
+
+
+def _draw(specification: Mapping[str, Any], path: Path) -> None:
+    from arena.charts import as_altair, themed
+    from arena.charts.theme import PAGE
+
+    as_altair({**themed(specification), "background": PAGE}).save(str(path))

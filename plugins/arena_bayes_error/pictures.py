@@ -66,13 +66,17 @@ def calibration_specification(fit: PlattFit) -> Specification:
         for a, b in zip(at, height, strict=True)
     ]
     place = {"x": {"field": "score", **x}, "y": {"field": "share", **y}, "color": color}
-    size = {"field": "rows", "type": "quantitative", "title": "rows"}
+    size = {
+        "field": "rows",
+        "type": "quantitative",
+        "legend": {**legend, "title": "rows in a point"},
+    }
     layers: list[Specification] = [
         {"data": {"values": curve}, "mark": {"type": "line"}, "encoding": place},
         {
             "data": {"values": _bins(fit)},
             "mark": {"type": "point", "filled": True, "opacity": 0.9},
-            "encoding": {**place, "size": {**size, "legend": legend}},
+            "encoding": {**place, "size": size},
         },
     ]
     return layered(layers, height=260)

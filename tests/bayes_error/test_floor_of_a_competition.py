@@ -46,9 +46,12 @@ def score(folder, *extra):
     return json.loads(called.stdout)
 
 
-def test_score_tells_the_floor_and_flags_the_leak(tmp_path):
+def test_score_and_its_report_tell_the_floor_and_flag_the_leak(tmp_path):
     soft, truth, teams, private = board(tmp_path)
-    printed = score(tmp_path)
+    printed = score(tmp_path, "--report", "r.html")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "How much better could anyone do" in page
+    assert "errors-above-the-floor" in page
     document = _floor_document(printed)
     floors = np.minimum(soft, 1 - soft)[private]
     assert document["floor"]["estimate"] == pytest.approx(floors.mean(), abs=1e-9)
@@ -73,14 +76,6 @@ def _floor_document(printed):
             if isinstance(one, dict) and one.get("analysis") == "bayes-floor":
                 return one.get("document", one)
     raise AssertionError(list(printed))
-
-
-def test_report_shows_the_floor_in_plain_words(tmp_path):
-    board(tmp_path)
-    score(tmp_path, "--report", "r.html")
-    page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "How much better could anyone do" in page
-    assert "errors-above-the-floor" in page
 
 
 def test_a_board_without_soft_labels_is_as_before(tmp_path):
