@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.charts.labels import axis_labels
-from arena.charts.specification import Specification, category_axis, layered
+from arena.charts.specification import Specification, category_axis, layered, whole_axis
 from arena.charts.theme import MUTED
 from arena.results import as_json
 
@@ -84,12 +84,17 @@ def ranges_chart(
     """
     labels = axis_labels(teams[:most])
     scale = {"zero": False, "nice": not whole, "padding": 8}
-    ticks = {"format": "d", "tickMinStep": 1} if whole else {"format": ".4~g"}
+    ticks = whole_axis(_last(series)) if whole else {"format": ".4~g"}
     x = {"type": "quantitative", "title": axis, "scale": scale, "axis": ticks}
     encoding = {"y": category_axis("team", labels), "color": _legend(series, lines or {})}
     layers = [_line(label, at, encoding["color"]) for label, at in (lines or {}).items()]
     layers += [_layer(one, labels, x, encoding) for one in series]
     return layered(layers, height={"step": _STEP})
+
+
+def _last(series: Series) -> int:
+    ends = [np.asarray(one.high if isinstance(one, Bars) else one.value) for one in series]
+    return int(np.nanmax(np.concatenate(ends), initial=1))
 
 
 def _legend(series: Series, lines: Mapping[str, float]) -> Specification:

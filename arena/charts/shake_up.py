@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from arena.charts.specification import Specification, layered
+from arena.charts.specification import Specification, layered, whole_axis
 from arena.charts.theme import BLUE, GREY, ORANGE
 from arena.text import shorten
 
@@ -95,5 +95,5 @@ def _rank_axis(name: str, last: int, *, reverse: bool) -> Specification:
         "type": "quantitative",
         "title": f"{name} rank",
         "scale": {"domain": [1, last], "reverse": reverse, "nice": False, "padding": 8},
-        "axis": {"format": "d", "tickMinStep": 1},
+        "axis": whole_axis(last),
     }

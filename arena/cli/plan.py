@@ -55,7 +55,7 @@ def plan(
     ] = None,
     resamples: Annotated[int, typer.Option(help="How often the rows are resampled.")] = 1_000,
     level: Annotated[float, typer.Option(help="Of the test and the rank intervals.")] = 0.95,
-    seed: Annotated[int, typer.Option(min=0, help="Of all chance in a pilot.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of all chance.")] = 0,
     charts: ChartFolder = None,
     directory: Directory = None,
     wait: Wait = 0.0,
@@ -65,6 +65,8 @@ def plan(
 
     From the private rows of a stored competition, or from a pilot's solution and predictions.
     """
+    import numpy as np
+
     from arena.score_settings import ScoreSettings, SolutionColumns
     from arena.simulation.planning import plan_rows
 
@@ -94,6 +96,7 @@ def plan(
         difference=difference,
         test_rows=grid,
         level=level,
+        rng=np.random.default_rng(seed),
     )
     if as_json:
         print_document({"schema": "arena/plan/1", "metric": result.metric, **made.to_dict()})

@@ -37,8 +37,8 @@ def _chart(plan: Plan, title: str) -> Chart:
         "field": "rows",
         "type": "quantitative",
         "title": "private rows",
-        "scale": {"type": "log"},
-        "axis": {"format": ",d"},
+        "scale": {"type": "log", "nice": False, "padding": 12},
+        "axis": {"format": ",d", "values": [row.test_rows for row in plan.rows]},
     }
     y = {
         "field": "probability",
@@ -54,7 +54,8 @@ def _chart(plan: Plan, title: str) -> Chart:
         "legend": {"orient": "top", "columns": 2},
     }
     tooltip = [{"field": name} for name in ("what", "rows", "probability")]
-    encoding = {"x": x, "y": y, "color": color, "tooltip": tooltip}
+    dash = {"field": "what", "type": "nominal", "sort": list(_NAMES.values()), "legend": None}
+    encoding = {"x": x, "y": y, "color": color, "strokeDash": dash, "tooltip": tooltip}
     layer = {"mark": {"type": "line", "point": True}, "encoding": encoding}
     return Chart(
         "plan",

@@ -44,7 +44,11 @@ def rank_simulation_report(result: RankSimulation) -> Report:
                     _table(
                         "How often the truly best wins", document["win_frequency"], _WIN_COLUMNS
                     ),
-                    _table("Test rows needed", document["rows_needed"], _NEED_COLUMNS),
+                    _table(
+                        "Test rows that the best needs to win this often",
+                        [{**row, "rows": int(row["rows"])} for row in document["rows_needed"]],
+                        _NEED_COLUMNS,
+                    ),
                 ),
                 tuple(one for one in charts if one.name == "win-frequency"),
             ),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from arena.charts import Bars, Points, Specification, ranges_chart
-from arena.charts.specification import layered
+from arena.charts.specification import layered, whole_axis
 from arena.charts.theme import BLUE, GREY, INK, ORANGE, PALE
 from arena.leaderboard import best_first
 from arena.results import as_json
@@ -36,16 +36,20 @@ def _named(kind: str, rows: int, competitors: int) -> str:
     return f"{kind}-{rows}-rows-{competitors}-competitors"
 
 
-def _quantitative(field: str, title: str, *, log: bool = False, zero: bool = False) -> Any:
-    scale = {"type": "log"} if log else {"zero": zero}
-    ticks = {"format": ",d"} if log else {"format": ".4~g"}
+def _quantitative(field: str, title: str, **scale: Any) -> Any:
     return {
         "field": field,
         "type": "quantitative",
         "title": title,
-        "scale": scale,
-        "axis": ticks,
+        "scale": {"zero": False, **scale},
+        "axis": {"format": ".4~g"},
     }
+
+
+def _rank(field: str, title: str, last: int) -> Any:
+    """Return the encoding of ranks from 1 to ``last``."""
+    encoding = _quantitative(field, title, nice=False, padding=8)
+    return {**encoding, "axis": whole_axis(last)}
 
 
 def _wins_chart(result: RankSimulation) -> Chart:
@@ -62,9 +66,9 @@ def _wins_chart(result: RankSimulation) -> Chart:
         ]
     )
     color = {"field": "competitors", "type": "nominal", "title": None, "sort": None}
-    x = _quantitative("rows", "test rows", log=True)
-    y = _quantitative("frequency", "share of tests that the truly best wins", zero=True)
-    y["scale"] = {"domain": [0, 1]}
+    x = _quantitative("rows", "test rows", type="log", nice=False, padding=12)
+    x["axis"] = {"format": ",d", "values": list(result.settings.test_rows)}
+    y = _quantitative("frequency", "share of tests that the truly best wins", domain=[0, 1])
     tooltip = [{"field": name} for name in ("competitors", "rows", "frequency", "low", "high")]
     both = {"x": x, "color": color, "tooltip": tooltip}
     layers = [
@@ -96,7 +100,7 @@ def _paths_chart(result: RankSimulation, one: RankQuantiles) -> Chart:
     ]
     truth = [{"rank": place + 1, "score": float(score)} for place, score in enumerate(true)]
     encoding = {
-        "x": {**_quantitative("rank", "true rank"), "axis": {"format": "d", "tickMinStep": 1}},
+        "x": _rank("rank", "true rank", len(models)),
         "y": _quantitative("score", result.metric),
     }
     by_test = {**encoding, "detail": {"field": "test"}}
@@ -139,8 +143,8 @@ def _ranks_chart(one: RankQuantiles) -> Chart:
             one.true_ranks[:_MOST_MODELS], one.quantiles[:_MOST_MODELS], strict=True
         )
     ]
-    x = _quantitative("true", "true rank")
-    y = _quantitative("low", "rank in the competition")
+    x = _rank("true", "true rank", len(rows))
+    y = _rank("low", "rank in the competition", one.competitors)
     tooltip = [{"field": name} for name in ("true", "low", "median", "q90", "high")]
     common = {"x": x, "tooltip": tooltip}
     layers = [

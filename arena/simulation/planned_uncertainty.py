@@ -7,9 +7,10 @@ from scipy import special
 
 from arena.types import FloatArray
 
-__all__ = ["pair_errors", "paired_power", "shrinkage", "single_step_widths"]
+__all__ = ["normal_errors", "pair_errors", "paired_power", "shrinkage", "single_step_widths"]
 
 _SIMULATED = 200
+_DRAWN = 4_000
 
 
 def paired_power(
@@ -99,3 +100,18 @@ def pair_errors(errors: FloatArray) -> FloatArray:
     squared = np.maximum(variances[:, None] + variances - 2 * covariance, 0.0)
     squared[squared < 1e-12 * variances.max()] = 0.0
     return np.asarray(np.sqrt(squared))
+
+
+def normal_errors(errors: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return ``(m, 4000)`` normal errors with the covariance of the ``(m, B)`` given ones.
+
+    Scores on few rows are multiples of a row's worth, and so are their errors under resampling;
+    scaled to other numbers of rows, these would jump where those of real tests do not.
+
+    >>> drawn = normal_errors(np.array([[1.0, -1.0], [2.0, -2.0]]), np.random.default_rng(0))
+    >>> bool(np.allclose(drawn[1], 2 * drawn[0])), round(float(drawn[0].var()), 1)
+    (True, 2.0)
+    """
+    own = errors - errors.mean(axis=1, keepdims=True)
+    drawn = own @ rng.standard_normal((own.shape[1], _DRAWN)) / np.sqrt(own.shape[1] - 1)
+    return np.asarray(drawn, dtype=np.float64)

@@ -19,6 +19,7 @@ from arena.resampling import round_significant
 from arena.results import as_json
 from arena.simulation.outcome import rows_until_best_wins
 from arena.simulation.planned_uncertainty import (
+    normal_errors,
     pair_errors,
     paired_power,
     shrinkage,
@@ -101,6 +102,7 @@ def plan_rows(
     difference: float | None = None,
     test_rows: Sequence[int] | None = None,
     level: float = 0.95,
+    rng: np.random.Generator | None = None,
 ) -> Plan:
     """Return how certain the ranks of these submissions would be on other numbers of rows.
 
@@ -121,6 +123,8 @@ def plan_rows(
         N; None: from a quarter to sixteen times n.
     level
         Of the test and of the rank intervals.
+    rng
+        Draws the errors of fresh rows; None: that of seed 0.
 
     Raises
     ------
@@ -143,7 +147,8 @@ def plan_rows(
     factor = shrinkage(scores, errors)
     true = sign * scores
     true = true.mean() + factor * (true - true.mean())
-    until = rows_until_best_wins(true, errors, n_rows, greater_is_better=True) if factor else None
+    fresh = normal_errors(errors, rng or np.random.default_rng(0))
+    until = rows_until_best_wins(true, fresh, n_rows, greater_is_better=True) if factor else None
     pairs = pair_errors(errors)[np.triu_indices(len(scores), k=1)]
     error = float(np.median(pairs[pairs > 0])) if (pairs > 0).any() else 0.0
     return Plan(

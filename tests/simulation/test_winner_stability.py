@@ -38,31 +38,32 @@ def example():
 
 @pytest.mark.slow
 def test_trends_with_rows_and_models(example, tmp_path):
+    """Within 3 standard errors everywhere, and beyond them from one corner to the other."""
     (tmp_path / "grid.toml").write_text(GRID, encoding="utf-8")
-    settings = RankSettings((300, 3_000, 15_000), (4, 24), tests=40, boards=0)
-    search = f"lightgbm(grid={str(tmp_path / 'grid.toml')!r})"
-    result = example.study(tmp_path / "m", settings, Sizes(1_000, 500, 15_000), search)
-    assert example.against_the_trend(result) == []
-    found = {(one.test_rows, one.competitors): one for one in result.win_frequency}
-    assert found[300, 24].high < found[15_000, 24].low + 0.2
-    assert found[300, 24].frequency < found[15_000, 4].frequency - 0.3
-    assert "300" in example.table(result, {(300, 4): 0.5})
+    settings = RankSettings((300, 3_000, 30_000), (4, 16, 64), tests=40, boards=0)
+    result = example.study(
+        tmp_path / "m", settings, Sizes(1_000, 500, 30_000), tmp_path / "grid.toml"
+    )
+    found = example.frequencies(result)
+    assert example.against_the_trend(found) == []
+    assert [found[300, count].sets for count in (4, 16, 64)] == [16, 4, 1]
+    most, least = found[30_000, 4], found[300, 64]
+    assert most.mean > 0.7
+    assert least.mean < 0.3
+    assert most.mean - least.mean > 3 * (most.error + least.error)
+    assert "[0.50]" in example.table(found, {(300, 4): 0.5})
 
 
 def test_a_frequency_against_the_trend_is_named(example):
-    from types import SimpleNamespace as Namespace
-
-    def one(rows, count, frequency):
-        return Namespace(
-            test_rows=rows,
-            competitors=count,
-            frequency=frequency,
-            low=frequency - 0.05,
-            high=frequency + 0.05,
-        )
-
-    result = Namespace(
-        settings=Namespace(test_rows=(10, 20), competitors=(2,)),
-        win_frequency=[one(10, 2, 0.9), one(20, 2, 0.3)],
-    )
-    assert example.against_the_trend(result) == ["(10, 2) wins more often than (20, 2)"]
+    found = {
+        (10, 2): example.Frequency(0.9, 0.05, 3),
+        (20, 2): example.Frequency(0.3, 0.05, 3),
+        (10, 4): example.Frequency(0.8, 0.05, 2),
+        (20, 4): example.Frequency(0.4, 0.05, 2),
+    }
+    assert example.against_the_trend(found) == [
+        "(10, 2) wins more often than (20, 2)",
+        "(10, 4) wins more often than (20, 4)",
+    ]
+    found[10, 4] = example.Frequency(0.99, 0.02, 2)
+    assert example.against_the_trend(found)[1:] == ["(10, 4) wins more often than (20, 4)"]
