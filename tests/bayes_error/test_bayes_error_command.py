@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from arena_bayes_error import cli
 from arena_bayes_error.annotators import from_counts
 from arena_bayes_error.estimators import from_soft_labels
-from competition_folder import document
+from arena_bayes_error.kinds import KINDS
+from competition_folder import SCHEMAS, document
 from program import run_here, run_program, write_csv
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "soft-labels"
@@ -37,6 +40,13 @@ def folder(tmp_path):
     rows = list(zip(range(60), c, label, sign, np.where(c > 0.5, 1, -1), strict=True))
     write_csv(tmp_path / "all.csv", ["id", "c", "label", "sign", "s"], rows)
     return tmp_path
+
+
+def test_the_command_offers_every_kind_and_its_schemas_know_them():
+    offered = {kind.value for kind in cli._Kind}
+    assert offered == set(KINDS)
+    known = json.loads((SCHEMAS / "bayes-error-1.json").read_text())["properties"]["kind"]["enum"]
+    assert {*known, "features"} == offered
 
 
 def test_formats_agree(folder):
