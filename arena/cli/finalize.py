@@ -9,13 +9,7 @@ import typer
 from arena.cli import options
 from arena.cli.console import TerminalProgress
 from arena.cli.folder import Directory, Wait, open_competition
-from arena.cli.reporting import (
-    MAKING_A_REPORT,
-    ChartFolder,
-    ReportFile,
-    check_outputs,
-    show_result,
-)
+from arena.cli.reporting import ChartFolder, ReportFile, check_outputs, show_result
 
 if TYPE_CHECKING:
     from arena.competition import Competition
@@ -49,5 +43,4 @@ def finalize(
 def _report(competition: Competition, result: ScoreResult, progress: Progress) -> Report:
     from arena.report.of_competition import finalized_report
 
-    progress.start(MAKING_A_REPORT, 1)
-    return finalized_report(competition, result)
+    return finalized_report(competition, result, progress=progress)

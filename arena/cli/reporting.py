@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from arena.score_result import ScoreResult
 
 __all__ = [
-    "MAKING_A_REPORT",
     "ChartFolder",
     "ReportFile",
     "board_report_if",
@@ -26,8 +25,6 @@ __all__ = [
     "show_result",
     "write_outputs",
 ]
-
-MAKING_A_REPORT = "Putting the report together"
 
 ReportFile = Annotated[
     Path | None,
@@ -67,9 +64,9 @@ def board_report_if(
     """Return the report of a result; None if nothing of it is wanted."""
     if not wanted:
         return None
-    from arena.report import board_report
+    from arena.report.contents import ASSEMBLING, board_report
 
-    progress.start(MAKING_A_REPORT, 1)
+    progress.start(ASSEMBLING, 1)
     return board_report(result, manager, title=title)
 
 

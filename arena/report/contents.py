@@ -14,8 +14,10 @@ from arena.report.technical import software_section, technical_sections
 from arena.score_result import STANDING_COLUMNS, RejectedFile, ScoreResult
 from arena.types import Finding, Section
 
-__all__ = ["PublicBoard", "as_rejections", "board_report", "public_report"]
+__all__ = ["ASSEMBLING", "PublicBoard", "as_rejections", "board_report", "public_report"]
 
+ASSEMBLING = "Putting the report together"
+"""What is said while the plugins add their sections."""
 _FAULTS_SHOWN = 20
 
 

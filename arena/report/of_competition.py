@@ -7,9 +7,15 @@ from collections.abc import Iterator
 
 from arena.competition_view import CompetitionView
 from arena.errors import UsageError
-from arena.execution import Progress
+from arena.execution import Progress, Silence
 from arena.intake import describe
-from arena.report.contents import PublicBoard, as_rejections, board_report, public_report
+from arena.report.contents import (
+    ASSEMBLING,
+    PublicBoard,
+    as_rejections,
+    board_report,
+    public_report,
+)
 from arena.report.history import history_section
 from arena.report.model import Rejection, Report
 from arena.score_result import ScoreResult
@@ -31,11 +37,14 @@ def competition_report(competition: CompetitionView, *, progress: Progress | Non
         If the competition was not finalized, or would come out otherwise by now.
     """
     result = final_board(competition, progress=progress)
-    return finalized_report(competition, result)
+    return finalized_report(competition, result, progress=progress)
 
 
-def finalized_report(competition: CompetitionView, result: ScoreResult) -> Report:
+def finalized_report(
+    competition: CompetitionView, result: ScoreResult, *, progress: Progress | None = None
+) -> Report:
     """Return the same from the result that ``Competition.finalize`` has just returned."""
+    (progress or Silence()).start(ASSEMBLING, 1)
     public = _public_board(competition)
     return board_report(
         result,
