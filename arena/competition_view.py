@@ -6,7 +6,6 @@ import getpass
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from arena import finale
@@ -113,12 +112,7 @@ class CompetitionView:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # -- what it is ----------------------------------------------------------------------------

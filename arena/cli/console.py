@@ -12,7 +12,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from arena.text import printable_lines
@@ -107,12 +106,7 @@ class TerminalProgress:
     def __enter__(self) -> TerminalProgress:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._end_stage()
         if self._bar.live.is_started:  # stopping prints an empty line otherwise
             self._bar.stop()
