@@ -31,7 +31,7 @@ __all__ = [
     "say_note",
 ]
 
-_SECONDS_BEFORE_A_BAR = 1.0
+_SECONDS_BEFORE_A_BAR = 2.0
 _WIDTH_OF_A_FILE = 200
 
 
@@ -116,7 +116,7 @@ class TerminalProgress:
         self._console.print(printable_lines(message))
 
     def start(self, label: str, total: int) -> None:
-        """Begin a stage; it is shown once it has lasted a second."""
+        """Begin a stage; it is shown once it has lasted two seconds."""
         self._end_stage()
         self._label, self._total, self._done = label, total, 0
         self._alarm = threading.Timer(_SECONDS_BEFORE_A_BAR, self._show)

@@ -158,8 +158,8 @@ def test_an_interrupt_leaves_no_process_behind(tmp_path: Path) -> None:
         start_new_session=True,
     )  # fmt: skip
     assert running.stderr is not None
-    said = running.stderr.readline()
-    assert "1,000 calls, about" in said
+    # A slow machine says before that it is reading.
+    assert any("1,000 calls, about" in said for said in running.stderr)
     time.sleep(0.5)
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to the whole group
     out, rest = running.communicate(timeout=60)
