@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from arena.errors import UsageError
 from arena.execution import Progress, available_workers
 from arena.interfaces import Metric
 from arena.plugin_manager import PluginManager
+from arena.simulation.competition.calendar import FIRST_DAY
 from arena.simulation.competition.grounds import Grounds, grounds_of_world
 from arena.simulation.competition.own_competition import (
     grounds_of_solution,
@@ -120,13 +122,18 @@ def _of_new(asked: Asked, manager: PluginManager) -> tuple[Path, Grounds, Settin
     grounds = _new_grounds(asked, manager.metrics.resolve(metric))
     title = f"SIMULATED: {asked.teams:,} teams in {asked.days:,} days, seed {asked.seed}"
     document: dict[str, Any] = {
-        "competition": {"title": title, "baseline": _BASELINE},
+        "competition": {"title": title, "baseline": _BASELINE, "deadline": _end(asked)},
         "data": dict(grounds.columns),
         "metric": {"name": manager.metrics.settled(metric)},
         "public": {"mechanism": _MECHANISM},
         "limits": {"per_day": asked.per_day or _PER_DAY},
     }
     return asked.directory, grounds, Settings.model_validate(document)
+
+
+def _end(asked: Asked) -> datetime:
+    """Return a deadline that is long past, so that nobody's submission is taken in afterwards."""
+    return FIRST_DAY + timedelta(days=asked.days)
 
 
 def _new_grounds(asked: Asked, metric: Metric) -> Grounds:
@@ -172,6 +179,7 @@ def _of_own(asked: Asked, manager: PluginManager) -> tuple[Path, Grounds, Settin
     grounds = grounds_of_solution(own, rows)
     document = own.settings.to_document()
     document["competition"]["title"] = f"SIMULATED: {own.title or 'a competition'}"
+    document["competition"]["deadline"] = own.settings.competition.deadline or _end(asked)
     document["data"] = dict(grounds.columns)
     root = asked.directory / f"simulated-seed-{asked.seed}"
     return root, grounds, Settings.model_validate(document)

@@ -179,6 +179,22 @@ def test_every_mechanism_has_the_same_visits_in_a_folder_of_its_own(tmp_path, ma
     assert (full.outcome.mechanism, ladder.outcome.mechanism) == asked.mechanisms
 
 
+def test_settings_of_the_competition_are_in_force(tmp_path, manager):
+    settings = {
+        "public": {"scope": "rank"},
+        "limits": {"per_day": 2, "total": 3},
+        "final": {"rule": "last"},
+    }
+    asked = request(tmp_path / "s", manager, mechanisms=["ladder-free"], **settings)
+    (one,) = held(replace(asked, days=8), manager)
+    assert one.outcome.scope == "rank"
+    assert max(team.submissions for team in one.outcome.teams) <= 3
+    with Competition.open(tmp_path / "s", manager=manager) as competition:
+        last = {row["team"]: row["submission"] for row in competition.submissions()}
+        counting = {row["team"]: row["submission"] for row in one.result.standings}
+    assert counting == {team: last[team] for team in counting}
+
+
 def test_models_are_trained_once_for_all_mechanisms_and_any_number_of_workers(tmp_path, manager):
     kinds = "lightgbm-climber=3, lightgbm-seeds=2"
     asked = request(tmp_path / "a", manager, kinds=kinds, baseline="lightgbm-climber")

@@ -50,7 +50,7 @@ class Desk:
     known: dict[tuple[str, str], Submitted]
     """The first answer to each file, by team and sha256: the same file is answered the same."""
     left: set[tuple[str, str]]
-    """Those that were stored before, as far as they did not come up yet."""
+    """Those that were accepted before, as far as they did not come up yet."""
 
     def hand_in(self, table: pa.Table, team: str, number: int, when: datetime) -> Submitted:
         """Send a submission; one that was sent before is answered as it was.
@@ -111,7 +111,8 @@ def open_desk(state: CompetitionState, clock: SimulatedClock, folder: Path) -> D
         )
         for one in state.store.submissions()
     }
-    return Desk(state, open_reception(state), clock, folder, known, set(known))
+    left = {key for key, answer in known.items() if answer.status == "accepted"}
+    return Desk(state, open_reception(state), clock, folder, known, left)
 
 
 def submission_table(prediction: npt.NDArray[Any], solution: Solution) -> pa.Table:
@@ -124,21 +125,29 @@ def submission_table(prediction: npt.NDArray[Any], solution: Solution) -> pa.Tab
     """
     values = np.asarray(prediction)
     columns = values.reshape(len(values), -1).T
-    ids = solution.ids.to_pylist()[: len(values)]
-    ids += [f"more {number}" for number in range(len(values) - len(ids))]
-    named: dict[str, Any] = {solution.id_column: ids}
+    named: dict[str, Any] = {solution.id_column: _ids(solution, len(values))}
     for at, column in enumerate(columns):
         name = solution.columns[at] if at < len(solution.columns) else f"column {at}"
         named[name] = _labels(column, solution, at) if _is_label(solution) else column
     return pa.table(named)
 
 
+def _ids(solution: Solution, n_rows: int) -> Any:
+    """Return the ids of so many rows; where there are more than in the solution, some of no row."""
+    if n_rows == solution.n_rows:
+        return solution.ids
+    ids = solution.ids.to_pylist()[:n_rows]
+    return [*ids, *(f"more {number}" for number in range(n_rows - len(ids)))]
+
+
 def _is_label(solution: Solution) -> bool:
     return solution.kind is PredictionKind.LABEL
 
 
-def _labels(codes: npt.NDArray[Any], solution: Solution, at: int) -> list[str]:
+def _labels(codes: npt.NDArray[Any], solution: Solution, at: int) -> Any:
     classes = (solution.targets[at].classes if at < len(solution.targets) else None) or ()
+    if np.issubdtype(codes.dtype, np.integer) and 0 <= codes.min() <= codes.max() < len(classes):
+        return pa.array(classes).take(pa.array(codes))
     names = dict(enumerate(classes))  # a code as a float is the same key
     return [str(names.get(code, code)) for code in codes.tolist()]
 

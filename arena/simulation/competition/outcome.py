@@ -164,7 +164,9 @@ def outcome_of(
         truth=scores.kind,
         greater_is_better=state.metric.greater_is_better,
         submissions=sum(record.team in known for record in counting),
-        turned_away=sum(one.status != "accepted" for one in state.store.submissions()),
+        turned_away=sum(
+            one.status != "accepted" and one.team in known for one in state.store.submissions()
+        ),
         teams=teams,
         days=by_day,
         leaderboard_error=error,
