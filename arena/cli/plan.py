@@ -140,8 +140,6 @@ def _about(made: Plan, metric: str) -> str:
     said += f"differ by chance by {made.standard_error:.3g} in {metric} (one standard error)."
     if made.copies:
         said += f" Copies of others, left out: {made.copies:,}."
-    if made.tied > 1:
-        said += f" {made.tied:,} tie for the best score: each counts as the truly best."
     return said
 
 

@@ -5,11 +5,18 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from arena.types import FloatArray
+from arena.types import FloatArray, IntArray
 
-__all__ = ["normal_errors", "pair_errors", "paired_power", "shrinkage", "single_step_widths"]
+__all__ = [
+    "draw_true_scores",
+    "normal_errors",
+    "pair_errors",
+    "paired_power",
+    "rows_until_the_best_leads",
+    "shrinkage",
+    "single_step_widths",
+]
 
-_SIMULATED = 200
 _DRAWN = 4_000
 
 
@@ -58,15 +65,92 @@ def shrinkage(scores: FloatArray, errors: FloatArray) -> float:
     return float(np.sqrt(max(0.0, 1 - chance / observed))) if observed > 0 else 0.0
 
 
-def single_step_widths(
-    true: FloatArray, errors: FloatArray, level: float, scale: float
-) -> tuple[FloatArray, FloatArray]:
-    """Simulate boards and the width of their simultaneous rank intervals.
+def draw_true_scores(
+    scores: FloatArray, errors: FloatArray, kept: IntArray, rng: np.random.Generator
+) -> FloatArray:
+    """Draw what the true scores may be, given those observed (empirical Bayes).
 
-    Larger is better. The boards are ``true + scale * errors`` of the first 200 draws; the
-    critical value is the ``level`` quantile of the largest studentised difference over all draws.
-    It is found once and not again after pairs are decided, so the intervals are those of Mogstad,
-    Romano, Shaikh and Wilhelm (2024) without their stepdown, and never narrower.
+    True scores are taken as normal about their mean, as wide as :func:`shrinkage` says, and the
+    errors as normal with the covariance of the given ones about their mean over all submissions:
+    what all share moves no rank. Whoever leads has been lucky, more often than not, and somebody
+    else may be best: only draws can tell how often.
+
+    Parameters
+    ----------
+    scores
+        ``(m,)``, larger is better.
+    errors
+        ``(m, B)`` of resamples of the same rows.
+    kept
+        ``(k,)`` whose true scores are drawn.
+
+    Returns
+    -------
+    ``(k, 4000)``.
+
+    Examples
+    --------
+    >>> rng, errors = np.random.default_rng(0), np.array([[1.0, -1.0], [-1.0, 1.0]])
+    >>> drawn = draw_true_scores(np.array([9.0, 1.0]), errors, np.array([0, 1]), rng)
+    >>> drawn.mean(axis=1).round(1).tolist()
+    [8.5, 1.5]
+    """
+    spread = shrinkage(scores, errors) ** 2 * float(np.var(scores, ddof=1))
+    centre = scores.mean()
+    if spread == 0:
+        return np.full((len(kept), _DRAWN), centre)
+    own = np.atleast_2d(np.cov((errors - errors.mean(axis=0))[kept]))
+    prior = spread * np.eye(len(kept))
+    gain = np.linalg.solve(prior + own, prior)
+    mean = centre + (scores[kept] - centre) @ gain
+    drawn = rng.multivariate_normal(mean, prior - spread * gain, _DRAWN, method="eigh")
+    return np.asarray(drawn.T, dtype=np.float64)
+
+
+def rows_until_the_best_leads(true: FloatArray, errors: FloatArray, n_rows: int) -> FloatArray:
+    """Return from how many rows on the best one leads all others, for each draw.
+
+    As :func:`~arena.simulation.outcome.rows_until_best_wins`, with true scores that are drawn too.
+
+    Parameters
+    ----------
+    true
+        ``(m, D)``, larger is better.
+    errors
+        ``(m, D)`` on ``n_rows`` rows.
+
+    Examples
+    --------
+    >>> true, errors = np.array([[0.9], [0.8]]), np.array([[0.0], [0.2]])
+    >>> rows_until_the_best_leads(true, errors, 100).round(6).tolist()
+    [400.0]
+    """
+    best = true.argmax(axis=0)[np.newaxis]
+    leads = np.take_along_axis(true, best, axis=0) - true
+    behind = np.maximum(errors - np.take_along_axis(errors, best, axis=0), 0.0)
+    ratios = np.divide(behind, leads, out=np.zeros_like(behind), where=leads > 0)
+    return np.asarray(n_rows * ratios.max(axis=0) ** 2, dtype=np.float64)
+
+
+def single_step_widths(
+    boards: FloatArray, errors: FloatArray, level: float, scale: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the widths of the simultaneous rank intervals of boards.
+
+    The critical value is the ``level`` quantile of the largest studentised difference over the
+    resamples. It is found once and not again after pairs are decided, so the intervals are those
+    of Mogstad, Romano, Shaikh and Wilhelm (2024) without their stepdown, and never narrower.
+
+    Parameters
+    ----------
+    boards
+        ``(m, b)`` scores that b boards show, larger is better.
+    errors
+        ``(m, B)`` of resamples of the pilot's rows.
+    level
+        Of the intervals.
+    scale
+        By which errors on a board are larger than on the pilot.
 
     Returns
     -------
@@ -76,21 +160,19 @@ def single_step_widths(
     Examples
     --------
     >>> errors = np.array([[0.1, -0.1, 0.1], [-0.1, 0.1, 0.1]])
-    >>> single_step_widths(np.array([9.0, 1.0]), errors, 0.9, 1.0)[1].tolist()
-    [0.0, 0.0, 0.0]
+    >>> single_step_widths(np.array([[9.0, 9.1], [1.0, 0.9]]), errors, 0.9, 1.0)[1].tolist()
+    [0.0, 0.0]
     """
     deviations = pair_errors(errors)
     precision = np.divide(1.0, deviations, out=np.zeros_like(deviations), where=deviations > 0)
     largest = [float(np.max((e[:, None] - e) * precision)) for e in errors.T]
     critical = float(np.quantile(largest, level, method="inverted_cdf"))
-    widths = []
-    for draw in errors.T[:_SIMULATED]:
-        shown = true + scale * draw
-        better = (shown[:, None] - shown > critical * scale * deviations) & (deviations > 0)
-        widths.append(len(true) - better.sum(axis=1) - 1 - better.sum(axis=0))
-    all_widths = np.array(widths, dtype=np.float64)
-    winners = (true[:, None] + scale * errors[:, :_SIMULATED]).argmax(axis=0)
-    return all_widths, all_widths[np.arange(len(winners)), winners]
+    needed = np.where(deviations > 0, critical * scale * deviations, np.inf)
+    widths = np.empty(boards.T.shape)
+    for own, shown in zip(widths, boards.T, strict=True):
+        better = shown[:, None] - shown > needed
+        own[:] = len(shown) - better.sum(axis=1) - 1 - better.sum(axis=0)
+    return widths, widths[np.arange(len(widths)), boards.argmax(axis=0)]
 
 
 def pair_errors(errors: FloatArray) -> FloatArray:

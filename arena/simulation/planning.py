@@ -17,11 +17,12 @@ from arena.errors import UsageError
 from arena.leaderboard import best_first
 from arena.resampling import round_significant
 from arena.results import as_json
-from arena.simulation.outcome import rows_until_best_wins
 from arena.simulation.planned_uncertainty import (
+    draw_true_scores,
     normal_errors,
     pair_errors,
     paired_power,
+    rows_until_the_best_leads,
     shrinkage,
     single_step_widths,
 )
@@ -30,6 +31,7 @@ from arena.types import FloatArray, IntArray
 __all__ = ["Plan", "PlanRow", "plan_rows"]
 
 _MOST = 50
+_BOARDS = 200
 _SHARES = (0.5, 0.8, 0.9, 0.95)
 _STEPS = (0.25, 0.5, 1, 2, 4, 8, 16)
 
@@ -62,8 +64,6 @@ class Plan:
     """Without copies, at most the best 50."""
     copies: int
     """Submissions left out since they are equal to another one in every resample."""
-    tied: int
-    """How many tie for the best: each of them counts as the truly best."""
     difference: float
     """The difference that the power is for, in the metric's units."""
     standard_error: float
@@ -110,9 +110,7 @@ def plan_rows(
     ----------
     scores
         ``(m,)`` of the pilot; copies count once, and the best 50 are kept. Their true scores are
-        taken to be these, drawn to their mean by
-        :func:`~arena.simulation.planned_uncertainty.shrinkage`: as they stand, they are further
-        apart than the truth, by chance.
+        drawn by :func:`~arena.simulation.planned_uncertainty.draw_true_scores`.
     resampled
         ``(m, B)`` scores under B joint resamples of the n rows.
     n_rows
@@ -124,7 +122,7 @@ def plan_rows(
     level
         Of the test and of the rank intervals.
     rng
-        Draws the errors of fresh rows; None: that of seed 0.
+        Draws true scores, and the errors of fresh rows; None: that of seed 0.
 
     Raises
     ------
@@ -135,36 +133,15 @@ def plan_rows(
     distinct = ordered[_distinct(resampled[ordered])]
     if len(distinct) < 2:
         raise UsageError("A plan needs at least two submissions that differ, to compare them.")
-    kept = distinct[:_MOST]
-    scores = round_significant(scores[kept])
-    leads = np.abs(scores[0] - scores)
-    gap = float(leads[leads > 0].min(initial=np.inf)) if difference is None else difference
+    sign = 1.0 if greater_is_better else -1.0
+    pilot = _Pilot.of(
+        sign * round_significant(scores[distinct]), sign * resampled[distinct], n_rows
+    )
+    gap = pilot.lead if difference is None else difference
     grid = list(test_rows or [max(2, round(n_rows * step)) for step in _STEPS])
     _check(gap, grid, level, stated=difference is not None)
-    sign = 1.0 if greater_is_better else -1.0
-    resampled = resampled[kept]
-    errors = sign * (resampled - resampled.mean(axis=1, keepdims=True))
-    factor = shrinkage(scores, errors)
-    true = sign * scores
-    true = true.mean() + factor * (true - true.mean())
-    fresh = normal_errors(errors, rng or np.random.default_rng(0))
-    until = rows_until_best_wins(true, fresh, n_rows, greater_is_better=True) if factor else None
-    pairs = pair_errors(errors)[np.triu_indices(len(scores), k=1)]
-    error = float(np.median(pairs[pairs > 0])) if (pairs > 0).any() else 0.0
-    return Plan(
-        n_rows,
-        len(kept),
-        len(ordered) - len(distinct),
-        int((scores == scores[0]).sum()),
-        gap,
-        error,
-        factor,
-        level,
-        tuple(_row(rows, n_rows, gap, error, level, true, errors, until) for rows in grid),
-        tuple(
-            (share, _rows_for(share, gap, error, level, n_rows, len(pairs))) for share in _SHARES
-        ),
-        tuple((share, _rows_until(until, share)) for share in _SHARES),
+    return pilot.plan(
+        gap, grid, level, rng or np.random.default_rng(0), copies=len(ordered) - len(distinct)
     )
 
 
@@ -184,28 +161,82 @@ def _check(gap: float, grid: Sequence[int], level: float, *, stated: bool) -> No
         raise UsageError(f"The difference {said}, with --difference.")
 
 
-def _row(
-    rows: int,
-    n_rows: int,
-    gap: float,
-    error: float,
-    level: float,
-    true: FloatArray,
-    errors: FloatArray,
-    until: FloatArray | None,
-) -> PlanRow:
-    scale = float(np.sqrt(n_rows / rows))
-    m = len(true)
-    widths, winners = single_step_widths(true, errors, level, scale)
-    return PlanRow(
-        rows,
-        paired_power(gap, scale * error, level),
-        paired_power(gap, scale * error, level, m * (m - 1) // 2),
-        float(widths.mean()),
-        float(winners.mean()),
-        float((winners == 0).mean()),
-        None if until is None else float((until <= rows).mean()),
-    )
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pilot:
+    """Submissions that differ, the best first, and larger is better."""
+
+    scores: FloatArray
+    """``(m,)``."""
+    errors: FloatArray
+    """``(m, B)`` of the resamples."""
+    n_rows: int
+
+    @classmethod
+    def of(cls, scores: FloatArray, resampled: FloatArray, n_rows: int) -> _Pilot:
+        return cls(scores, resampled - resampled.mean(axis=1, keepdims=True), n_rows)
+
+    @property
+    def lead(self) -> float:
+        """The lead of the best over the next lower score; infinite without one."""
+        leads = self.scores[0] - self.scores
+        return float(leads[leads > 0].min(initial=np.inf))
+
+    def plan(
+        self, gap: float, grid: Sequence[int], level: float, rng: np.random.Generator, copies: int
+    ) -> Plan:
+        """Return the plan for its best 50."""
+        kept = np.arange(min(_MOST, len(self.scores)))
+        errors = self.errors[kept]
+        true = draw_true_scores(self.scores, self.errors, kept, rng)
+        fresh = normal_errors(errors, rng)
+        factor = shrinkage(self.scores, self.errors)
+        until = rows_until_the_best_leads(true, fresh, self.n_rows) if factor else None
+        pairs = pair_errors(errors)[np.triu_indices(len(kept), k=1)]
+        error = float(np.median(pairs[pairs > 0])) if (pairs > 0).any() else 0.0
+        boards = _Boards(true[:, :_BOARDS], fresh[:, :_BOARDS], errors, self.n_rows, level)
+        return Plan(
+            self.n_rows,
+            len(kept),
+            copies,
+            gap,
+            error,
+            factor,
+            level,
+            tuple(boards.row(rows, gap, error, until) for rows in grid),
+            tuple(
+                (share, _rows_for(share, gap, error, level, self.n_rows, len(pairs)))
+                for share in _SHARES
+            ),
+            tuple((share, _rows_until(until, share)) for share in _SHARES),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Boards:
+    """Boards on fresh rows, of drawn true scores and errors."""
+
+    true: FloatArray
+    fresh: FloatArray
+    errors: FloatArray
+    """Of the pilot's resamples."""
+    n_rows: int
+    level: float
+
+    def row(self, rows: int, gap: float, error: float, until: FloatArray | None) -> PlanRow:
+        """Return what so many rows would give."""
+        scale = float(np.sqrt(self.n_rows / rows))
+        m = len(self.true)
+        boards = self.true + scale * self.fresh
+        widths, winners = single_step_widths(boards, self.errors, self.level, scale)
+        return PlanRow(
+            rows,
+            paired_power(gap, scale * error, self.level),
+            paired_power(gap, scale * error, self.level, m * (m - 1) // 2),
+            float(widths.mean()),
+            float(winners.mean()),
+            float((winners == 0).mean()),
+            None if until is None else float((until <= rows).mean()),
+        )
 
 
 def _rows_for(
