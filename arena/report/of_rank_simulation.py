@@ -20,8 +20,6 @@ _NEED_COLUMNS = ("competitors", "probability", "rows")
 
 def rank_simulation_report(result: RankSimulation) -> Report:
     """Return the report: the wins, the ranks, single boards, and how it was computed."""
-    document = result.to_dict()
-    charts = simulation_charts(result)
     settings = result.settings
     return Report(
         title="How stable would the ranks be?",
@@ -35,39 +33,39 @@ def rank_simulation_report(result: RankSimulation) -> Report:
         ),
         verdicts=(simulation_verdict(result),),
         boards=(_board(result),),
-        sections=(
-            Section(
-                "Does the best win?",
-                "A test is one draw of the rows that a private leaderboard ranks on. Intervals are "
-                "over the tests, for these trained models.",
-                (
-                    _table(
-                        "How often the truly best wins", document["win_frequency"], _WIN_COLUMNS
-                    ),
-                    _table(
-                        "Test rows that the best needs to win this often",
-                        [{**row, "rows": int(row["rows"])} for row in document["rows_needed"]],
-                        _NEED_COLUMNS,
-                    ),
-                ),
-                tuple(one for one in charts if one.name == "win-frequency"),
+        sections=_sections(result),
+    )
+
+
+def _sections(result: RankSimulation) -> tuple[Section, ...]:
+    document = result.to_dict()
+    charts = simulation_charts(result)
+    needed = [{**row, "rows": int(row["rows"])} for row in document["rows_needed"]]
+    covered = document["coverage"]
+    return (
+        Section(
+            "Does the best win?",
+            "A test is one draw of the rows that a private leaderboard ranks on. Intervals are "
+            "over the tests, for these trained models.",
+            (
+                _table("How often the truly best wins", document["win_frequency"], _WIN_COLUMNS),
+                _table("Test rows that the best needs to win this often", needed, _NEED_COLUMNS),
             ),
-            Section(
-                "True ranks and competition ranks",
-                "The true rank is that on the population, the competition rank that on a test.",
-                (),
-                tuple(one for one in charts if one.name.startswith(("scores-", "ranks-"))),
-            ),
-            Section(
-                "What a single test can tell",
-                "Simultaneous rank intervals claim to hold every true rank at once. The spread "
-                "over resamples is a description and claims nothing; on crowded boards it misses "
-                "true ranks often.",
-                (_table("Share of boards", document["coverage"], _COVERAGE_COLUMNS),)
-                if document["coverage"]
-                else (),
-                tuple(one for one in charts if one.name.startswith("board-")),
-            ),
+            tuple(one for one in charts if one.name == "win-frequency"),
+        ),
+        Section(
+            "True ranks and competition ranks",
+            "The true rank is that on the population, the competition rank that on a test.",
+            (),
+            tuple(one for one in charts if one.name.startswith(("scores-", "ranks-"))),
+        ),
+        Section(
+            "What a single test can tell",
+            "Simultaneous rank intervals claim to hold every true rank at once. The spread over "
+            "resamples is a description and claims nothing; on crowded boards it misses true ranks "
+            "often.",
+            (_table("Share of boards", covered, _COVERAGE_COLUMNS),) if covered else (),
+            tuple(one for one in charts if one.name.startswith("board-")),
         ),
     )
 

@@ -72,6 +72,11 @@ class RankSettings:
         """How many models must be trained."""
         return max(self.competitors)
 
+    @property
+    def grid(self) -> list[tuple[int, int]]:
+        """Every number of test rows with every number of competitors."""
+        return [(rows, count) for rows in self.test_rows for count in self.competitors]
+
 
 @dataclass(frozen=True, slots=True)
 class RowsNeeded:
@@ -184,27 +189,23 @@ def simulate_ranks(
         workers=workers,
         progress=progress,
     )
-    grid = [(rows, count) for rows in settings.test_rows for count in settings.competitors]
     judging = Boards(settings.boards, settings.resamples, settings.level, settings.seed, workers)
-    progress.start("Judging single tests", len(grid))
-    found: list[Coverage] = []
-    boards: list[SingleBoard] = []
-    for rows, count in grid if settings.boards else ():
-        covered, board = coverage(
-            world, metric, analysis, folder, scores.true[:count], rows, judging
-        )
-        found.extend(covered)
-        boards.append(board)
-        progress.advance()
+    judged = []
+    if settings.boards:
+        progress.start("Judging single tests", len(settings.grid))
+        for rows, count in settings.grid:
+            own = scores.true[:count]
+            judged.append(coverage(world, metric, analysis, folder, own, rows, judging))
+            progress.advance()
     return RankSimulation(
         settings,
         world.name,
         metric.name,
         scores,
-        tuple(win_frequency(scores, rows, count) for rows, count in grid),
-        tuple(rank_quantiles(scores, rows, count) for rows, count in grid),
-        tuple(found),
-        tuple(boards),
+        tuple(win_frequency(scores, rows, count) for rows, count in settings.grid),
+        tuple(rank_quantiles(scores, rows, count) for rows, count in settings.grid),
+        tuple(one for found, _ in judged for one in found),
+        tuple(board for _, board in judged),
         tuple(one for count in settings.competitors for one in _rows_needed(scores, count)),
     )
 
