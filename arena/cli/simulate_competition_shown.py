@@ -10,7 +10,7 @@ from arena.formats import number
 from arena.simulation.competition.outcome import Outcome
 from arena.simulation.competition.roster import enrol
 from arena.simulation.competition.run import Held, Request
-from arena.simulation.competition.story import about_flags, story
+from arena.simulation.competition.story import about_flags, about_intervals, story
 from arena.text import printable
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ def print_outcomes(request: Request, outcomes: Sequence[Outcome], out: Console) 
         if len(outcomes) > 1:
             out.print(f"\n{printable(outcome.mechanism)}", style="bold")
         out.print(printable(story(outcome)), soft_wrap=True)
-        out.print(printable(about_flags(outcome)), soft_wrap=True)
+        for told in filter(None, (about_intervals(outcome), about_flags(outcome))):
+            out.print(printable(told), soft_wrap=True)
         rows = outcome.to_dict()["standings"]
         title = "The private board, and what was true (by the submission that counts)"
         print_table(rows[:_TOP], _COLUMNS, out, title=title)

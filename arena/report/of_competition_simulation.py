@@ -13,7 +13,14 @@ from arena.simulation.competition.flags import Flag
 from arena.simulation.competition.outcome import Outcome, TeamOutcome
 from arena.simulation.competition.pictures import comparison_chart, over_time_chart, ranks_chart
 from arena.simulation.competition.run import Held, Request
-from arena.simulation.competition.story import UNKNOWN, about_flags, about_time, about_winner, story
+from arena.simulation.competition.story import (
+    UNKNOWN,
+    about_flags,
+    about_intervals,
+    about_time,
+    about_winner,
+    story,
+)
 from arena.types import Section, Table
 
 __all__ = ["competition_simulation_report", "truth_section"]
@@ -60,6 +67,7 @@ def truth_section(outcome: Outcome, metric: str) -> Section:
         _EXACT if outcome.truth == "exact" else UNKNOWN,
         f"{about_time(outcome)} {_ERROR}",
         _about_ranks(outcome),
+        about_intervals(outcome),
         f"{about_flags(outcome)} {_FLATTERED}",
     )
     tables = [_kinds_table(outcome)]
@@ -67,7 +75,7 @@ def truth_section(outcome: Outcome, metric: str) -> Section:
         tables.append(_flags_table(outcome.flags))
     charts = (over_time_chart(outcome, metric), ranks_chart(outcome)) if outcome.days else ()
     title = "What was true"
-    return Section(title, "\n\n".join(parts), tuple(tables), charts)
+    return Section(title, "\n\n".join(filter(None, parts)), tuple(tables), charts)
 
 
 def _about_ranks(outcome: Outcome) -> str:

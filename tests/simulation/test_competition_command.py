@@ -27,6 +27,10 @@ def test_document_and_going_on(tmp_path):
     assert under["truth"] == "exact"
     assert under["submissions"] == sum(row["submissions"] for row in under["standings"])
     assert {row["team"] for row in under["standings"]} >= {under["winner"], under["best"]}
+    held = [row["rank_low"] <= row["true_rank"] <= row["rank_high"] for row in under["standings"]]
+    assert under["rank_intervals"] == {"level": 0.95, "teams": 5, "held": sum(held)}
+    best, true = under["best_score"], max(row["true_score"] for row in under["standings"])
+    assert best["held"] == (best["low"] <= true <= best["high"])
     late = run_here("submit", "s/sample_submission.csv", "--team", "Zoe", "-C", "s", cwd=tmp_path)
     assert "The competition ended at 2001-01-04 00:00 UTC" in late.stdout
     again = document(run_here(*QUICK, "--json", cwd=tmp_path), "simulate-competition")

@@ -41,6 +41,9 @@ class TeamOutcome:
     """Of the submission that counts, as it was not shown."""
     rank: int
     """On the private board."""
+    rank_low: int | None
+    rank_high: int | None
+    """The ends of its rank interval; None: nothing was said of it."""
     score: float
     true_rank: int
     true_score: float
@@ -67,6 +70,10 @@ class Outcome:
     agreement: Mapping[str, float | None]
     """Kendall's tau-b of the ranks: ``public_private``, ``private_true``, ``public_true``."""
     flags: tuple[Flag, ...]
+    level: float
+    """Of the intervals."""
+    best_score: Mapping[str, float | None]
+    """The best score corrected for having been selected: ``estimate``, ``low`` and ``high``."""
     baseline: Mapping[str, Any] | None
     """``team``, ``public_score``, ``score`` and ``true_score`` of the organiser's baseline."""
     notes: tuple[str, ...]
@@ -98,6 +105,23 @@ class Outcome:
             return None
         return 0.0 if self.best_won else abs(self.best.true_score - self.winner.true_score)
 
+    @property
+    def rank_intervals(self) -> dict[str, Any] | None:
+        """How many rank intervals hold the true rank; None: there are none, or nobody knows."""
+        told = [team for team in self.teams if team.rank_low and team.rank_high]
+        if self.truth == "private" or not told:
+            return None
+        held = sum((one.rank_low or 0) <= one.true_rank <= (one.rank_high or 0) for one in told)
+        return {"level": self.level, "teams": len(told), "held": held}
+
+    @property
+    def best_score_held(self) -> bool | None:
+        """Whether the interval of the best true score holds it; None as above."""
+        low, high = self.best_score["low"], self.best_score["high"]
+        if self.truth == "private" or low is None or high is None:
+            return None
+        return low <= self.best.true_score <= high
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON."""
         known = self.truth == "exact"
@@ -118,6 +142,8 @@ class Outcome:
                 "days": [asdict(day) for day in self.days],
                 "standings": [_row(team, known) for team in self.teams],
                 "flags": [asdict(flag) for flag in self.flags],
+                "rank_intervals": self.rank_intervals,
+                "best_score": {**self.best_score, "held": self.best_score_held},
                 "baseline": self.baseline,
                 "notes": list(self.notes),
             }
@@ -172,6 +198,8 @@ def outcome_of(
         leaderboard_error=error,
         agreement=_agreement(teams),
         flags=flags_of(result.findings, result.standings, known),
+        level=result.level,
+        best_score=result.best_score_corrected,
         baseline=_baseline(result, scores, place),
         notes=result.notes,
     )
@@ -204,6 +232,8 @@ def _teams(
             shown=shown.get(row["team"], {}).get("score"),
             public_score=_or_none(scores.public[position]),
             rank=row["rank"],
+            rank_low=row.get("rank_low"),
+            rank_high=row.get("rank_high"),
             score=row["score"],
             true_rank=int(rank),
             true_score=float(scores.true[position]),

@@ -8,7 +8,7 @@ from arena.formats import number, score_decimals
 from arena.simulation.competition.flags import NEAR_COPY, TOO_GOOD
 from arena.simulation.competition.outcome import Outcome
 
-__all__ = ["UNKNOWN", "about_flags", "about_time", "about_winner", "story"]
+__all__ = ["UNKNOWN", "about_flags", "about_intervals", "about_time", "about_winner", "story"]
 
 UNKNOWN = (
     "The chance of each label is not known here, so the truth is not either: the private rows "
@@ -60,6 +60,28 @@ def about_time(outcome: Outcome) -> str:
         f"In the end the top of the public board showed {top} for a submission that is {worth}; "
         f"the leaderboard error was {error}{'' if exact else ' as far as these rows tell'}."
     )
+
+
+def about_intervals(outcome: Outcome) -> str:
+    """Say whether the intervals of the board held what was true; empty where nobody knows."""
+    ranks, level = outcome.rank_intervals, f"{100 * outcome.level:.10g} %"
+    told = ""
+    if ranks is not None:
+        told = (
+            f"Of the {ranks['teams']:,} rank intervals, which claim to be right all at once at "
+            f"{level}, {ranks['held']:,} hold the true rank."
+        )
+    if outcome.best_score_held is not None:
+        ends = (outcome.best_score["estimate"], outcome.best_score["low"])
+        best, low, high, true = _shown(
+            outcome, *ends, outcome.best_score["high"], outcome.best.true_score
+        )
+        held = "which holds it" if outcome.best_score_held else "which misses it"
+        told += (
+            f" Corrected for having been selected the best score is {best}, and the best true one "
+            f"lies in {low} to {high} at {level}, {held}: it is {true}."
+        )
+    return told.strip()
 
 
 def about_flags(outcome: Outcome) -> str:
