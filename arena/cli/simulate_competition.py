@@ -67,7 +67,10 @@ def competition(
         ),
     ] = None,
     positive: options.Positive = None,
-    rows: Annotated[int, typer.Option(help="Rows to predict: 30 % of them public.")] = 6_000,
+    rows: Annotated[int, typer.Option(help="Rows to predict.")] = 6_000,
+    public_share: Annotated[
+        float | None, typer.Option(help="Of the rows to predict.  [default: 0.3]")
+    ] = None,
     train_rows: Annotated[int, typer.Option(help="Rows to train on.")] = 3_000,
     validation_rows: Annotated[int, typer.Option(help="Rows to stop early on.")] = 1_000,
     seed: Annotated[int, typer.Option(min=0, help="Of all chance.")] = 0,
@@ -102,6 +105,7 @@ def competition(
             test,
             positive,
             Sizes(train_rows, validation_rows, rows),
+            public_share,
             workers,
         )
     )

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from arena.config import CONFIG_NAME, Settings
+from arena.config import Settings
 from arena.errors import UsageError
 from arena.execution import Progress, available_workers
 from arena.interfaces import Metric
@@ -40,7 +40,7 @@ _NOTHING_TO_LEARN = (
     "Nobody trains here: --data FILE with rows to learn from and --test FILE with the features of "
     "the rows to predict would let teams do so."
 )
-_METRIC, _PER_DAY = "accuracy", 2
+_METRIC, _PER_DAY, _PUBLIC_SHARE = "accuracy", 2, 0.3
 _BASELINE, _BASELINE_BY = "simulated baseline", "lightgbm-climber"
 
 
@@ -62,6 +62,7 @@ class Asked:
     test: Path | None
     positive: str | None
     sizes: Sizes
+    public_share: float | None
     workers: int
 
 
@@ -91,8 +92,9 @@ def prepare(asked: Asked) -> Prepared:
     baseline = None
     if asked.baseline != "none":
         baseline = kind_of(asked.baseline or _BASELINE_BY, manager.competitors)
-    make = _of_own if is_own_competition(asked.directory) else _of_new
-    root, grounds, settings = make(asked, manager)
+    is_own = is_own_competition(asked.directory)
+    root, grounds, settings = (_of_own if is_own else _of_new)(asked, manager)
+    share = _PUBLIC_SHARE if asked.public_share is None else asked.public_share
     request = Request(
         root=root,
         grounds=grounds,
@@ -103,6 +105,7 @@ def prepare(asked: Asked) -> Prepared:
         teams=asked.teams,
         days=asked.days,
         seed=asked.seed,
+        public_share=0.0 if is_own else share,
     )
     request, notes = rehearse(
         request, manager, drop_kinds=asked.kinds is None, drop_baseline=asked.baseline is None
@@ -159,10 +162,15 @@ def _new_grounds(asked: Asked, metric: Metric) -> Grounds:
 
 def _of_own(asked: Asked, manager: PluginManager) -> tuple[Path, Grounds, Settings]:
     """Return the competition of a folder, to be simulated in a folder of its own below it."""
-    given = {"--metric": asked.metric, "--per-day": asked.per_day, "--positive": asked.positive}
+    given = {
+        "--metric": asked.metric,
+        "--per-day": asked.per_day,
+        "--positive": asked.positive,
+        "--public-share": asked.public_share,
+    }
     for option, value in given.items():
         if value is not None:
-            raise UsageError(f"{CONFIG_NAME} of {asked.directory} decides it: leave out {option}.")
+            raise UsageError(f"The competition in {asked.directory} decides it: omit {option}.")
     if (asked.data is None) != (asked.test is None):
         raise UsageError(
             "--data has the rows to learn from and --test the features of the rows to predict: "

@@ -60,6 +60,7 @@ def own_data(folder, **columns):
         (("--kinds", "auc-oracle"), 2, "take --metric roc_auc"),
         (("--metric", "acuracy"), 1, "Did you mean 'accuracy'"),
         (("--metric", "rmse"), 1, "cannot score"),
+        (("--public-share", "1"), 2, "less than 1"),
         (("--data", "own.csv"), 2, "go together"),
         (
             ("--data", "own.csv", "--target", "y", "--rows", "5000"),
@@ -100,7 +101,7 @@ def test_real_competitions_are_left_alone(tmp_path):
     assert "Nobody trains here" in called.stderr
     assert document(run_here("audit", "-C", "real", "--json", cwd=tmp_path), "audit") == before
     assert (
-        "competition.toml of real decides it" in run_here(*command, "-m", "f1", cwd=tmp_path).stderr
+        "The competition in real decides it" in run_here(*command, "-m", "f1", cwd=tmp_path).stderr
     )
     sent = run_here(
         "submit", "real/sample_submission.csv", "--team", "Zoe", "-C", "real", cwd=tmp_path
@@ -110,6 +111,16 @@ def test_real_competitions_are_left_alone(tmp_path):
     assert called.returncode == 1
     assert "holds submissions of real teams" in called.stderr
     assert not (tmp_path / "real" / "simulated-seed-1").exists()
+
+
+def test_without_public_rows_nothing_is_released_and_all_the_rest_stands(tmp_path):
+    few = (*QUICK[:3], "--teams", 1, "--days", 1, *QUICK[7:], "--public-share", 0)
+    called = run_here(*few, "--report", "r.html", "--json", cwd=tmp_path)
+    (under,) = document(called, "simulate-competition")["mechanisms"]
+    assert under["leaderboard_error"] is None
+    assert under["days"] == []
+    assert under["best_won"] is True
+    assert "Nothing was released" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
 def test_folders_of_other_things_are_refused(tmp_path):

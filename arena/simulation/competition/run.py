@@ -44,7 +44,6 @@ __all__ = [
 ]
 
 _BASELINE_NUMBER = 2**32 - 1
-_PUBLIC_SHARE = 0.3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,10 +61,14 @@ class Request:
     teams: int = 50
     days: int = 30
     seed: int = 0
+    public_share: float = 0.3
+    """Of the rows, made public where the data do not say which are; 0: none."""
 
     def __post_init__(self) -> None:
         if min(self.teams, self.days) < 1 or self.seed < 0:
             raise UsageError("At least 1 team, 1 day and a seed from 0 are needed.")
+        if not 0 <= self.public_share < 1:
+            raise UsageError("The public share must be at least 0 and less than 1.")
         if not self.mechanisms:
             raise UsageError("Name at least one mechanism.")
 
@@ -88,6 +91,7 @@ class Request:
             "kinds": [[kind.specification, kind.share] for kind in self.kinds],
             "baseline": None if self.baseline is None else self.baseline.specification,
             "data": self.grounds.identity,
+            "public_share": self.public_share,
             "folders": "one" if len(self.mechanisms) == 1 else "several",
         }
 
@@ -114,7 +118,7 @@ def open_held(
     settings = request.settings_under(mechanism)
     clock = SimulatedClock(first_day(settings, request.days))
     folder = request.folder_of(mechanism)
-    state = venue.open_competition(folder, settings, manager, clock, _PUBLIC_SHARE)
+    state = venue.open_competition(folder, settings, manager, clock, request.public_share)
     try:
         yield state, clock
     finally:

@@ -36,6 +36,7 @@ _MEANINGS = {
     "kinds": "other kinds of teams",
     "baseline": "another baseline",
     "data": "other data",
+    "public_share": "another share of public rows",
     "folders": "one mechanism alone, or several",
 }
 
