@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from arena.cli.tables import Row, columns_shown, print_table
 from arena.formats import score_format, span
-from arena.intake import describe
+from arena.intake.faults import describe
 from arena.standing_columns import RANKED_COLUMNS
 from arena.text import printable
 

@@ -34,9 +34,7 @@ __all__ = [
 ]
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_NOT_A_NUMBER = pa.array(
-    ["nan", "+nan", "-nan", "na", "n/a", "#n/a", "#na", "<na>", "nat", "null", "none", "nil", "?"]
-)
+_NOT_A_NUMBER = tuple("nan +nan -nan na n/a #n/a #na <na> nat null none nil ?".split())
 _INFINITE = r"^[+-]?inf(inity)?$"
 
 _DECIMAL_COMMA = r"^[+-]?[0-9]*,[0-9]+$"
@@ -226,7 +224,7 @@ def _reasons(cells: Any) -> npt.NDArray[np.int8]:
     text = pc.utf8_lower(pc.utf8_trim_whitespace(cells))
     masks = (
         pc.equal(text, ""),
-        pc.is_in(text, value_set=_NOT_A_NUMBER),
+        pc.is_in(text, value_set=pa.array(_NOT_A_NUMBER)),
         pc.or_(pc.match_substring_regex(text, _INFINITE), is_number(text)),
         pc.match_substring_regex(text, _DECIMAL_COMMA),
         pc.match_substring(cells, REPLACEMENT),

@@ -34,7 +34,6 @@ MAX_SOLUTION_BYTES = 2**31 - 2**20
 """The largest solution file, packed or unpacked."""
 
 _MAX_ROWS = 2**31 - 1
-_USAGES = pa.array([usage.name.lower() for usage in Usage])
 
 
 def read_solution(
@@ -219,7 +218,8 @@ def _read_usage(
     if column is None:
         return np.full(len(ids), Usage.PRIVATE, dtype=np.uint8)
     text = to_text(column)
-    codes = pc.index_in(pc.utf8_lower(pc.utf8_trim_whitespace(text)), value_set=_USAGES)
+    usages = pa.array([usage.name.lower() for usage in Usage])
+    codes = pc.index_in(pc.utf8_lower(pc.utf8_trim_whitespace(text)), value_set=usages)
     usage: npt.NDArray[np.uint8] = pc.fill_null(codes, 255).to_numpy().astype(np.uint8)
 
     def fault(position: int) -> Fault:
