@@ -34,7 +34,9 @@ __all__ = [
 ]
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_NOT_A_NUMBER = tuple("nan +nan -nan na n/a #n/a #na <na> nat null none nil ?".split())
+_NOT_A_NUMBER = (
+    *("nan", "+nan", "-nan", "na", "n/a", "#n/a", "#na", "<na>", "nat", "null", "none", "nil", "?"),
+)
 _INFINITE = r"^[+-]?inf(inity)?$"
 
 _DECIMAL_COMMA = r"^[+-]?[0-9]*,[0-9]+$"
