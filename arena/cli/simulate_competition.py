@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from arena.cli.simulate_competition_run import Prepared
     from arena.simulation.competition.run import Held
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 _INTERRUPTED = 130
 
@@ -33,14 +33,19 @@ def competition(
     mechanisms: Annotated[
         str | None,
         typer.Option(
-            "--mechanism", help="Mechanisms, split at commas; each is held by the same seeds."
+            "--mechanism",
+            help="Mechanisms, split at commas; the same seeds under each.  "
+            "[default: ladder-free(minimum_step=0.002); with a competition in DIR its own]",
         ),
     ] = None,
     teams: Annotated[int, typer.Option(min=1, help="How many people take part.")] = 50,
     days: Annotated[int, typer.Option(min=1, help="How long it lasts.")] = 30,
     kinds: Annotated[
         str | None,
-        typer.Option(help="Competitors and their shares, such as lightgbm-climber=3, copycat=1."),
+        typer.Option(
+            help="Competitors and their shares, such as 'lightgbm-climber=3, copycat=1'.  "
+            "[default: mostly lightgbm-climber, some copycat and lightgbm-seeds, few attackers]"
+        ),
     ] = None,
     baseline: Annotated[
         str | None,
@@ -69,7 +74,7 @@ def competition(
     positive: options.Positive = None,
     rows: Annotated[int, typer.Option(help="Rows to predict.")] = 6_000,
     public_share: Annotated[
-        float | None, typer.Option(help="Of the rows to predict.  [default: 0.3]")
+        float | None, typer.Option(help="The share of the rows that is public.  [default: 0.3]")
     ] = None,
     train_rows: Annotated[int, typer.Option(help="Rows to train on.")] = 3_000,
     validation_rows: Annotated[int, typer.Option(help="Rows to stop early on.")] = 1_000,
