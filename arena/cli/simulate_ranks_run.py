@@ -20,7 +20,7 @@ from arena.simulation.models_folder import ModelsFolder
 from arena.simulation.ranks import RankSettings, RankSimulation, simulate_ranks
 from arena.simulation.scores import classes_needed
 from arena.simulation.search import ModelSearch
-from arena.simulation.submission import bound_to, shape_for
+from arena.simulation.submission import bound_to, check_kinds, shape_for
 from arena.simulation.training import describe_models, missing_models, train_models
 from arena.types import PredictionKind
 
@@ -67,6 +67,7 @@ def prepare(request: Request) -> Prepared:
     """
     manager = PluginManager()
     metric = manager.metrics.resolve(request.metric)
+    check_kinds(metric)
     search = manager.competitors.resolve(request.search)
     if not isinstance(search, ModelSearch):
         raise UsageError(

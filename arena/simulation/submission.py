@@ -13,7 +13,7 @@ from arena.errors import MetricError
 from arena.interfaces import Metric, NeedsRowContext, kinds_of, traits_of
 from arena.types import PredictionKind, RowContext
 
-__all__ = ["Shape", "bound_to", "shape_for"]
+__all__ = ["Shape", "bound_to", "check_kinds", "shape_for"]
 
 _LABELLED = (
     PredictionKind.PROBABILITY,
@@ -55,6 +55,22 @@ class Shape:
         return np.clip(values, self.low, self.high)
 
 
+def check_kinds(metric: Metric) -> None:
+    """Refuse a metric for which it is not known what a model should send.
+
+    Raises
+    ------
+    MetricError
+        If it takes neither numbers, labels nor probabilities, but cells of text.
+    """
+    if not {PredictionKind.VALUE, *_LABELLED}.intersection(kinds_of(metric)):
+        raise MetricError(
+            f"{metric.name} reads the cells of a submission itself, so whether a model should send "
+            f"it numbers, labels or probabilities is not known. Choose a metric that says so: "
+            f"arena metrics lists them."
+        )
+
+
 def shape_for(metric: Metric, n_classes: int | None) -> Shape:
     """Return how models of this target are scored by a metric.
 
@@ -63,6 +79,7 @@ def shape_for(metric: Metric, n_classes: int | None) -> Shape:
     MetricError
         If they cannot be.
     """
+    check_kinds(metric)
     traits = traits_of(metric)
     kinds = kinds_of(metric)
     wanted = (PredictionKind.VALUE,) if n_classes is None else _LABELLED

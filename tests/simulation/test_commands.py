@@ -120,6 +120,15 @@ def test_several_classes(here):
     assert document(called, "simulate-ranks")["metric"].startswith("log_loss")
 
 
+def test_a_metric_that_reads_cells_itself_is_refused(here):
+    source = "def score(solution, submission, row_id_column_name):\n    return 0.5\n"
+    (here / "own.py").write_text(source, encoding="utf-8")
+    data = own_data(here)
+    called = run_here(*SMALL, *data, "--target", "value", "--metric", "kaggle:own.py", cwd=here)
+    assert called.returncode == 1
+    assert "reads the cells of a submission itself" in called.stderr
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
