@@ -14,7 +14,7 @@ from arena.errors import UnknownNameError, UsageError
 from arena.predictions import ArrayPredictions
 from arena.simulation.competition.calendar import FIRST_DAY, calendar, first_day
 from arena.simulation.competition.desk import submission_table
-from arena.simulation.competition.flags import NEAR_COPY, TOO_GOOD, flags_of
+from arena.simulation.competition.flags import NEAR_COPY, TOO_GOOD, flags_of, floor_was_checked
 from arena.simulation.competition.roster import enrol, read_kinds
 from arena.simulation.competition.truth import true_scores
 from arena.types import Finding, PredictionKind, Solution, Target
@@ -179,6 +179,8 @@ def test_flags_are_judged_by_who_was_flagged(manager):
     flags = {
         (flag.check, flag.team): flag.deserved for flag in flags_of(findings, standings, known)
     }
+    assert floor_was_checked(findings)
+    assert not floor_was_checked(findings[:1])
     assert flags == {
         (NEAR_COPY, teams[0]): False,
         (NEAR_COPY, teams[1]): True,

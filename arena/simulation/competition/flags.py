@@ -9,7 +9,7 @@ from typing import Any
 from arena.simulation.competition.roster import Participant
 from arena.types import Finding
 
-__all__ = ["NEAR_COPY", "TOO_GOOD", "Flag", "flags_of"]
+__all__ = ["NEAR_COPY", "TOO_GOOD", "Flag", "flags_of", "floor_was_checked"]
 
 NEAR_COPY = "near-copy"
 TOO_GOOD = "too good to be true"
@@ -51,13 +51,23 @@ def flags_of(
     for finding in findings:
         for group in finding.document.get("near_copies") or ():
             found += _near_copies([team_of[one] for one in group if one in team_of], known)
-        rows = finding.document.get("submissions")
-        for row in rows if isinstance(rows, list) else ():
-            if isinstance(row, Mapping) and row.get("flagged") and row.get("team") in known:
+        for row in _checked(finding):
+            if row["flagged"] and row.get("team") in known:
                 one = known[row["team"]]
                 deserved = one.kind.conduct == "attacks"
                 found.append(Flag(TOO_GOOD, row["team"], one.kind.competitor.name, deserved))
     return tuple({(flag.check, flag.team): flag for flag in reversed(found)}.values())[::-1]
+
+
+def floor_was_checked(findings: Sequence[Finding]) -> bool:
+    """Whether any analysis looked for those who err too rarely."""
+    return any(_checked(finding) for finding in findings)
+
+
+def _checked(finding: Finding) -> list[Mapping[str, Any]]:
+    rows = finding.document.get("submissions")
+    found = rows if isinstance(rows, list) else []
+    return [row for row in found if isinstance(row, Mapping) and "flagged" in row]
 
 
 def _near_copies(teams: Sequence[str], known: Mapping[str, Participant]) -> Iterator[Flag]:

@@ -13,7 +13,7 @@ from arena.competition_state import CompetitionState
 from arena.leaderboard import minimum_ranks
 from arena.results import as_json
 from arena.score_result import ScoreResult
-from arena.simulation.competition.flags import Flag, flags_of
+from arena.simulation.competition.flags import Flag, flags_of, floor_was_checked
 from arena.simulation.competition.roster import Participant
 from arena.simulation.competition.timeline import Day, timeline
 from arena.simulation.competition.truth import Scores, TruthKind, truth_of
@@ -70,6 +70,8 @@ class Outcome:
     agreement: Mapping[str, float | None]
     """Kendall's tau-b of the ranks: ``public_private``, ``private_true``, ``public_true``."""
     flags: tuple[Flag, ...]
+    floor_checked: bool
+    """Whether an analysis looked for those who err too rarely to be true."""
     level: float
     """Of the intervals."""
     best_score: Mapping[str, float | None]
@@ -142,6 +144,7 @@ class Outcome:
                 "days": [asdict(day) for day in self.days],
                 "standings": [_row(team, known) for team in self.teams],
                 "flags": [asdict(flag) for flag in self.flags],
+                "floor_checked": self.floor_checked,
                 "rank_intervals": self.rank_intervals,
                 "best_score": {**self.best_score, "held": self.best_score_held},
                 "baseline": self.baseline,
@@ -198,6 +201,7 @@ def outcome_of(
         leaderboard_error=error,
         agreement=_agreement(teams),
         flags=flags_of(result.findings, result.standings, known),
+        floor_checked=floor_was_checked(result.findings),
         level=result.level,
         best_score=result.best_score_corrected,
         baseline=_baseline(result, scores, place),

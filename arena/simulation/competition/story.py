@@ -102,13 +102,16 @@ def _about_flags(outcome: Outcome) -> Iterator[str]:
     if good:
         right = sum(flag.deserved for flag in good)
         yield f"{_teams(len(good))} flagged as too good to be true, {right:,} of them rightly."
-    elif outcome.truth == "exact":
+    elif outcome.floor_checked:
         yield (
             "Nobody was flagged as too good to be true on the private rows, whose labels nobody "
             "could know."
         )
     else:
-        yield "Who is too good to be true was not checked: the solution has no soft labels."
+        yield (
+            "Who is too good to be true was not checked: that takes soft labels in the solution, "
+            "and a metric whose submissions name a class."
+        )
 
 
 def _teams(count: int) -> str:
