@@ -12,10 +12,10 @@ from arena.intake.csv_file import MAX_COLUMNS
 from arena.intake.faults import FaultList, show
 from arena.intake.table import RawTable, count_from_one
 
-__all__ = ["DAMAGED", "MAGIC", "is_damaged_parquet", "read_parquet", "table_of_arrow"]
+__all__ = ["MAGIC", "is_parquet", "read_parquet", "table_of_arrow"]
 
 MAGIC = b"PAR1"
-DAMAGED = "This is not a readable Parquet file: write and send it again."
+_DAMAGED = "This is not a readable Parquet file: write and send it again."
 _MIN_BYTES = 12
 _ENDINGS = (".parquet", ".pq")
 
@@ -41,16 +41,16 @@ _TEXT = (
 )
 
 
-def is_damaged_parquet(data: bytes, name: str) -> bool:
-    r"""Return whether a file that does not begin as Parquet was meant to be.
+def is_parquet(data: bytes, name: str) -> bool:
+    r"""Return whether a file is Parquet, or was before its beginning was damaged.
 
-    It is no text, and its name or its end says so; a text is read as one, whatever its name.
+    Then it is no text, and its name or its end says so; a text is one, whatever its name.
 
-    >>> is_damaged_parquet(b"\0\0\0\0", "team.parquet"), is_damaged_parquet(b"id,y", "a.pq")
+    >>> is_parquet(b"\0\0\0\0", "team.parquet"), is_parquet(b"id,y", "a.pq")
     (True, False)
     """
     meant = name.lower().endswith(_ENDINGS) or data.endswith(MAGIC)
-    return meant and b"\0" in data
+    return data.startswith(MAGIC) or (meant and b"\0" in data)
 
 
 def read_parquet(data: bytes, max_rows: int, max_bytes: int, faults: FaultList) -> RawTable | None:
@@ -59,13 +59,16 @@ def read_parquet(data: bytes, max_rows: int, max_bytes: int, faults: FaultList) 
     Rows and unpacked bytes are bounded by what the footer says before anything else is read.
     Text is read as a dictionary and unfolded only if it then stays within ``max_bytes``.
     """
+    if not data.startswith(MAGIC):
+        faults.add("damaged file", _DAMAGED)
+        return None
     if len(data) < _MIN_BYTES or not data.endswith(MAGIC):
         faults.add("truncated file", "The Parquet file ends too early: write and send it again.")
         return None
     try:
         metadata = pq.read_metadata(pa.BufferReader(data))
     except (pa.ArrowException, OSError):
-        faults.add("damaged file", DAMAGED)
+        faults.add("damaged file", _DAMAGED)
         return None
     if not _is_within(metadata, max_rows, max_bytes, faults):
         return None

@@ -35,13 +35,7 @@ from arena.intake.encoding import to_utf8
 from arena.intake.faults import FaultList, clean, show, show_all
 from arena.intake.header import match_columns
 from arena.intake.layout import Layout, layout_of
-from arena.intake.parquet_file import (
-    DAMAGED,
-    MAGIC,
-    is_damaged_parquet,
-    read_parquet,
-    table_of_arrow,
-)
+from arena.intake.parquet_file import is_parquet, read_parquet, table_of_arrow
 from arena.intake.table import RawTable
 from arena.types import Fault, FloatArray, PredictionKind, Solution
 
@@ -172,11 +166,8 @@ def read_table(
 
     What it is the content says; the name, if it is given, only what a damaged file was.
     """
-    if data.startswith(MAGIC):
+    if is_parquet(data, name):
         return read_parquet(data, max_rows, max_bytes, faults)
-    if is_damaged_parquet(data, name):
-        faults.add("damaged file", DAMAGED)
-        return None
     return read_csv(to_utf8(data, faults), expected, faults)
 
 
