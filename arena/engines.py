@@ -212,7 +212,7 @@ def _ray(address: str | None, workers: int) -> Iterator[Engine]:
         raise _missing("ray", error) from error
     options: dict[str, Any] = {"num_cpus": workers} if address is None and workers else {}
     try:
-        ray.init(address=address, logging_level="ERROR", log_to_driver=False, **options)
+        ray.init(address=address or "local", logging_level="ERROR", log_to_driver=False, **options)
     except (ConnectionError, RuntimeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"Ray does not answer at {address}: {reason}") from error

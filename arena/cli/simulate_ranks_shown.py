@@ -44,7 +44,7 @@ def print_simulation(result: RankSimulation, out: Console) -> None:
 
 
 def _count(name: str) -> Any:
-    return lambda row: "none" if row[name] is None else f"{row[name]:,.0f}"
+    return lambda row: f"{row[name]:,.0f}"
 
 
 def _share(name: str) -> Any:
@@ -65,7 +65,7 @@ _WINS = (
 _ROWS = (
     _GRID[1],
     Column("probability", 3, _share("probability")),
-    Column("test rows", 4, _count("rows")),
+    Column("test rows", 4, lambda row: f"{row['rows']:,.0f}" if row["rows"] else "any"),
 )
 _COVERAGE = (
     *_GRID,

@@ -71,7 +71,8 @@ def test_folder_of_other_models_is_refused(here):
 
 
 @pytest.mark.slow
-def test_interrupted_it_says_how_to_go_on(here):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_interrupted_or_killed_it_leaves_whole_models(here, number):
     slow = GRID.replace("rounds = 20", "rounds = 4000").replace("= 3\n", "= 4000\n")
     (here / "grid.toml").write_text(slow.replace("0.2", "0.001"), encoding="utf-8")
     running = start_program(*SMALL, "--models", "m", cwd=here)
@@ -79,11 +80,15 @@ def test_interrupted_it_says_how_to_go_on(here):
         if list(here.glob("m/*.npy")):
             break
         time.sleep(0.1)
-    running.send_signal(signal.SIGINT)
+    running.send_signal(number)
     _, said = running.communicate(timeout=120)
-    assert running.returncode == 130, said
-    assert "--models m goes on from there" in said
-    assert 1 <= len(list(here.glob("m/*.npy"))) < 6
+    if number == signal.SIGINT:
+        assert running.returncode == 130, said
+        assert "--models m goes on from there" in said
+    kept = list(here.glob("m/*.npy"))
+    assert 1 <= len(kept) < 6
+    assert all(np.load(file).shape == (1_000,) for file in kept)
+    assert "another folder" in run_here(*SMALL, "--models", "m", "--seed", 1, cwd=here).stderr
 
 
 @pytest.mark.slow
