@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from arena.admission import is_number
 from arena.competition import Competition
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import InputError
@@ -19,7 +20,7 @@ from arena.simulation.competition.venue import is_simulation
 from arena.simulation.data import LabelledRows, TrainingRows
 from arena.simulation.own_data import check_classes, features_of, read_frame
 from arena.text import printable
-from arena.types import FloatArray, PredictionKind, Solution, Usage
+from arena.types import FloatArray, IntArray, PredictionKind, Solution, Usage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -198,8 +199,7 @@ def _target(
         values = pd.to_numeric(frame[target], errors="coerce").to_numpy(dtype=np.float64)
         bad = ~np.isfinite(values)
     else:
-        texts = frame[target].astype(str)
-        values = np.asarray(pd.Categorical(texts, categories=list(classes)).codes, dtype=np.intp)
+        values = _codes(frame[target].astype(str), classes)
         bad = values < 0
     if len(values) < 8 or bad.all():
         raise InputError(f"{path} has too few rows with a {target} of this competition.")
@@ -211,6 +211,17 @@ def _target(
             f"The target {target} of {path} has one value only, so there is nothing to predict."
         )
     return np.asarray(values)
+
+
+def _codes(labels: pd.Series, classes: tuple[str, ...]) -> IntArray:
+    """Return codes, -1 for another label; 1 and 1.0 are one label, as in the solution."""
+    import pandas as pd
+
+    if all(map(is_number, classes)):
+        numbers = pd.to_numeric(labels, errors="coerce").to_numpy(dtype=np.float64)
+        known = pd.Index(np.array(classes, dtype=np.float64))
+        return np.asarray(known.get_indexer(pd.Index(numbers)), dtype=np.intp)
+    return np.asarray(pd.Index(list(classes)).get_indexer(pd.Index(labels)), dtype=np.intp)
 
 
 def _features(
