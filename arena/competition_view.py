@@ -23,7 +23,7 @@ from arena.score_result import ScoreResult
 from arena.store import Event, Store
 from arena.types import Solution, SubmissionRecord
 
-__all__ = ["CompetitionView", "now", "organiser"]
+__all__ = ["CompetitionView", "now", "open_state", "organiser"]
 
 
 def now() -> datetime:
@@ -36,15 +36,18 @@ def organiser() -> str:
     return f"organiser {getpass.getuser()}"
 
 
-def _open_state(
+def open_state(
     folder: Path,
     manager: PluginManager | None,
     wait: float,
-    clock: Callable[[], datetime],
+    clock: Callable[[], datetime] = now,
     *,
     view: bool,
 ) -> CompetitionState:
-    """Open the store of a competition's folder and take up what it holds."""
+    """Open the store of a competition's folder and take up what it holds; ``view``: to look only.
+
+    The caller closes the store. Raises what :meth:`CompetitionView.open` does.
+    """
     settings = read_settings(folder / CONFIG_NAME)
     manager = manager or PluginManager()
     find_mechanism(settings, manager)
@@ -103,7 +106,7 @@ class CompetitionView:
         StoreBusyError
             If another process holds it: to write, or also to look only if this is to write.
         """
-        return cls(_open_state(folder, manager, wait, clock, view=cls._only_looks))
+        return cls(open_state(folder, manager, wait, clock, view=cls._only_looks))
 
     def close(self) -> None:
         """Let go of the database."""

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
 from arena.board_run import ranked_rows, rows_of
-from arena.competition_state import CompetitionState, read_state
-from arena.config import CONFIG_NAME, read_settings
+from arena.competition_state import CompetitionState
+from arena.competition_view import open_state
 from arena.errors import UsageError
 from arena.finale import analysis_seed, final_document
-from arena.founding import DATABASE_NAME
 from arena.interfaces import Study
 from arena.plugin_manager import PluginManager
 from arena.resamples import draw_resamples
 from arena.resampling import full_scores, score_under_weights
 from arena.row_context import bind
-from arena.store import Store
 
 __all__ = ["open_study"]
 
@@ -50,14 +47,9 @@ def open_study(
         If there are fewer than two submissions, or the private board is asked for before the
         competition was finalized.
     """
-    settings = read_settings(folder / CONFIG_NAME)
-    with Store.open(folder / DATABASE_NAME, create=False, wait=wait) as store:
-        state = read_state(folder, store, manager or PluginManager(), settings, "organiser", _now)
+    state = open_state(folder, manager, wait, view=True)
+    with state.store:
         yield _study(state, every)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def _study(state: CompetitionState, every: bool) -> Study:
