@@ -131,8 +131,14 @@ def _try(opener: Callable[..., Any], name: str, address: str) -> None:
     if isinstance(answer, Ended):
         raise InputError(
             f"{name} does not answer at {address}, although something listens there: {answer}. "
-            f"Look whether it is {name}, or train on this machine with --engine local."
+            f"Look whether it is {name}, or train on this machine with --engine local.{_hint(name)}"
         )
+
+
+def _hint(name: str) -> str:
+    """Say what a Ray since 2.60 may want: it leaves who has no token without an answer."""
+    said = " If its cluster was started with tokens, set RAY_AUTH_MODE=token here, too."
+    return said if name == "ray" else ""
 
 
 def _connect(opener: Callable[..., Any], address: str) -> None:
@@ -215,7 +221,7 @@ def _ray(address: str | None, workers: int) -> Iterator[Engine]:
         ray.init(address=address or "local", logging_level="ERROR", log_to_driver=False, **options)
     except (ConnectionError, RuntimeError, ValueError) as error:
         reason = str(error).splitlines()[0]
-        raise InputError(f"Ray does not answer at {address}: {reason}") from error
+        raise InputError(f"Ray does not answer at {address}: {reason}.{_hint('ray')}") from error
     try:
         register_ray()
         found = workers or int(ray.cluster_resources().get("CPU", 1))
