@@ -136,7 +136,7 @@ def _try(opener: Callable[..., Any], name: str, address: str) -> None:
 
 
 def _hint(name: str) -> str:
-    """Say what a Ray since 2.60 may want: it leaves who has no token without an answer."""
+    """Say what a cluster of Ray may want: it leaves who has no token without an answer."""
     said = " If its cluster was started with tokens, set RAY_AUTH_MODE=token here, too."
     return said if name == "ray" else ""
 
@@ -220,7 +220,7 @@ def _ray(address: str | None, workers: int) -> Iterator[Engine]:
     try:
         ray.init(address=address or "local", logging_level="ERROR", log_to_driver=False, **options)
     except (ConnectionError, RuntimeError, ValueError) as error:
-        reason = str(error).splitlines()[0]
+        reason = str(error).splitlines()[0].rstrip(".")
         raise InputError(f"Ray does not answer at {address}: {reason}.{_hint('ray')}") from error
     try:
         register_ray()
