@@ -14,7 +14,6 @@ from arena.simulation.competition.outcome import Outcome, TeamOutcome
 from arena.simulation.competition.pictures import comparison_chart, over_time_chart, ranks_chart
 from arena.simulation.competition.run import Held, Request
 from arena.simulation.competition.story import (
-    UNKNOWN,
     about_flags,
     about_intervals,
     about_time,
@@ -64,7 +63,7 @@ def truth_section(outcome: Outcome, metric: str) -> Section:
     """Return what only a simulation can tell: what was true."""
     parts = (
         about_winner(outcome),
-        _EXACT if outcome.truth == "exact" else UNKNOWN,
+        _EXACT if outcome.truth == "exact" else "",
         f"{about_time(outcome)} {_ERROR}",
         _about_ranks(outcome),
         about_intervals(outcome),

@@ -9,6 +9,7 @@ from arena.charts import Specification
 from arena.charts.specification import layered
 from arena.charts.theme import BLUE, GREY, INK, ORANGE
 from arena.simulation.competition.outcome import Outcome
+from arena.simulation.competition.truth import TruthKind
 from arena.simulation.competition.venue import folder_name
 from arena.types import Chart
 
@@ -20,10 +21,22 @@ _CONDUCTS: Mapping[str, tuple[str, list[int]]] = {
     "copies": (GREY, [6, 3]),
     "attacks": (ORANGE, [2, 2]),
 }
-_LINES: Mapping[str, tuple[str, str, list[int]]] = {
-    "shown_best": ("shown at the top of the board", ORANGE, [1, 0]),
-    "true_best": ("truly best submission so far", BLUE, [6, 3]),
-    "true_of_leader": ("truth of the one at the top", INK, [2, 2]),
+_LINES: Mapping[str, tuple[str, list[int]]] = {
+    "shown_best": (ORANGE, [1, 0]),
+    "true_best": (BLUE, [6, 3]),
+    "true_of_leader": (INK, [2, 2]),
+}
+_LABELS: Mapping[TruthKind, tuple[str, str, str]] = {
+    "exact": (
+        "shown at the top of the board",
+        "truly best submission so far",
+        "truth of the one at the top",
+    ),
+    "private": (
+        "shown at the top of the board",
+        "best so far on the private rows",
+        "the one at the top on the private rows",
+    ),
 }
 _STAGES = ("public board", "private board", "truth")
 
@@ -34,12 +47,13 @@ def _name(kind: str, mechanism: str) -> str:
 
 def over_time_chart(outcome: Outcome, metric: str) -> Chart:
     """Draw what the top of the public board showed from day to day, and what was true."""
+    labels = _LABELS[outcome.truth]
     values = [
         {"day": day.day, "score": getattr(day, field), "line": label}
         for day in outcome.days
-        for field, (label, _, _) in _LINES.items()
+        for field, label in zip(_LINES, labels, strict=True)
     ]
-    labels, colors, dashes = zip(*_LINES.values(), strict=True)
+    colors, dashes = zip(*_LINES.values(), strict=True)
     line = {"field": "line", "type": "nominal", "title": None, "legend": {"orient": "top"}}
     encoding = {
         "x": _days(outcome),
@@ -52,8 +66,7 @@ def over_time_chart(outcome: Outcome, metric: str) -> Chart:
     return Chart(
         _name("over-time", outcome.mechanism),
         f"The public board day by day, under {outcome.mechanism}",
-        "By day: the score at the top of the public board, the truth of the best submission so "
-        "far, and the truth of the submission at the top.",
+        f"By day, three lines: {', '.join(labels)}.",
         {
             **layered([{"mark": mark, "encoding": encoding}], height=_HEIGHT),
             "data": {"values": values},
@@ -96,8 +109,8 @@ def ranks_chart(outcome: Outcome) -> Chart:
         _name("ranks", outcome.mechanism),
         f"From public to private{' to true' if len(stages) == 3 else ''} ranks, under "
         f"{outcome.mechanism}",
-        "One line per team through its ranks, from the public board on the left to the truth on "
-        "the right; the colour tells who is honest, copies or attacks.",
+        f"One line per team through its ranks: {', '.join(stages)}; colour and dashes tell who is "
+        f"honest, copies or attacks.",
         {
             **layered([{"mark": line, "encoding": encoding}], height=420),
             "data": {"values": values},
@@ -120,6 +133,7 @@ def comparison_chart(outcomes: Sequence[Outcome], metric: str) -> Chart:
         "scale": {"domain": names},
         "legend": {"orient": "top"},
     }
+    what = "the truth" if outcomes[0].truth == "exact" else "the private rows"
     encoding: Specification = {
         "x": _days(*outcomes),
         "y": _axis("error", f"leaderboard error ({metric})", zero=True),
@@ -130,9 +144,9 @@ def comparison_chart(outcomes: Sequence[Outcome], metric: str) -> Chart:
     mark = {"type": "line", "strokeWidth": 2, "interpolate": "step-after"}
     return Chart(
         "leaderboard-error",
-        "How far the top of the public board was from the truth",
-        "By day and mechanism: the largest distance so far between the score at the top of the "
-        "public board and the truth of the best submission.",
+        f"How far the top of the public board was from {what}",
+        f"By day and mechanism: the largest distance so far between the score at the top of the "
+        f"public board and that of the best submission in {what}.",
         {
             **layered([{"mark": mark, "encoding": encoding}], height=_HEIGHT),
             "data": {"values": values},
