@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["check_classes", "features_of", "read_frame", "read_world"]
 
 _MOST_CLASSES = 1_000
+_MOST_NAMED = 20
 _SPLIT_STREAM = (2**32 - 2, 1)
 
 
@@ -67,8 +68,10 @@ def read_world(
     """
     frame = read_frame(path)
     if target not in frame.columns:
-        known = ", ".join(map(str, frame.columns))
-        raise InputError(f"{path} has no column {target!r}; --target takes one of: {known}.")
+        known = ", ".join(map(str, frame.columns[:_MOST_NAMED]))
+        more = ", …" if len(frame.columns) > _MOST_NAMED else "."
+        split = " Its cells must be split by commas." if ";" in str(frame.columns[0]) else ""
+        raise InputError(f"{path} has no column {target!r}, but {known}{more}{split}")
     if frame[target].isna().any():
         row = int(np.flatnonzero(frame[target].isna())[0])
         raise InputError(f"{path} has no {target} in data row {row + 1}; every row needs one.")

@@ -125,6 +125,15 @@ def test_several_classes(here):
     assert document(called, "simulate-ranks")["metric"].startswith("log_loss")
 
 
+def test_a_file_split_by_semicolons_is_told(here):
+    own_data(here)
+    text = (here / "own.csv").read_text(encoding="utf-8").replace(",", ";")
+    (here / "own.csv").write_text(text, encoding="utf-8")
+    called = run_here(*SMALL, "--data", "own.csv", "--target", "y", cwd=here)
+    assert called.returncode == 1
+    assert "split by commas" in called.stderr
+
+
 def test_a_metric_that_reads_cells_itself_is_refused(here):
     source = "def score(solution, submission, row_id_column_name):\n    return 0.5\n"
     (here / "own.py").write_text(source, encoding="utf-8")
