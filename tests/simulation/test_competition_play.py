@@ -195,6 +195,18 @@ def test_settings_of_the_competition_are_in_force(tmp_path, manager):
     assert counting == {team: last[team] for team in counting}
 
 
+def test_teams_choose_what_they_send_last_where_teams_choose(tmp_path, manager):
+    asked = request(tmp_path / "s", manager, final={"rule": "chosen"})
+    for _ in range(2):
+        (one,) = held(asked, manager)
+    with Competition.open(tmp_path / "s", manager=manager) as competition:
+        events = [event for event in competition.events() if event.kind == "selection"]
+    chosen = {event.payload["team"]: event.payload["submissions"] for event in events}
+    assert len(events) == len(chosen) == 5
+    counting = {row["team"]: [row["submission"]] for row in one.result.standings}
+    assert counting == chosen
+
+
 def test_models_are_trained_once_for_all_mechanisms_and_any_number_of_workers(tmp_path, manager):
     kinds = "lightgbm-climber=3, lightgbm-seeds=2"
     asked = request(tmp_path / "a", manager, kinds=kinds, baseline="lightgbm-climber")

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arena.admission import examine
+from arena.choices import select
 from arena.competition_state import CompetitionState
 from arena.errors import InputError
 from arena.intake import named_file
@@ -92,6 +93,14 @@ class Desk:
         answer = self.reception.take(named, read, now=when, actor=state.actor)
         self.known[key] = answer
         return answer
+
+    def choose(self, answer: Submitted) -> None:
+        """Choose a submission as its team's final one, where teams choose; once."""
+        state, chosen = self.state, [answer.submission]
+        if state.settings.final.rule != "chosen" or answer.status != "accepted":
+            return
+        if state.ledger.selections().get(answer.team) != chosen:
+            select(state, answer.team, chosen)
 
 
 def open_desk(state: CompetitionState, clock: SimulatedClock, folder: Path) -> Desk:

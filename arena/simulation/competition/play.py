@@ -83,7 +83,7 @@ def play(
 
 
 def _visit(desk: Desk, visit: Visit, one: Playing) -> None:
-    """Send one submission, and hear what the board shows for it; the last one is not heard of."""
+    """Send one submission, and hear what the board shows for it; the last one is the choice."""
     manager, solution = desk.state.manager, desk.state.solution
     move = one.ask(manager, one.player.finish if visit.is_last else one.player.submit)
     if move is None:
@@ -94,6 +94,8 @@ def _visit(desk: Desk, visit: Visit, one: Playing) -> None:
     team = one.participant.team(move.team)
     one.sent += 1
     answer = desk.hand_in(table, team, one.sent, visit.when)
+    if visit.is_last:
+        desk.choose(answer)
     if answer.released is None or visit.is_last:
         return
     previous, one.shown[team] = one.shown.get(team), answer.released
