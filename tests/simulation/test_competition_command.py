@@ -202,6 +202,23 @@ def test_own_competition_with_rows_to_learn_from(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_board_that_shows_everything_is_driven_further_than_a_ladder(tmp_path):
+    called = run_here(
+        "simulate", "competition", "s", "--teams", 6, "--days", 5, "--per-day", 20, "--rows", 2000,
+        "--kinds", "lightgbm-climber=3, copycat=1, block-flip(rows=4, base=baseline)=2",
+        "--mechanism", "full, ladder-free(minimum_step=0.002)", "--workers", 1, "--json",
+        cwd=tmp_path,
+    )  # fmt: skip
+    full, ladder = document(called, "simulate-competition")["mechanisms"]
+    assert full["leaderboard_error"] > 1.5 * ladder["leaderboard_error"]
+    flattered = [row["shown"] - row["score"] for row in full["standings"]]
+    attackers = [row["conduct"] == "attacks" for row in full["standings"]]
+    first = min(full["standings"], key=lambda row: row["public_rank"])
+    assert first["conduct"] == "attacks"
+    assert np.mean(np.array(flattered)[attackers]) > 0.02
+
+
+@pytest.mark.slow
 def test_interrupted_it_says_how_to_go_on(tmp_path):
     running = start_program(*QUICK, "--days", 200, cwd=tmp_path)
     for _ in range(600):

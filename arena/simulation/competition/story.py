@@ -94,10 +94,9 @@ def _about_flags(outcome: Outcome) -> Iterator[str]:
     near = [flag for flag in outcome.flags if flag.check == NEAR_COPY]
     right = sum(flag.deserved for flag in near)
     if copies or near:
-        yield (
-            f"{_teams(len(near))} flagged as near-copies, {right:,} of them rightly; "
-            f"{copies:,} are of a kind that copies."
-        )
+        kind = f"{copies:,} {'is' if copies == 1 else 'are'} of a kind that copies"
+        flagged = f"{_teams(len(near))} flagged as near-copies, {right:,} of them rightly"
+        yield f"{flagged if near else 'Nobody was flagged as a near-copy'}; {kind}."
     good = [flag for flag in outcome.flags if flag.check == TOO_GOOD]
     if good:
         right = sum(flag.deserved for flag in good)
