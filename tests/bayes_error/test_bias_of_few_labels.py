@@ -15,7 +15,7 @@ from arena.types import FloatArray
 from arena_bayes_error.annotators import from_counts
 from arena_bayes_error.gaussians import SETUPS
 
-N, REPETITIONS = 2_000, 20
+N, REPETITIONS = 2_000, 80
 
 
 def _gaussian(setup: str) -> Callable[[np.random.Generator], FloatArray]:
@@ -67,7 +67,7 @@ def jackknife(counts: FloatArray) -> float:
 @pytest.mark.parametrize("m", [3, 5, 50])
 @pytest.mark.parametrize("truth", TRUTHS)
 def test_the_dirichlet_correction_is_the_better_one(truth: str, m: int) -> None:
-    rng = np.random.default_rng(m)
+    rng = np.random.default_rng([m, 99])
     errors = []
     for _ in range(REPETITIONS):
         p = TRUTHS[truth](rng)
@@ -77,4 +77,7 @@ def test_the_dirichlet_correction_is_the_better_one(truth: str, m: int) -> None:
         reached = (found.estimate, jackknife(counts), found.corrected)
         errors.append([one - floor for one in reached])
     plain, other, ours = np.sqrt(np.square(errors).mean(axis=0))
-    assert ours < (0.9 if m <= 5 else 1.2) * min(plain, other)  # at 50, equal but for chance
+    if m <= 5:
+        assert ours < 0.9 * min(plain, other)
+    else:  # there is hardly anything left to correct
+        assert ours < min(plain, other) + 0.0005

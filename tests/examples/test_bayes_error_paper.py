@@ -67,7 +67,7 @@ def test_the_real_annotations(
     paper.real(tmp_path, found)
     printed = capsys.readouterr().out
     assert len(found) == 1 + 5 + 7
-    assert "3.478% ± 0.079%  3.522% corrected         published 3.478% ± 0.079%" in printed
+    assert "3.478% ± 0.079%  3.529% corrected         published 3.478% ± 0.079%" in printed
     assert "0.502% ± 0.049%" in printed
     assert "8.610% ± 1.122%" in printed
     drawn = {path.name for path in tmp_path.glob("*.svg")}
