@@ -52,6 +52,10 @@ _CERTAIN = (
     "Every soft label is 0 or 1: if they are labels that were observed, this estimate says "
     "nothing, and the kinds hard, counts and features are for them."
 )
+CONTRADICTED = (
+    "The signs contradict the labels: no two classes have a Bayes error above 50%. Is --positive "
+    "the right one, and are the sign labels those of these rows?"
+)
 _HALF = "An uncertainty label is the probability of the less likely class."
 
 
@@ -252,7 +256,7 @@ def _signed(
     assumptions: tuple[str, ...],
     options: Options,
 ) -> BayesErrorEstimate:
-    return mean_of_rows(
+    found = mean_of_rows(
         lambda rows: np.abs(positive[rows] - np.asarray(labels[rows], dtype=np.float64)),
         len(labels),
         1.0,
@@ -261,6 +265,9 @@ def _signed(
         bias_bound=UNBIASED,
         **options,
     )
+    if found.estimate <= 0.5:
+        return found
+    return replace(found, assumptions=(*found.assumptions, CONTRADICTED))
 
 
 def refuse_single_labels() -> InputError:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from arena_bayes_error.estimate import BayesErrorEstimate
+from arena_bayes_error.estimators import CONTRADICTED
 from arena_bayes_error.floors import MetricFloor
 from arena_bayes_error.kinds import Answer
 from arena_bayes_error.neighbours import CoverHartBounds
@@ -39,7 +40,8 @@ def sentences_of(answer: Answer) -> Iterator[str]:
         yield f"Positive: {answer.positive}."
     yield "This takes for granted:"
     for sentence in found.assumptions:
-        yield f"  {sentence}"
+        if sentence != CONTRADICTED:
+            yield f"  {sentence}"
 
 
 def _of_bounds(found: CoverHartBounds) -> Iterator[str]:
@@ -58,25 +60,38 @@ def _of_bounds(found: CoverHartBounds) -> Iterator[str]:
 
 
 def _of_estimate(found: BayesErrorEstimate) -> Iterator[str]:
-    low, high = found.refit_interval or found.wilson_interval or found.interval
-    groups = "" if found.n_clusters is None else f" in {found.n_clusters:,} groups"
-    yield (
-        f"No classifier can err on less than {found.estimate:.3%} of rows like these, as "
-        f"estimated from {found.n:,}{groups} ({found.level:.0%} interval: {low:.3%} to "
-        f"{high:.3%})."
+    if CONTRADICTED in found.assumptions:
+        yield CONTRADICTED
+    interval = found.refit_interval or found.wilson_interval or found.interval
+    corrected = found.corrected is not None and found.corrected_interval is not None
+    about, (low, high) = (
+        (f"about {found.corrected:.3%}", found.corrected_interval or interval)
+        if corrected
+        else (f"{found.estimate:.3%}", interval)
     )
+    groups = "" if found.n_clusters is None else f" in {found.n_clusters:,} groups"
+    why = ", and corrected for the few labels of a row" if corrected else ""
     yield (
-        f"With a probability of {1 - found.delta:.0%} the estimate is within {found.bound:.3%} of "
-        f"its expectation."
+        f"No classifier can err on less than {about} of rows like these, as estimated from "
+        f"{found.n:,}{groups}{why} ({found.level:.0%} interval: {low:.3%} to {high:.3%})."
+    )
+    if corrected:
+        yield f"Not corrected: {found.estimate:.3%} ({interval[0]:.3%} to {interval[1]:.3%})."
+    if found.bias_bound is not None and found.bias_bound != (0, 0):
+        which = "That" if corrected else "It"
+        yield f"{which} is too low by at most {_points(-found.bias_bound[0])}, as labels are few."
+    raw = "estimate that is not corrected" if corrected else "estimate"
+    yield (
+        f"With a probability of {1 - found.delta:.0%} the {raw} is within {_points(found.bound)} "
+        f"of its expectation."
     )
     if found.refit_interval is not None:
         low, high = found.interval
         yield f"With the scaling of the scores taken as known: {low:.3%} to {high:.3%}."
-    if found.bias_bound is not None and found.bias_bound != (0, 0):
-        yield f"It is too low by at most {-found.bias_bound[0]:.3%}, as labels are few."
-    if found.corrected is not None and found.corrected_interval is not None:
-        low, high = found.corrected_interval
-        yield f"Corrected for that, about {found.corrected:.3%} ({low:.3%} to {high:.3%})."
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.3f} percentage points"
 
 
 def _of_metric(floor: MetricFloor) -> str:

@@ -81,6 +81,8 @@ def test_kinds(folder):
         folder, "all.csv", "--kind", "noisy", "--column", "c", "--sign", "sign", "--positive", "no"
     )
     assert swapped["estimate"] == pytest.approx(1 - printed["estimate"])
+    assert "The signs contradict the labels" in swapped["assumptions"][-1]
+    assert not any("contradict" in one for one in printed["assumptions"])
     scores = ("--kind", "scores", "--column", "c", "--label", "label", "--resamples", 50)
     printed = ask(folder, "all.csv", *scores)
     assert printed["scaling"]["slope"] > 0
@@ -229,6 +231,25 @@ def test_damaged_files(folder, content):
 def test_objects_in_npy_are_never_unpickled(folder):
     np.save(folder / "bad.npy", np.array([{}], dtype=object), allow_pickle=True)
     assert "cannot be read" in refused(folder, "bad.npy", "--kind", "soft")
+
+
+def test_signs_that_contradict_the_labels_are_said_first(folder):
+    arguments = ("all.csv", "--kind", "noisy", "--column", "c", "--sign", "sign")
+    said = run_here("bayes-error", *arguments, "--positive", "no", cwd=folder).stdout
+    assert said.startswith("The signs contradict the labels")
+    assert said.count("contradict") == 1
+    assert "contradict" not in run_here("bayes-error", *arguments, cwd=folder).stdout
+
+
+def test_the_corrected_value_is_the_one_to_quote(folder):
+    counts = np.random.default_rng(2).multinomial(4, [0.6, 0.4], 500)
+    np.savetxt(folder / "counts.csv", counts, fmt="%d", delimiter=",")
+    printed = ask(folder, "counts.csv", "--kind", "counts")
+    said = run_here("bayes-error", "counts.csv", "--kind", "counts", cwd=folder).stdout
+    first, raw, bias = said.splitlines()[:3]
+    assert f"less than about {printed['corrected']:.3%} of rows" in first
+    assert f"Not corrected: {printed['estimate']:.3%}" in raw
+    assert f"at most {-100 * printed['bias_bound'][0]:.3f} percentage points" in bias
 
 
 def test_words_and_a_picture(folder):
