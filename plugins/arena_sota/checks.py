@@ -56,7 +56,16 @@ def check_theta0(rho0: float, theta0: float) -> None:
     if rho0 > 0 and not _LEAST <= theta0 <= 1 - _LEAST:
         raise UsageError(
             f"theta0 is {theta0:g}: where every row is easy, or none, nothing can correlate with "
-            f"it. Give a theta0 strictly between 0 and 1, or rho0 0."
+            f"it. Give --theta0 strictly between 0 and 1, or --rho 0."
+        )
+
+
+def check_room_for_a_cause(rho0: float, scores: FloatArray) -> None:
+    """Refuse a common cause where the best score is perfect; raises UsageError."""
+    if rho0 > 0 and scores.max() > 1 - _LEAST:
+        raise UsageError(
+            f"The best score is 1, so every row counts as easy, and no common cause can tell rows "
+            f"apart: the correlation {rho0:.3g} says nothing here. Take none: --rho 0."
         )
 
 

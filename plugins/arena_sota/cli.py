@@ -246,7 +246,7 @@ def _of_competition(
 
 
 def _print_estimate(found: SotaEstimate, document: dict[str, Any]) -> None:
-    from arena_sota.verdict import per_cent, who_counts, who_is_left_out
+    from arena_sota.verdict import of_the_predictions, per_cent, who_counts, who_is_left_out
 
     out = console()
     distinct = found.n_teams + found.at_or_below_chance
@@ -260,14 +260,7 @@ def _print_estimate(found: SotaEstimate, document: dict[str, Any]) -> None:
         soft_wrap=True,
     )
     if "clusters" in document:
-        ends = document["rho0_interval"]
-        shown = "" if None in ends else f" ({ends[0]:.3f} to {ends[1]:.3f})"
-        out.print(
-            f"{document['submissions']:,} submissions are {document['clusters']:,} that are no "
-            f"near-copies; estimated with the correlation {document['rho0']:.3f}; the predictions "
-            f"show{shown or ' none'}.",
-            soft_wrap=True,
-        )
+        out.print(of_the_predictions(document), soft_wrap=True)
     if found.left_out:
         out.print(who_is_left_out(found.left_out, document["rho0"]), soft_wrap=True)
 

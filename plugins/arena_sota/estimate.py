@@ -17,7 +17,7 @@ import numpy.typing as npt
 from arena.errors import UsageError
 from arena.results import as_json
 from arena.types import FloatArray
-from arena_sota.checks import board_scores, check_numbers
+from arena_sota.checks import board_scores, check_numbers, check_room_for_a_cause
 from arena_sota.maximum import maximum_of_values
 from arena_sota.shrink_and_crop import Gap, crop, shrink
 from arena_sota.verdict import reach_of_others, sota_verdict
@@ -166,6 +166,7 @@ def estimate_sota(
     if classes < 2:
         raise UsageError("There must be at least two classes.")
     check_numbers(n_rows, None, rho0, None, None)
+    check_room_for_a_cause(rho0, values)
 
     def maximum_of(performances: FloatArray, settled: float) -> Maximum:
         size = int((values > 1 / classes).sum())

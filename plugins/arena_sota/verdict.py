@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,14 @@ import numpy as np
 from arena.intake.faults import plural
 from arena.types import FloatArray
 
-__all__ = ["per_cent", "reach_of_others", "sota_verdict", "who_counts", "who_is_left_out"]
+__all__ = [
+    "of_the_predictions",
+    "per_cent",
+    "reach_of_others",
+    "sota_verdict",
+    "who_counts",
+    "who_is_left_out",
+]
 
 _HARDLY = 0.0005
 _ERRORS = 2
@@ -23,9 +30,10 @@ def reach_of_others(
     """Return how high luck may lift the best of all but the first, were they worth their scores.
 
     It is the upper end of the interval of their best score; where that is drawn, two standard
-    errors of its mean are added. A winner stands out only beyond it. The expected best score of a
-    board that has the winner in it cannot decide that: it lies below the winner's score by a hair
-    of simulation error, or because draws of the teams do not always hold the winner.
+    errors of its mean are added. Only beyond it a winner is said to be more than lucky. The
+    expected best score of a board that has the winner in it cannot decide that: it lies below the
+    winner's score by a hair of simulation error, or because draws of the teams do not always hold
+    the winner.
 
     Parameters
     ----------
@@ -68,7 +76,7 @@ def sota_verdict(
     n_teams, n_above
         How many teams there are, and how many scored above the estimate.
     reach
-        With side 1: :func:`reach_of_others`; the winner stands out only above it.
+        With side 1: :func:`reach_of_others`; luck explains the winner up to it.
 
     Examples
     --------
@@ -143,6 +151,25 @@ def who_is_left_out(n_teams: float, rho0: float) -> str:
     )
 
 
+def of_the_predictions(document: Mapping[str, Any]) -> str:
+    """Return what the predictions of a board show, and with what the estimate was made.
+
+    >>> of_the_predictions({"submissions": 6, "clusters": 6, "rho0": 0.514,
+    ...                     "rho0_interval": [0.498, 0.53]})
+    'None of the 6 submissions is a near-copy of another. The estimate was made with a correlation \
+of 0.514; the predictions themselves show one between 0.498 and 0.530.'
+    """
+    given, distinct = document["submissions"], document["clusters"]
+    counted = f"The {given:,} submissions count as {distinct:,}, near-copies of each other once."
+    if given == distinct:
+        counted = f"None of the {given:,} submissions is a near-copy of another."
+    low, high = document["rho0_interval"]
+    shown = "how much the predictions show cannot be told"
+    if low is not None and high is not None:
+        shown = f"the predictions themselves show one between {low:.3f} and {high:.3f}"
+    return f"{counted} The estimate was made with a correlation of {document['rho0']:.3f}; {shown}."
+
+
 def per_cent(level: float) -> str:
     """Return a level in per cent.
 
@@ -156,8 +183,10 @@ def _of_winner(observed: float, reach: float, n_teams: int) -> str:
     others = f"if the other {n_teams - 1:,} teams were" if n_teams > 2 else "if the other team was"
     if observed > reach:
         return (
-            f"The winner stands out: {others} worth just what they scored, luck would hardly lift "
-            f"the best of them above {reach:.4f}, and the winner reached {observed:.4f}."
+            f"The winner's score is beyond what luck explains under these assumptions: {others} "
+            f"worth just what they scored, luck would hardly lift the best of them above "
+            f"{reach:.4f}, and the winner reached {observed:.4f}, {observed - reach:.4f} more. "
+            f"Intervals that rest on the rows alone may overlap all the same."
         )
     return (
         f"The lead of the winner is about what the best of many shows by luck: {others} worth just "

@@ -51,11 +51,17 @@ def test_a_winner_who_stands_out_is_a_result():
     found = estimate_sota([0.97, *SCORES], N, 5)
     assert not found.solved
     assert found.sota is None
-    assert "stands out" in found.verdict
+    assert "beyond what luck explains under these assumptions" in found.verdict
     fixed = estimate_sota([0.97, *SCORES], N, 5, theta="fixed")
     assert fixed.solved
     assert fixed.sota == pytest.approx(0.97, abs=5e-4)
     assert "next to nothing" in fixed.verdict
+
+
+def test_a_perfect_score_leaves_no_room_for_a_common_cause():
+    with pytest.raises(UsageError, match="The best score is 1, .* Take none: --rho 0"):
+        estimate_sota([1.0, *SCORES], N, 5)
+    assert estimate_sota([1.0, *SCORES], N, 5, rho0=0.0).observed_maximum == 1.0
 
 
 def test_a_lead_within_the_reach_of_luck_does_not_stand_out():
@@ -63,7 +69,7 @@ def test_a_lead_within_the_reach_of_luck_does_not_stand_out():
     found = estimate_sota([0.915, *np.linspace(0.905, 0.8, 10)], N, 2, rho0=0.0)
     assert not found.solved
     assert found.expected_maximum < 0.915
-    assert "stands out" not in found.verdict
+    assert "beyond what luck explains" not in found.verdict
     assert "Nothing more can be told" in found.verdict
 
 
@@ -75,7 +81,7 @@ def test_an_error_of_simulation_makes_no_winner_stand_out(first, stands_out):
     found = estimate_auc_sota(scores, 40, 400, rng, rho=0.99, repetitions=40)
     assert not found.solved
     assert found.expected_maximum < first
-    assert ("stands out" in found.verdict) == stands_out
+    assert ("beyond what luck explains" in found.verdict) == stands_out
     assert ("Nothing more can be told" in found.verdict) != stands_out
 
 
@@ -111,7 +117,7 @@ def test_chance_is_left_out_first():
         ([0.9, 0.8], {"method": "crop", "theta": "fixed"}, "bootstrap"),
         ([0.9, 0.8], {"level": 1.5}, "level"),
         ([0.9, 0.8], {"rho0": 1.2}, "rho0"),
-        ([1.0, 0.8], {}, "strictly between"),
+        ([1.0, 0.8], {}, "Take none: --rho 0"),
     ],
 )
 def test_bad_input(scores, settings, words):

@@ -161,7 +161,7 @@ def test_estimate_of_a_competition(competition):
     )
     assert finals["submissions"] == 6
     shown = run_here("sota", "estimate", cwd=competition)
-    assert "12 submissions are 12 that are no near-copies" in shown.stdout
+    assert "None of the 12 submissions is a near-copy of another." in shown.stdout
 
 
 def test_finalize_runs_the_analysis(competition):
