@@ -13,6 +13,7 @@ from arena.resampling import round_significant
 from arena.results import as_json
 from arena.types import Finding, Table
 from arena_bayes_error.of_study import BoardErrors, BoardFloor, floor_of_study
+from arena_bayes_error.whose import named, nearest_to_the_floor, of_other_metrics
 
 __all__ = ["BayesFloor"]
 
@@ -38,17 +39,19 @@ class BayesFloor:
             raise UsageError("The solution has no soft labels: name their columns (soft_labels).")
         tables = () if found.errors is None else (_table(study, found.errors),)
         document = _rounded(as_json(_document(study, found)))
-        return Finding(self.name, _verdict(found), document, tables=tables, details=found)
+        return Finding(self.name, _verdict(study, found), document, tables=tables, details=found)
 
 
-def _verdict(found: BoardFloor) -> str:
+def _verdict(study: Study, found: BoardFloor) -> str:
     low, high = found.floor.interval
     said = (
         f"Nobody can err on less than {found.floor.estimate:.2%} of rows like these "
         f"({low:.2%} to {high:.2%}) as the annotators see them"
     )
-    if found.errors is not None:
-        said = f"{said}; {_headroom(found.errors)}"
+    if found.errors is None:
+        said = f"{said}; {of_other_metrics(study, found)}"
+    elif study.teams:
+        said = f"{said}; {_headroom(study, found.errors)}"
     labels = found.labels
     if labels.p_so_many > _FOREIGN:
         return f"{said}."
@@ -60,17 +63,19 @@ def _verdict(found: BoardFloor) -> str:
     )
 
 
-def _headroom(errors: BoardErrors) -> str:
+def _headroom(study: Study, errors: BoardErrors) -> str:
     room = errors.headroom
+    best = nearest_to_the_floor(study, errors.against_soft)
     left = (
-        f"the best team errs on {room.estimate:.2%} of the rows more than that "
-        f"({room.low:.2%} to {room.high:.2%})"
+        f"judged by the soft labels, the best team ({best}) errs on {room.estimate:.2%} "
+        f"of the rows more than that ({room.low:.2%} to {room.high:.2%})"
     )
-    flagged = int(errors.check.flagged.sum())
+    order = np.argsort(errors.check.p_values, kind="stable")
+    flagged = [study.teams[at] for at in order if errors.check.flagged[at]]
     if not flagged:
         return f"{left}, and no team errs too rarely to be true"
-    teams = "1 team errs" if flagged == 1 else f"{flagged:,} teams err"
-    return f"{left}, and {teams} too rarely to be true"
+    teams = "1 team errs" if len(flagged) == 1 else f"{len(flagged):,} teams err"
+    return f"{left}, and {teams} too rarely against the labels to be true: {named(flagged)}"
 
 
 def _document(study: Study, found: BoardFloor) -> dict[str, Any]:

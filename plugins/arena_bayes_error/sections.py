@@ -11,14 +11,15 @@ from arena.interfaces import Study
 from arena.types import Chart, Section, Table
 from arena_bayes_error.of_study import BoardErrors, BoardFloor
 from arena_bayes_error.pictures import board_specification
+from arena_bayes_error.whose import best_scored, nearest_to_the_floor
 
 __all__ = ["floor_sections"]
 
 _MEANING = (
     "Where annotators disagree on a row, nobody can know its label: even the best possible "
-    "prediction is wrong on a share of such rows. That share is the floor. What lies between it "
-    "and the best team is what is left to gain."
+    "prediction is wrong on a share of such rows. That share is the floor."
 )
+_LEFT = "What lies between it and the best team is what is left to gain."
 _ERRORS = (
     "Two errors are told of each team. The error against the labels is what happened; it has good "
     "and bad luck in it, as the labels have. The error against the soft labels is how "
@@ -65,7 +66,7 @@ def floor_sections(result: Any) -> Iterable[Section]:
 def _of_errors(found: BoardFloor) -> Iterable[str]:
     if found.errors is None:
         return
-    yield _ERRORS
+    yield f"{_LEFT} {_ERRORS}"
     if not found.errors.check.flagged.any():
         return
     labels = found.labels
@@ -82,13 +83,16 @@ def _table(found: BoardFloor, study: Study | None) -> Table:
     if found.metric is not None:
         rows.append((f"best possible {found.metric.metric}", f"{found.metric.value:.5g}"))
         if study is not None and len(study.scores):
-            best = np.max if study.metric.greater_is_better else np.min
-            rows.append((f"best {found.metric.metric} of the board", f"{best(study.scores):.5g}"))
+            best, teams = best_scored(study)
+            rows.append((f"best {found.metric.metric} of the board", f"{best:.5g} ({teams})"))
     if found.errors is not None:
         room = found.errors.headroom
+        whose = ""
+        if study is not None and study.teams:
+            whose = f" ({nearest_to_the_floor(study, found.errors.against_soft)})"
         rows.append(
             (
-                "left to gain for the best team",
+                f"left to gain for the best team by the soft labels{whose}",
                 f"{room.estimate:.3%} ({room.low:.3%} to {room.high:.3%})",
             )
         )

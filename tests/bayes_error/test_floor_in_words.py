@@ -9,6 +9,7 @@ import pytest
 
 from arena_bayes_error.analysis import BayesFloor
 from arena_bayes_error.sections import floor_sections
+from arena_bayes_error.whose import named
 from floor_study import study_of
 
 N = 400
@@ -30,8 +31,11 @@ def found(*, metric="accuracy", surer=False, swapped=False, leak=True, **more):
 def test_the_verdict_tells_the_floor_the_headroom_and_the_flags():
     finding, sections, _ = found()
     assert finding.verdict.startswith("Nobody can err on less than ")
-    assert "the best team errs on 0.00% of the rows more than that" in finding.verdict
-    assert finding.verdict.endswith("and 1 team errs too rarely to be true.")
+    assert "by the soft labels, the best team (team 1) errs on 0.00% of the rows" in finding.verdict
+    assert finding.verdict.endswith("1 team errs too rarely against the labels to be true: team 2.")
+    floor = dict(sections[0].tables[0].rows)
+    assert floor["best accuracy of the board"] == "1 (team 2)"
+    assert "left to gain for the best team by the soft labels (team 1)" in floor
     told, method = sections
     assert "the labels are no surer than the annotators" in told.text
     assert not told.public
@@ -91,7 +95,16 @@ def test_a_metric_without_classes_has_a_floor_and_no_errors():
     assert finding.document["metric_floor"]["metric"] == "roc_auc"
     assert told.charts == ()
     values = dict(told.tables[0].rows)
-    assert float(values["best possible roc_auc"]) < float(values["best roc_auc of the board"]) == 1
+    assert float(values["best possible roc_auc"]) < 1
+    assert values["best roc_auc of the board"] == "1 (team 2)"
+    assert "left to gain" not in told.text
+    assert "teams are not checked against it" in finding.verdict
+    assert "1 (team 2), is above the best possible 0.8" in finding.verdict
+    assert "is no better than the best possible" in found(metric="roc_auc", leak=False)[0].verdict
+
+
+def test_suspects_are_named_harmlessly_and_the_first_few():
+    assert named(["a\x1b[31m", *"bcdefg"]) == "a\\x1b[31m, b, c, d, e and 2 more"
 
 
 @pytest.mark.parametrize("clusters", [None, np.zeros(N, dtype=np.intp)])
