@@ -9,6 +9,7 @@ import typer
 
 from arena.cli import options
 from arena.cli.console import TerminalProgress, console, print_document, say_failures, say_note
+from arena.cli.folder import Wait
 from arena.cli.reporting import ChartFolder, ReportFile, check_outputs, write_outputs
 from arena.text import printable
 
@@ -80,6 +81,7 @@ def competition(
     validation_rows: Annotated[int, typer.Option(help="Rows to stop early on.")] = 1_000,
     seed: Annotated[int, typer.Option(min=0, help="Of all chance.")] = 0,
     workers: Annotated[int, typer.Option(min=0, help="0: one per processor.")] = 0,
+    wait: Wait = 0.0,
     report: ReportFile = None,
     charts: ChartFolder = None,
     as_json: options.AsJson = False,
@@ -112,6 +114,7 @@ def competition(
             Sizes(train_rows, validation_rows, rows),
             public_share,
             workers,
+            wait,
         )
     )
     for note in prepared.notes:

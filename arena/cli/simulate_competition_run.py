@@ -11,6 +11,7 @@ from typing import Any
 from arena.config import Settings
 from arena.errors import UsageError
 from arena.execution import Progress, available_workers
+from arena.intake.faults import plural
 from arena.interfaces import Metric
 from arena.plugin_manager import PluginManager
 from arena.simulation.competition.calendar import FIRST_DAY
@@ -64,6 +65,7 @@ class Asked:
     sizes: Sizes
     public_share: float | None
     workers: int
+    wait: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,6 +108,7 @@ def prepare(asked: Asked) -> Prepared:
         days=asked.days,
         seed=asked.seed,
         public_share=0.0 if is_own else share,
+        wait=asked.wait,
     )
     request, notes = rehearse(
         request, manager, drop_kinds=asked.kinds is None, drop_baseline=asked.baseline is None
@@ -229,6 +232,7 @@ def _plan(prepared: Prepared) -> str:
         counts[one.kind.specification] += 1
     told = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
     return (
-        f"{request.teams:,} teams ({told}) in {request.days:,} days on {request.grounds.name}, "
-        f"under {' and '.join(request.mechanisms)}; {prepared.workers} workers."
+        f"{plural(request.teams, 'team')} ({told}) in {plural(request.days, 'day')} on "
+        f"{request.grounds.name}, under {' and '.join(request.mechanisms)}; "
+        f"{plural(prepared.workers, 'worker')}."
     )

@@ -9,8 +9,9 @@ import time
 import numpy as np
 import pytest
 
+from arena.store import Store
 from competition_folder import document
-from program import run_here, start_program, write_csv
+from program import run_here, run_program, start_program, write_csv
 
 SMALL = (
     "simulate", "competition", "s", "--teams", 5, "--days", 3, "--rows", 300,
@@ -33,8 +34,14 @@ def test_document_and_going_on(tmp_path):
     assert best["held"] == (best["low"] <= true <= best["high"])
     late = run_here("submit", "s/sample_submission.csv", "--team", "Zoe", "-C", "s", cwd=tmp_path)
     assert "The competition ended at 2001-01-04 00:00 UTC" in late.stdout
-    again = document(run_here(*QUICK, "--json", cwd=tmp_path), "simulate-competition")
-    assert again == first
+    with Store.open(tmp_path / "s" / "arena.duckdb"):
+        held = run_program(*QUICK, "--wait", 0.1, cwd=tmp_path)
+    assert (held.returncode, "give --wait SECONDS" in held.stderr) == (1, True), held.stderr
+    resumed = run_here(*QUICK, "--json", cwd=tmp_path)
+    assert " submissions under ladder-free(minimum_step=0.002) found from before" in resumed.stderr
+    assert "3 days on" in resumed.stderr
+    assert "; 1 worker." in resumed.stderr
+    assert document(resumed, "simulate-competition") == first
     audited = document(run_here("audit", "-C", "s", "--json", cwd=tmp_path), "audit")
     actors = [event["actor"] for event in audited["events"]]
     assert actors.count("simulation with seed 0") == len(actors) - 1

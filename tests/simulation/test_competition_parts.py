@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -16,6 +17,7 @@ from arena.simulation.competition.calendar import FIRST_DAY, calendar, first_day
 from arena.simulation.competition.desk import submission_table
 from arena.simulation.competition.flags import NEAR_COPY, TOO_GOOD, flags_of, floor_was_checked
 from arena.simulation.competition.roster import enrol, read_kinds
+from arena.simulation.competition.story import about_time, about_winner
 from arena.simulation.competition.truth import true_scores
 from arena.types import Finding, PredictionKind, Solution, Target
 from simulated_competition import few_plugins, held, request
@@ -147,11 +149,23 @@ def test_leaderboard_error_is_that_of_the_equation(manager, tmp_path):
     assert one.outcome.best.true_score == ranked[0].true_score
     lost = ranked[0].true_score - one.outcome.winner.true_score
     assert one.outcome.loss == pytest.approx(0 if one.outcome.best_won else lost)
+    worst = int(np.abs(losses - tops).argmax())
+    received = datetime.fromisoformat(rows[worst]["received"])
+    assert f"on day {(received - FIRST_DAY).days + 1}, what the top" in about_time(one.outcome)
+
+
+def test_several_that_are_truly_best_are_told_as_several(manager, tmp_path):
+    (one,) = held(request(tmp_path / "s", manager), manager)
+    first, *others = one.outcome.teams
+    tied = tuple(replace(team, true_rank=1) for team in (first, *others))
+    won = about_winner(replace(one.outcome, teams=tied))
+    assert won.startswith(f"One of the {len(tied)} truly best teams won")
+    last = (replace(first, true_rank=len(tied), rank=1), *(replace(t, rank=2) for t in tied[1:]))
+    lost = about_winner(replace(one.outcome, teams=last))
+    assert lost.startswith(f"None of the {len(tied) - 1} truly best teams won")
 
 
 def test_without_chances_the_truth_is_not_claimed(manager, tmp_path):
-    from dataclasses import replace
-
     from arena.simulation.competition.grounds import grounds_of_world
     from simulated_competition import WORLD
 

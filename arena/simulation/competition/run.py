@@ -18,6 +18,7 @@ from arena.competition_state import CompetitionState
 from arena.config import Settings
 from arena.errors import ArenaError, InputError, UsageError
 from arena.execution import Progress
+from arena.intake.faults import plural
 from arena.interfaces import ComputesAhead, Participation
 from arena.plugin_info import attributed
 from arena.plugin_manager import PluginManager
@@ -63,6 +64,8 @@ class Request:
     seed: int = 0
     public_share: float = 0.3
     """Of the rows, made public where the data do not say which are; 0: none."""
+    wait: float = 0.0
+    """Seconds to wait for another process that holds the competition."""
 
     def __post_init__(self) -> None:
         if min(self.teams, self.days) < 1 or self.seed < 0:
@@ -118,7 +121,9 @@ def open_held(
     settings = request.settings_under(mechanism)
     clock = SimulatedClock(first_day(settings, request.days))
     folder = request.folder_of(mechanism)
-    state = venue.open_competition(folder, settings, manager, clock, request.public_share)
+    state = venue.open_competition(
+        folder, settings, manager, clock, request.public_share, request.wait
+    )
     try:
         yield state, clock
     finally:
@@ -147,8 +152,11 @@ def hold(
         files = Path(tempfile.mkdtemp(prefix="arena-files-"))
         try:
             desk = open_desk(state, clock, files)
+            if desk.known:
+                found = plural(len(desk.known), "submission")
+                progress.say(f"{found} under {mechanism} found from before, going on from there.")
             playing = _start(request, desk, roster, rounds, venue.kept)
-            progress.start(f"Submissions under {mechanism}", sum(map(len, rounds)))
+            progress.start(f"Submissions under {mechanism} (at most)", sum(map(len, rounds)))
             play(desk, rounds, playing, venue.kept, workers=workers, progress=progress)
         finally:
             shutil.rmtree(files, ignore_errors=True)

@@ -37,12 +37,17 @@ def about_winner(outcome: Outcome) -> str:
         return f"{won}. {UNKNOWN}"
     own, score, most = _shown(outcome, winner.true_score, winner.score, best.true_score)
     won = f"{won}, scored {score} and is truly worth {own}"
+    tied = sum(team.true_rank == best.true_rank for team in outcome.teams)
     if outcome.best_won:
-        return f"The truly best team won: {won}."
+        whose = "The truly best team" if tied == 1 else f"One of the {tied:,} truly best teams"
+        return f"{whose} won: {won}."
     (lost,) = _shown(outcome, outcome.loss)
+    lacking = "The truly best team did not win"
+    if tied > 1:
+        lacking = f"None of the {tied:,} truly best teams won"
     return (
-        f"The truly best team did not win. {won}, the {_th(winner.true_rank)} best; {best.team}, "
-        f"worth {most}, came {_th(best.rank)}. That cost {lost}."
+        f"{lacking}. {won}, the {_th(winner.true_rank)} best; {best.team}, worth {most}, came "
+        f"{_th(best.rank)}. That cost {lost}."
     )
 
 
@@ -56,9 +61,12 @@ def about_time(outcome: Outcome) -> str:
     )
     exact = outcome.truth == "exact"
     worth = f"truly worth {leader}" if exact else f"worth {leader} on the private rows"
+    best = "truly best submission so far" if exact else "best submission so far on these rows"
+    day = next(one.day for one in outcome.days if one.error >= outcome.leaderboard_error)
     return (
-        f"In the end the top of the public board showed {top} for a submission that is {worth}; "
-        f"the leaderboard error was {error}{'' if exact else ' as far as these rows tell'}."
+        f"In the end the top of the public board showed {top} for a submission that is {worth}. "
+        f"At its largest, on day {day}, what the top showed was {error} away from the {best}: "
+        f"that is the leaderboard error."
     )
 
 

@@ -79,8 +79,11 @@ class Venue:
         manager: PluginManager,
         clock: Callable[[], datetime],
         public_share: float,
+        wait: float = 0.0,
     ) -> CompetitionState:
         """Open a competition of the simulation, or found it. Close its store afterwards.
+
+        While another process holds it, try again for ``wait`` seconds.
 
         Raises
         ------
@@ -105,7 +108,7 @@ class Venue:
                 f"{printable(str(folder / CONFIG_NAME))} differs from what is asked for: "
                 f"{', '.join(_differing(stored, settings))}. Simulate in another folder."
             )
-        store = Store.open(folder / DATABASE_NAME, create=False)
+        store = Store.open(folder / DATABASE_NAME, create=False, wait=wait)
         try:
             return read_state(folder, store, manager, settings, self.actor, clock)
         except BaseException:
