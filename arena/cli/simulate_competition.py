@@ -36,7 +36,8 @@ def competition(
         typer.Option(
             "--mechanism",
             help="Mechanisms, split at commas; the same seeds under each.  "
-            "[default: ladder-free(minimum_step=0.002); with a competition in DIR its own]",
+            "[default: ladder-free(minimum_step=0.002), or kaggle for a metric without bounds; "
+            "with a competition in DIR its own]",
         ),
     ] = None,
     teams: Annotated[int, typer.Option(min=1, help="How many people take part.")] = 50,

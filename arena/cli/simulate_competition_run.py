@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from arena.clipping import conceivable_scores
 from arena.config import Settings
 from arena.errors import UsageError
 from arena.execution import Progress, available_workers
@@ -37,6 +38,7 @@ KINDS = (
     "block-flip(rows=4, base=baseline)=2"
 )
 _MECHANISM = "ladder-free(minimum_step=0.002)"
+_MECHANISM_OF_ANY_RANGE = "kaggle"
 _NOTHING_TO_LEARN = (
     "Nobody trains here: --data FILE with rows to learn from and --test FILE with the features of "
     "the rows to predict would let teams do so."
@@ -115,6 +117,11 @@ def prepare(asked: Asked) -> Prepared:
     )
     if grounds.training is None:
         notes.append(_NOTHING_TO_LEARN)
+    if not (named or is_own) and settings.public.mechanism != _MECHANISM:
+        notes.append(
+            f"The mechanism is {settings.public.mechanism}: scores of {settings.metric.name} have "
+            f"no bounded range, which {_MECHANISM} needs. Name others with --mechanism."
+        )
     return Prepared(request, manager, asked.workers or available_workers(), tuple(notes))
 
 
@@ -125,13 +132,15 @@ def _of_new(asked: Asked, manager: PluginManager) -> tuple[Path, Grounds, Settin
     if asked.test is not None:
         raise UsageError("--test is for a DIR that holds a competition; here --data is divided.")
     metric = asked.metric or _METRIC
-    grounds = _new_grounds(asked, manager.metrics.resolve(metric))
+    found = manager.metrics.resolve(metric)
+    grounds = _new_grounds(asked, found)
+    is_bounded = conceivable_scores(found) is not None
     title = f"SIMULATED: {asked.teams:,} teams in {asked.days:,} days, seed {asked.seed}"
     document: dict[str, Any] = {
         "competition": {"title": title, "baseline": _BASELINE, "deadline": _end(asked)},
         "data": dict(grounds.columns),
         "metric": {"name": manager.metrics.settled(metric)},
-        "public": {"mechanism": _MECHANISM},
+        "public": {"mechanism": _MECHANISM if is_bounded else _MECHANISM_OF_ANY_RANGE},
         "limits": {"per_day": asked.per_day or _PER_DAY},
     }
     return asked.directory, grounds, Settings.model_validate(document)

@@ -130,6 +130,15 @@ def test_without_public_rows_nothing_is_released_and_all_the_rest_stands(tmp_pat
     assert "Nothing was released" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
+def test_a_metric_without_bounds_has_a_mechanism_that_needs_none(tmp_path):
+    data = own_data(tmp_path, size=np.arange(700.0))
+    asked = (*SMALL, *data, "--target", "size", "-m", "rmse", "--baseline", "none")
+    called = run_here(*asked, "--kinds", "random-search=1, copycat=1", "--json", cwd=tmp_path)
+    (under,) = document(called, "simulate-competition")["mechanisms"]
+    assert under["mechanism"] == "kaggle"
+    assert "scores of rmse have no bounded range" in called.stderr
+
+
 def test_folders_of_other_things_are_refused(tmp_path):
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "diary.txt").write_text("dear diary")
