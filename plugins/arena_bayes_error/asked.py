@@ -45,13 +45,18 @@ class Asked:
             return self.options
         return {**self.options, "clusters": self.file.codes(self.cluster, "group")}
 
-    def data_columns(self) -> tuple[str, ...]:
-        """Return the columns of the labels: as named, else all that nothing else names."""
+    def left(self) -> tuple[str, ...]:
+        """Return the columns that are named, else all that nothing else names."""
         if self.columns:
             return self.columns
         others = {self.sign, self.label, self.cluster, "id" if self.file.has_header else None}
-        left = tuple(name for name in self.file.names if name not in others)
-        if left and (len(left) == 1 or not any(self.file.starts_with_text(one) for one in left)):
+        return tuple(name for name in self.file.names if name not in others)
+
+    def data_columns(self) -> tuple[str, ...]:
+        """Return the columns of the labels: as named, else what is left if it is all alike."""
+        left = self.left()
+        texts = {self.file.starts_with_text(one) for one in left}
+        if self.columns or (left and (len(left) == 1 or len(texts) == 1)):
             return left
         raise UsageError(
             f"It does not show which columns of {self.file.path} hold the labels: name them with "

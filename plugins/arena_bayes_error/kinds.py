@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from arena.errors import UsageError
+from arena.errors import InputError, UsageError
+from arena.intake.cells import merge_equal_numbers
+from arena.intake.faults import show, show_all
 from arena_bayes_error.annotators import from_counts, from_several_hard_labels, shares_of
 from arena_bayes_error.asked import Asked
 from arena_bayes_error.checks import check_shares
@@ -26,6 +28,9 @@ from arena_bayes_error.platt import PlattFit, from_scores
 from arena_bayes_error.positive_confidence import from_positive_confidence
 
 __all__ = ["KINDS", "Answer", "Kind", "answer"]
+
+_MOST_CLASSES = 50
+"""A label of more numbers, not all of them whole, is no class."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,8 +116,8 @@ def _noisy(asked: Asked) -> Answer:
 def _hard(asked: Asked) -> Answer:
     names = (asked.label,) if asked.label and not asked.columns else asked.data_columns()
     if len(names) > 1:
-        several = asked.file.maybe_numbers(names)
-        return Answer(from_several_hard_labels(several, **asked.settings()))
+        several, positive = _several(asked, names)
+        return Answer(from_several_hard_labels(several, **asked.settings()), positive)
     if asked.sign is None:
         raise refuse_single_labels()
     both = asked.file.values(names[0])
@@ -120,6 +125,16 @@ def _hard(asked: Asked) -> Answer:
     labels, positive = asked.file.two_texts(names[0], "hard label", asked.positive, known)
     signs, _ = asked.signs(known)
     return Answer(from_hard_labels(labels, signs, **asked.settings()), positive)
+
+
+def _several(asked: Asked, names: tuple[str, ...]) -> tuple[npt.NDArray[np.float64], str | None]:
+    """Return ``(n, m)`` of 0, 1 and NaN, and the text that is 1, if others than 0 and 1 are."""
+    file = asked.file
+    found = {text for name in names for text in file.values(name)} - {""}
+    known = merge_equal_numbers(sorted(found))
+    if file.array is not None or not found or (known and {*known.values()} <= {0.0, 1.0}):
+        return file.maybe_numbers(names), None
+    return file.texts_of_two(names, "hard label", asked.positive)
 
 
 def _counts(asked: Asked) -> Answer:
@@ -187,10 +202,28 @@ def _features(asked: Asked) -> Answer:
             "Bounds from features need the observed label of each row: name its column with "
             "--label. For soft labels without features, --kind soft needs none."
         )
+    texts = [name for name in asked.left() if asked.file.starts_with_text(name)]
+    if texts:
+        raise InputError(
+            f"Features must be numbers, and {show_all(texts)} of {asked.file.path} hold text: name "
+            f"the others with --column, or write a column of 0 and 1 for each text."
+        )
     features = asked.file.numbers(asked.data_columns())
+    _refuse_quantities(asked.file.values(asked.label), asked.label)
     labels = asked.file.codes(asked.label, "label")
     level = asked.options.get("level", 0.95)
-    return Answer(cover_hart(features, labels, neighbours=asked.neighbours or 1, level=level))
+    neighbours = 1 if asked.neighbours is None else asked.neighbours
+    return Answer(cover_hart(features, labels, neighbours=neighbours, level=level))
+
+
+def _refuse_quantities(values: tuple[str, ...], label: str) -> None:
+    numbers = merge_equal_numbers(values) or {}
+    if len(numbers) > _MOST_CLASSES and not all(one.is_integer() for one in numbers.values()):
+        raise InputError(
+            f"The label {show(label)} has {len(numbers):,} different numbers: it is a quantity, "
+            f"and only a class has an error rate. Name a column of classes with --label, or cut "
+            f"the quantity into classes."
+        )
 
 
 def _kind(read: Callable[[Asked], Answer], *takes: str) -> Kind:

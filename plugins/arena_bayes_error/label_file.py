@@ -32,6 +32,7 @@ from arena.intake.table import RawTable, RowNumber, count_from_one
 __all__ = ["LabelFile", "read_label_file"]
 
 _MOST_BYTES = 2**31 - 2**20
+_NEAR_THE_START = 1_000
 _MOST_ROWS = 2**31 - 1
 _MAGIC_OF_NUMPY = b"\x93NUMPY"
 _NUMBER = r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*"
@@ -117,22 +118,46 @@ class LabelFile:
                 f"The {what} of column {show(name)} in {self.path} must have two values, but it "
                 f"has {len(both):,}. Name the column of two values.{otherwise}"
             )
-        chosen = both[1] if positive is None else positive
-        if chosen not in both:
-            raise InputError(
-                f"No {what} in column {show(name)} of {self.path} is {show(chosen)}; they are "
-                f"{show_all(both)}. Name one of them with --positive."
-            )
+        chosen = self._chosen(positive, both, f"{what} in column {show(name)} of {self.path}")
         mask = np.array([one == chosen for one in found])
         return mask[coded.indices.to_numpy()], chosen
 
+    def texts_of_two(
+        self, names: Sequence[str], what: str, positive: str | None
+    ) -> tuple[npt.NDArray[np.float64], str]:
+        """Return ``(n, k)`` of columns with the same two texts: 1 positive, 0 not, NaN if empty."""
+        texts = [self._text(name) for name in names]
+        both = self._sorted([one for one in pc.unique(pa.concat_arrays(texts)).to_pylist() if one])
+        if len(both) != 2:
+            raise InputError(
+                f"The {what}s in {show_all(names)} of {self.path} must have two values, but have "
+                f"{len(both):,}: {show_all(both)}. For more than two classes, count the labels of "
+                f"each row and take --kind counts, with one column for each class."
+            )
+        chosen = self._chosen(positive, both, f"{what} in {self.path}")
+        coded = [
+            pc.if_else(pc.equal(text, ""), np.nan, pc.cast(pc.equal(text, chosen), pa.float64()))
+            for text in texts
+        ]
+        return np.column_stack([one.to_numpy(zero_copy_only=False) for one in coded]), chosen
+
+    def _chosen(self, positive: str | None, both: Sequence[str], what: str) -> str:
+        chosen = both[1] if positive is None else positive
+        if chosen not in both:
+            raise InputError(
+                f"No {what} is {show(chosen)}; they are {show_all(both)}. Name one of them with "
+                f"--positive."
+            )
+        return chosen
+
     def starts_with_text(self, name: str) -> bool:
-        """Return whether the first cell of a column is neither a number nor empty."""
+        """Return whether the first cell that is not empty, near the start, is no number."""
         if self.array is not None:
             return False
-        column = to_text(self.columns[self._position(name)].slice(0, 1))
-        first = pc.utf8_trim_whitespace(column)
-        return first[0].as_py() != "" and not is_number(first)[0].as_py()
+        column = to_text(self.columns[self._position(name)].slice(0, _NEAR_THE_START))
+        cells = pc.utf8_trim_whitespace(column)
+        filled = cells.filter(pc.not_equal(cells, ""))
+        return len(filled) > 0 and not is_number(filled.slice(0, 1))[0].as_py()
 
     def codes(self, name: str, what: str) -> npt.NDArray[np.intp]:
         """Return ``(n,)`` a number for each different text of a column; raises InputError."""

@@ -198,7 +198,14 @@ def ask_bounds(folder, *arguments):
         (("--kind", "features", "--column", "c"), "--label.*--kind soft"),
         (("--kind", "features", "--column", "c", "--label", "sign", "--neighbours", "2"), "odd"),
         (("--kind", "features", "--column", "c", "--label", "sign", "--cluster", "s"), "cluster"),
-        (("--kind", "features", "--column", "sign", "--label", "s"), "row 2, column 'sign'"),
+        (("--kind", "features", "--column", "sign", "--label", "s"), "must be numbers, and 'sign'"),
+        (("--kind", "features", "--label", "s"), "Features must be numbers, and 'label', 'sign'"),
+        (("--kind", "features", "--column", "s", "--label", "c"), "quantity.*cut the quantity"),
+        (("--kind", "features", "--column", "c", "--label", "s", "--neighbours", "0"), "from 1"),
+        (
+            ("--kind", "hard", "--column", "label,s"),
+            "have 4: .*take --kind counts, with one column",
+        ),
     ],
 )
 def test_what_is_refused(folder, arguments, said):
@@ -231,6 +238,16 @@ def test_damaged_files(folder, content):
 def test_objects_in_npy_are_never_unpickled(folder):
     np.save(folder / "bad.npy", np.array([{}], dtype=object), allow_pickle=True)
     assert "cannot be read" in refused(folder, "bad.npy", "--kind", "soft")
+
+
+def test_several_hard_labels_may_be_two_texts(folder):
+    rows = [("dog", "cat", ""), ("dog", "dog", "cat"), ("cat", "cat", "cat")]
+    write_csv(folder / "labels.csv", ["ann", "bob", "cy"], rows)
+    printed = ask(folder, "labels.csv", "--kind", "hard", "--positive", "cat")
+    assert printed["estimate"] == pytest.approx((1 / 2 + 1 / 3) / 3)
+    assert printed["positive"] == "cat"
+    assert ask(folder, "labels.csv", "--kind", "hard")["positive"] == "dog"
+    assert "'cat', 'dog'" in refused(folder, "labels.csv", "--kind", "hard", "--positive", "cow")
 
 
 def test_signs_that_contradict_the_labels_are_said_first(folder):
