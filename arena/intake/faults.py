@@ -130,12 +130,12 @@ class FaultList:
             self._kept.setdefault(kind, [])
             self._counts[kind] = self._counts.get(kind, 0) + count
 
-    def to_tuple(self) -> tuple[Fault, ...]:
+    def to_tuple(self, most: int = FAULTS_OF_A_KIND) -> tuple[Fault, ...]:
         """Return what was collected, kinds in the order of their first fault."""
         faults: list[Fault] = []
         for kind, kept in self._kept.items():
-            faults.extend(kept)
-            rest = self._counts[kind] - len(kept)
+            faults.extend(kept[:most])
+            rest = self._counts[kind] - len(kept[:most])
             if rest:
                 faults.append(Fault(kind, f"… and {rest:,} more of this kind ({kind})."))
         return tuple(faults)

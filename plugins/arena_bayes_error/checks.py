@@ -71,12 +71,27 @@ def check_unit(
     values: Array, what: str, hint: str, row_number: RowNumber | None, top: float = 1.0
 ) -> None:
     """Refuse values outside [0, top], and what is no number."""
-    check_rows(
-        lambda rows: _outside(values[rows], top),
-        len(values),
-        f"{{rows}}: the {what} is not between 0 and {top:g}. {hint}",
-        row_number,
-    )
+    n = len(values)
+    try:
+        sentence = f"{{rows}}: the {what} is not between 0 and {top:g}. {hint}"
+        check_rows(lambda rows: _outside(values[rows], top), n, sentence, row_number)
+    except InputError as error:
+        sentence = f"{{rows}}: the {what} is missing (NaN). Fill it in, or leave such rows out."
+        check_rows(lambda rows: _missing(values[rows]), n, sentence, row_number)
+        raise InputError(f"{error}{_what_it_may_be(values)}") from None
+
+
+def _missing(values: Array) -> npt.NDArray[np.bool_]:
+    return np.asarray(np.isnan(values).reshape(len(values), -1).any(axis=1))
+
+
+def _what_it_may_be(values: Array) -> str:
+    """Return what numbers that are no probabilities seem to be instead, as a hint."""
+    if values.min() < 0 or not np.isfinite(values.max()):
+        return ""
+    if values.ndim == 2 and np.array_equal(values, np.floor(values)):
+        return " If they are numbers of labels, take --kind counts."
+    return " If they are percentages, divide by 100." if 1 < values.max() <= 100 else ""
 
 
 def _outside(values: Array, top: float) -> npt.NDArray[np.bool_]:

@@ -32,6 +32,8 @@ from arena.intake.table import RawTable, RowNumber, count_from_one
 __all__ = ["LabelFile", "read_label_file"]
 
 _MOST_BYTES = 2**31 - 2**20
+_FAULTS_SHOWN = 3
+_SPLIT = {"too few fields", "too many fields"}
 _NEAR_THE_START = 1_000
 _MOST_ROWS = 2**31 - 1
 _MAGIC_OF_NUMPY = b"\x93NUMPY"
@@ -196,8 +198,19 @@ class LabelFile:
 
     def _stop(self, faults: FaultList) -> None:
         if faults:
-            lines = [describe(fault) for fault in faults.to_tuple()]
-            raise InputError("\n".join([f"{self.path} cannot be used:", *lines]))
+            raise _refusal(self.path, faults)
+
+
+def _refusal(path: Path, faults: FaultList) -> InputError:
+    """Return what is wrong with a file: of each kind of faults the first few."""
+    found = faults.to_tuple(_FAULTS_SHOWN)
+    lines = [describe(fault) for fault in found]
+    if any(fault.kind in _SPLIT for fault in found):
+        lines.append(
+            "If decimals are written with a comma, write points, or put semicolons between the "
+            "columns; if the header is split otherwise than the rows, split both alike."
+        )
+    return InputError("\n".join([f"{path} cannot be used:", *lines]))
 
 
 def read_label_file(path: Path) -> LabelFile:
@@ -216,12 +229,22 @@ def read_label_file(path: Path) -> LabelFile:
         if start == _MAGIC_OF_NUMPY:
             return _of_numpy(path)
         return _of_table(path)
+    except FileNotFoundError as error:
+        raise InputError(f"{path} cannot be read: there is no such file.") from error
+    except IsADirectoryError as error:
+        raise InputError(f"{path} cannot be read: it is a folder, so name a file.") from error
     except READING_ERRORS as error:
-        raise InputError(f"{path} cannot be read: {clean(str(error))}.") from error
+        why = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"{path} cannot be read: {clean(why).rstrip('.')}.") from error
 
 
 def _of_numpy(path: Path) -> LabelFile:
-    array = np.load(path, mmap_mode="r", allow_pickle=False)
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise InputError(
+            f"{path} cannot be read: it is damaged, or holds objects. Save an array of numbers."
+        ) from error
     if array.ndim not in (1, 2) or array.dtype.kind not in "fiub" or not array.size:
         raise InputError(f"{path} must hold numbers of one or two dimensions, and some.")
     table = array[:, None] if array.ndim == 1 else array
@@ -243,8 +266,7 @@ def _of_table(path: Path) -> LabelFile:
             data = _header_for(first[0]) + data if headless and first else data
         table = read_table(data, (), _MOST_ROWS, _MOST_BYTES, faults)
     if faults or table is None:
-        lines = [describe(fault) for fault in faults.to_tuple()]
-        raise InputError("\n".join([f"{path} cannot be used:", *lines]))
+        raise _refusal(path, faults)
     columns = table.columns
     if table.decimal_comma and all(pa.types.is_string(column.type) for column in columns):
         columns = points_for_commas(columns, Place(table.row_number, None), faults)

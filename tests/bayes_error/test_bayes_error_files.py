@@ -1,0 +1,58 @@
+"""``arena bayes-error``: what is said of files that cannot be used."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from program import run_here
+
+
+def refused(folder, *arguments):
+    called = run_here("bayes-error", *arguments, "--json", cwd=folder)
+    assert called.returncode in {1, 2}, called.stdout
+    assert not called.stdout
+    assert "Traceback" not in called.stderr
+    return called.stderr
+
+
+def test_many_faults_of_a_kind_are_counted(tmp_path):
+    (tmp_path / "c.csv").write_text("c\n" + "x\n" * 100)
+    lines = refused(tmp_path, "c.csv", "--kind", "soft").splitlines()
+    assert len(lines) == 5
+    assert "97 more of this kind" in lines[-1]
+
+
+def test_decimal_commas_in_a_file_split_at_commas_are_named(tmp_path):
+    (tmp_path / "c.csv").write_text("c\n" + "0,5\n" * 100)
+    said = refused(tmp_path, "c.csv", "--kind", "soft")
+    assert "97 more of this kind" in said
+    assert "decimals are written with a comma" in said
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([0.5, np.nan, 7.0], "Row 2: the soft label is missing"),
+        ([5.5, 20, 100], "divide by 100"),
+        ([[3, 1], [0, 4]], "take --kind counts"),
+        ([[30.5, 69.5], [25, 75]], "divide by 100"),
+    ],
+)
+def test_numbers_that_are_no_probabilities(tmp_path, values, said):
+    np.save(tmp_path / "c.npy", np.array(values))
+    assert said in refused(tmp_path, "c.npy", "--kind", "soft")
+
+
+def test_a_fault_gets_no_hint_that_does_not_fit(tmp_path):
+    np.save(tmp_path / "c.npy", np.array([0.5, -1.0]))
+    said = refused(tmp_path, "c.npy", "--kind", "soft")
+    assert "divide" not in said
+    assert "counts" not in said
+
+
+def test_files_that_cannot_be_opened(tmp_path):
+    np.save(tmp_path / "o.npy", np.array([{}], dtype=object), allow_pickle=True)
+    assert "there is no such file" in refused(tmp_path, "missing.csv", "--kind", "soft")
+    assert "it is a folder" in refused(tmp_path, ".", "--kind", "soft")
+    assert "or holds objects" in refused(tmp_path, "o.npy", "--kind", "soft")
