@@ -18,6 +18,7 @@ from arena.competition_state import METRIC_CODE, metric_code
 from arena.config import CONFIG_NAME, Settings, settings_as_toml
 from arena.errors import InputError, UsageError
 from arena.interfaces import Metric, notes_of, traits_of
+from arena.paired_error import standard_error_of_mean
 from arena.plugin_info import attributed_unquoted
 from arena.plugin_manager import PluginManager
 from arena.public_mechanism import find_mechanism, review_mechanism
@@ -27,10 +28,19 @@ from arena.store import Store
 from arena.targets import mean_over_targets
 from arena.types import PredictionKind, Solution, Usage
 
-__all__ = ["DATABASE_NAME", "SAMPLE_NAME", "draw_public_rows", "found", "sample_values"]
+__all__ = [
+    "DATABASE_NAME",
+    "SAMPLE_NAME",
+    "draw_public_rows",
+    "found",
+    "sample_values",
+    "soft_label_warnings",
+]
 
 DATABASE_NAME = "arena.duckdb"
 SAMPLE_NAME = "sample_submission.csv"
+_FOREIGN = 4.0
+"""Standard errors by which labels differ too often from the likeliest class of their row."""
 _SPLIT_STREAM = (2**32 - 1, 2)
 
 
@@ -142,6 +152,26 @@ def draw_public_rows(solution: Solution, share: float, seed: int) -> npt.NDArray
         chosen = rows[np.isin(solution.clusters[rows], chosen)]
     usage[chosen] = Usage.PUBLIC
     return usage
+
+
+def soft_label_warnings(solution: Solution) -> tuple[str, ...]:
+    """Return a sentence if the soft labels do not fit the labels, as those of another class."""
+    if solution.soft_labels is None:
+        return ()
+    ranked = solution.usage != np.uint8(Usage.IGNORED)
+    soft, truth = solution.soft_labels[ranked], solution.truth[ranked]
+    likeliest = soft >= 0.5 if soft.ndim == 1 else soft.argmax(axis=1)
+    doubt = np.minimum(soft, 1 - soft) if soft.ndim == 1 else 1 - soft.max(axis=1)
+    differs = (likeliest != truth).astype(np.float64)
+    clusters = None if solution.clusters is None else solution.clusters[ranked]
+    error = standard_error_of_mean(differs - doubt, clusters)
+    if not differs.mean() - doubt.mean() > _FOREIGN * error:
+        return ()
+    return (
+        f"Warning: the soft labels do not fit the labels. {differs.mean():.1%} of the labels are "
+        f"not the likeliest class of their row, where {doubt.mean():.1%} were to be expected: see "
+        f"whether the columns are those of the other class, or of other rows.",
+    )
 
 
 def sample_values(solution: Solution, prediction_range: tuple[float, float]) -> list[Any]:

@@ -14,7 +14,7 @@ from arena.cli.console import console, say_failures
 from arena.competition import Competition
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import UsageError
-from arena.founding import SAMPLE_NAME
+from arena.founding import SAMPLE_NAME, soft_label_warnings
 from arena.interfaces import Metric, notes_of
 from arena.plugin_manager import PluginManager
 from arena.text import printable
@@ -101,6 +101,7 @@ def _say_what_was_made(folder: Path, competition: Competition) -> None:
         f"Give participants {folder / SAMPLE_NAME}; limits, the deadline and the final "
         f"selection are set in {folder / CONFIG_NAME}.",
         *notes_of(asked),
+        *soft_label_warnings(competition.solution),
         "To take a submission in, and to see the public board:",
         f"    arena submit {shlex.quote(str(folder / SAMPLE_NAME))} --team sample -C {where}",
         f"    arena leaderboard -C {where}",

@@ -100,6 +100,17 @@ def test_finalize_finds_the_floor(tmp_path):
     assert "Nobody can err on less than" in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(
+    ("columns", "warned"), [("soft", 0), ("other", 1), ("other,soft", 0), ("soft,other", 1)]
+)
+def test_init_warns_once_of_soft_labels_of_the_other_class(tmp_path, columns, warned):
+    board(tmp_path)
+    given = ("--metric", "accuracy", "--target", "y", "--soft-labels", columns, "--seed", 1)
+    made = run_here("init", "c", "--solution", "solution.csv", *given, cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    assert made.stdout.count("soft labels do not fit the labels") == warned
+
+
 def test_soft_labels_are_stored_and_read_again(tmp_path):
     soft, *_ = board(tmp_path)
     for columns in (["soft"], ["other", "soft"]):
