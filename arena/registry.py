@@ -94,7 +94,13 @@ class Registry(Generic[_Item]):
         }
         return own
 
-    def resolve(self, text: str, *, fresh: bool = False) -> _Item:
+    def resolve(
+        self,
+        text: str,
+        *,
+        fresh: bool = False,
+        fitting: Callable[[_Item], bool] = lambda _: True,
+    ) -> _Item:
         """Return the item that a specification such as ``f1(average=macro)`` asks for.
 
         An item with parameters is a dataclass: its fields are the parameters. What has a colon and
@@ -105,6 +111,8 @@ class Registry(Generic[_Item]):
         fresh
             Whether an item of the organiser's own file is made of what the file holds now, even if
             other code was kept.
+        fitting
+            Of which items the names are told where nothing has this name.
 
         Raises
         ------
@@ -120,7 +128,7 @@ class Registry(Generic[_Item]):
             return self._make(family.item, specification, rest, code)
         entry = self._entries.get(specification.name)
         if entry is None:
-            raise UnknownNameError(self._unknown(specification.name))
+            raise UnknownNameError(self._unknown(specification.name, fitting))
         return _with_parameters(entry, specification.parameters, self.kind)
 
     def plugin_of(self, text: str) -> str:
@@ -172,8 +180,9 @@ class Registry(Generic[_Item]):
                 raise
             raise UnknownNameError(f"{error} Did you mean the prefix {guess}?") from error
 
-    def _unknown(self, name: str) -> str:
-        known = [*self._entries, *(f"{prefix}:" for prefix in self._families if prefix)]
+    def _unknown(self, name: str, fitting: Callable[[_Item], bool] = lambda _: True) -> str:
+        named = [own for own, entry in self._entries.items() if fitting(entry.item)]
+        known = [*named, *(f"{prefix}:" for prefix in self._families if prefix)]
         if not known:
             return f"There is no {self.kind} {name!r}: no plugin provides any."
         guess = nearest(name, known)

@@ -38,6 +38,8 @@ def shares_chart(
     >>> chart = shares_chart(["a", "b"], [0.75, 0.25], "share")
     >>> [row["share"] for row in chart["data"]["values"]]
     [0.75, 0.25]
+    >>> shares_chart(["a"], [1.0], "share")["encoding"]["x"]["axis"]["values"]
+    [0, 0.25, 0.5, 0.75, 1]
     """
     values: FloatArray = np.asarray(shares, dtype=np.float64)
     largest = [at for at in np.argsort(-values, kind="stable")[:most].tolist() if values[at] > 0]
@@ -53,11 +55,13 @@ def shares_chart(
         "mark": {"type": "text", "align": "left", "dx": 5, "color": INK},
         "encoding": {"text": figure},
     }
+    # Bars leave room for their figures, but no share is above 1.
+    ticks = {"values": [0, 0.25, 0.5, 0.75, 1]} if top > 1 else {"tickCount": 5}
     x = {
         "field": "share",
         "type": "quantitative",
         "title": axis,
-        "axis": {"format": ".0%", "tickCount": 5},
+        "axis": {"format": ".0%", **ticks},
         "scale": {"domain": [0, top]},
     }
     tooltip = [{"field": "team", "type": "nominal"}, figure]

@@ -149,13 +149,18 @@ def _print(made: Plan, metric: str) -> None:
     columns = (
         Column("private rows", 1, lambda row: f"{row['test_rows']:,}"),
         Column("best wins", 2, lambda row: percent(row["best_wins"])),
-        Column("rank interval", 3, lambda row: f"{row['interval_width']:.1f}"),
+        Column("rank interval", 3, lambda row: f"{row['interval_width']:.1f} ranks"),
         Column("winner shown", 4, lambda row: percent(row["winner_shown"])),
         Column(f"power for {made.difference:.3g}", 5, lambda row: percent(row["power"])),
         Column("all pairs", 6, lambda row: percent(row["power_corrected"])),
     )
     document = made.to_dict()
     print_table(document["rows"], columns, out, title="What other numbers of rows would give")
+    out.print(
+        "Power is for two submissions that are named beforehand; the winner is shown only if it "
+        "proves better than every other one, which asks for more.",
+        soft_wrap=True,
+    )
     needed = [
         f"{pair['probability']:.0%} with {pair['test_rows']:,.0f}"
         for pair in document["best_wins_rows"]

@@ -24,7 +24,7 @@ from arena.simulation.competition.own_competition import (
     read_rows,
 )
 from arena.simulation.competition.rehearsal import rehearse
-from arena.simulation.competition.roster import enrol, kind_of, read_kinds
+from arena.simulation.competition.roster import baseline_of, enrol, read_kinds
 from arena.simulation.competition.run import Held, Request, hold, open_request
 from arena.simulation.data import Sizes, synthetic_world
 from arena.simulation.submission import shape_for
@@ -95,7 +95,7 @@ def prepare(asked: Asked) -> Prepared:
     kinds = read_kinds(asked.kinds or KINDS, manager.competitors)
     baseline = None
     if asked.baseline != "none":
-        baseline = kind_of(asked.baseline or _BASELINE_BY, manager.competitors)
+        baseline = baseline_of(asked.baseline or _BASELINE_BY, manager.competitors)
     is_own = is_own_competition(asked.directory)
     root, grounds, settings = (_of_own if is_own else _of_new)(asked, manager)
     share = _PUBLIC_SHARE if asked.public_share is None else asked.public_share

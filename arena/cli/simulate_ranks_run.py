@@ -68,7 +68,9 @@ def prepare(request: Request) -> Prepared:
     manager = PluginManager()
     metric = manager.metrics.resolve(request.metric)
     check_kinds(metric)
-    search = manager.competitors.resolve(request.search)
+    search = manager.competitors.resolve(
+        request.search, fitting=lambda one: isinstance(one, ModelSearch)
+    )
     if not isinstance(search, ModelSearch):
         raise UsageError(
             f"{search.name} trains no models that can be compared; --search takes lightgbm or "

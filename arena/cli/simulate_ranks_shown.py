@@ -22,9 +22,9 @@ def print_simulation(result: RankSimulation, out: Console) -> None:
     document = result.to_dict()
     out.print(simulation_verdict(result), soft_wrap=True)
     print_table(document["win_frequency"], _WINS, out, title="How often the truly best wins")
-    print_table(
-        document["rows_needed"], _ROWS, out, title="Test rows that the best needs to win this often"
-    )
+    largest, most = max(result.settings.test_rows), max(result.settings.competitors)
+    title = "Test rows that the best needs to win this often"
+    print_table(document["rows_needed"], (*_ROWS, _beyond(largest)), out, title=title)
     if document["coverage"]:
         level = f"{result.settings.level:.0%}"
         print_table(
@@ -33,18 +33,24 @@ def print_simulation(result: RankSimulation, out: Console) -> None:
             out,
             title=f"How often ranges at {level} of a single test held the true ranks",
         )
-    largest, most = max(result.settings.test_rows), max(result.settings.competitors)
     top = [
         row
         for row in document["ranks"]
         if (row["test_rows"], row["competitors"]) == (largest, most)
     ]
-    title = f"Ranks of the truly best {_TOP} in tests of {largest:,} rows, {most:,} competitors"
+    shown = min(_TOP, most)
+    title = f"Ranks of the truly best {shown} in tests of {largest:,} rows, {most:,} competitors"
     print_table(top[:_TOP], _RANKS, out, title=title)
 
 
 def _count(name: str) -> Any:
     return lambda row: f"{row[name]:,.0f}"
+
+
+def _beyond(largest: int) -> Column:
+    """Return a column that tells where rows are an extrapolation from the largest tests."""
+    said = "beyond what was simulated"
+    return Column("", 7, lambda row: said if row["rows"] > largest else "", left=True)
 
 
 def _share(name: str) -> Any:

@@ -175,8 +175,10 @@ def _verdicts(result: ScoreResult) -> tuple[str, ...]:
 
 
 def _section(finding: Finding) -> Section:
-    title = f"More of the analysis {finding.analysis}"
-    return Section(title, finding.verdict, finding.tables, finding.charts)
+    name = finding.analysis.replace("-", " ").replace("_", " ")
+    return Section(
+        f"{name[:1].upper()}{name[1:]} in detail", finding.verdict, finding.tables, finding.charts
+    )
 
 
 def as_rejections(files: Sequence[RejectedFile]) -> list[Rejection]:

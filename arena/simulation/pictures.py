@@ -68,6 +68,8 @@ def _wins_chart(result: RankSimulation) -> Chart:
     color = {"field": "competitors", "type": "nominal", "title": None, "sort": None}
     x = _quantitative("rows", "test rows", type="log", nice=False, padding=12)
     x["axis"] = {"format": ",d", "values": list(result.settings.test_rows)}
+    if len(result.settings.test_rows) == 1:
+        x = {**x, "type": "ordinal", "scale": {}, "axis": {"format": ",d", "labelAngle": 0}}
     y = _quantitative("frequency", "share of tests that the truly best wins", domain=[0, 1])
     tooltip = [{"field": name} for name in ("competitors", "rows", "frequency", "low", "high")]
     both = {"x": x, "color": color, "tooltip": tooltip}

@@ -22,4 +22,7 @@ def simulation_verdict(result: RankSimulation) -> str:
     )
     if not needed.rows:
         return f"{said} Fewer rows would be enough for that."
-    return f"{said} About {needed.rows:,.0f} rows would be needed for it to win in 90 %."
+    about = f"About {needed.rows:,.0f} rows would be needed for it to win in 90 %"
+    if needed.rows > rows:
+        about += f": beyond what was simulated, so extrapolated from tests of {rows:,} rows"
+    return f"{said} {about}."

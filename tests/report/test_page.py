@@ -224,11 +224,11 @@ def test_a_board_without_analyses_or_teams_is_a_page_too() -> None:
 
 def test_tables_and_charts_of_a_finding_are_shown() -> None:
     table = Table("Figures", ("what", "n"), (("<b>", 12345), ("x", 0.123456), (None, True)))
-    finding = Finding("mine", "It is so.", {}, tables=(table,))
+    finding = Finding("my-own", "It is so.", {}, tables=(table,))
     text = text_of(
         page(board_report(a_result(findings=(finding,)), PluginManager(entry_points=False)))
     )
-    assert "More of the analysis mine" in text
+    assert "My own in detail" in text
     assert "<b> 12,345 x 0.1235 yes" in text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import time
 
@@ -98,6 +99,18 @@ def test_report_and_charts(here):
     assert "How stable would the ranks be?" in (here / "r.html").read_text(encoding="utf-8")
     assert (here / "c" / "win-frequency.svg").exists()
     assert "How often the truly best wins" in called.stdout
+    assert "Ranks of the truly best 6 in tests of 400 rows" in called.stdout
+    alone = json.loads((here / "c" / "win-frequency.vl.json").read_text(encoding="utf-8"))
+    assert alone["layer"][0]["encoding"]["x"]["scale"]["type"] == "log"
+
+
+def test_rows_beyond_the_tests_are_said_to_be_extrapolated(here):
+    called = run_here(*SMALL, "--test-rows", 50, "--charts", "c", cwd=here)
+    assert called.returncode == 0, called.stderr
+    said = " ".join(called.stdout.split())
+    assert "beyond what was simulated, so extrapolated from tests of 50 rows" in said
+    chart = json.loads((here / "c" / "win-frequency.vl.json").read_text(encoding="utf-8"))
+    assert chart["layer"][0]["encoding"]["x"]["type"] == "ordinal"
 
 
 @pytest.mark.parametrize(
@@ -172,6 +185,7 @@ def test_bad_data_is_refused_in_a_line(here, given, said):
         (("--metric", "rmse"), "cannot score"),
         (("--search", "boosting"), "no parameter 'grid'"),
         (("--search", "lightgmb"), "Did you mean 'lightgbm'"),
+        (("--search", "robot"), "There are: lightgbm."),
         (("--engine", "spark"), "no engine 'spark'"),
         (("--engine", "dask", "--scheduler", "tcp://127.0.0.1:1"), "does not answer"),
         (("--engine", "ray", "--address", "127.0.0.1:1"), "does not answer"),
@@ -237,6 +251,8 @@ def test_plan_of_a_pilot(files):
     )
     assert stated.returncode == 0, stated.stderr
     assert "power for 0.02" in stated.stdout
+    assert "Power is for two submissions that are named beforehand" in stated.stdout
+    assert " ranks" in stated.stdout
     assert (files / "c" / "plan.svg").stat().st_size > 1_000
 
 

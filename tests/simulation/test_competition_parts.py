@@ -16,6 +16,7 @@ from arena.predictions import ArrayPredictions
 from arena.simulation.competition.calendar import FIRST_DAY, calendar, first_day
 from arena.simulation.competition.desk import submission_table
 from arena.simulation.competition.flags import NEAR_COPY, TOO_GOOD, flags_of, floor_was_checked
+from arena.simulation.competition.pictures import over_time_chart
 from arena.simulation.competition.roster import enrol, read_kinds
 from arena.simulation.competition.story import about_time, about_winner
 from arena.simulation.competition.truth import true_scores
@@ -152,6 +153,8 @@ def test_leaderboard_error_is_that_of_the_equation(manager, tmp_path):
     worst = int(np.abs(losses - tops).argmax())
     received = datetime.fromisoformat(rows[worst]["received"])
     assert f"on day {(received - FIRST_DAY).days + 1}, what the top" in about_time(one.outcome)
+    (line,) = over_time_chart(one.outcome, "accuracy").specification["layer"]
+    assert line["encoding"]["x"]["axis"]["values"] == [1, 2, 3, 4]
 
 
 def test_several_that_are_truly_best_are_told_as_several(manager, tmp_path):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from arena.charts import Specification
-from arena.charts.specification import layered
+from arena.charts.specification import layered, whole_axis
 from arena.charts.theme import BLUE, GREY, INK, ORANGE
 from arena.simulation.competition.outcome import Outcome
 from arena.simulation.competition.truth import TruthKind
@@ -98,7 +98,7 @@ def ranks_chart(outcome: Outcome) -> Chart:
             "scale": {"domain": list(stages)},
             "axis": {"labelAngle": 0, "orient": "top"},
         },
-        "y": {**_axis("rank", "rank", whole=True), "scale": scale},
+        "y": {**_axis("rank", "rank"), "axis": whole_axis(last), "scale": scale},
         "detail": {"field": "team", "type": "nominal"},
         "color": {**conduct, "scale": {"domain": known, "range": colors}},
         "strokeDash": {**conduct, "scale": {"domain": known, "range": dashes}},
@@ -156,15 +156,15 @@ def comparison_chart(outcomes: Sequence[Outcome], metric: str) -> Chart:
 
 def _days(*outcomes: Outcome) -> dict[str, Any]:
     last = max([2, *(day.day for outcome in outcomes for day in outcome.days)])
-    return {**_axis("day", "day", whole=True), "scale": {"domain": [1, last], "nice": False}}
+    scale = {"domain": [1, last], "nice": False}
+    return {**_axis("day", "day"), "axis": whole_axis(last), "scale": scale}
 
 
-def _axis(field: str, title: str, *, whole: bool = False, zero: bool = False) -> dict[str, Any]:
-    ticks: dict[str, Any] = {"format": "d", "tickMinStep": 1} if whole else {"format": ".4~g"}
+def _axis(field: str, title: str, *, zero: bool = False) -> dict[str, Any]:
     return {
         "field": field,
         "type": "quantitative",
         "title": title,
         "scale": {"zero": zero},
-        "axis": ticks,
+        "axis": {"format": ".4~g"},
     }

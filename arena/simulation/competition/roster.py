@@ -11,9 +11,10 @@ from arena.interfaces import Competitor, Conduct, DeclaresConduct, PlaysThroughT
 from arena.registry import Registry
 from arena.specification import split_specifications
 
-__all__ = ["Kind", "Participant", "enrol", "kind_of", "read_kinds"]
+__all__ = ["Kind", "Participant", "baseline_of", "enrol", "kind_of", "read_kinds"]
 
 _WITH_SHARE = re.compile(r"(?P<name>.*[^=\s])\s*=\s*(?P<share>\d+(?:\.\d+)?)", re.DOTALL)
+_WRONG_SHARE = re.compile(r"(?P<name>.*[^=\s])\s*=\s*(?P<share>[^()=]*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +55,22 @@ class Participant:
         return name if account == 0 else f"{name} (account {account + 1})"
 
 
+def _plays_honestly(competitor: Competitor) -> bool:
+    return not isinstance(competitor, DeclaresConduct) or competitor.conduct == "honest"
+
+
+def baseline_of(specification: str, registry: Registry[Competitor]) -> Kind:
+    """Find who makes a public baseline; an unknown name is answered with those who play honestly.
+
+    Raises
+    ------
+    UnknownNameError, UsageError
+        As :func:`kind_of`.
+    """
+    competitor = registry.resolve(specification, fitting=_plays_honestly)
+    return Kind(specification, competitor, registry.plugin_of(specification))
+
+
 def kind_of(specification: str, registry: Registry[Competitor], share: float = 1.0) -> Kind:
     """Find a competitor by its name and parameters.
 
@@ -81,6 +98,11 @@ def read_kinds(text: str, registry: Registry[Competitor]) -> tuple[Kind, ...]:
     kinds = []
     for part in split_specifications(text):
         match = _WITH_SHARE.fullmatch(part)
+        if match is None and (wrong := _WRONG_SHARE.fullmatch(part)):
+            raise UsageError(
+                f"The share of {wrong['name']} must be a number from 0, such as "
+                f"{wrong['name']}=3, not {wrong['share']!r}."
+            )
         name, share = (match["name"], float(match["share"])) if match else (part, 1.0)
         kinds.append(kind_of(name, registry, share))
     if sum(kind.share for kind in kinds) <= 0:
