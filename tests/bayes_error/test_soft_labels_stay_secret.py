@@ -42,6 +42,7 @@ def told(texts):
     return sorted(secret for secret in SECRETS for text in texts if secret in text)
 
 
+@pytest.mark.slow
 def test_they_are_in_nothing_that_is_shown_written_or_exported(here):
     given = ("--metric", "log_loss", "--target", "y", "--soft-labels", "doubt", "--seed", 1)
     calls = [run_here("init", "c", "--solution", "solution.csv", *given, cwd=here)]

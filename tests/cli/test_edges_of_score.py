@@ -82,6 +82,7 @@ def test_several_targets_are_split_at_commas(arena_here: Any, tmp_path: Path) ->
     assert document["standings"][0]["score"] == 2.0
 
 
+@pytest.mark.slow
 def test_closed_and_full_streams_are_no_fault_of_arena(tmp_path: Path) -> None:
     truth = [row % 2 for row in range(N_ROWS)]
     competition(tmp_path, truth, {"a": truth})

@@ -65,6 +65,7 @@ HOSTILE = (
 LEADS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 
 
+@pytest.mark.slow
 def test_no_table_of_the_program_starts_a_formula(here: Path) -> None:
     there = partial(run_here, cwd=here / "c")
     change(here / "c", "resamples = 1000", "resamples = 40")

@@ -91,6 +91,7 @@ def test_the_table_for_people(arena: Any, competition: Path) -> None:
     assert "\x1b" not in called.stdout
 
 
+@pytest.mark.slow
 def test_strict_and_nothing_to_rank_exit_with_one(arena: Any, competition: Path) -> None:
     assert arena(*SCORE, "--strict").returncode == 1
     shutil.copytree(competition / "submissions" / "broken", competition / "only" / "broken")
@@ -102,6 +103,7 @@ def test_strict_and_nothing_to_rank_exit_with_one(arena: Any, competition: Path)
     assert "every file was rejected" in called.stderr
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_on_any_number_of_workers(
     arena: Any, competition: Path
 ) -> None:

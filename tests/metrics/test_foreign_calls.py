@@ -148,6 +148,7 @@ def test_what_a_task_raises_is_raised_here() -> None:
     assert ended == Ended(too_long=False, seconds=60.0)
 
 
+@pytest.mark.slow
 def test_an_interrupt_leaves_no_process_behind(tmp_path: Path) -> None:
     rows = [(f"r{row}", row) for row in range(40)]
     write_csv(tmp_path / "solution.csv", ["id", "y"], rows)

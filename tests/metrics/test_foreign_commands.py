@@ -54,6 +54,7 @@ def work(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_folder_is_scored_by_a_kaggle_metric(work: Path) -> None:
     called = run_program(
         "score", "solution.csv", "files", "--metric", f"kaggle:{METRIC}(beta=2)",
@@ -78,6 +79,7 @@ def test_a_folder_is_scored_by_a_kaggle_metric(work: Path) -> None:
     assert len(fault["message"]) == 280
 
 
+@pytest.mark.slow
 def test_the_other_direction_turns_the_board_around(work: Path) -> None:
     arguments = ("score", "solution.csv", "files", "--metric", f"kaggle:{METRIC}(beta=2)")
     call = partial(run_here, *arguments, "--resamples", 2, "--json")

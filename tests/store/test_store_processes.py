@@ -46,7 +46,11 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("kills", "rows"), [(20, 10_000), pytest.param(100, 100_000, marks=pytest.mark.slow)]
+    ("kills", "rows"),
+    [
+        pytest.param(one, rows, marks=pytest.mark.slow)
+        for one, rows in ((20, 10_000), (100, 100_000))
+    ],
 )
 def test_kills_lose_nothing_that_was_acknowledged(kills: int, rows: int) -> None:
     paths = os.pathsep.join(map(str, (ROOT, ROOT / "tests" / "support")))
