@@ -26,18 +26,42 @@ __all__ = [
 
 _MOST_BINS = 20
 _CURVE = 200
+_PERCENT = {"format": ".2~%", "tickCount": 6, "labelOverlap": "greedy"}
+_ROWS = {
+    "t": "t interval",
+    "bootstrap": "bootstrap interval",
+    "Wilson": "Wilson's interval",
+    "corrected for few labels": "corrected t interval",
+    "scaling fitted anew": "bootstrap, scaled anew",
+    "Hoeffding": "Hoeffding's bound",
+}
+"""What the intervals are called in a picture."""
 
 
 def intervals_specification(found: BayesErrorEstimate) -> Specification:
     """Return the estimate, a line, with every interval that there is, one below the other."""
     ends = found.intervals()
     low, high = (np.array([pair[at] for pair in ends.values()]) for at in (0, 1))
-    return ranges_chart(
-        list(ends),
-        [Bars(f"interval at {found.level:.0%}", low, high, BLUE, 6)],
-        "Bayes error",
-        lines={"estimate": found.estimate},
-    )
+    bound = np.array([name == "Hoeffding" for name in ends])
+    series = [
+        Bars(label, np.where(here, low, np.nan), np.where(here, high, np.nan), color, 6)
+        for label, here, color in (
+            (f"interval at {found.level:.0%}", ~bound, BLUE),
+            (f"bound that holds with {1 - found.delta:.0%}", bound, GREY),
+        )
+    ]
+    names = [_ROWS.get(name, name) for name in ends]
+    line = {"estimate": found.estimate}
+    return _in_percent(ranges_chart(names, series, "Bayes error", lines=line))
+
+
+def _in_percent(chart: Specification) -> Specification:
+    """Write the values along x as percentages, few enough to stand side by side."""
+    for layer in chart["layer"]:
+        x = layer["encoding"]["x"]
+        if "axis" in x:
+            x["axis"] = _PERCENT
+    return chart
 
 
 def bounds_specification(found: CoverHartBounds) -> Specification:
@@ -46,7 +70,7 @@ def bounds_specification(found: CoverHartBounds) -> Specification:
         f"with the ends at {found.level:.0%}", [found.lower_end], [found.upper_end], PALE, 11
     )
     inner = Bars("between the bounds", [found.lower], [found.upper], BLUE, 5)
-    return ranges_chart(["Bayes error"], [outer, inner], "error rate")
+    return _in_percent(ranges_chart(["Bayes error"], [outer, inner], "error rate"))
 
 
 def calibration_specification(fit: PlattFit) -> Specification:
@@ -145,4 +169,4 @@ def _tell_apart(encoding: Specification, shapes: Mapping[str, str]) -> None:
     encoding["color"] = {**encoding["color"], "legend": legend}
     if "y" in encoding:  # points; a line across all teams has no shape
         encoding["shape"] = {"field": "what", "type": "nominal", "scale": scale, "legend": legend}
-        encoding["x"] = {**encoding["x"], "axis": {"format": ".0%"}}
+        encoding["x"] = {**encoding["x"], "axis": _PERCENT, "scale": {"zero": True}}

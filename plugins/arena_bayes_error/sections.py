@@ -115,7 +115,7 @@ def _charts(found: BoardFloor, result: Any) -> tuple[Chart, ...]:
     return (
         Chart(
             "errors-above-the-floor",
-            "Errors of the teams above the floor",
+            "Errors of the teams, and the floor",
             "One line for each team, the fewest errors first, with its error against the labels "
             "and against the soft labels; a band marks the lowest possible error rate, as wide as "
             "its interval. Nobody stays left of the band by skill alone.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -56,3 +58,19 @@ def test_files_that_cannot_be_opened(tmp_path):
     assert "there is no such file" in refused(tmp_path, "missing.csv", "--kind", "soft")
     assert "it is a folder" in refused(tmp_path, ".", "--kind", "soft")
     assert "or holds objects" in refused(tmp_path, "o.npy", "--kind", "soft")
+
+
+def test_the_picture_names_its_intervals_in_percent(tmp_path):
+    np.save(tmp_path / "c.npy", np.linspace(0, 1, 50))
+    called = run_here("bayes-error", "c.npy", "--kind", "soft", "--chart", "c.json", cwd=tmp_path)
+    assert called.returncode == 0, called.stderr
+    _, intervals, bound = json.loads((tmp_path / "c.json").read_text())["layer"]
+    drawn = [
+        (row["team"], row["what"]) for one in (intervals, bound) for row in one["data"]["values"]
+    ]
+    assert drawn == [
+        ("t interval", "interval at 95%"),
+        ("bootstrap interval", "interval at 95%"),
+        ("Hoeffding's bound", "bound that holds with 95%"),
+    ]
+    assert intervals["encoding"]["x"]["axis"]["format"] == ".2~%"

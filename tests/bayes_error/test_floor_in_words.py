@@ -70,7 +70,8 @@ def test_the_points_of_the_picture_differ_by_shape_and_the_flagged_stand_first()
     assert line["encoding"]["x"]["field"] == "at"
     for layer in points:
         assert layer["encoding"]["shape"]["scale"]["range"][:2] == ["circle", "diamond"]
-        assert layer["encoding"]["x"]["axis"]["format"] == ".0%"
+        assert layer["encoding"]["x"]["axis"]["format"] == ".2~%"
+        assert layer["encoding"]["x"]["scale"] == {"zero": True}
     labels = next(one for one in points if one["data"]["values"][0]["what"].endswith("the labels"))
     assert [row["team"] for row in labels["data"]["values"]] == ["team 2", "team 1", "team 0"]
 
