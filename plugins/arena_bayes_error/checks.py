@@ -76,8 +76,10 @@ def check_unit(
         sentence = f"{{rows}}: the {what} is not between 0 and {top:g}. {hint}"
         check_rows(lambda rows: _outside(values[rows], top), n, sentence, row_number)
     except InputError as error:
-        sentence = f"{{rows}}: the {what} is missing (NaN). Fill it in, or leave such rows out."
-        check_rows(lambda rows: _missing(values[rows]), n, sentence, row_number)
+        missing = _missing(values)
+        if missing.any() and not (_outside(values, top) & ~missing).any():
+            sentence = f"{{rows}}: the {what} is missing (NaN). Fill it in, or leave such rows out."
+            check_rows(lambda rows: missing[rows], n, sentence, row_number)
         raise InputError(f"{error}{_what_it_may_be(values)}") from None
 
 
@@ -87,6 +89,8 @@ def _missing(values: Array) -> npt.NDArray[np.bool_]:
 
 def _what_it_may_be(values: Array) -> str:
     """Return what numbers that are no probabilities seem to be instead, as a hint."""
+    if np.isnan(values).any():
+        return " Some are missing (NaN)."
     if values.min() < 0 or not np.isfinite(values.max()):
         return ""
     if values.ndim == 2 and np.array_equal(values, np.floor(values)):

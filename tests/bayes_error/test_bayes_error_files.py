@@ -35,7 +35,8 @@ def test_decimal_commas_in_a_file_split_at_commas_are_named(tmp_path):
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ([0.5, np.nan, 7.0], "Row 2: the soft label is missing"),
+        ([0.5, np.nan, 0.7], "Row 2: the soft label is missing"),
+        ([0.5, np.nan, 7.0], "Rows 2 and 3: the soft label is not between 0 and 1"),
         ([5.5, 20, 100], "divide by 100"),
         ([[3, 1], [0, 4]], "take --kind counts"),
         ([[30.5, 69.5], [25, 75]], "divide by 100"),
