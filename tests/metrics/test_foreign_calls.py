@@ -91,7 +91,10 @@ def test_the_time_is_said_first_and_the_steps_are_calls(monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("asked", "kind", "said"),
     [
-        ("hangs(time_limit=1.5)", "too slow", "took longer than 1.5 s and was stopped"),
+        pytest.param(
+            *("hangs(time_limit=1.5)", "too slow", "took longer than 1.5 s and was stopped"),
+            marks=pytest.mark.slow,
+        ),
         ("crashes", "metric failed", "crashed or was killed"),
     ],
 )

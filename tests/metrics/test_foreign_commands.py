@@ -97,6 +97,7 @@ def test_the_other_direction_turns_the_board_around(work: Path) -> None:
     assert "has no parameter 'lower_is_better'" in refused.stderr
 
 
+@pytest.mark.slow
 def test_a_metric_that_fails_shows_no_value(work: Path, caplog: pytest.LogCaptureFixture) -> None:
     write_sent(work / "files" / "big.csv", sent(1) + 2)
     arguments = ("score", "solution.csv", "files", "--metric", f"kaggle:{METRIC}")
