@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import tempfile
 from pathlib import Path
 
 from arena.errors import InputError, UsageError
+from arena.whole_files import put_whole
 
 __all__ = ["check_folder", "check_target", "write_file"]
 
@@ -54,17 +53,9 @@ def write_file(path: Path, content: str | bytes) -> None:
     """
     check_target(path)
     data = content.encode() if isinstance(content, str) else content
-    temporary = None
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".arena-", delete=False) as file:
-            temporary = Path(file.name)
-            file.write(data)
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
+        put_whole(path, data, 0o666 & ~_umask())
     except OSError as error:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
         raise InputError(f"{path} cannot be written: {error.strerror}.") from error
 
 

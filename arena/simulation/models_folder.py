@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +16,7 @@ from arena.errors import InputError
 from arena.interfaces import PredictionBlocks
 from arena.simulation.submission import Shape
 from arena.types import IntArray
+from arena.whole_files import put_whole
 
 __all__ = ["FolderPredictions", "ModelsFolder"]
 
@@ -60,7 +59,7 @@ class ModelsFolder:
             if not file.exists():
                 if any(path.glob("*.npy")):
                     raise InputError(f"{path} holds arrays that are no models of arena.")
-                _write(file, json.dumps(about, indent=2).encode())
+                put_whole(file, json.dumps(about, indent=2).encode())
             found = json.loads(file.read_text(encoding="utf-8"))
         except OSError as error:
             raise InputError(f"{path} cannot be used for models: {error.strerror}.") from error
@@ -90,7 +89,7 @@ class ModelsFolder:
         content = io.BytesIO()
         np.save(content, predictions, allow_pickle=False)
         try:
-            _write(self._file(number), content.getbuffer())
+            put_whole(self._file(number), content.getbuffer())
         except OSError as error:
             raise InputError(
                 f"{self._file(number)} cannot be written: {error.strerror}. What was trained "
@@ -109,20 +108,6 @@ class ModelsFolder:
             self._file(number), mmap_mode="r", allow_pickle=False
         )
         return array
-
-
-def _write(path: Path, content: bytes | memoryview) -> None:
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".arena-", delete=False) as file:
-        temporary = Path(file.name)
-        try:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-            temporary.replace(path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import InputError
+from arena.whole_files import put_whole
 
 __all__ = ["KeptResults", "write_whole"]
 
@@ -26,16 +26,10 @@ def write_whole(path: Path, content: bytes) -> None:
     InputError
         If it cannot be written.
     """
-    temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".arena-", delete=False) as file:
-            temporary = Path(file.name)
-            file.write(content)
-        temporary.replace(path)
+        put_whole(path, content)
     except OSError as error:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
         raise InputError(
             f"{path} cannot be written: {error.strerror}. What was stored before is kept; the "
             f"same command goes on from there."
@@ -48,6 +42,7 @@ class KeptResults:
 
     Examples
     --------
+    >>> import tempfile
     >>> kept = KeptResults(Path(tempfile.mkdtemp()))
     >>> kept.put("a model", np.array([0.5]))
     >>> kept.get("a model"), kept.get("another") is None
