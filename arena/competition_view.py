@@ -41,19 +41,21 @@ def open_state(
     manager: PluginManager | None,
     wait: float,
     clock: Callable[[], datetime] = now,
+    actor: str | None = None,
     *,
-    view: bool,
+    view: bool = False,
 ) -> CompetitionState:
     """Open the store of a competition's folder and take up what it holds; ``view``: to look only.
 
-    The caller closes the store. Raises what :meth:`CompetitionView.open` does.
+    ``actor`` is on record as doing what is done; None: this user, as the organiser. The caller
+    closes the store. Raises what :meth:`CompetitionView.open` does.
     """
     settings = read_settings(folder / CONFIG_NAME)
     manager = manager or PluginManager()
     find_mechanism(settings, manager)
     store = Store.open(folder / DATABASE_NAME, create=False, wait=wait, read_only=view)
     try:
-        return read_state(folder, store, manager, settings, organiser(), clock, view=view)
+        return read_state(folder, store, manager, settings, actor or organiser(), clock, view=view)
     except BaseException:
         store.close()
         raise

@@ -152,6 +152,16 @@ class Settings(_Section):
         """Return the settings as JSON."""
         return self.model_dump(mode="json")
 
+    def changes_to(self, other: Settings) -> list[list[Any]]:
+        """Return ``[section.key, here, there]`` of all that is not the same there, as JSON."""
+        here, there = self.to_document(), other.to_document()
+        return [
+            [f"{section}.{key}", here[section][key], value]
+            for section, keys in there.items()
+            for key, value in keys.items()
+            if here[section][key] != value
+        ]
+
 
 def read_settings(path: Path) -> Settings:
     """Read and check ``competition.toml``.

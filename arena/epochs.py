@@ -142,14 +142,7 @@ def _adopt(
         notes.append(f"[data] of {CONFIG_NAME} changed; the solution was read by what it was.")
     _check_epoch(in_force.public, wanted.public, has_releases)
     adopted = wanted.model_copy(update={"metric": in_force.metric, "data": in_force.data})
-    before, after = in_force.to_document(), adopted.to_document()
-    changes = [
-        [f"{section}.{key}", before[section][key], value]
-        for section, keys in after.items()
-        for key, value in keys.items()
-        if before[section][key] != value
-    ]
-    return adopted, notes, changes
+    return adopted, notes, in_force.changes_to(adopted)
 
 
 def _check_epoch(in_force: PublicSection, wanted: PublicSection, has_releases: bool) -> None:

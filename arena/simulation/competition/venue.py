@@ -10,14 +10,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from arena.competition_state import CompetitionState, read_state
+from arena.competition_state import CompetitionState
+from arena.competition_view import open_state
 from arena.config import CONFIG_NAME, Settings, read_settings
 from arena.errors import InputError
 from arena.founding import DATABASE_NAME, SAMPLE_NAME, found
 from arena.plugin_manager import PluginManager
 from arena.simulation.competition.grounds import Grounds
 from arena.simulation.competition.kept import KeptResults, write_whole
-from arena.store import Store
 from arena.text import printable
 
 __all__ = ["MARKER", "Venue", "folder_name", "is_simulation", "open_venue"]
@@ -108,12 +108,7 @@ class Venue:
                 f"{printable(str(folder / CONFIG_NAME))} differs from what is asked for: "
                 f"{', '.join(_differing(stored, settings))}. Simulate in another folder."
             )
-        store = Store.open(folder / DATABASE_NAME, create=False, wait=wait)
-        try:
-            return read_state(folder, store, manager, settings, self.actor, clock)
-        except BaseException:
-            store.close()
-            raise
+        return open_state(folder, manager, wait, clock, self.actor)
 
 
 def _clear(folder: Path) -> None:
@@ -123,13 +118,8 @@ def _clear(folder: Path) -> None:
 
 
 def _differing(one: Settings, other: Settings) -> list[str]:
-    left, right = one.to_document(), other.to_document()
-    return [
-        f"[{section}] {key}"
-        for section, keys in left.items()
-        for key, value in keys.items()
-        if right[section][key] != value
-    ]
+    names = (name.split(".") for name, _, _ in one.changes_to(other))
+    return [f"[{section}] {key}" for section, key in names]
 
 
 def open_venue(root: Path, about: Mapping[str, Any], grounds: Grounds) -> Venue:
