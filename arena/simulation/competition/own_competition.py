@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arena.admission import is_number
-from arena.competition import Competition
+from arena.competition_view import CompetitionView
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import InputError
 from arena.plugin_manager import PluginManager
@@ -59,7 +59,7 @@ def read_own_competition(folder: Path, manager: PluginManager) -> OwnCompetition
     InputError
         If anybody but the organiser's baseline has: simulated and real ones do not stand together.
     """
-    with Competition.open(folder, manager=manager) as competition:
+    with CompetitionView.open(folder, manager=manager) as competition:
         settings = competition.settings
         others = {record.team for record in competition.records()}
         others.discard(settings.competition.baseline or "")

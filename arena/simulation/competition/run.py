@@ -18,10 +18,13 @@ from arena.competition_state import CompetitionState
 from arena.config import Settings
 from arena.errors import ArenaError, InputError, UsageError
 from arena.execution import Progress
+from arena.founding import DATABASE_NAME, SAMPLE_NAME
+from arena.intake import read_submission
 from arena.intake.faults import plural
 from arena.interfaces import ComputesAhead, Participation
 from arena.plugin_info import attributed
 from arena.plugin_manager import PluginManager
+from arena.public_mechanism import public_rows
 from arena.score_result import ScoreResult
 from arena.simulation.competition.calendar import Visit, calendar, first_day
 from arena.simulation.competition.desk import Desk, SimulatedClock, open_desk, submission_table
@@ -31,7 +34,8 @@ from arena.simulation.competition.outcome import Outcome, outcome_of
 from arena.simulation.competition.play import Playing, play, player_rng
 from arena.simulation.competition.roster import Kind, Participant, enrol
 from arena.simulation.competition.venue import Venue, folder_name, open_venue
-from arena.types import Solution, Usage
+from arena.store import Store
+from arena.types import Solution
 
 __all__ = [
     "Held",
@@ -200,7 +204,7 @@ def published(request: Request, state: CompetitionState, *, visits: int) -> Part
     return Participation(
         metric=state.manager.metrics.resolve(settings.metric.specification),
         n_rows=solution.n_rows,
-        n_public=int((solution.usage == np.uint8(Usage.PUBLIC)).sum()),
+        n_public=int(public_rows(solution).sum()),
         n_classes=None if classes is None else len(classes),
         submissions=visits,
         training=request.grounds.training,
@@ -228,9 +232,6 @@ def _baseline(request: Request, state: CompetitionState, kept: KeptResults) -> n
 
 def sample_prediction(state: CompetitionState) -> npt.NDArray[Any]:
     """Return what the sample submission predicts."""
-    from arena.founding import SAMPLE_NAME
-    from arena.intake import read_submission
-
     values = read_submission(state.folder / SAMPLE_NAME, state.solution).values
     if values is None:
         raise InputError(f"{state.folder / SAMPLE_NAME} cannot be read.")
@@ -244,14 +245,11 @@ def _codes(values: npt.NDArray[Any], solution: Solution) -> npt.NDArray[Any]:
 
 def stored_submissions(request: Request) -> int:
     """Return how many submissions of the simulation are stored, for a word on an interruption."""
-    from arena.founding import DATABASE_NAME
-    from arena.store import Store
-
     found = 0
     for mechanism in request.mechanisms:
         path = request.folder_of(mechanism) / DATABASE_NAME
         with contextlib.suppress(ArenaError):
             if path.exists():
-                with Store.open(path, create=False) as store:
+                with Store.open(path, create=False, read_only=True) as store:
                     found += len(store.submissions())
     return found

@@ -8,12 +8,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from arena.board_run import rows_of
 from arena.competition_state import CompetitionState
 from arena.interfaces import Metric, NeedsRowContext, PredictionBlocks
 from arena.resampling import full_scores, resample_block, round_significant
 from arena.row_context import bind
 from arena.simulation.data import HUNDRED
-from arena.types import FloatArray, Solution, Usage
+from arena.types import FloatArray, Solution
 
 __all__ = ["Scores", "TruthKind", "true_scores", "truth_kind", "truth_of"]
 
@@ -48,8 +49,8 @@ def truth_of(state: CompetitionState, submissions: npt.NDArray[np.intp]) -> Scor
     solution, metric = state.solution, state.metric
     stored = state.store.predictions(submissions)
     by_split = []
-    for usage in (Usage.PUBLIC, Usage.PRIVATE):
-        rows = solution.usage == np.uint8(usage)
+    for split in ("public", "private"):
+        rows = rows_of(solution, split)
         own = state.store.predictions(submissions, rows=rows)
         scores = np.full(len(submissions), np.nan)
         if rows.any() and len(submissions):
@@ -74,7 +75,7 @@ def true_scores(metric: Metric, solution: Solution, predictions: PredictionBlock
     predictions
         Of all rows of the solution.
     """
-    rows = np.flatnonzero(solution.usage != np.uint8(Usage.IGNORED))
+    rows = np.flatnonzero(rows_of(solution, "all"))
     target, weights = _every_label(solution.soft_labels, rows)
     n_labels = len(target) // len(rows)
     scores: list[FloatArray] = []
