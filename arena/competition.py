@@ -15,10 +15,10 @@ from arena.config import Settings
 from arena.errors import InputError
 from arena.execution import Progress, Silence
 from arena.founding import found
-from arena.intake import find_submissions, named_file
+from arena.intake import SubmissionFile, find_submissions, named_file
 from arena.intake.folder import team_name
 from arena.plugin_manager import PluginManager
-from arena.reception import Submitted, receive
+from arena.reception import Reception, Submitted, open_reception, receive
 from arena.rescoring import RankChange
 from arena.score_result import ScoreResult
 
@@ -46,6 +46,7 @@ class Competition(CompetitionView):
     """
 
     _only_looks = False
+    _reception: Reception | None = None
 
     @classmethod
     def create(
@@ -104,7 +105,7 @@ class Competition(CompetitionView):
         """
         if not file.exists():
             raise InputError(f"There is no file {file}.")
-        (answer,) = receive(self._state, [named_file(file, team)], limited=True, key=key)
+        (answer,) = self._receive([named_file(file, team)], limited=True, key=key)
         return answer
 
     def import_folder(
@@ -122,9 +123,17 @@ class Competition(CompetitionView):
         files = find_submissions([folder])
         progress = progress or Silence()
         progress.start("Importing submissions", len(files))
-        for answer in receive(self._state, files, limited=False):
+        for answer in self._receive(files, limited=False):
             progress.advance()
             yield answer
+
+    def _receive(
+        self, files: Sequence[SubmissionFile], *, limited: bool, key: str | None = None
+    ) -> Iterator[Submitted]:
+        """Take files where submissions arrive: open as long as this is, for what it holds."""
+        if self._reception is None:
+            self._reception = open_reception(self._state)
+        return receive(self._reception, self._state, files, limited=limited, key=key)
 
     # -- choices of the teams and of the organiser ---------------------------------------------
 
@@ -216,6 +225,7 @@ class Competition(CompetitionView):
         rescored = rescoring.rescore(state, solution, progress or Silence())
         if apply:
             rescoring.apply(state, rescored)
+            self._reception = None
             self._state = read_state(
                 state.folder, state.store, state.manager, state.wanted, state.actor, state.clock
             )

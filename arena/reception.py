@@ -86,6 +86,7 @@ def open_reception(state: CompetitionState) -> Reception:
 
 
 def receive(
+    reception: Reception,
     state: CompetitionState,
     files: Sequence[SubmissionFile],
     *,
@@ -97,7 +98,6 @@ def receive(
     The organiser is told, in the log, of a new team whose name looks like another's.
     """
     names = LookAlikes(state.store.teams())
-    reception = open_reception(state)
     read_files = examine(
         files,
         state.solution,
@@ -173,6 +173,7 @@ class Reception:
             answer = self._answer(record, release)
             payload = {**answer.to_dict(), "file": record.file, "sha256": record.sha256}
             transaction.append_event("submission", actor, payload, time=now)
+        self.releaser.keep(record.submission)
         info = competition_info(self.metric, self.solution, self.settings.competition.title)
         self.manager.submission_scored(record, release, info)
         return answer

@@ -61,8 +61,8 @@ class _Held:
 class Releaser:
     """A mechanism at work on the public rows of a competition, in one epoch.
 
-    It holds the row values of the last 16 submissions that others were compared with, ``128 * n``
-    bytes for n rows; for an opaque metric their predictions.
+    It holds the row values of the last 16 submissions that others were compared with, or will be,
+    ``128 * n`` bytes for n rows; for an opaque metric their predictions.
     """
 
     mechanism: Mechanism
@@ -84,6 +84,8 @@ class Releaser:
     _baselines: dict[int, float] = field(default_factory=dict)
     _of_baseline: TeamInstances = field(default_factory=TeamInstances)
     _held: OrderedDict[int, _Held] = field(default_factory=OrderedDict)
+    _placed: dict[int, _Held] = field(default_factory=dict)
+    """What was compared of the submission that was placed last."""
 
     @property
     def is_clipped(self) -> bool:
@@ -116,13 +118,19 @@ class Releaser:
             baselines[past.submission] = score
         sign = -1 if self.metric.greater_is_better else 1
         best = min(baselines, key=lambda one: (sign * baselines[one], one), default=None)
-        values = functools.cache(lambda: self._values(block))
+        own = functools.cache(lambda: self._compared(block))
+
+        def error_of_difference(other: int) -> float:
+            self._placed[past.submission] = own()
+            return self._standard_error(block, own(), other)
+
+        self._placed.clear()
         whole = Evaluation(
             submission=past.submission,
             score=score,
             greater_is_better=self.metric.greater_is_better,
             n_rows=len(self.truth),
-            standard_error_of_difference=lambda other: self._standard_error(block, values, other),
+            standard_error_of_difference=error_of_difference,
             budget=self.budget,
             baseline=None if best is None else baselines[best],
             row_range=traits_of(self.metric).row_range,
@@ -137,7 +145,10 @@ class Releaser:
                     state, _bounded(whole, bound), np.random.default_rng(stream)
                 )
 
-        return self._instances_of(past.team, None).place(past.team, answer)
+        placed = self._instances_of(past.team, None).place(past.team, answer)
+        if not placed.release.improved:
+            self._placed.clear()
+        return placed
 
     def take_up(self, past: Past, placed: Placed, score: float | None) -> None:
         """Go on from what was released. The score is that of :meth:`score`, if it is known."""
@@ -152,28 +163,32 @@ class Releaser:
         ranks = isinstance(self.instances, RankInstances)
         return self._of_baseline if ranks and apart else self.instances
 
-    def _standard_error(
-        self, block: npt.NDArray[Any], values: Callable[[], FloatArray | None], other: int
-    ) -> float:
-        own, held = values(), self._earlier(other)
-        if own is not None and held.values is not None:
-            return standard_error_of_mean(own - held.values, self.clusters)
+    def keep(self, submission: int) -> None:
+        """Hold what was compared of the submission that was placed last, if it was better.
+
+        To be called once it is stored: then its number is that of no other any more.
+        """
+        if submission in self._placed:
+            self._hold(submission, self._placed.pop(submission))
+
+    def _standard_error(self, block: npt.NDArray[Any], own: _Held, other: int) -> float:
+        if other not in self._held:
+            self._hold(other, self._compared(self.read(other)))
+        self._held.move_to_end(other)
+        held = self._held[other]
+        if own.values is not None and held.values is not None:
+            return standard_error_of_mean(own.values - held.values, self.clusters)
         pair = np.concatenate([block, self.read(other) if held.block is None else held.block])
         return standard_error_of_difference(self.metric, self.truth, pair, self.seed, self.clusters)
 
-    def _values(self, block: npt.NDArray[Any]) -> FloatArray | None:
+    def _compared(self, block: npt.NDArray[Any]) -> _Held:
         values = comparable_values(self.metric, self.truth, block)
-        return None if values is None else values[0]
+        return _Held(None, block.copy()) if values is None else _Held(values[0], None)
 
-    def _earlier(self, submission: int) -> _Held:
-        if submission not in self._held:
-            block = self.read(submission)
-            values = self._values(block)
-            self._held[submission] = _Held(values, block if values is None else None)
-            if len(self._held) > _HELD_SUBMISSIONS:
-                self._held.popitem(last=False)
-        self._held.move_to_end(submission)
-        return self._held[submission]
+    def _hold(self, submission: int, held: _Held) -> None:
+        self._held[submission] = held
+        if len(self._held) > _HELD_SUBMISSIONS:
+            self._held.popitem(last=False)
 
 
 def _bounded(evaluation: Evaluation, bound: float | None) -> Evaluation:
@@ -230,5 +245,6 @@ def _take(releaser: Releaser, past: Past, block: npt.NDArray[Any]) -> Placed | N
     if not np.isfinite(score):
         return None
     placed = releaser.place(past, block, score)
+    releaser.keep(past.submission)
     releaser.take_up(past, placed, score)
     return placed

@@ -91,9 +91,9 @@ class FunctionOfConfusion(ABC):
             shares = np.bincount(cell, minlength=n_classes**2) / len(cell)
             slopes = gradient(
                 lambda means: self._quietly(means.reshape(n_classes, n_classes, -1)),
-                shares[:, np.newaxis],
+                shares,
                 np.flatnonzero(shares),
-            )[:, 0]
+            )
             row[:] = slopes[cell] - slopes @ shares
         return values
 

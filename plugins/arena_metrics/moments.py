@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.types import FloatArray, MetricTraits, PredictionKind, WeightArray
-from arena_metrics.delta import gradient
 from arena_metrics.rows import constant, drawn_rows
 
 __all__ = ["FunctionOfMeans", "Pearson", "RSquared"]
@@ -24,8 +23,7 @@ class FunctionOfMeans(ABC):
     """A metric that is ``of_means`` of the weighted means of some features of the rows.
 
     A subclass gives the features, ``(n,)`` or ``(m, n)`` each, and their function. Resampling is
-    then one matrix product per feature, and the influence values follow by the delta method.
-    Truth and predictions are centred and scaled first.
+    then one matrix product per feature, of truth and predictions that are centred and scaled.
     """
 
     name: ClassVar[str]
@@ -43,7 +41,7 @@ class FunctionOfMeans(ABC):
 
     @abstractmethod
     def of_means(self, means: Any) -> Any:
-        """Return the score of q means, elementwise; analytic, for complex numbers too."""
+        """Return the score of q means, elementwise."""
 
     @abstractmethod
     def conditions(self, means: Any) -> FloatArray:
@@ -78,22 +76,11 @@ class FunctionOfMeans(ABC):
             scores[j, b] = self.score(truth, predictions[j], weights[:, b])
         return scores
 
+    @abstractmethod
     def influence_values(
         self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
     ) -> FloatArray:
-        """Return ``(m, n)`` influence values by the delta method; NaN where undefined."""
-        shape = predictions.shape
-        features = self.features(*_centred(truth, predictions))
-        means = np.stack([np.broadcast_to(f.mean(axis=-1), shape[:1]) for f in features])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slopes = gradient(self.of_means, means)
-            slopes[:, ~(self.conditions(means) > 0)] = np.nan
-        values = np.zeros(shape)
-        for feature, slope, mean in zip(features, slopes, means, strict=True):
-            moved = feature - mean[:, np.newaxis]
-            moved *= slope[:, np.newaxis]
-            values += moved
-        return values
+        """Return ``(m, n)`` influence values; NaN where undefined."""
 
 
 def _centred(
@@ -109,6 +96,21 @@ def _magnitude(values: FloatArray) -> Any:
     """Return the largest magnitude along the last axis, or 1 where all are 0."""
     largest = np.abs(values).max(axis=-1, initial=0.0, keepdims=True)
     return np.where(largest > 0, largest, 1.0)
+
+
+def _standardised(values: npt.NDArray[Any]) -> tuple[FloatArray, Any]:
+    """Return values of mean 0 and variance 1 along the last axis, and their standard deviation.
+
+    NaN where they are all equal. Nothing overflows.
+    """
+    centred = values - values.mean(axis=-1, keepdims=True)
+    centred -= centred.mean(axis=-1, keepdims=True)  # what the first mean lost by rounding
+    scale = _magnitude(centred)
+    centred /= scale
+    deviation = np.sqrt(np.square(centred).mean(axis=-1, keepdims=True))
+    deviation[np.ptp(values, axis=-1, keepdims=True) == 0] = np.nan
+    centred /= deviation
+    return centred, scale * deviation
 
 
 def _variance(mean: Any, mean_square: Any) -> Any:
@@ -141,6 +143,17 @@ class RSquared(FunctionOfMeans):
     def conditions(self, means: Any) -> FloatArray:
         """Return the variance of the truth as a part of its mean square."""
         return np.asarray(_variance(means[0], means[1]) / means[1])
+
+    def influence_values(
+        self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
+    ) -> FloatArray:
+        """Return ``(m, n)`` influence values; NaN if the target is constant."""
+        standardised, deviation = _standardised(truth)
+        with np.errstate(over="ignore"):
+            unexplained = np.square((predictions - truth) / deviation)
+        values = unexplained.mean(axis=1, keepdims=True) * np.square(standardised)
+        values -= unexplained
+        return np.asarray(values)
 
     def score(
         self,
@@ -186,6 +199,16 @@ class Pearson(FunctionOfMeans):
         """Return the lesser of the two variances as a part of its mean square."""
         of_truth = _variance(means[0], means[1]) / means[1]
         return np.asarray(np.minimum(of_truth, _variance(means[2], means[3]) / means[3]))
+
+    def influence_values(
+        self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
+    ) -> FloatArray:
+        """Return ``(m, n)`` influence values; NaN if either side is constant."""
+        true, predicted = _standardised(truth)[0], _standardised(predictions)[0]
+        values = true * predicted
+        half = 0.5 * values.mean(axis=1, keepdims=True)
+        values -= half * (np.square(true) + np.square(predicted))
+        return np.asarray(values)
 
     def score(
         self,

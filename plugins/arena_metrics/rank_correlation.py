@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from arena.types import FloatArray, MetricTraits, PredictionKind, WeightArray
 from arena_metrics.engine import Engine, choose_engine
-from arena_metrics.ranks import Ranking
+from arena_metrics.ranks import MadeOfLast, Ranking, running_sums
 from arena_metrics.rows import constant, drawn_rows
 
 __all__ = ["Gini", "Spearman"]
@@ -87,10 +87,20 @@ class _RankCorrelation(ABC):
 
 
 def _bilinear(values: FloatArray, ranking: Ranking) -> tuple[np.float64, FloatArray]:
-    """Return E[values * midrank], and its influence values: each row is once i and once j."""
-    own = values * ranking.midranks()
-    mean = np.float64(own.mean())
-    return mean, own + ranking.above(values) - 0.5 * values.mean() - 2.0 * mean
+    """Return E[values * midrank] of centred values, and its influence values.
+
+    Each row is once the one that is ranked, and once among those that others are ranked over.
+    """
+    n = len(values)
+    in_order = ranking.in_order(values)
+    influence = ranking.whole_midranks() * (0.5 / n)
+    influence *= in_order
+    mean = np.float64(influence.mean())
+    below = ranking.astride(running_sums(in_order))
+    below *= 0.5 / n
+    influence -= below
+    influence -= 2.0 * mean
+    return mean, ranking.by_row(influence)
 
 
 @dataclass(frozen=True)
@@ -125,10 +135,33 @@ class Gini(_RankCorrelation):
         return np.asarray(np.where(spread > 0, products / best, np.nan))
 
     def _influence(self, truth: FloatArray, predictions: FloatArray) -> list[FloatArray]:
-        response = truth - truth.mean()
-        best, of_best = _bilinear(response, Ranking(truth))
-        parts = [_bilinear(response, Ranking(prediction)) for prediction in predictions]
-        return [(of_mean - mean / best * of_best) / best for mean, of_mean in parts]
+        best = _BEST_GINI(truth)
+        influences = []
+        for prediction in predictions:
+            mean, influence = _bilinear(best.response, Ranking(prediction))
+            influence -= mean / best.mean * best.of_mean
+            influence /= best.mean
+            influences.append(influence)
+        return influences
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _BestGini:
+    """What a prediction is set against: the truth as its own prediction; NaN if constant."""
+
+    response: FloatArray
+    """``(n,)``: the truth less its mean."""
+    mean: np.float64
+    of_mean: FloatArray
+    """``(n,)`` influence values of the mean."""
+
+
+def _best_gini(truth: FloatArray) -> _BestGini:
+    response = np.full(len(truth), np.nan) if constant(truth) else truth - truth.mean()
+    return _BestGini(response, *_bilinear(response, Ranking(truth)))
+
+
+_BEST_GINI = MadeOfLast(_best_gini)
 
 
 @dataclass(frozen=True)
@@ -167,30 +200,50 @@ class Spearman(_RankCorrelation):
         return np.asarray(np.clip(products / np.sqrt(of_predictions * of_truth), -1.0, 1.0))
 
     def _influence(self, truth: FloatArray, predictions: FloatArray) -> list[FloatArray]:
-        true = Ranking(truth)
-        return [_spearman_influence(true, Ranking(prediction)) for prediction in predictions]
+        true = _RANKED_TRUTH(truth)
+        return [_spearman_influence(true, _ranked(prediction)) for prediction in predictions]
 
 
-def _spearman_influence(true: Ranking, predicted: Ranking) -> FloatArray:
-    """Return the influence values of the correlation of the midranks."""
-    of_true, of_predicted = true.midranks(), predicted.midranks()
-    product, influence = _product_influence(of_true, of_predicted)
-    influence += true.above(of_predicted)
-    influence += predicted.above(of_true)
-    scale = 1.0
-    for ranking, ranks in ((true, of_true), (predicted, of_predicted)):
-        variance, of_variance = _product_influence(ranks, ranks)
-        of_variance += 2.0 * ranking.above(ranks)
-        of_variance *= 0.5 * product / variance
-        influence -= of_variance
-        scale *= np.sqrt(variance)
-    influence /= scale
-    return influence
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ranked:
+    """What Spearman's correlation needs of either side."""
+
+    ranking: Ranking
+    ranks: npt.NDArray[np.int64]
+    """``(n,)``: the midranks, times 2n: whole numbers, whose sums are quick and exact."""
+    variance: float
+    """Of the midranks: (1 - sum of p cubed) / 12 with the shares p of the groups of ties."""
+    of_variance: FloatArray | float
+    """``(n,)``: how a row moves the variance, over the variance; 0 where nothing is tied."""
 
 
-def _product_influence(of_a: FloatArray, of_b: FloatArray) -> tuple[np.float64, FloatArray]:
-    """Return E[rank a * rank b], and how it moves with a row, but for the ranks of the others."""
-    products = of_a * of_b
-    mean = np.float64(products.mean())
-    products -= 3.0 * mean
-    return mean, products
+def _ranked(values: FloatArray) -> _Ranked:
+    n, ranking = len(values), Ranking(values)
+    ranks = ranking.whole_midranks()
+    shares = ranking.shares_of_ties()
+    if shares is None:
+        return _Ranked(ranking, ranking.by_row(ranks), (1.0 - 1.0 / n**2) / 12.0, 0.0)
+    squares = np.square(shares)
+    of_ties = float(squares.mean())  # over rows, so that it is the sum of cubes over groups
+    of_variance = np.divide(3.0 * (of_ties - squares), 1.0 - of_ties)
+    return _Ranked(ranking, ranking.by_row(ranks), (1.0 - of_ties) / 12.0, of_variance)
+
+
+_RANKED_TRUTH = MadeOfLast(_ranked)
+
+
+def _spearman_influence(true: _Ranked, predicted: _Ranked) -> FloatArray:
+    """Return the influence values of the correlation of the midranks.
+
+    A row moves the mean product by its own, and by the ranks of the rows above it on either side,
+    which are less those below it; and where there are ties both variances.
+    """
+    moved = true.ranks * predicted.ranks
+    product, n = moved.mean(), len(moved)
+    for one, other in ((true, predicted), (predicted, true)):
+        sums = running_sums(one.ranking.in_order(other.ranks))
+        moved -= one.ranking.by_row(one.ranking.astride(sums))
+    influence = moved - 3.0 * product
+    influence -= 0.5 * product * (true.of_variance + predicted.of_variance)
+    influence /= 4.0 * n * n * np.sqrt(true.variance * predicted.variance)
+    return np.asarray(influence)

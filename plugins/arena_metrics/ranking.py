@@ -143,18 +143,19 @@ def _area_and_influence(
         return np.nan, np.full(n, np.nan)
     ranking = Ranking(scores)
     of_positive = positive[ranking.order]
-    below, above = running_sums(~of_positive), running_sums(of_positive)
     # Ties count half, so pairs are counted twice: a positive's with the negatives below it, and
-    # a negative's with the positives above it.
-    twice_won = np.where(
-        of_positive,
-        ranking.before(below) + ranking.through(below),
-        2 * n_positives - ranking.before(above) - ranking.through(above),
-    )
+    # a negative's with the positives above it, which are those that are not below it.
+    below = running_sums(~of_positive)
+    twice_won = ranking.astride(below)
+    not_below = ranking.astride(np.arange(n + 1, dtype=np.int32))
+    np.subtract(2 * n_positives, not_below, out=not_below)
+    not_below *= ~of_positive
+    twice_won += not_below
     pairs = n_positives * n_negatives
     area = float(twice_won.sum(dtype=np.int64) / (4 * pairs))  # each pair at both of its rows
     influence = twice_won * (n / (2 * pairs))
-    influence -= area * n * np.where(of_positive, 1 / n_positives, 1 / n_negatives)
+    influence -= area * n / n_negatives
+    influence -= of_positive * (area * n * (1 / n_positives - 1 / n_negatives))
     return area, ranking.by_row(influence)
 
 
@@ -232,12 +233,13 @@ def _precision_influence(positive: npt.NDArray[np.bool_], scores: FloatArray) ->
     n, n_positives = len(scores), np.count_nonzero(positive)
     # Positives, and rows, at or above each place.
     found = n_positives - ranking.before(running_sums(of_positive))
-    seen = ranking.before(np.arange(n, -1, -1))
-    hits = of_positive * (found / seen)
-    own = ranking.through(running_sums(of_positive / seen)) - hits.sum() / n_positives
+    per_row_seen = of_positive / ranking.before(np.arange(n, -1, -1))
+    hits = found * per_row_seen
+    own = ranking.through(running_sums(per_row_seen))
+    own -= hits.sum() / n_positives
     own *= of_positive
     own += hits
-    hits /= seen
+    hits *= per_row_seen
     own -= ranking.through(running_sums(hits))
     own *= n / n_positives
     return ranking.by_row(own)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from arena.types import FloatArray
 
-__all__ = ["Ranking", "ascending", "running_sums"]
+__all__ = ["MadeOfLast", "Ranking", "ascending", "running_sums"]
+
+_Made = TypeVar("_Made")
 
 
 def ascending(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Return the order of ``(n,)`` finite values, and where a group of ties begins in it.
 
     The row is put into the last bits of each float, read as an integer, so that plain integers
-    are sorted: half the time of ``numpy.argsort``. Where the bits lost mattered, that is called.
+    are sorted: half the time of ``numpy.argsort``. Where the bits lost mattered, that mends it.
 
     >>> order, first = ascending(np.array([0.3, -0.1, 0.3, -0.0]))
     >>> order.tolist(), first.tolist()
@@ -25,19 +28,18 @@ def ascending(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDAr
     floats = np.ascontiguousarray(values, dtype=np.float64)
     n = len(floats)
     row_bits = np.int64((1 << (n - 1).bit_length()) - 1)
-    # As integers they have the order of the floats once a negative one has all bits but its sign
-    # turned.
-    order = floats.view(np.int64) >> 63
-    order &= np.iinfo(np.int64).max
-    order ^= floats.view(np.int64)
-    order &= ~row_bits
+    order = floats.view(np.int64) & ~row_bits
+    if np.signbit(floats.min(initial=0.0)):
+        # As integers they have the order of the floats once a negative one has all bits but its
+        # sign turned.
+        order ^= (order >> 63) & (np.iinfo(np.int64).max & ~row_bits)
     order |= np.arange(n)
     order.sort()
     order &= row_bits
     ordered = floats[order]
     if (ordered[1:] < ordered[:-1]).any():
-        order = np.argsort(floats)
-        ordered = floats[order]
+        mended = np.argsort(ordered, kind="stable")  # nearly in order: one pass and a bit
+        order, ordered = order[mended], ordered[mended]
     first = np.ones(n, np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return order, first
@@ -65,57 +67,85 @@ class Ranking:
 
     def before(self, sums: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return at each place the sum below its ties, of ``(n + 1,)`` running sums from 0."""
-        return self._at_edges(sums, slice(None, -1))
+        return self._at_places(self._ends(sums)[:-1])
 
     def through(self, sums: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the same with its ties."""
-        return self._at_edges(sums, slice(1, None))
+        return self._at_places(self._ends(sums)[1:])
 
-    def _at_edges(self, sums: npt.NDArray[Any], side: slice) -> npt.NDArray[Any]:
-        if self._edges is None:
-            return sums[side]
-        return np.repeat(sums[self._edges[side]], np.diff(self._edges))
+    def astride(self, sums: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the two added up: twice the sum below each place, its ties counted half."""
+        ends = self._ends(sums)
+        return self._at_places(ends[:-1] + ends[1:])
 
-    def by_row(self, in_order: FloatArray) -> FloatArray:
+    def by_row(self, in_order: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return ``(n,)`` values in the order of the rows."""
         values = np.empty_like(in_order)
         values[self.order] = in_order
         return values
 
-    def _twice_below(self, values: npt.NDArray[Any]) -> tuple[FloatArray, float]:
-        """Return at each place twice the sum of the values below it, ties halved, and the total.
-
-        In as few arrays as there can be: where memory is fresh, that is what takes the time.
-        """
-        weighted = values if self._weight is None else values * self._weight
-        sums = np.zeros(len(self.order) + 1)
-        np.take(weighted, self.order, out=sums[1:], mode="clip")
-        np.cumsum(sums, out=sums)
-        return self.before(sums) + self.through(sums), float(sums[-1])
+    def in_order(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return ``(n,)`` values of the rows in the order of the ranking."""
+        return values.take(self.order, mode="clip")
 
     def below(self, values: npt.NDArray[Any]) -> FloatArray:
         """Return ``(n,)``: at row i the mean over the rows j of ``h(j, i) * values[j]``."""
-        twice, _ = self._twice_below(values)
-        twice *= 0.5 / self._total
-        return self.by_row(twice)
-
-    def above(self, values: npt.NDArray[Any]) -> FloatArray:
-        """Return ``(n,)``: at row i the mean over the rows j of ``h(i, j) * values[j]``."""
-        twice, total = self._twice_below(values)
-        np.subtract(2.0 * total, twice, out=twice)
-        twice *= 0.5 / self._total
-        return self.by_row(twice)
+        weighted = values if self._weight is None else values * self._weight
+        sums = running_sums(self.in_order(weighted))
+        return self.by_row(self.astride(sums) * (0.5 / self._total))
 
     def midranks(self) -> FloatArray:
         """Return ``(n,)`` midranks as shares of the total weight, less 1/2; of mean zero."""
         if self._weight is not None:
             return self.below(np.ones(len(self.order))) - 0.5
+        return self.by_row(self.whole_midranks() * (0.5 / len(self.order)))
+
+    def whole_midranks(self) -> npt.NDArray[np.int64]:
+        """Return at each place its midrank without weights, as above but times 2n: an integer."""
         n = len(self.order)
-        places = np.arange(n + 1, dtype=np.float64)
-        twice = self.before(places) + self.through(places)
-        twice -= n
-        twice *= 0.5 / n
-        return self.by_row(twice)
+        ranks = self.astride(np.arange(n + 1))
+        ranks -= n
+        return ranks
+
+    def shares_of_ties(self) -> FloatArray | None:
+        """Return ``(n,)``: the share of the rows that is tied with each; None: no row is."""
+        if self._edges is None:
+            return None
+        return self.by_row(self._at_places(np.diff(self._edges) / len(self.order)))
+
+    def _ends(self, sums: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return sums if self._edges is None else sums[self._edges]
+
+    def _at_places(self, of_groups: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return of_groups if self._edges is None else np.repeat(of_groups, np.diff(self._edges))
+
+
+class MadeOfLast(Generic[_Made]):
+    """Keeps what was made of the last values that it was asked for, and the values.
+
+    Releases come one by one, each with the same truth: what is made of that is made once. The
+    values are compared, not their array, so that a change in place is seen.
+
+    Examples
+    --------
+    >>> largest, values = MadeOfLast(np.max), np.array([1.0, 2.0])
+    >>> largest(values), largest(values)
+    (np.float64(2.0), np.float64(2.0))
+    >>> values[0] = 3.0
+    >>> largest(values)
+    np.float64(3.0)
+    """
+
+    def __init__(self, make: Callable[[npt.NDArray[Any]], _Made]) -> None:
+        self._make = make
+        self._last: tuple[npt.NDArray[Any], _Made] | None = None
+
+    def __call__(self, values: npt.NDArray[Any]) -> _Made:
+        """Return what is made of the values."""
+        last = self._last
+        if last is None or not np.array_equal(last[0], values):
+            last = self._last = (values.copy(), self._make(values))
+        return last[1]
 
 
 def running_sums(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -124,6 +154,7 @@ def running_sums(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     >>> running_sums(np.array([True, False, True]))
     array([0, 1, 1, 2], dtype=int32)
     """
-    sums = np.zeros(len(values) + 1, np.int32 if values.dtype == bool else np.float64)
+    sums = np.empty(len(values) + 1, np.int32 if values.dtype == bool else values.dtype)
+    sums[0] = 0
     np.cumsum(values, out=sums[1:])
     return sums

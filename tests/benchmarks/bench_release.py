@@ -2,9 +2,9 @@
 
 There is no peer. A submission is better than the team's best, so that a Ladder without parameters
 has to compare the two row by row. Prints milliseconds of processor time, the best of several, so
-that a busy machine counts little: the release itself, the score that came before it, and how long
-the best submission takes to be read from the store. A process that stays open reads it once, and
-keeps its row values; ``arena submit`` does both at each call.
+that a busy machine counts little: the release itself, the score that came before it, and the first
+release of a process, such as ``arena submit`` is, which has to read the team's best from the store
+and find its row values too; a competition that stays open holds them.
 """
 
 from __future__ import annotations
@@ -20,25 +20,32 @@ import numpy as np
 import pyarrow as pa
 
 from arena.config import Settings
-from arena.interfaces import Metric
+from arena.interfaces import HasRowValues, Metric, traits_of
 from arena.plugin_manager import PluginManager
 from arena.releasing import Past, Releaser, releaser_of
 from arena.store import Store
 from arena.types import PredictionKind, Solution, Target
 
-N_ROWS, N_REPEATS = 100_000, 50
-METRICS = (
-    "accuracy",
-    "log_loss(clip=0.01)",
-    "roc_auc",
-    "average_precision",
-    "f1",
-    "mcc",
-    "r2",
-    "spearman",
-    "gini",
-    "pearson",
+N_ROWS, N_REPEATS = 100_000, 30
+NUMBERS = 0
+CASES = (
+    ("accuracy", 2),
+    ("accuracy", 10),
+    ("balanced_accuracy", 10),
+    ("f1", 2),
+    ("f1(average=macro)", 10),
+    ("mcc", 10),
+    ("quadratic_weighted_kappa", 5),
+    ("brier", 2),
+    ("log_loss(clip=0.01)", 2),
+    ("log_loss(clip=0.01)", 10),
+    ("roc_auc", 2),
+    ("roc_auc", 3),
+    ("average_precision", 2),
+    *((name, NUMBERS) for name in ("mae", "mse", "rmse", "rmsle", "mape", "smape")),
+    *((name, NUMBERS) for name in ("quantile_loss", "r2", "pearson", "spearman", "gini")),
 )
+"""Metrics, and how many classes the truth has; numbers otherwise."""
 MECHANISMS = ("full", "ladder", "ladder-free", "thresholdout", "noisy-ladder")
 
 
@@ -53,75 +60,102 @@ class Case:
     better: Any
 
     def releaser(self) -> Releaser:
-        return releaser_of(self.settings, self.solution, self.store, self.manager, 1)
+        """Return a mechanism that the first submission was released by, as a process begins."""
+        releaser = releaser_of(self.settings, self.solution, self.store, self.manager, 1)
+        first, past = releaser.read(1), Past(1, "a")
+        releaser.take_up(past, releaser.place(past, first, releaser.score(first)), None)
+        return releaser
 
 
-def make_solution(metric: Metric, n_rows: int) -> Solution:
-    """Return a solution of two balanced classes, every row of it public."""
+def make_solution(metric: Metric, n_classes: int, n_rows: int) -> Solution:
+    """Return a solution of balanced classes, or of positive numbers, every row of it public."""
+    rng, labels = np.random.default_rng(0), [str(k) for k in range(n_classes)]
+    wide = metric.prediction is not PredictionKind.LABEL and n_classes > 2
     return Solution(
         id_column="id",
-        targets=(Target("y", ("0", "1")),),
-        columns=("y",),
+        targets=(Target("y", tuple(labels) or None),),
+        columns=tuple(labels) if wide else ("y",),
         kind=metric.prediction,
         ids=pa.array([str(i) for i in range(n_rows)]),
-        truth=np.random.default_rng(0).integers(0, 2, n_rows),
+        truth=rng.integers(0, n_classes, n_rows) if n_classes else rng.gamma(2.0, 1.0, n_rows),
         usage=np.zeros(n_rows, dtype=np.uint8),
         sha256="",
     )
 
 
 def predictions(solution: Solution, right: float, seed: int) -> Any:
-    """Return labels, or probabilities, that are on the right side on a share of the rows."""
-    rng = np.random.default_rng(seed)
-    labels = np.where(rng.random(solution.n_rows) < right, solution.truth, 1 - solution.truth)
+    """Return ``(n, n_columns)`` labels, scores or numbers, the better the larger ``right``."""
+    rng, truth = np.random.default_rng(seed), solution.truth
+    n_classes = len(solution.targets[0].classes or ())
+    noise = rng.random(solution.n_rows)
+    if not n_classes:
+        return (right * truth + (1.0 - right) * 3.0 * noise)[:, np.newaxis]
+    labels = np.where(noise < right, truth, rng.integers(0, n_classes, solution.n_rows))
     if solution.kind is PredictionKind.LABEL:
-        return labels
-    return 0.5 + (labels - 0.5) * 0.9 * rng.random(solution.n_rows)
+        return labels[:, np.newaxis]
+    if n_classes == 2:
+        return (0.5 + (labels - 0.5) * 0.9 * rng.random(solution.n_rows))[:, np.newaxis]
+    chances = rng.random((solution.n_rows, n_classes)) + n_classes * np.eye(n_classes)[labels]
+    return chances / chances.sum(axis=1, keepdims=True)
 
 
-def best_of(call: Callable[[], object], repeats: int) -> float:
-    """Return the milliseconds of the fastest of several calls."""
+def best_of(
+    call: Callable[[Any], object], repeats: int, prepare: Callable[[], Any] = lambda: None
+) -> float:
+    """Return the milliseconds of the fastest of several calls, each of something prepared."""
     seconds = []
     for _ in range(repeats):
-        start = time.process_time()
-        call()
+        prepared, start = prepare(), time.process_time()
+        call(prepared)
         seconds.append(time.process_time() - start)
     return round(1e3 * min(seconds), 2)
 
 
 def measure(case: Case, repeats: int) -> dict[str, float]:
-    """Return milliseconds of the release, the score and the reading."""
-    releaser = case.releaser()
-    first = releaser.read(1)
-    releaser.take_up(Past(1, "a"), releaser.place(Past(1, "a"), first, releaser.score(first)), None)
+    """Return milliseconds of a release, of the first of a process, and of the score."""
+    releaser, past = case.releaser(), Past(2, "a")
     score = releaser.score(case.better)
+    if not releaser.place(past, case.better, score).release.improved:
+        raise SystemExit("The better submission is not released: nothing was compared.")
     return {
-        "release": best_of(lambda: releaser.place(Past(2, "a"), case.better, score), repeats),
-        "score": best_of(lambda: releaser.score(case.better), repeats),
-        "reading": best_of(lambda: releaser.read(1), repeats),
+        "release": best_of(lambda _: releaser.place(past, case.better, score), repeats),
+        "first release": best_of(
+            lambda fresh: fresh.place(past, case.better, score), repeats, case.releaser
+        ),
+        "score": best_of(lambda _: releaser.score(case.better), repeats),
     }
+
+
+def mechanism_for(metric: Metric, mechanism: str) -> str:
+    """Return a mechanism with the clip that it wants of a metric without bounds."""
+    unbounded = isinstance(metric, HasRowValues) and traits_of(metric).row_range is None
+    return f"{mechanism}(clip=9)" if unbounded and "ladder" in mechanism else mechanism
 
 
 def main() -> None:
     """Run and print one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="share of the rows")
-    scale = parser.parse_args().scale
-    n_rows, manager = max(100, round(N_ROWS * scale)), PluginManager()
+    parser.add_argument("--mechanism", choices=MECHANISMS, action="append", help="only this one")
+    arguments = parser.parse_args()
+    n_rows, manager = max(100, round(N_ROWS * arguments.scale)), PluginManager()
     figures: dict[str, Any] = {"benchmark": "release", "rows": n_rows}
-    for metric in METRICS:
-        solution = make_solution(manager.metrics.resolve(metric), n_rows)
-        better = predictions(solution, 0.7, seed=2)[np.newaxis]
-        first = predictions(solution, 0.6, seed=1).astype(np.float64)
+    for name, n_classes in CASES:
+        metric = manager.metrics.resolve(name)
+        solution = make_solution(metric, n_classes, n_rows)
+        better = np.ascontiguousarray(predictions(solution, 0.9, seed=2))
+        block = better[np.newaxis, :, 0] if better.shape[1] == 1 else better[np.newaxis]
+        title = f"{name}, {n_classes} classes" if n_classes else name
         with Store.open() as store:
             store.put_solution(solution)
-            store.add_submission("a", "a.csv", "1", first[:, np.newaxis])
-            figures[metric] = {}
-            for mechanism in MECHANISMS:
-                document = {"metric": {"name": metric}, "public": {"mechanism": mechanism}}
+            store.add_submission("a", "a.csv", "1", predictions(solution, 0.4, 1).astype(float))
+            figures[title] = {}
+            for mechanism in arguments.mechanism or MECHANISMS:
+                public = {"mechanism": mechanism_for(metric, mechanism)}
+                document = {"metric": {"name": name}, "public": public}
                 settings = Settings.model_validate(document)
-                case = Case(store, solution, settings, manager, better)
-                figures[metric][mechanism] = measure(case, N_REPEATS)
+                case = Case(store, solution, settings, manager, block)
+                figures[title][mechanism] = measure(case, N_REPEATS)
     print(json.dumps(figures, indent=2))
 
 

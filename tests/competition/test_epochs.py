@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from arena.errors import InputError
-from arena.store import Store
+from arena.store import Store, Transaction
 from labelled_competition import IDS, TRUTH, configure, create, file_of, history, reopen
 from program import write_csv
 
@@ -116,6 +116,31 @@ def test_a_team_is_answered_the_same_whatever_the_others_send(tmp_path: Path) ->
         assert own == [
             score for score, (_, one) in zip(together, files, strict=True) if one == team
         ]
+
+
+def test_what_could_not_be_stored_is_compared_with_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mended = np.random.default_rng(3).random(len(TRUTH)) >= 0.6
+    files = []
+    for name, rows in (("first", mended), ("better", mended & (np.cumsum(mended) > 6))):
+        files.append(tmp_path / f"{name}.csv")
+        labels = np.where(rows, 1 - TRUTH, TRUTH)
+        write_csv(files[-1], ["id", "y"], list(zip(IDS, labels, strict=True)))
+    with create(tmp_path, public={"mechanism": "ladder-free"}) as competition:
+        competition.submit(file_of(tmp_path, 1, 0.5), "a")
+        with monkeypatch.context() as patched:
+            patched.setattr(Transaction, "append_event", _breaks)
+            with pytest.raises(OSError, match="disk"):
+                competition.submit(file_of(tmp_path, 2, 0.9), "a")
+        first, better = (competition.submit(file, "b") for file in files)
+    # Its number went to the first of team b, beside which a few rows more are significant.
+    assert first.submission == 2
+    assert better.released > first.released
+
+
+def _breaks(*_: Any, **__: Any) -> None:
+    raise OSError("The disk is full.")
 
 
 def test_a_start_from_the_baseline_waits_for_the_baseline(tmp_path: Path) -> None:
