@@ -240,9 +240,8 @@ def _spearman_influence(true: _Ranked, predicted: _Ranked) -> FloatArray:
     """
     moved = true.ranks * predicted.ranks
     product, n = moved.mean(), len(moved)
-    for one, other in ((true, predicted), (predicted, true)):
-        sums = running_sums(one.ranking.in_order(other.ranks))
-        moved -= one.ranking.by_row(one.ranking.astride(sums))
+    moved -= true.ranking.twice_below(predicted.ranks)
+    moved -= predicted.ranking.twice_below(true.ranks)
     influence = moved - 3.0 * product
     influence -= 0.5 * product * (true.of_variance + predicted.of_variance)
     influence /= 4.0 * n * n * np.sqrt(true.variance * predicted.variance)

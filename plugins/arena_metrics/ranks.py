@@ -28,15 +28,20 @@ def ascending(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDAr
     floats = np.ascontiguousarray(values, dtype=np.float64)
     n = len(floats)
     row_bits = np.int64((1 << (n - 1).bit_length()) - 1)
-    order = floats.view(np.int64) & ~row_bits
+    keys = floats.view(np.int64) & ~row_bits
     if np.signbit(floats.min(initial=0.0)):
         # As integers they have the order of the floats once a negative one has all bits but its
         # sign turned.
-        order ^= (order >> 63) & (np.iinfo(np.int64).max & ~row_bits)
-    order |= np.arange(n)
+        keys ^= (keys >> 63) & (np.iinfo(np.int64).max & ~row_bits)
+    order = np.arange(n)
+    order |= keys
     order.sort()
+    # Where memory is fresh, that is what takes the time: what is done with is used again.
+    apart = np.subtract(order[1:], order[:-1], out=keys[1:])
     order &= row_bits
-    ordered = floats[order]
+    if (apart > row_bits).all():  # they differ in bits that were not lost
+        return order, np.ones(n, np.bool_)
+    ordered = np.take(floats, order, out=keys.view(np.float64), mode="clip")
     if (ordered[1:] < ordered[:-1]).any():
         mended = np.argsort(ordered, kind="stable")  # nearly in order: one pass and a bit
         order, ordered = order[mended], ordered[mended]
@@ -78,6 +83,15 @@ class Ranking:
         ends = self._ends(sums)
         return self._at_places(ends[:-1] + ends[1:])
 
+    def twice_below(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return ``(n,)``: at row i twice the sum over the rows j of ``h(j, i) * values[j]``."""
+        sums = np.empty(len(values) + 1, values.dtype)
+        sums[0] = 0
+        np.take(values, self.order, out=sums[1:], mode="clip")
+        np.cumsum(sums, out=sums)
+        sums[:-1][self.order] = self.astride(sums)
+        return sums[:-1]
+
     def by_row(self, in_order: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return ``(n,)`` values in the order of the rows."""
         values = np.empty_like(in_order)
@@ -90,9 +104,9 @@ class Ranking:
 
     def below(self, values: npt.NDArray[Any]) -> FloatArray:
         """Return ``(n,)``: at row i the mean over the rows j of ``h(j, i) * values[j]``."""
-        weighted = values if self._weight is None else values * self._weight
-        sums = running_sums(self.in_order(weighted))
-        return self.by_row(self.astride(sums) * (0.5 / self._total))
+        twice = self.twice_below(values if self._weight is None else values * self._weight)
+        twice *= 0.5 / self._total
+        return twice
 
     def midranks(self) -> FloatArray:
         """Return ``(n,)`` midranks as shares of the total weight, less 1/2; of mean zero."""
@@ -103,9 +117,9 @@ class Ranking:
     def whole_midranks(self) -> npt.NDArray[np.int64]:
         """Return at each place its midrank without weights, as above but times 2n: an integer."""
         n = len(self.order)
-        ranks = self.astride(np.arange(n + 1))
-        ranks -= n
-        return ranks
+        if self._edges is None:
+            return np.arange(1 - n, n, 2)
+        return self._at_places(self._edges[:-1] + self._edges[1:] - n)
 
     def shares_of_ties(self) -> FloatArray | None:
         """Return ``(n,)``: the share of the rows that is tied with each; None: no row is."""
