@@ -12,7 +12,7 @@ import numpy.typing as npt
 from arena.types import FloatArray, MetricTraits, PredictionKind, WeightArray
 from arena_metrics.engine import Engine, choose_engine
 from arena_metrics.ranks import MadeOfLast, Ranking, running_sums
-from arena_metrics.rows import constant, drawn_rows
+from arena_metrics.rows import as_matrix, constant, drawn_rows
 
 __all__ = ["Gini", "Spearman"]
 
@@ -83,7 +83,7 @@ class _RankCorrelation(ABC):
     ) -> FloatArray:
         """Return ``(m, n)`` influence values; NaN where the score is undefined."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.stack(self._influence(truth, predictions))
+            return as_matrix(self._influence(truth, predictions))
 
 
 def _bilinear(values: FloatArray, ranking: Ranking) -> tuple[np.float64, FloatArray]:

@@ -12,7 +12,7 @@ from arena.types import FloatArray, MetricTraits, PredictionKind, WeightArray
 from arena_metrics.engine import choose_engine
 from arena_metrics.parameters import require_choice
 from arena_metrics.ranks import Ranking, running_sums
-from arena_metrics.rows import as_codes, constant, drawn_rows, positive_rows
+from arena_metrics.rows import as_codes, as_matrix, constant, drawn_rows, positive_rows
 
 __all__ = ["AveragePrecision", "RocAuc"]
 
@@ -102,6 +102,9 @@ class RocAuc:
     ) -> FloatArray:
         """Return ``(m, n)`` influence values; NaN if a class does not occur."""
         parts = self._one_against_rest(truth, predictions)
+        if len(parts) == 1:
+            ((positive, scores),) = parts
+            return as_matrix([_area_and_influence(positive, one)[1] for one in scores])
         shares = self._shares(np.array([positive.mean() for positive, _ in parts]))
         values = np.zeros((len(predictions), len(truth)))
         for (positive, scores), share in zip(parts, shares, strict=True):
@@ -109,7 +112,7 @@ class RocAuc:
                 area, influence = _area_and_influence(positive, one)
                 influence *= share
                 values[j] += influence
-                if self.average == "weighted" and len(parts) > 1:
+                if self.average == "weighted":
                     values[j] += (positive - share) * area
         return values
 
@@ -153,10 +156,12 @@ def _area_and_influence(
     twice_won += not_below
     pairs = n_positives * n_negatives
     area = float(twice_won.sum(dtype=np.int64) / (4 * pairs))  # each pair at both of its rows
-    influence = twice_won * (n / (2 * pairs))
-    influence -= area * n / n_negatives
-    influence -= of_positive * (area * n * (1 / n_positives - 1 / n_negatives))
-    return area, ranking.by_row(influence)
+    in_order = twice_won * (n / (2 * pairs))
+    in_order -= area * n / n_negatives
+    influence = of_positive * (area * n * (1 / n_positives - 1 / n_negatives))
+    in_order -= influence
+    influence[ranking.order] = in_order
+    return area, influence
 
 
 @dataclass(frozen=True)
@@ -218,7 +223,7 @@ class AveragePrecision:
         positive = positive_rows(self.name, truth)
         if not positive.any():
             return np.full(predictions.shape, np.nan)
-        return np.stack([_precision_influence(positive, one) for one in _floats(predictions)])
+        return as_matrix([_precision_influence(positive, one) for one in _floats(predictions)])
 
 
 def _precision_influence(positive: npt.NDArray[np.bool_], scores: FloatArray) -> FloatArray:

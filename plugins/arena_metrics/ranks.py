@@ -28,8 +28,9 @@ def ascending(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDAr
     floats = np.ascontiguousarray(values, dtype=np.float64)
     n = len(floats)
     row_bits = np.int64((1 << (n - 1).bit_length()) - 1)
-    keys = floats.view(np.int64) & ~row_bits
-    if np.signbit(floats.min(initial=0.0)):
+    keys = (floats + 0.0).view(np.int64)  # of the two zeros there is one left
+    keys &= ~row_bits
+    if keys.min(initial=0) < 0:
         # As integers they have the order of the floats once a negative one has all bits but its
         # sign turned.
         keys ^= (keys >> 63) & (np.iinfo(np.int64).max & ~row_bits)

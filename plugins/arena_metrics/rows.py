@@ -10,7 +10,7 @@ import numpy.typing as npt
 from arena.errors import MetricError
 from arena.types import FloatArray
 
-__all__ = ["as_codes", "constant", "drawn_rows", "positive_rows"]
+__all__ = ["as_codes", "as_matrix", "constant", "drawn_rows", "positive_rows"]
 
 _Rows = tuple[npt.NDArray[Any], npt.NDArray[Any], FloatArray | None]
 
@@ -44,6 +44,11 @@ def constant(values: npt.NDArray[Any]) -> bool:
 def as_codes(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """Return class codes as integers, wherever they were stored as floats."""
     return np.ascontiguousarray(values, dtype=np.int64)
+
+
+def as_matrix(rows: list[FloatArray]) -> FloatArray:
+    """Return ``(m, n)`` of m rows; a single one, as a release asks for, is not copied."""
+    return rows[0][np.newaxis] if len(rows) == 1 else np.stack(rows)
 
 
 def positive_rows(metric: str, truth: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

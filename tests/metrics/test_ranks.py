@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.stats
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -19,6 +19,8 @@ COLUMNS = arrays(np.float64, st.integers(0, 40), elements=VALUES)
 
 
 @given(COLUMNS)
+@example(np.array([-0.0, 0.0, -1.0]))
+@example(np.array([0.0, -0.0, 1.0]))
 def test_rows_are_put_in_order_and_ties_are_found(values: np.ndarray) -> None:
     order, first = ascending(values)
     assert sorted(order) == list(range(len(values)))

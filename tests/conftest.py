@@ -1,0 +1,15 @@
+"""What holds for all tests: one BLAS thread each, as they run side by side."""
+
+from __future__ import annotations
+
+import gc
+import os
+
+for library in ("OPENBLAS", "MKL", "OMP"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported to itself: statsmodels has all of it searched at each call."""
+    gc.collect()
+    gc.freeze()
