@@ -13,3 +13,8 @@ def pytest_collection_finish() -> None:
     """Leave what was imported to itself: statsmodels has all of it searched at each call."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let it be taken down in order at the end."""
+    gc.unfreeze()
