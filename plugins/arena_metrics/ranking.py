@@ -158,7 +158,9 @@ def _area_and_influence(
     area = float(twice_won.sum(dtype=np.int64) / (4 * pairs))  # each pair at both of its rows
     in_order = twice_won * (n / (2 * pairs))
     in_order -= area * n / n_negatives
-    influence: FloatArray = of_positive * (area * n * (1 / n_positives - 1 / n_negatives))
+    influence = np.multiply(
+        of_positive, area * n * (1 / n_positives - 1 / n_negatives), dtype=np.float64
+    )
     in_order -= influence
     influence[ranking.order] = in_order
     return area, influence
