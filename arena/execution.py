@@ -7,6 +7,7 @@ workers.
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -72,7 +73,10 @@ def run_tasks(
     >>> list(run_tasks(pow, [(2, 3), (3, 2)], workers=2))
     [8, 9]
     """
-    if workers == 1:
+    first = tuple(itertools.islice(tasks := iter(tasks), 2))
+    tasks = itertools.chain(first, tasks)
+    # A single task needs no other thread, whose start and end would take longer than it does.
+    if workers == 1 or (len(first) < 2 and not processes):
         with one_thread_each():
             for task in tasks:
                 yield function(*task)

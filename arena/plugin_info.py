@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import logging
 import traceback
@@ -24,6 +25,7 @@ __all__ = [
     "missing_members",
     "say_failure",
     "unique_entry_points",
+    "version_of",
 ]
 
 
@@ -129,7 +131,19 @@ def _placed(error: BaseException) -> str:
 
 def distribution_of(point: metadata.EntryPoint) -> str:
     """Return the distribution of an entry point with its version, such as ``arena 0.1.0``."""
-    return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
+    return " ".join(_name_and_version(point.dist)) if point.dist else point.value
+
+
+def version_of(point: metadata.EntryPoint) -> str:
+    """Return the version of the distribution of an entry point; empty where there is none."""
+    return _name_and_version(point.dist)[1] if point.dist else ""
+
+
+@functools.lru_cache(maxsize=64)
+def _name_and_version(distribution: metadata.Distribution) -> tuple[str, str]:
+    """Read the metadata of a distribution once: it is a page of text, parsed as an e-mail."""
+    described = distribution.metadata
+    return described["Name"], described["Version"]
 
 
 def unique_entry_points(group: str) -> list[metadata.EntryPoint]:

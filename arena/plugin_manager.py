@@ -27,6 +27,7 @@ from arena.plugin_info import (
     distribution_of,
     missing_members,
     unique_entry_points,
+    version_of,
 )
 from arena.registry import Registry, nearest
 from arena.types import CompetitionInfo, Fault, Release, Section, SubmissionRecord
@@ -78,7 +79,6 @@ class PluginManager:
             self._load_entry_point(point)
 
     def _load_entry_point(self, point: metadata.EntryPoint) -> None:
-        version = point.dist.version if point.dist else ""
         started = time.perf_counter()
         try:
             plugin = point.load()
@@ -88,7 +88,7 @@ class PluginManager:
             failure = self._fail(point.name, "loading", error)
         self._infos[point.name] = PluginInfo(
             name=point.name,
-            version=version,
+            version=version_of(point),
             origin=distribution_of(point),
             load_seconds=time.perf_counter() - started,
             failed_to_load=failure is not None,

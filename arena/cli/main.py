@@ -23,6 +23,19 @@ _INTERRUPTED = 130
 _FAULT_IN_ARENA = 3
 
 
+class _Unloaded(TyperCommand):
+    """A command that was not imported; its module is read once its help is to be shown."""
+
+    def __init__(self, found: commands.InstalledCommand) -> None:
+        super().__init__(name=found.name)
+        self._found = found
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """Return the line that the help has of it."""
+        self.help = self._found.help_line()
+        return super().get_short_help_str(limit)
+
+
 class LazyCommands(TyperGroup):
     """Commands that are imported when they are called, never for the sake of the help."""
 
@@ -30,8 +43,7 @@ class LazyCommands(TyperGroup):
         super().__init__(**attributes)
         self._found = {command.name: command for command in commands.installed()}
         for name in sorted(self._found):
-            help_line = self._found[name].help_line()
-            self.add_command(TyperCommand(name=name, help=help_line), name)
+            self.add_command(_Unloaded(self._found[name]), name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Find the command by its name, then import it."""

@@ -197,17 +197,16 @@ class Database:
 
     def _prepare(self, create: bool, older: bool) -> None:
         """Make the tables in a new file; refuse a file with other tables, or other versions."""
-        found = self._connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
-        tables = {name for (name,) in found}
-        if not tables and create:
-            self._make_tables()
-            return
         foreign = f"'{self.path}' is a DuckDB database, but not one of arena: name another."
-        if not {"meta", "submissions"} <= tables:
-            raise StoreFormatError(foreign)
         try:
             rows = self._connection.execute("SELECT name, value FROM meta").fetchall()
-        except duckdb.BinderException as error:
+            self._connection.execute("SELECT submission FROM submissions LIMIT 0")
+        except (duckdb.BinderException, duckdb.CatalogException) as error:
+            # Asked for only now: to list the tables takes a third of what opening takes.
+            query = "SELECT count(*) FROM duckdb_tables()"
+            if create and self._connection.execute(query).fetchall() == [(0,)]:
+                self._make_tables()
+                return
             raise StoreFormatError(foreign) from error
         meta: dict[str, str] = dict(rows)
         if meta.get("application") != _APPLICATION or "identity" not in meta:
