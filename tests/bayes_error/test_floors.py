@@ -65,6 +65,7 @@ def test_false_alarms_where_the_labels_of_a_group_agree():
 
 @settings(deadline=None, max_examples=6, derandomize=True)
 @given(FLOORS, st.integers(0, 2**32 - 1))
+@pytest.mark.slow
 def test_the_bound_for_groups_is_none_below_the_probability(floors, seed):
     """Neither for independent errors, nor for those of groups that err together."""
     rng = np.random.default_rng(seed)

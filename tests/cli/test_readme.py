@@ -20,14 +20,6 @@ from arena.plugin_manager import PluginManager
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SCORE = "arena score arena-demo/solution.csv arena-demo/submissions --metric"
-LATER = (
-    *(f"{SCORE} {ending}" for ending in ("accuracy --report", "accuracy --db", '"f1')),
-    *("arena attack", "arena bayes-error", "arena metrics", "arena plan", "arena plugins"),
-    *("arena repair", "arena replay", "arena report", "arena rescore", "arena simulate"),
-    *("arena sota", "arena upgrade"),
-)
-"""What is left to the slow run: nothing else builds on it."""
 
 
 def blocks(language: str) -> list[str]:
@@ -73,14 +65,12 @@ def test_the_two_commands_stand_in_the_readme() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "all_of_them", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["quick", "all"]
-)
-def test_every_command_runs(folder: Path, tmp_path: Path, all_of_them: bool) -> None:
+@pytest.mark.slow
+def test_every_command_runs(folder: Path, tmp_path: Path) -> None:
     """In the order of the README, in one folder: later commands build on earlier ones."""
     own = shutil.copytree(folder, tmp_path / "own")
     for command in shell_commands():
-        if command.startswith("pip") or (command.startswith(LATER) and not all_of_them):
+        if command.startswith("pip"):
             continue
         done = _shell(command, own)
         assert done.returncode == 0, f"{command}\n{done.stderr}"

@@ -87,7 +87,10 @@ def test_a_step_too_large_is_said_once_the_baseline_is_known(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("scope", ["team", "rank"])
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize(
+    "mechanism",
+    [pytest.param(name, marks=[pytest.mark.slow][: name != "ladder-free"]) for name in MECHANISMS],
+)
 def test_a_restart_between_any_two_submissions_changes_nothing(
     tmp_path: Path, mechanism: str, scope: str
 ) -> None:

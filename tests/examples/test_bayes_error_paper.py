@@ -23,6 +23,7 @@ def paper(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     sys.modules.pop("bayes_error_paper")
 
 
+@pytest.mark.slow
 def test_the_figures_are_drawn_and_their_ends_printed(
     paper: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -186,6 +186,7 @@ def test_charts_of_results_are_those_of_the_report(rmse_study: Any) -> None:
         assert vl_convert.vegalite_to_svg(chart.to_dict()).count("<path") > 3
 
 
+@pytest.mark.slow
 def test_the_example_draws_its_pictures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "challenger_readings.py"))
     example["main"](tmp_path / "out")

@@ -258,6 +258,7 @@ def crowded(n_teams: int) -> ScoreResult:
     return a_result(standings=tuple(rows), inputs=inputs, split="private")
 
 
+@pytest.mark.slow
 def test_three_thousand_teams_make_a_page_of_less_than_five_megabytes() -> None:
     manager = PluginManager(entry_points=False)
     manager.register(builtin_plugin, "arena")

@@ -147,7 +147,9 @@ class Interrupt(Silence):
             raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("after", [0, 5, 11])
+@pytest.mark.parametrize(
+    "after", [0, pytest.param(5, marks=pytest.mark.slow), pytest.param(11, marks=pytest.mark.slow)]
+)
 def test_interrupted_it_goes_on_as_if_it_had_not_been(tmp_path, manager, after):
     (whole,) = held(request(tmp_path / "whole", manager), manager)
     asked = request(tmp_path / "parts", manager)

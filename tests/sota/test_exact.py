@@ -71,6 +71,7 @@ def test_independent_different_is_a_product():
     st.floats(0, 0.9),
     st.booleans(),
 )
+@pytest.mark.slow
 def test_dependent_case_agrees_with_simulation(n, theta, rho0, random):
     repetitions = 1500
     rng = np.random.default_rng(len(theta) * 1000 + n)

@@ -46,6 +46,7 @@ def test_places_are_taken_until_none_is_left(store: Store, database: Path) -> No
     assert used == [2, 1, 1, 0, 0, 0]
 
 
+@pytest.mark.slow
 def test_of_sixteen_threads_one_gets_the_last_place(store: Store, solution: Solution) -> None:
     rounds, n_threads = 50, 16
     barrier = threading.Barrier(n_threads)
