@@ -79,6 +79,7 @@ def repair(path: Path, *, actor: str = "host", time: datetime | None = None) -> 
         cut_at = _cut(path, str(reason.__cause__), quarantine)
     database = Database(path, create=False, checked=False)
     try:
+        _require_whole(database, quarantine)
         report = _account(database, RepairReport("", quarantine, cut_at), actor, time)
     finally:
         database.close()
@@ -92,11 +93,22 @@ def _what_is_wrong(path: Path) -> DamagedLogError | LossError | None:
     except (DamagedLogError, LossError) as error:
         return error
     try:
-        database.read_everything()
-        _check_predictions(database)
+        _require_whole(database)
     finally:
         database.close()
     return None
+
+
+def _require_whole(database: Database, quarantine: Path | None = None) -> None:
+    """Refuse a database that opens, but does not hold what it should."""
+    try:
+        database.read_everything()
+        _check_predictions(database)
+    except StoreFormatError as error:
+        if quarantine is None:
+            raise
+        copy = f"A copy of how it was lies in '{quarantine}'."
+        raise StoreFormatError(f"{error} {copy}") from error
 
 
 def _check_predictions(database: Database) -> None:
@@ -121,8 +133,8 @@ def _check_predictions(database: Database) -> None:
     if incomplete:
         raise StoreFormatError(
             f"The predictions of submission {', '.join(incomplete)} in '{database.path}' are "
-            "incomplete, which no cut of its write-ahead log can mend. Nothing was done: put back "
-            "a backup, or take in the submission files anew, into another database."
+            "incomplete, which no cut of its write-ahead log can mend: put back a backup, or take "
+            "in the submission files anew, into another database."
         )
 
 

@@ -88,6 +88,7 @@ def test_what_the_demo_says_next_runs(demo: tuple[Path, str]) -> None:
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_python_examples_run(folder: Path) -> None:
     scoring, plugin = blocks("python")
     done = subprocess.run(

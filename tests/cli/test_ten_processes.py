@@ -15,11 +15,8 @@ from program import start_program
 N_PROCESSES = 10
 
 
-@pytest.mark.parametrize(
-    "patience",
-    [(), pytest.param(("--wait", 60), marks=pytest.mark.slow)],
-    ids=["at once", "patient"],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("patience", [(), ("--wait", 60)], ids=["at once", "patient"])
 def test_each_of_ten_processes_is_served_or_told_who_holds_it(
     here: Path, patience: tuple[object, ...]
 ) -> None:

@@ -65,6 +65,7 @@ def test_a_folder_may_be_moved_with_its_metric(work: Path, asked: str, settled: 
     assert rescored.returncode == 0, rescored.stderr
 
 
+@pytest.mark.slow
 def test_the_direction_that_is_taken_is_said_wherever_one_looks(work: Path) -> None:
     made(work, "kaggle:c/metric.py")
     taken = "kaggle:metric.py: a greater score is better, since nothing else is said"

@@ -53,6 +53,7 @@ def test_folders_and_missing_folders_are_refused(tmp_path: Path) -> None:
         check_target(tmp_path / "nowhere" / "page.html")
 
 
+@pytest.mark.slow
 def test_every_chart_is_written_in_three_forms(report: Report, tmp_path: Path) -> None:
     written = write_charts(report, tmp_path / "new" / "charts")
     names = [path.name for path in written]

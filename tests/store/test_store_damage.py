@@ -70,15 +70,16 @@ def is_whole(path: Path) -> bool:
         return False
 
 
+@pytest.mark.parametrize("trials", [2, pytest.param(12, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("file", FILES)
 def test_damage_anywhere_is_told_or_does_no_harm(
-    killed: Path, tmp_path: Path, file: str, damage: str
+    killed: Path, tmp_path: Path, file: str, damage: str, trials: int
 ) -> None:
-    rng = np.random.default_rng([list(FILES).index(file), list(DAMAGES).index(damage)])
+    rng = np.random.default_rng([list(FILES).index(file), list(DAMAGES).index(damage), trials])
     whole = (killed / FILES[file]).read_bytes()
     unharmed = 0
-    for trial in range(5):
+    for trial in range(trials):
         folder = Path(shutil.copytree(killed, tmp_path / f"{trial}"))
         place = int(rng.integers(len(whole)))
         (folder / FILES[file]).write_bytes(DAMAGES[damage](whole, place, rng))
@@ -96,7 +97,7 @@ def test_damage_anywhere_is_told_or_does_no_harm(
         assert report.quarantine is not None or file == "database"
         assert is_whole(path)
     if file == "journal":
-        assert unharmed == 5
+        assert unharmed == trials
 
 
 def test_predictions_that_the_log_lost_without_a_word_are_told(
