@@ -143,7 +143,7 @@ def version_of(point: metadata.EntryPoint) -> str:
 def _name_and_version(distribution: metadata.Distribution) -> tuple[str, str]:
     """Read the metadata of a distribution once: it is a page of text, parsed as an e-mail."""
     described = distribution.metadata
-    return described["Name"], described["Version"]
+    return str(described["Name"]), str(described["Version"])
 
 
 def unique_entry_points(group: str) -> list[metadata.EntryPoint]:

@@ -16,6 +16,7 @@ __all__ = ["FunctionOfMeans", "Pearson", "RSquared"]
 
 _ILL_CONDITIONED = 1e-3
 """A variance below this part of the mean square has lost digits, and is computed again."""
+_LEAST_EXPONENT = -1000
 _Features = tuple[FloatArray, ...]
 
 
@@ -103,14 +104,16 @@ def _standardised(values: npt.NDArray[Any]) -> tuple[FloatArray, Any]:
 
     NaN where they are all equal. Nothing overflows.
     """
-    centred = values - values.mean(axis=-1, keepdims=True)
+    largest = np.abs(values).max(axis=-1, initial=0.0, keepdims=True)
+    # By a power of two no digit is lost; sums and squares then stay far from overflow.
+    shrinking = 2.0 ** -np.maximum(np.frexp(largest)[1], _LEAST_EXPONENT)
+    centred = values * shrinking
+    centred -= centred.mean(axis=-1, keepdims=True)
     centred -= centred.mean(axis=-1, keepdims=True)  # what the first mean lost by rounding
-    scale = _magnitude(centred)
-    centred /= scale
     deviation = np.sqrt(np.square(centred).mean(axis=-1, keepdims=True))
     deviation[np.ptp(values, axis=-1, keepdims=True) == 0] = np.nan
     centred /= deviation
-    return centred, scale * deviation
+    return centred, deviation / shrinking
 
 
 def _variance(mean: Any, mean_square: Any) -> Any:

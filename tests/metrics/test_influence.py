@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from arena.resampling import influence_values, resample_block
+from arena_metrics.moments import Pearson, RSquared
 
 
 def _jackknife(metric: Any, truth: Any, prediction: Any) -> Any:
@@ -78,3 +79,15 @@ def test_where_a_score_is_undefined_so_are_its_influence_values(case: Any) -> No
     truth[:] = truth[0]
     if np.isnan(case.metric.score(truth, predictions[0])):
         assert np.isnan(influence_values(case.metric, truth, predictions)[0]).any()
+
+
+@pytest.mark.parametrize("metric", [Pearson(), RSquared()])
+@pytest.mark.parametrize("scale", [1e-300, 1e307])
+def test_no_unit_is_too_large_or_too_small(metric: Any, scale: float) -> None:
+    truth, noise = np.random.default_rng(3).normal(size=(2, 50))
+    predictions = (truth + noise)[np.newaxis]
+    np.testing.assert_allclose(
+        metric.influence_values(scale * truth, scale * predictions),
+        metric.influence_values(truth, predictions),
+        rtol=1e-9,
+    )
