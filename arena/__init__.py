@@ -1,6 +1,7 @@
-"""arena runs a prediction competition on the organiser's own machine.
+"""Run a prediction competition on your own machine.
 
-The names below are imported when they are first used, so that ``import arena`` costs nothing.
+The names below are imported on first use, so that ``import arena`` is fast. Functions that a plugin
+of arena computes are entry points of group ``arena.functions``, because arena imports no plugin.
 """
 
 from __future__ import annotations
@@ -9,46 +10,88 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from arena.competition import Competition
-    from arena.competition_view import CompetitionView
+    from arena.client import Client
+    from arena.competition.competition import Competition
+    from arena.competition.view import CompetitionView
     from arena.config import Settings
     from arena.hookspecs import hookimpl
-    from arena.plugin_manager import PluginManager
-    from arena.private_board import BoardSettings
-    from arena.score_result import ScoreResult
-    from arena.score_settings import ScoreSettings, SolutionColumns
-    from arena.scoring import score, validate
+    from arena.intake.case_table import CaseColumns
+    from arena.plugin.manager import PluginManager
+    from arena.scoring.estimators import from_estimators, make_scorer
+    from arena.scoring.rank import rank
+    from arena.scoring.result import ScoreResult
+    from arena.scoring.score import score, validate
+    from arena.scoring.settings import BoardSettings, ScoreSettings
+    from arena.simulation.competition.simulate import simulate
+    from arena.simulation.plan.pilot import plan
+    from arena.simulation.ranks.simulate import simulate_ranks
+    from arena.types import SolutionColumns
+    from arena.utils.progress import ProgressDisplay
 
 __all__ = [
     "BoardSettings",
+    "CaseColumns",
+    "Client",
     "Competition",
     "CompetitionView",
     "PluginManager",
+    "ProgressDisplay",
     "ScoreResult",
     "ScoreSettings",
     "Settings",
     "SolutionColumns",
+    "attack",
+    "bayes_error",
+    "from_estimators",
     "hookimpl",
+    "make_scorer",
+    "plan",
+    "rank",
+    "sample_maximum",
     "score",
+    "simulate",
+    "simulate_ranks",
+    "sota",
     "validate",
 ]
 
-_HOMES = {
-    "BoardSettings": "arena.private_board",
-    "Competition": "arena.competition",
-    "CompetitionView": "arena.competition_view",
-    "PluginManager": "arena.plugin_manager",
-    "ScoreResult": "arena.score_result",
-    "ScoreSettings": "arena.score_settings",
+_MODULES = {
+    "BoardSettings": "arena.scoring.settings",
+    "Client": "arena.client",
+    "CaseColumns": "arena.intake.case_table",
+    "Competition": "arena.competition.competition",
+    "CompetitionView": "arena.competition.view",
+    "PluginManager": "arena.plugin.manager",
+    "ScoreResult": "arena.scoring.result",
+    "ScoreSettings": "arena.scoring.settings",
     "Settings": "arena.config",
-    "SolutionColumns": "arena.score_settings",
+    "SolutionColumns": "arena.types",
+    "ProgressDisplay": "arena.utils.progress",
+    "from_estimators": "arena.scoring.estimators",
     "hookimpl": "arena.hookspecs",
-    "score": "arena.scoring",
-    "validate": "arena.scoring",
+    "make_scorer": "arena.scoring.estimators",
+    "plan": "arena.simulation.plan.pilot",
+    "rank": "arena.scoring.rank",
+    "score": "arena.scoring.score",
+    "simulate": "arena.simulation.competition.simulate",
+    "simulate_ranks": "arena.simulation.ranks.simulate",
+    "validate": "arena.scoring.score",
 }
 
 
+_OF_PLUGINS = ("attack", "bayes_error", "sample_maximum", "sota")
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'arena' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return getattr(importlib.import_module(_MODULES[name]), name)
+    if name in _OF_PLUGINS:
+        from importlib import metadata  # 25 ms
+
+        for point in metadata.entry_points(group="arena.functions", name=name):
+            return point.load()
+    raise AttributeError(f"module 'arena' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

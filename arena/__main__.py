@@ -1,4 +1,4 @@
-"""``python -m arena`` is ``arena``."""
+"""Entry point of ``python -m arena``."""
 
 from arena.cli.main import main
 

@@ -1,27 +1,40 @@
-"""``competition.toml``: how a competition runs, in the organiser's own hand.
+"""The settings of a competition and the file ``competition.toml`` that holds them.
 
-The file holds no secret: labels, seeds and the state of a mechanism stand in the database only.
+The file holds no secrets: labels, seeds and mechanism state are stored in the database only.
+The description of each setting is also its comment in the file and its text in the JSON schema.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
-from arena.errors import InputError
-from arena.registry import nearest
-from arena.specification import with_parameters
-from arena.text import shorten
+from arena.errors import InputError, UsageError
+from arena.plugin.registry import nearest
+from arena.plugin.specification import with_parameters
+from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, USAGE_COLUMN, SolutionColumns
+from arena.utils.formatting import BoardDisplay
+from arena.utils.text import shorten
 
 __all__ = [
     "CONFIG_NAME",
+    "DATABASE_NAME",
     "FinalRule",
+    "ServerSection",
     "Settings",
     "Ties",
     "read_settings",
@@ -29,10 +42,13 @@ __all__ = [
 ]
 
 CONFIG_NAME = "competition.toml"
+DATABASE_NAME = "arena.duckdb"
 
 FinalRule = Literal["best_public", "last", "chosen", "best_private"]
-Ties = Literal["shared", "earliest"]
+Ties = Literal["shared", "earliest", "secondary"]
 _Count = Annotated[int, Field(ge=1)]
+_ADDRESS = re.compile(r"[A-Za-z0-9.+_-]+@[A-Za-z0-9.-]+")
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 class _Section(BaseModel):
@@ -40,16 +56,17 @@ class _Section(BaseModel):
 
 
 class CompetitionSection(_Section):
-    """What the competition is called, and until when it runs."""
+    """Title, deadline and baseline."""
 
-    title: str = Field("", description="Shown above every board.")
+    title: str = Field("", description="The title shown above every leaderboard.")
     deadline: datetime | None = Field(
         None,
-        description="No submission is taken after it, such as 2026-12-31T23:59:00Z; without an "
-        "offset it is UTC.",
+        description="Later submissions are refused, e.g. 2026-12-31T23:59:00Z. UTC unless an "
+        "offset is given.",
     )
     baseline: str | None = Field(
-        None, description="The organiser's own team: on the board, marked, and not ranked."
+        None,
+        description="The organiser's own team: on the leaderboard, marked as baseline, not ranked.",
     )
 
     @field_validator("deadline")
@@ -61,84 +78,242 @@ class CompetitionSection(_Section):
         return aware.astimezone(UTC)
 
 
-class DataSection(_Section):
-    """Which column of the solution is what."""
+_KEYS = {"target": "targets", "submission_columns": "submission"}
+"""Keys of the section ``[data]`` that :class:`~arena.types.SolutionColumns` names differently."""
 
-    id: str | None = Field(None, description="The id column; left out: id, else the first.")
-    target: tuple[str, ...] = Field((), description="The target columns; empty: the one left.")
-    usage: str = Field("Usage", description="The column of Public, Private and Ignored.")
-    cluster: str | None = Field(None, description="A column of groups that are resampled whole.")
-    tasks: str | None = Field(None, description="A column of tasks that reports rank apart, too.")
-    positive: str | None = Field(None, description="The positive label of two.")
+
+class DataSection(_Section):
+    """The columns of the solution file."""
+
+    id: str | None = Field(
+        None, description="The id column. Default: the column id, else the first column."
+    )
+    target: tuple[str, ...] = Field(
+        (), description="The target columns. Default: the only remaining column."
+    )
+    usage: str = Field(
+        USAGE_COLUMN, description="The column that marks rows as Public, Private or Ignored."
+    )
+    cluster: str | None = Field(
+        None, description="A column of groups. A group is always resampled as a whole."
+    )
+    tasks: str | None = Field(
+        None, description="A column of tasks. Reports also rank each task separately."
+    )
+    weight: str | None = Field(
+        None, description="A column of row weights: how much a row counts in the score."
+    )
+    positive: str | None = Field(
+        None,
+        description="The positive label of a binary target. Default: the last in sorted order.",
+    )
     soft_labels: tuple[str, ...] = Field(
-        (), description="Columns of probabilities: of the positive label, or of each label."
+        (),
+        description="Columns of label probabilities: one for the positive label, or one per label.",
     )
     submission_columns: tuple[str, ...] = Field(
-        (), description="The columns of a submission, if its metric reads others than the targets."
+        (), description="The columns of a submission, if they differ from the target columns."
     )
+
+    @property
+    def columns(self) -> SolutionColumns:
+        """The columns as the reader of a solution takes them."""
+        given = {_KEYS.get(key, key): getattr(self, key) for key in type(self).model_fields}
+        return SolutionColumns(**given)
+
+    @staticmethod
+    def document_of(columns: SolutionColumns) -> dict[str, Any]:
+        """Return the section that describes these columns, as a dictionary."""
+        return {key: getattr(columns, _KEYS.get(key, key)) for key in DataSection.model_fields}
 
 
 class MetricSection(_Section):
-    """What is scored."""
+    """The metric."""
 
-    name: str = Field(description="A metric, such as roc_auc or f1(average=macro).", min_length=1)
+    name: str = Field(
+        description="The metric, e.g. roc_auc or f1(average=macro). List: arena metrics.",
+        min_length=1,
+    )
+    secondary: tuple[str, ...] = Field(
+        (),
+        description="Other metrics whose private scores the final leaderboard also shows.",
+    )
+    publish_secondary: bool = Field(
+        False,
+        description="Whether the published final board shows them as well, and the score of each "
+        "target: true or false. The public board never does.",
+    )
+    decimals: Annotated[int, Field(ge=0, le=12)] | None = Field(
+        None,
+        description="Digits after the point of scores on boards and in reports. Default: as many "
+        "as their uncertainty justifies.",
+    )
+    unit: Annotated[str, Field(max_length=16)] = Field(
+        "", description='The unit shown after a score, e.g. ms; "%" shows 100 times the score.'
+    )
     lower_is_better: bool | None = Field(
-        None, description="Only for a metric that does not say so itself, such as kaggle:FILE.py."
+        None,
+        description="The direction of a metric from your own code, such as kaggle:FILE.py: true or "
+        "false.",
     )
     time_limit: Annotated[float, Field(gt=0)] | None = Field(
-        None, description="Seconds that a call of such a metric may take; left out: 60."
+        None, description="Seconds per call of a metric from your own code. Default: 60."
+    )
+    memory_limit: Annotated[float, Field(gt=0)] | None = Field(
+        None,
+        description="Megabytes for a metric from your own code. Default: half of the memory.",
     )
 
     @property
     def specification(self) -> str:
-        """The metric as it is asked for, with everything that is said of it."""
+        """The metric as a specification such as ``f1(average=macro)``, with all parameters."""
         return with_parameters(
-            self.name, lower_is_better=self.lower_is_better, time_limit=self.time_limit
+            self.name,
+            lower_is_better=self.lower_is_better,
+            time_limit=self.time_limit,
+            memory_limit=self.memory_limit,
         )
 
 
 class PublicSection(_Section):
-    """What the public board shows."""
+    """The public leaderboard."""
 
-    mechanism: str = Field("full", description="A mechanism, such as kaggle(rounding=1e-5).")
+    mechanism: str = Field(
+        "full",
+        description="The release mechanism, e.g. kaggle(rounding=1e-5). List: arena mechanisms.",
+    )
     scope: Literal["team", "rank"] = Field(
-        "team", description="One instance of the mechanism for each team, or for each rank."
+        "team",
+        description="The mechanism runs once per team or once per rank: team or rank.",
     )
     epoch: _Count = Field(
-        1, description="Raise it by 1 to change the mechanism once scores were released."
+        1, description="To change the mechanism after scores were released, increase this by 1."
     )
 
 
 class LimitsSection(_Section):
-    """How much a team may send."""
+    """Submission limits."""
 
-    per_day: _Count | None = Field(None, description="Submissions per team and day, 00:00 UTC on.")
-    total: _Count | None = Field(None, description="Submissions per team in all.")
-    max_bytes: _Count = Field(200 * 2**20, description="The largest file, packed or unpacked.")
+    per_day: _Count | None = Field(
+        None, description="Submissions per team and day. A day starts at 00:00 UTC."
+    )
+    total: _Count | None = Field(None, description="Submissions per team in total.")
+    max_bytes: _Count = Field(
+        200 * 2**20, description="Maximum file size in bytes, compressed and decompressed."
+    )
     count_rejected: bool = Field(
-        False, description="Whether a submission with faults uses up a place."
+        False, description="Whether rejected submissions count towards the limits: true or false."
     )
 
 
 class FinalSection(_Section):
-    """Which submissions count in the end."""
+    """Final submissions and ties."""
 
-    rule: FinalRule = Field("best_public", description="How a team's final submission is found.")
-    count: _Count = Field(2, description="How many a team may choose, with the rule chosen.")
-    ties: Ties = Field("shared", description="Tied teams share a rank, or the earlier is ahead.")
-
-
-class AnalysisSection(_Section):
-    """How the private board is judged."""
-
-    resamples: Annotated[int, Field(ge=2)] = Field(1_000, description="Resamples of the rows.")
-    level: Annotated[float, Field(gt=0, lt=1)] = Field(
-        0.95, description="The confidence level of every interval."
+    rule: FinalRule = Field(
+        "best_public",
+        description="How a team's final submission is selected: best_public, last, chosen (by the "
+        "team) or best_private (best private score, which is optimistically biased).",
+    )
+    count: _Count = Field(
+        2, description="With the rule chosen: how many submissions a team may choose."
+    )
+    ties: Ties = Field(
+        "shared",
+        description="Tied teams share a rank (shared), or the earlier submission is ahead "
+        "(earliest), or on the final board the better score by the first secondary metric "
+        "(secondary).",
     )
 
 
+class AnalysisSection(_Section):
+    """Statistics of the private leaderboard."""
+
+    resamples: Annotated[int, Field(ge=2)] = Field(
+        DEFAULT_RESAMPLES, description="Number of bootstrap resamples of the rows."
+    )
+    level: Annotated[float, Field(gt=0, lt=1)] = Field(
+        DEFAULT_LEVEL, description="Confidence level of all intervals."
+    )
+    intervals: bool = Field(
+        default=True,
+        description="Whether to compute intervals; false: one call of the metric per submission.",
+    )
+
+
+class ServerSection(_Section):
+    """The web server, arena serve; not part of the record."""
+
+    url: str = Field("", description="The address that participants use, if a proxy is in front.")
+    board: Literal["anyone", "members"] = Field(
+        "anyone", description="Who sees the public leaderboard: anyone or members."
+    )
+    join: Literal["code", "invite", "open"] = Field(
+        "code",
+        description="How people register: code (one code for all, or an invitation link), invite "
+        "(an invitation link), or open (neither is needed).",
+    )
+    approve: bool = Field(
+        False, description="Whether the organiser approves each account: true or false."
+    )
+    team_size: _Count = Field(5, description="Members of a team.")
+    max_waiting: _Count = Field(2_000, description="Submissions that can wait to be judged.")
+    max_waiting_per_team: _Count = Field(3, description="Of these, submissions of one team.")
+    uploads_per_minute: _Count = Field(6, description="Uploads per account and minute.")
+    reads_per_minute: _Count = Field(600, description="Other requests per address and minute.")
+    header_seconds: Annotated[float, Field(gt=0)] = Field(
+        10.0, description="Seconds in which the header of a request must arrive."
+    )
+    body_seconds: Annotated[float, Field(gt=0)] = Field(
+        15.0, description="Seconds without progress after which an upload is refused."
+    )
+    bytes_per_second: _Count = Field(16_384, description="Minimum average speed of an upload.")
+    connections_per_address: _Count = Field(200, description="Open connections per address.")
+    listeners: _Count = Field(5_000, description="Open pages that are updated live.")
+    checkers: _Count = Field(1, description="Processes that read submissions at the same time.")
+    group: _Count = Field(16, description="Submissions that are stored together.")
+    publish_seconds: Annotated[float, Field(ge=0)] = Field(
+        1.0, description="Seconds after which a busy server publishes its leaderboard again."
+    )
+    keep_uploads_days: Annotated[float, Field(ge=0)] = Field(
+        0.0, description="Days for which an uploaded file is kept after it was judged."
+    )
+    trusted_proxies: tuple[str, ...] = Field(
+        (), description="Addresses of proxies whose forwarded addresses are believed."
+    )
+    rules: str = Field(
+        "rules.md", description="The file with the rules, relative to the competition's folder."
+    )
+    contact: str = Field("", description="How participants reach the organiser.")
+    smtp_host: str = Field("", description="The mail server; empty: arena sends no e-mail.")
+    smtp_port: Annotated[int, Field(ge=1, le=65_535)] = Field(
+        587, description="The mail server's port: mostly 587 for starttls, 465 for tls."
+    )
+    smtp_tls: Literal["starttls", "tls", "none"] = Field(
+        "starttls", description="Encryption to the mail server: starttls, tls or none."
+    )
+    smtp_user: str = Field("", description="The name to sign in with at the mail server.")
+    smtp_password_file: str = Field(
+        "",
+        description="A file with its password, which the web process can read. Without one: the "
+        "environment variable ARENA_SMTP_PASSWORD.",
+    )
+    smtp_from: str = Field("", description="The address that e-mail comes from.")
+    reminder_hours: Annotated[float, Field(ge=0)] = Field(
+        48.0,
+        description="Hours before the deadline at which members are reminded; 0: they are not.",
+    )
+
+    @model_validator(mode="after")
+    def _with_a_sender(self) -> Self:
+        if self.smtp_host and not _ADDRESS.fullmatch(self.smtp_from):
+            raise ValueError('smtp_host needs smtp_from, such as "race@example.org"')
+        if self.smtp_user and self.smtp_tls == "none" and self.smtp_host not in _LOOPBACK:
+            raise ValueError('smtp_tls = "none" would send the password of smtp_user in the clear')
+        return self
+
+
 class Settings(_Section):
-    """The whole of ``competition.toml``."""
+    """All settings of a competition: the content of ``competition.toml``."""
 
     competition: CompetitionSection = Field(default_factory=CompetitionSection)
     data: DataSection = Field(default_factory=DataSection)
@@ -147,20 +322,88 @@ class Settings(_Section):
     limits: LimitsSection = Field(default_factory=LimitsSection)
     final: FinalSection = Field(default_factory=FinalSection)
     analysis: AnalysisSection = Field(default_factory=AnalysisSection)
+    server: ServerSection = Field(default_factory=ServerSection, exclude=True)
+
+    @classmethod
+    def of(cls, *, metric: str, **keys: Any) -> Settings:
+        """Return settings from keys of ``competition.toml``, without their sections.
+
+        Two keys have longer names here: ``final_rule`` is ``rule`` and ``final_count`` is ``count``
+        of the section ``[final]``.
+
+        Raises
+        ------
+        UsageError
+            If a key is unknown or a value is invalid.
+
+        Examples
+        --------
+        >>> settings = Settings.of(metric="roc_auc", target="y", per_day=5, final_rule="last")
+        >>> settings.data.target, settings.limits.per_day, settings.final.rule
+        (('y',), 5, 'last')
+        """
+        document: dict[str, dict[str, Any]] = {"metric": {"name": metric}}
+        for key, value in keys.items():
+            if key not in _PLACES:
+                guess = nearest(key, list(_PLACES))
+                hint = f"Did you mean {guess}?" if guess else f"There are: {', '.join(_PLACES)}."
+                raise UsageError(f"There is no setting {key!r}. {hint}")
+            section, name = _PLACES[key]
+            several = name in {"target", "secondary", "soft_labels", "submission_columns"}
+            chosen = (value,) if several and isinstance(value, str) else value
+            document.setdefault(section, {})[name] = tuple(chosen) if several else chosen
+        try:
+            return cls.model_validate(document)
+        except ValidationError as error:
+            raise UsageError(" ".join(_problem(one) for one in error.errors())) from error
+
+    @model_validator(mode="after")
+    def _with_a_metric_for_ties(self) -> Self:
+        if self.final.ties == "secondary" and not self.metric.secondary:
+            raise ValueError('[final] ties = "secondary" needs a metric in [metric] secondary')
+        return self
+
+    def display(self, *, public: bool) -> BoardDisplay:
+        """Return how the public or the private board shows scores, and what it says about ties.
+
+        >>> settings = Settings.of(metric="auc", ties="secondary", secondary="brier", decimals=3)
+        >>> settings.display(public=False).ties
+        'Teams with the same score are ordered by brier.'
+        """
+        other = next(iter(self.metric.secondary), "")
+        said = {
+            "shared": "",
+            "earliest": "Of teams with the same score, the one with the earlier submission is "
+            "ahead.",
+            "secondary": f"Teams with the same score share a rank; the final board orders them by "
+            f"{other}."
+            if public
+            else f"Teams with the same score are ordered by {other}.",
+        }
+        return BoardDisplay(self.metric.decimals, self.metric.unit, said[self.final.ties])
 
     def to_document(self) -> dict[str, Any]:
-        """Return the settings as JSON."""
+        """Return the settings that are part of the record as JSON: all but ``[server]``."""
         return self.model_dump(mode="json")
 
     def changes_to(self, other: Settings) -> list[list[Any]]:
-        """Return ``[section.key, here, there]`` of all that is not the same there, as JSON."""
-        here, there = self.to_document(), other.to_document()
+        """Return ``[section.key, old, new]`` for each setting that differs in ``other``."""
+        old, new = self.to_document(), other.to_document()
         return [
-            [f"{section}.{key}", here[section][key], value]
-            for section, keys in there.items()
+            [f"{section}.{key}", old[section][key], value]
+            for section, keys in new.items()
             for key, value in keys.items()
-            if here[section][key] != value
+            if old[section][key] != value
         ]
+
+
+_PLACES = {
+    f"final_{key}" if section == "final" and key != "ties" else key: (section, key)
+    for section, field in Settings.model_fields.items()
+    for key in field.annotation.model_fields  # type: ignore[union-attr]
+    if (section, key) != ("metric", "name")
+}
+"""Keyword of :meth:`Settings.of` -> section and key."""
 
 
 def read_settings(path: Path) -> Settings:
@@ -169,13 +412,13 @@ def read_settings(path: Path) -> Settings:
     Raises
     ------
     InputError
-        If it is not there, is no TOML, or holds something unknown or out of range; every such
-        thing is named, with its section and key.
+        If the file is missing or is not valid TOML, or if a key is unknown or a value is out of
+        range; the message names each such section and key.
     """
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise InputError(f"There is no {path}. Make a competition with arena init.") from error
+        raise InputError(f"There is no {path}. Create a competition with arena init.") from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path} cannot be read: {error}.") from error
     try:
@@ -199,8 +442,8 @@ _WANTED = {
     "greater_than": "more than {gt}",
     "less_than": "less than {lt}",
 }
-"""What pydantic calls a mistake, or the first word of it -> what is wanted instead."""
-_SHOWN = 60
+"""Type of a pydantic error, or its first word -> the expected value, for the message."""
+_MAX_SHOWN_CHARACTERS = 60
 
 
 def _problem(problem: Mapping[str, Any]) -> str:
@@ -218,7 +461,7 @@ def _problem(problem: Mapping[str, Any]) -> str:
     wanted = _WANTED.get(kind) or _WANTED.get(kind.partition("_")[0])
     if wanted is None:
         return f"{where}: {problem['msg']}."
-    written = shorten(_toml(problem["input"]), _SHOWN)
+    written = shorten(_toml(problem["input"]), _MAX_SHOWN_CHARACTERS)
     return f"{where} is {written}, but must be {wanted.format_map(problem.get('ctx', {}))}."
 
 
@@ -233,23 +476,25 @@ def _known_keys(sections: list[str]) -> list[str]:
 
 
 def settings_as_toml(settings: Settings, remarks: Mapping[str, Sequence[str]] | None = None) -> str:
-    """Return the settings as TOML with a comment for every key; what is unset stands commented.
+    """Return the settings as TOML with a comment for every key; unset keys are commented out.
 
-    ``remarks`` are further sentences at the head of a section, by its name.
+    ``remarks`` maps the name of a section to further comment lines at its start.
 
     >>> text = settings_as_toml(Settings(metric=MetricSection(name="roc_auc")))
     >>> Settings.model_validate(tomllib.loads(text)).metric.name
     'roc_auc'
     """
     lines = [
-        "# How this competition runs. Labels, seeds and scores stand in the database only.",
+        "# Settings of this competition. Labels, seeds and scores are in the database only.",
         "",
     ]
-    for name in Settings.model_fields:
+    for name, own in Settings.model_fields.items():
         section = getattr(settings, name)
+        if own.exclude and section == type(section)():
+            continue  # the defaults of a server would be half of the file
         lines += [f"# {(type(section).__doc__ or '').strip()}", f"[{name}]"]
         lines += [
-            f"# {line}" for told in (remarks or {}).get(name, ()) for line in told.split("\n")
+            f"# {line}" for remark in (remarks or {}).get(name, ()) for line in remark.split("\n")
         ]
         for key, field in type(section).model_fields.items():
             value = getattr(section, key)

@@ -2,22 +2,23 @@
 
 ::
 
-    ArenaError                  exit code 1: the user can mend it, and the message says how
-    ├── UsageError              2: the command or call was put wrongly
-    ├── InputError              1: a file of the organiser cannot be used as it is
+    ArenaError                  exit code 1: the user can fix it, and the message says how
+    ├── UsageError              2: the command or call has invalid arguments
+    ├── InputError              1: a file or value from the organiser is invalid
     ├── MetricError             1: the metric is not defined for this data
-    │   └── ScoringError        1: the metric refuses one submission, or fails on it
+    │   ├── ScoringError        1: the metric rejects one submission, or fails on it
+    │   └── DrawnRowsError      1: it fails on rows that are drawn again, as in a resample
     ├── UnknownNameError        1: nothing is registered under this name
     ├── DuplicateNameError      1: two plugins, or two items, share one name
     ├── StoreError              1: the DuckDB file cannot be used
-    │   ├── StoreBusyError      1: another process holds it
+    │   ├── StoreBusyError      1: another process has it open
     │   └── StoreFormatError    1: it is damaged, foreign, or of another version
     │       ├── DamagedLogError 1: its write-ahead log cannot be replayed
-    │       └── LossError       1: it lacks what its journal says was acknowledged
+    │       └── LossError       1: it lacks acknowledged data
     └── PluginError             3: a plugin failed; the message names it
 
-A fault in a *participant's* file is not an error but a result: see :class:`arena.types.Fault`.
-Messages are whole sentences for the person who must act. They never hold a private label or a
+A fault in a *participant's* file is a result and not an error: see :class:`arena.types.Fault`.
+Messages are full sentences for the person who must act. They never contain a private label or a
 private score.
 """
 
@@ -41,19 +42,19 @@ __all__ = [
 
 
 class ArenaError(Exception):
-    """Anything that arena refuses, with a sentence that says what is wrong and what to do."""
+    """Base class of the errors of arena. The message says what is wrong and what to do."""
 
     exit_code = 1
 
 
 class UsageError(ArenaError):
-    """A command or function was called with arguments that do not go together."""
+    """A command or function was called with invalid or conflicting arguments."""
 
     exit_code = 2
 
 
 class InputError(ArenaError):
-    """A file or value that the organiser gave cannot be used as it is."""
+    """A file or value from the organiser is invalid."""
 
 
 class MetricError(ArenaError):
@@ -61,16 +62,16 @@ class MetricError(ArenaError):
 
 
 class ScoringError(MetricError):
-    """A metric refuses one submission, or fails on it; the others can be scored all the same.
+    """A metric rejects one submission, or fails on it; other submissions are not affected.
 
     Parameters
     ----------
     message
         For the organiser: what happened and where, without any value of the solution.
     kind
-        The kind of the :class:`~arena.types.Fault` that the submission is rejected with.
+        The kind of the :class:`~arena.types.Fault` with which the submission is rejected.
     shown
-        The message of that fault: what its team may know.
+        The message of that fault, which the team sees.
     """
 
     def __init__(self, message: str, kind: str, shown: str) -> None:
@@ -95,11 +96,11 @@ class StoreError(ArenaError):
 
 
 class StoreBusyError(StoreError):
-    """Another process holds the DuckDB file open."""
+    """Another process has the DuckDB file open."""
 
 
 class StoreFormatError(StoreError):
-    """The file is no arena database, is damaged, or was written by another version."""
+    """The file is not an arena database, is damaged, or was written by another version."""
 
 
 class DamagedLogError(StoreFormatError):
@@ -107,7 +108,7 @@ class DamagedLogError(StoreFormatError):
 
 
 class LossError(StoreFormatError):
-    """The database lacks what its journal says was acknowledged."""
+    """The database lacks data that its journal records as acknowledged."""
 
 
 class PluginError(ArenaError):

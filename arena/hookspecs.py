@@ -1,7 +1,7 @@
-"""Every hook of arena, and both pluggy markers.
+"""The hook specifications of arena and the pluggy markers.
 
-Hooks deliver objects or announce events; no number is computed inside a hook. Collected hooks
-return an iterable, or None for nothing.
+Hooks deliver objects or announce events; no number is computed inside a hook. A hook whose results
+are collected returns an iterable, or None for nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from arena.interfaces import Analysis, Competitor, Mechanism, Metric, MetricFamily
+    from arena.interfaces import (
+        Analysis,
+        CaseReader,
+        Competitor,
+        FloorEstimator,
+        Mechanism,
+        Metric,
+        MetricFamily,
+        Paper,
+    )
     from arena.types import CompetitionInfo, Fault, Release, Section, SubmissionRecord
 
 __all__ = ["PROJECT", "hookimpl", "hookspec"]
@@ -31,7 +40,7 @@ hookimpl = cast("Callable[[_Function], _Function]", pluggy.HookimplMarker(PROJEC
 """Marks a function of a plugin as the implementation of the hook of the same name."""
 
 
-# -- what a plugin provides: asked for once, when the registry is built ----------------------------
+# -- what a plugin provides: called once, when the registry is built -------------------------------
 
 
 @hookspec
@@ -54,15 +63,35 @@ def provide_competitors() -> Iterable[Competitor] | None:
     """Return simulated teams. None means: no competitor."""
 
 
-# -- intake: called for every file of a participant ------------------------------------------------
+@hookspec
+def provide_floor_estimators() -> Iterable[FloorEstimator] | None:
+    """Return estimators of the Bayes error, kinds of ``arena bayes-error``. None means: none."""
+
+
+@hookspec
+def provide_papers() -> Iterable[Paper] | None:
+    """Return papers whose numbers ``arena reproduce`` computes again. None means: no paper."""
+
+
+@hookspec
+def provide_case_readers() -> Iterable[CaseReader] | None:
+    """Return readers of evaluations, formats of ``arena rank``. None means: no reader."""
+
+
+# -- intake: called for every submission file ------------------------------------------------------
 
 
 @_first_result
 def read_predictions(path: Path, competition: CompetitionInfo) -> Any:
-    """Read a file format that arena does not know.
+    """Read a file format that arena does not support.
 
-    Called before arena's own reader. Return a ``pyarrow.Table`` with the id column and the
-    prediction columns, which is then checked like any other file; None means: not my format.
+    Called before arena's own readers. Return a ``pyarrow.Table`` with the id column and the
+    prediction columns, which is then checked like any other file, in a process with limits. None
+    means: not my format.
+
+    The hook itself is called in arena's own process. If its parser may crash on a damaged file, or
+    take too long, call it with :func:`arena.utils.processes.call_limited`, which returns an
+    ``Ended`` in such a case; then raise ``ValueError``.
     """
 
 
@@ -70,21 +99,21 @@ def read_predictions(path: Path, competition: CompetitionInfo) -> Any:
 def check_submission(
     predictions: npt.NDArray[Any], competition: CompetitionInfo
 ) -> Iterable[Fault] | None:
-    """Check a rule of the host's own, after arena's checks have passed.
+    """Check a rule that the organiser adds, after arena's checks have passed.
 
-    ``predictions`` is ``(n, n_columns)`` in the order of ``competition.ids``, read-only. Every
-    fault returned refuses the submission. None means: nothing is wrong.
+    ``predictions`` is ``(n, n_columns)`` in the order of ``competition.ids``, read-only. Any fault
+    returned rejects the submission. None means: no fault.
     """
 
 
-# -- events: announced, the answer is not looked at ------------------------------------------------
+# -- events: return values are ignored -------------------------------------------------------------
 
 
 @hookspec
 def submission_scored(
     submission: SubmissionRecord, release: Release | None, competition: CompetitionInfo
 ) -> None:
-    """Announce a stored submission; ``release`` is what its team was shown, if anything."""
+    """Announce a stored submission; ``release`` is its released score, if there is one."""
 
 
 @hookspec

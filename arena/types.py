@@ -1,16 +1,21 @@
-"""Frozen dataclasses that travel between the rooms of arena. They hold data and compute nothing."""
+"""Frozen dataclasses that all packages of arena share: data without behaviour."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "DEFAULT_LEVEL",
+    "DEFAULT_RESAMPLES",
+    "ROW_WEIGHTS",
+    "USAGE_COLUMN",
     "Chart",
     "CompetitionInfo",
     "Fault",
@@ -23,6 +28,7 @@ __all__ = [
     "RowContext",
     "Section",
     "Solution",
+    "SolutionColumns",
     "SubmissionRecord",
     "Table",
     "Target",
@@ -34,9 +40,18 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.intp]
 WeightArray: TypeAlias = npt.NDArray[np.uint8]
 
+DEFAULT_RESAMPLES = 1_000
+"""Default number of bootstrap resamples of the rows."""
+DEFAULT_LEVEL = 0.95
+"""Default confidence level of intervals."""
+ROW_WEIGHTS = "row weights"
+"""The key of the row weights in :attr:`Solution.extra`."""
+USAGE_COLUMN = "Usage"
+"""Default name of the column that marks rows of a solution as Public, Private or Ignored."""
+
 
 class PredictionKind(StrEnum):
-    """What a submission must hold for a metric.
+    """What a submission must contain for a metric.
 
     ======================= ================================================= ===================
     kind                    in a submission                                   array of one
@@ -48,7 +63,7 @@ class PredictionKind(StrEnum):
     ``SCORE``               two classes: any finite number, larger = more     ``(n,)``, or
                             positive; more: one column per class              ``(n, n_classes)``
     ``VALUE``               a finite number                                   ``(n,)``
-    ``TEXT``                any text in each cell, as the metric reads it     ``(n,)``, or
+    ``TEXT``                any text in each cell, parsed by the metric       ``(n,)``, or
                                                                               ``(n, n_columns)``
     ======================= ================================================= ===================
 
@@ -75,53 +90,119 @@ class Usage(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class MetricTraits:
-    """What a metric may declare about itself, beyond its name and direction."""
+    """Optional declarations of a metric, beyond its name and direction."""
 
-    prediction_range: tuple[float, float] = (-np.inf, np.inf)
-    """Closed range of valid predictions; a submission outside is refused."""
-    truth_range: tuple[float, float] = (-np.inf, np.inf)
+    prediction_range: tuple[float, float] = (-1e100, 1e100)
+    """Closed range of valid predictions; a submission outside is rejected before it is scored.
+
+    No score within the two ranges may overflow: whether a score is finite must not depend on the
+    truth."""
+    truth_range: tuple[float, float] = (-1e100, 1e100)
     """Closed range of targets for which the metric is defined (``VALUE`` only)."""
     row_range: tuple[float, float] | None = None
     """Range of the row values of a pointwise metric, if they are bounded."""
     score_range: tuple[float, float] = (-np.inf, np.inf)
-    """Closed range of scores; no interval leaves it."""
+    """Closed range of scores; intervals stay within it."""
     needs_every_class: bool = False
-    """Undefined unless every class occurs: resamples that lack one are redrawn and counted."""
+    """Undefined unless every class occurs: resamples without one are redrawn and counted."""
     stratify_by_class: bool = False
     """Resample within classes by default: only for metrics that do not depend on prevalence."""
     max_classes: int | None = None
     """The largest number of classes for which the metric is defined."""
     joint_targets: bool = False
-    """Takes all targets at once; otherwise the mean over them is taken.
+    """Whether the metric scores all targets at once; otherwise scores are averaged over targets.
 
     The truth is ``(n, n_targets)`` and a prediction ``(n, n_columns)``; one target, and one
     column, is ``(n,)``."""
     time_limit: float | None = None
-    """Seconds that one call of ``score`` may take, in a process of its own that can be ended; None:
-    it is trusted to come back, and called where it is."""
+    """Seconds that one call of ``score`` may take in a separate process, which is then terminated.
+    None: no limit; the metric is called in the current process."""
+    memory_limit: float | None = None
+    """Megabytes that the separate process may allocate, if the system can enforce it; None: no
+    limit."""
+    network: bool = True
+    """Whether the separate process may use the network. False is enforced on Linux with user
+    namespaces."""
+    folder: Path | None = None
+    """A folder that the separate process can only read (Linux with user namespaces)."""
     extra_columns: tuple[str, ...] = ()
-    """Columns of the solution that are no targets: given by :class:`RowContext` where they are."""
+    """Columns of the solution other than targets; :class:`RowContext` holds those that exist."""
     empty_cells: bool = True
     """Whether a cell of a submission may be empty (``TEXT`` only)."""
+    row_weights: bool = True
+    """Whether ``score`` takes any weights that are not negative, and not only counts of rows."""
+    rows: str = "one"
+    """``any``: the solution and a submission may have any number of rows per id. Each id is then
+    one row, whose cells are the JSON lists of the texts of its rows (``TEXT`` only)."""
+    sent_columns: tuple[str, ...] = ()
+    """Columns of numbers that a submission has besides those of the solution (``TEXT`` with joint
+    targets only)."""
+    own_columns: tuple[str, ...] = ()
+    """Target columns of the solution that a submission does not have, in lower case (``TEXT`` with
+    joint targets only)."""
+    mask_files: bool = False
+    """Whether a submission may also be a folder or ZIP with one mask file per id, which become
+    run-length encodings in its only column (``TEXT`` only). If the solution has the extra columns
+    ``height`` and ``width`` (and ``depth``), the masks must have these sizes. Participants may know
+    the sizes; they are read in ignored rows too."""
+    whole_files: bool = False
+    """Whether solution and submissions are files of any format that the metric reads itself: each
+    is one row, whose cell :func:`arena.intake.file_of_cell` turns into name and bytes. There are
+    no intervals (``TEXT`` only)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SolutionColumns:
+    """The roles of the columns of a solution file."""
+
+    id: str | None = None
+    """The id column; None: the column ``id``, else the first."""
+    targets: tuple[str, ...] = ()
+    """The target columns; empty: the only remaining column, or all of them for a metric with
+    joint targets."""
+    usage: str = USAGE_COLUMN
+    """The column of Public, Private and Ignored; optional under its default name."""
+    positive: str | None = None
+    """The positive label of a binary target; None: the second in sorted order."""
+    cluster: str | None = None
+    """A column of groups that are resampled as a whole."""
+    tasks: str | None = None
+    """A column with the task of each row: reports also rank each task separately."""
+    weight: str | None = None
+    """A column of row weights, not negative: how much a row counts in the score."""
+    soft_labels: tuple[str, ...] = ()
+    """Columns of label probabilities: one for the positive label, or one per label.
+
+    Columns named after the labels may be in any order; others follow the order of the labels."""
+    submission: tuple[str, ...] = ()
+    """The columns of a submission besides the id; empty: the targets, or one per class.
+
+    Only for text predictions and a metric with joint targets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong with a submission, for the person who sent it."""
+    """A problem in a submission, reported to the participant."""
 
     kind: str
     """Short name of the rule that was broken, such as ``missing id``."""
     message: str
-    """A sentence: what is wrong and what to do. Holds no label and no score of the solution."""
+    """A sentence: what is wrong and what to do. Contains no label and no score."""
     row: int | None = None
-    """The line as an editor shows it (header = 1); in Parquet counted from 1."""
+    """The line number in an editor (header = 1); in Parquet the row number from 1."""
     id: str | None = None
+    """The id of the row; None: it has none."""
     column: str | None = None
+    """The column; None: the fault concerns the row or the file."""
+    count: int = 1
+    """The number of faults that this one represents; above 1 if further faults are only counted."""
+    cause: str | None = None
+    """The probable common cause of faults of this kind, such as ``looks like probabilities``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One thing to predict."""
+    """A target column of a solution."""
 
     name: str
     classes: tuple[str, ...] | None
@@ -130,44 +211,49 @@ class Target:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """The organiser's solution file, read and checked. Rows keep the order of the file."""
+    """A solution file, read and checked. Rows keep the order of the file."""
 
     id_column: str
     targets: tuple[Target, ...]
     columns: tuple[str, ...]
-    """The columns besides the id that a submission must have; their order is the array's."""
+    """The columns besides the id that a submission must have, in the order of the arrays."""
     kind: PredictionKind
     ids: Any
     """``pyarrow.StringArray`` of n unique ids."""
     truth: npt.NDArray[Any]
     """``(n,)`` codes, values or texts; ``(n, n_targets)`` for several targets.
 
-    Ignored rows hold 0, or no text."""
+    Ignored rows are 0, or an empty text."""
     usage: npt.NDArray[np.uint8]
     """``(n,)`` of :class:`Usage`."""
     sha256: str
     clusters: IntArray | None = None
     """``(n,)`` codes of the group of each row; groups are resampled whole."""
     extra: Mapping[str, FloatArray] = field(default_factory=dict)
-    """``(n,)`` of each of :attr:`MetricTraits.extra_columns` that the file has; ignored rows: 0."""
+    """``(n,)`` of each of :attr:`MetricTraits.extra_columns` in the file, and the row weights under
+    :data:`ROW_WEIGHTS`; ignored rows are 0, except for sizes of masks."""
     tasks: IntArray | None = None
-    """``(n,)`` codes of the task of each row, where a competition has several: looked at apart."""
+    """``(n,)`` codes of the task of each row, if there are several; each is also ranked alone."""
     task_names: tuple[str, ...] = ()
     """The names of the tasks, in the order of their codes."""
     soft_labels: FloatArray | None = None
-    """``(n,)`` probability of the positive class, or ``(n, n_classes)``, as annotators see it.
+    """``(n,)`` probability of the positive class, or ``(n, n_classes)``, from annotators.
 
-    As secret as the labels. Ignored rows hold 0."""
+    As secret as the labels. Ignored rows are 0."""
+    names_usage: bool = False
+    """Whether the file has a usage column; not stored."""
+    guessed_usage: str | None = None
+    """The usage column, if it was recognised by its cells and not by its name; not stored."""
 
     @property
     def n_rows(self) -> int:
-        """The number of rows, of every usage."""
+        """The number of rows, ignored ones included."""
         return len(self.usage)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowContext:
-    """What stands beside the truth of the n rows that a metric is about to score."""
+    """What a metric can know about the n rows that it scores, besides the truth."""
 
     id_column: str
     ids: Any
@@ -181,27 +267,32 @@ class RowContext:
     extra: Mapping[str, FloatArray] = field(default_factory=dict)
     """``(n,)`` float64 of each of :attr:`MetricTraits.extra_columns` that the solution has."""
     classes: tuple[str, ...] | None = None
-    """The labels of the only target, in the order of their codes; None: it has none."""
+    """The labels of the only target, in the order of their codes; None: there are no labels."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubmissionRecord:
-    """A submission as the store knows it."""
+    """A stored submission."""
 
     submission: int
+    """Its id."""
     team: str
+    """The name of the team."""
     file: str
+    """The name of the file."""
     sha256: str
+    """The SHA-256 hash of the file."""
     status: str
-    """``accepted``, ``rejected`` for its faults, or ``refused``: over a limit or too late."""
+    """``accepted``, ``rejected`` (faults), or ``refused`` (over a limit or too late)."""
     received: str
     """UTC, ISO 8601."""
     faults: tuple[Fault, ...] = ()
+    """Why it was rejected; empty: it was not."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompetitionInfo:
-    """What a plugin may know about a competition while it runs: nothing about any label."""
+    """What a plugin may know about a running competition: nothing about the labels."""
 
     title: str
     metric: str
@@ -210,7 +301,7 @@ class CompetitionInfo:
     id_column: str
     columns: tuple[str, ...]
     ids: Any
-    """``pyarrow.StringArray`` of the n ids that a submission must hold."""
+    """``pyarrow.StringArray`` of the n ids that a submission must contain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,11 +309,14 @@ class Release:
     """What a mechanism shows for one submission."""
 
     score: float
+    """The score that is shown."""
     improved: bool
+    """Whether the submission is shown as an improvement."""
     state: Mapping[str, Any] = field(default_factory=dict)
-    """Small JSON that the next release starts from; submissions are named by id."""
+    """A small JSON document, passed to the next release; it refers to submissions by id."""
     ranked_by: float | None = None
-    """What the public board ranks by, where it is not the score that is shown."""
+    """The value that the public board ranks by; None: the score. Two submissions with different
+    scores must be ordered in the same way by both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,50 +324,61 @@ class Table:
     """A small table of an analysis, for a terminal or a report."""
 
     title: str
+    """What the table shows."""
     columns: tuple[str, ...]
+    """The names of the columns."""
     rows: tuple[tuple[Any, ...], ...]
+    """The cells, row by row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A picture, as data: the same in a notebook, a report, and a file."""
+    """A chart for notebooks, reports and image files."""
 
     name: str
-    """Unique in a result, of letters, digits and hyphens: the stem of its file."""
+    """Unique within a result; letters, digits and hyphens. Also the stem of its file."""
     title: str
+    """What the chart shows, in one line."""
     description: str
-    """What it shows, in a sentence, for a person who cannot see it."""
+    """The alternative text: one sentence."""
     specification: Mapping[str, Any]
-    """Vega-Lite, with its data in it, such as ``altair.Chart(…).to_dict()``."""
+    """Vega-Lite with inline data, such as ``altair.Chart(…).to_dict()``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a report, as data; the report decides how it looks."""
+    """A section of a report, as data; the report does the formatting."""
 
     title: str
+    """The heading."""
     text: str
-    """Paragraphs of plain text, a blank line between two."""
+    """Paragraphs of plain text, separated by blank lines."""
     tables: tuple[Table, ...] = ()
+    """Tables, in order."""
     charts: tuple[Chart, ...] = ()
+    """Charts, in order."""
     public: bool = False
-    """Whether participants may see it before the end: it tells nothing of the private rows."""
+    """Whether participants may see it before the competition ends: it reveals nothing about the
+    private rows."""
     technical: bool = False
-    """Whether it belongs to the last part of a report: how the figures were computed."""
+    """Whether it belongs in the last part of a report, about how the figures were computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What an analysis found out."""
+    """The result of an analysis."""
 
     analysis: str
+    """The name of the analysis."""
     verdict: str
-    """One sentence for a person who knows no statistics."""
+    """One sentence for readers without statistical training."""
     document: Mapping[str, Any]
     """The finding as JSON."""
     columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    """Columns for the board, one value per submission in the study's order."""
+    """Columns for the board, one value per submission in the order of the study."""
     tables: tuple[Table, ...] = ()
+    """Tables for the report, in order."""
     charts: tuple[Chart, ...] = ()
+    """Charts for the report, in order."""
     details: Any = field(default=None, compare=False, repr=False)
-    """What the plugin keeps for its own report sections, in memory only: never in a document."""
+    """Data for the plugin's own report sections; kept in memory, never part of a document."""

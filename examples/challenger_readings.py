@@ -1,6 +1,6 @@
-"""Read a table of values, cases by algorithms, as challengeR does: numbers first, then pictures.
+"""Analyse a table of values, cases by algorithms, with the methods of challengeR.
 
-Run it with a folder for the pictures: ``python examples/challenger_readings.py OUT``.
+Run it with a folder for the charts: ``python examples/challenger_readings.py OUT``.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from pathlib import Path
 
 import numpy as np
 
-from arena.resamples import draw_resamples
-from arena_ranking.readings import (
+from arena.evaluation.bootstrap import draw_resamples
+from arena.evaluation.ranks import minimum_ranks
+from arena_ranking.challenger import (
     compare_ranking_methods,
     kendall_tau_of_resamples,
     podium,
     rank_frequencies,
     significance_map,
 )
-from arena_ranking.spread import rank_spread
 
 
 def main(folder: Path) -> None:
@@ -30,7 +30,7 @@ def main(folder: Path) -> None:
     scores = dice.mean(axis=1)
     weights = draw_resamples(150, 1_000, seed=0).weights
     resampled = dice @ weights / 150.0
-    ranks = rank_spread(resampled).ranks
+    ranks = minimum_ranks(resampled, greater_is_better=True)
 
     pairs = significance_map(dice)
     methods = compare_ranking_methods(scores, dice, pairs.p_values, weights=weights)

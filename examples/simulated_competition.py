@@ -1,9 +1,9 @@
-"""Simulated competitions from Python: a competitor of one's own, two mechanisms, several seeds.
+"""Simulated competitions from Python: a custom competitor, two mechanisms, several seeds.
 
 Run it as ``python examples/simulated_competition.py FOLDER``: about a minute.
 """
 
-# %% A competitor of one's own. It sees what a real team sees, and hears what is released.
+# %% A custom competitor. It sees what a real team sees and receives released scores.
 from __future__ import annotations
 
 import sys
@@ -11,24 +11,15 @@ from pathlib import Path
 
 import numpy as np
 
-from arena.config import Settings
-from arena.execution import Silence
-from arena.hookspecs import hookimpl
-from arena.interfaces import Answer, Move, Participation
-from arena.plugin_manager import PluginManager
-from arena.simulation.competition.grounds import grounds_of_world
-from arena.simulation.competition.rehearsal import rehearse
-from arena.simulation.competition.roster import kind_of, read_kinds
-from arena.simulation.competition.run import Request, hold, open_request
-from arena.simulation.data import Sizes, synthetic_world
+import arena
+from arena.interfaces import Feedback, Move, Participation
 
 FOLDER = Path(sys.argv[1] if len(sys.argv) > 1 else "simulated-competitions")
-SEEDS = range(3)
 KINDS = "lightgbm-climber=4, nearest-mean=2, copycat=2, block-flip(rows=4, base=baseline)=2"
 
 
 class NearestMean:
-    """Predicts the class whose mean is nearer, on features that it draws anew each time."""
+    """Predicts the class with the nearer mean, on randomly drawn features."""
 
     name = "nearest-mean"
     conduct = "honest"
@@ -51,61 +42,52 @@ class NearestMeanPlayer:
         self.sent = (distances[1] < distances[0]).astype(np.intp)
         return Move(self.sent)
 
-    def hear(self, answer: Answer) -> None:
-        if answer.score > self.best_score:
-            self.best, self.best_score = self.sent, answer.score
+    def receive(self, feedback: Feedback) -> None:
+        if feedback.score > self.best_score:
+            self.best, self.best_score = self.sent, feedback.score
 
     def finish(self) -> Move:
         return Move(self.best)
 
 
 class OwnPlugin:
-    """In a package of its own this is a module with an entry point in the group ``arena``."""
+    """In a separate package this is a module with an entry point in the group ``arena``."""
 
-    @hookimpl
+    @arena.hookimpl
     def provide_competitors(self) -> list[NearestMean]:
         return [NearestMean()]
 
 
-manager = PluginManager()
+manager = arena.PluginManager()
 manager.register(OwnPlugin(), "my-competitors")
 
-# %% The same competition under two mechanisms, for several seeds: one simulation is one story.
-errors: dict[str, list[float]] = {}
-for seed in SEEDS:
-    grounds = grounds_of_world(synthetic_world(Sizes(1_500, 500, 2_000), seed))
-    settings = Settings.model_validate(
-        {
-            "competition": {"title": f"SIMULATED: seed {seed}", "baseline": "simulated baseline"},
-            "data": dict(grounds.columns),
-            "metric": {"name": "accuracy"},
-            "limits": {"per_day": 12},
-            "analysis": {"resamples": 200},
-        }
-    )
-    asked = Request(
-        FOLDER / f"seed-{seed}",
-        grounds,
-        settings,
-        mechanisms=("full", "ladder-free(minimum_step=0.005)"),
-        kinds=read_kinds(KINDS, manager.competitors),
-        baseline=kind_of("lightgbm-climber", manager.competitors),
+# %% The same competition under two mechanisms, with three seeds.
+with arena.ProgressDisplay() as progress:
+    simulation = arena.simulate(
+        FOLDER,
+        ["full", "ladder-free(minimum_step=0.005)"],
         teams=10,
-        days=6,
-        seed=seed,
+        days=3,
+        kinds=KINDS,
+        per_day=6,
+        rows=2_000,
+        train_rows=1_500,
+        validation_rows=500,
+        seeds=3,
+        manager=manager,
+        progress=progress,
     )
-    rehearse(asked, manager)  # whatever cannot be is said here, before anything is trained
-    venue = open_request(asked)
-    for mechanism in asked.mechanisms:
-        held = hold(venue, asked, mechanism, manager, workers=1, progress=Silence())
-        outcome = held.outcome
-        errors.setdefault(mechanism, []).append(outcome.leaderboard_error or 0.0)
+for story in simulation.stories:
+    for outcome in story.outcomes:
+        last = outcome["days"][-1]
         print(
-            f"seed {seed}, {mechanism}: best won: {outcome.best_won}, cost {outcome.loss:.4f}, "
-            f"the top shows {outcome.days[-1].shown_best:.4f} and is truly worth "
-            f"{outcome.days[-1].true_of_leader:.4f}"
+            f"seed {story.seed}, {outcome['mechanism']}: best won: {outcome['best_won']}, the top "
+            f"shows {last['shown_best']:.4f}; its true score is {last['true_of_leader']:.4f}"
         )
 
-# %% What the seeds have in common.
-for mechanism, found in errors.items():
-    print(f"{mechanism}: mean leaderboard error {np.mean(found):.4f} over {len(found)} seeds")
+# %% Paired differences over the seeds, with their significance.
+for one in simulation.comparison.summaries:
+    if one.measure == "leaderboard_error":
+        print(f"{one.mechanism}: mean leaderboard error {one.mean:.4f} over {one.seeds} seeds")
+for text in simulation.sentences():
+    print(text)

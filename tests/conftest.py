@@ -1,12 +1,78 @@
-"""What holds for all tests: one BLAS thread each, as they run side by side."""
+"""What holds for all tests: the same examples always, one BLAS thread each, SIGINT as usual.
+
+In a campaign every test with hypothesis runs again, with all of its examples.
+"""
 
 from __future__ import annotations
 
 import gc
 import os
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, is_hypothesis_test, settings
+from hypothesis.internal.conjecture import providers
+
+import thinned
 
 for library in ("OPENBLAS", "MKL", "OMP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+# A busy machine makes any command last long enough to show its progress on stderr.
+os.environ["ARENA_PROGRESS"] = "0"
+
+# A runner that was started in the background ignores SIGINT, and so would every child of a test.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# No test fails because the machine is busy, nor by the luck of an example.
+settings.register_profile(
+    "arena",
+    database=None,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("arena")
+# hypothesis also tries the constants of the modules that are imported so far. Which ones these are
+# depends on the tests that ran before in the process, and reading them takes seconds.
+vars(providers).update(_get_local_constants=lambda: providers._local_constants)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Learn which run this is, before any test is imported."""
+    thinned.full = config.option.markexpr == "campaign"
+
+
+def _left_out(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(name) for name in ("slow", "campaign"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave most cases of tests marked ``few(n)`` to the slow run; add hypothesis to a campaign.
+
+    What takes hours is never in the slow run, also if another mark says that it is slow.
+    """
+    for item in items:
+        if item.get_closest_marker("campaign"):
+            item.own_markers[:] = [one for one in item.own_markers if one.name != "slow"]
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("few") and not _left_out(item):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for group in cases.values():
+        kept = group[0].get_closest_marker("few").args[0]  # type: ignore[union-attr]
+        chosen = {round(i * (len(group) - 1) / max(kept - 1, 1)) for i in range(kept)}
+        for position, item in enumerate(group):
+            if position not in chosen:
+                item.add_marker("slow")
+    for item in items if thinned.full else ():
+        if is_hypothesis_test(getattr(item, "obj", None)):
+            item.add_marker("campaign")
 
 
 def pytest_collection_finish() -> None:
@@ -18,3 +84,12 @@ def pytest_collection_finish() -> None:
 def pytest_unconfigure() -> None:
     """Let it be taken down in order at the end."""
     gc.unfreeze()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Return Chromium. Not for the session: while it runs, no other test can use asyncio."""
+    from browser import chromium
+
+    with chromium() as started:
+        yield started

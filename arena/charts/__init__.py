@@ -1,4 +1,4 @@
-"""The pictures of a board, as Vega-Lite: the same in a report, a notebook and a file."""
+"""Charts of a board, as Vega-Lite specifications for reports, notebooks and files."""
 
 from arena.charts.board import (
     BOARD_CHARTS,
@@ -8,6 +8,7 @@ from arena.charts.board import (
     standings_chart,
     wins_chart,
 )
+from arena.charts.files import check_chart_path, write_chart
 from arena.charts.labels import axis_labels
 from arena.charts.ranges import MOST_TEAMS, Bars, Points, ranges_chart
 from arena.charts.shake_up import shake_up_chart
@@ -26,6 +27,7 @@ __all__ = [
     "as_altair",
     "axis_labels",
     "best_score_chart",
+    "check_chart_path",
     "ranges_chart",
     "rank_chart",
     "score_chart",
@@ -34,4 +36,5 @@ __all__ = [
     "standings_chart",
     "themed",
     "wins_chart",
+    "write_chart",
 ]

@@ -1,4 +1,4 @@
-"""The pictures of a ranked board: of its ranks, and of its best score."""
+"""Charts of a ranked board: ranks, scores and the best score."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 _FAR_BEHIND = 4.0
+"""In median distances to the first team."""
 Pair = tuple[npt.ArrayLike, npt.ArrayLike]
 Standings = Sequence[Mapping[str, Any]]
 
@@ -32,30 +33,31 @@ def rank_chart(
     teams: Sequence[str],
     *,
     interval: Pair | None = None,
-    spread: Pair | None = None,
+    bootstrap: Pair | None = None,
     rank: npt.ArrayLike | None = None,
     most: int = MOST_TEAMS,
 ) -> Specification:
-    """Draw the ranks that each team may truly have, and how its rank spreads.
+    """Draw the rank interval, the bootstrap rank range and the rank of each team.
 
     Parameters
     ----------
     teams
         m names, the best first.
     interval
-        ``(m,)`` lowest and highest rank that is not excluded.
-    spread
-        ``(m,)`` percentiles of the rank on other draws of the rows.
+        ``(m,)`` lower and ``(m,)`` upper end of the rank intervals.
+    bootstrap
+        ``(m,)`` lower and ``(m,)`` upper end of the bootstrap rank ranges: percentiles of the rank
+        over bootstrap resamples of the rows.
     rank
-        ``(m,)`` on the board.
+        ``(m,)`` ranks on the board.
     most
-        How many teams are drawn.
+        The maximum number of teams shown.
     """
     series: list[Bars | Points] = []
     if interval is not None:
         series.append(Bars("rank interval", *interval, color=PALE, width=11))
-    if spread is not None:
-        series.append(Bars("spread on other draws", *spread, color=BLUE, width=4))
+    if bootstrap is not None:
+        series.append(Bars("bootstrap rank range", *bootstrap, color=BLUE, width=4))
     if rank is not None:
         series.append(Points("rank on the board", rank, color=INK))
     return ranges_chart(teams, series, "rank", whole=True, most=most)
@@ -69,10 +71,10 @@ def score_chart(
     *,
     most: int = MOST_TEAMS,
 ) -> Specification:
-    """Draw the score of each team with its own interval, and the corrected best score.
+    """Draw the score of each team with its interval, and the corrected best score.
 
-    Teams far behind, by more than four times the median distance to the first of those that are
-    shown, are left out: they would leave no room for the others.
+    Teams are left out if their distance to the first team exceeds four times the median distance:
+    they would compress the scale for all others.
 
     Parameters
     ----------
@@ -81,11 +83,11 @@ def score_chart(
     scores
         ``(m,)`` in the metric's units.
     interval
-        Both ends, ``(m,)`` each.
+        ``(m,)`` lower and ``(m,)`` upper ends.
     best
         The corrected best score.
     most
-        How many teams are drawn.
+        The maximum number of teams shown.
 
     Examples
     --------
@@ -101,7 +103,7 @@ def score_chart(
     near = np.flatnonzero(behind <= _FAR_BEHIND * np.median(behind))
     near = near if len(near) > 1 else np.arange(len(values))
     series: Series = [
-        Bars("interval of this score", low[near], high[near], color=PALE, width=9),
+        Bars("interval of the score", low[near], high[near], color=PALE, width=9),
         Points("score on the board", values[near], color=INK),
     ]
     teams = [teams[at] for at in near.tolist()]
@@ -110,7 +112,7 @@ def score_chart(
 
 
 def best_score_chart(observed: float, estimate: float, low: float, high: float) -> Specification:
-    """Draw the best score as it stands, as it is corrected, and where the best true one may lie."""
+    """Draw the observed best score, the corrected one, and the interval of the best true score."""
     series: Series = [
         Bars("best true score", [low], [high], color=PALE, width=11),
         Points("best score on the board", [observed], color=INK),
@@ -120,16 +122,16 @@ def best_score_chart(observed: float, estimate: float, low: float, high: float) 
 
 
 def wins_chart(teams: Sequence[str], shares: npt.ArrayLike) -> Specification:
-    """Draw how often each of the m teams comes first, from ``(m,)`` shares in [0, 1]."""
-    return shares_chart(teams, shares, "share of other draws")
+    """Draw the ``(m,)`` win rates of the m teams, in [0, 1]."""
+    return shares_chart(teams, shares, "share of random samples won")
 
 
 def standings_chart(
-    name: str, standings: Standings, best: Mapping[str, float | None]
+    name: str, standings: Standings, best: Mapping[str, Any]
 ) -> Specification | None:
-    """Draw a picture of :data:`BOARD_CHARTS` from standings, best first.
+    """Draw a chart of :data:`BOARD_CHARTS` from standings, best first.
 
-    None if the board lacks what is to be drawn, as it does when a plugin is missing.
+    None if the board lacks the columns of the chart, for example because a plugin is missing.
     """
     return BOARD_CHARTS[name](standings, best) if standings else None
 
@@ -148,32 +150,28 @@ def _teams(standings: Standings) -> list[str]:
     return [row["team"] for row in standings]
 
 
-def _ranks(standings: Standings, _: Mapping[str, float | None]) -> Specification | None:
+def _ranks(standings: Standings, _: Mapping[str, Any]) -> Specification | None:
     interval = _pair(standings, "rank_low", "rank_high")
-    spread = _pair(standings, "spread_low", "spread_high")
-    if interval is None and spread is None:
+    bootstrap = _pair(standings, "bootstrap_rank_low", "bootstrap_rank_high")
+    if interval is None and bootstrap is None:
         return None
     rank = _column(standings, "rank")
-    return rank_chart(_teams(standings), interval=interval, spread=spread, rank=rank)
+    return rank_chart(_teams(standings), interval=interval, bootstrap=bootstrap, rank=rank)
 
 
-def _wins(standings: Standings, _: Mapping[str, float | None]) -> Specification | None:
-    shares = _column(standings, "share_won")
-    return None if shares is None else wins_chart(_teams(standings), _known(shares))
+def _wins(standings: Standings, _: Mapping[str, Any]) -> Specification | None:
+    shares = _column(standings, "win_rate")
+    return None if shares is None else wins_chart(_teams(standings), [one or 0.0 for one in shares])
 
 
-def _known(values: Sequence[float | None]) -> list[float]:
-    return [0.0 if value is None else value for value in values]
-
-
-def _scores(standings: Standings, best: Mapping[str, float | None]) -> Specification | None:
+def _scores(standings: Standings, best: Mapping[str, Any]) -> Specification | None:
     interval, scores = _pair(standings, "score_low", "score_high"), _column(standings, "score")
     if interval is None or scores is None:
         return None
     return score_chart(_teams(standings), scores, interval, best.get("estimate"))
 
 
-def _best(standings: Standings, best: Mapping[str, float | None]) -> Specification | None:
+def _best(standings: Standings, best: Mapping[str, Any]) -> Specification | None:
     known = [best.get(key) for key in ("estimate", "low", "high")]
     estimate, low, high = (np.nan if value is None else value for value in known)
     if not np.isfinite([estimate, low, high]).all():
@@ -181,7 +179,7 @@ def _best(standings: Standings, best: Mapping[str, float | None]) -> Specificati
     return best_score_chart(float(standings[0]["score"]), estimate, low, high)
 
 
-def _shake_up(standings: Standings, _: Mapping[str, float | None]) -> Specification | None:
+def _shake_up(standings: Standings, _: Mapping[str, Any]) -> Specification | None:
     public, private = (_column(standings, name) for name in ("public_rank", "rank"))
     if public is None or private is None:
         return None
@@ -195,4 +193,4 @@ BOARD_CHARTS = {
     "best-score": _best,
     "shake-up": _shake_up,
 }
-"""What can be drawn of any board, by the chart's name."""
+"""The charts of a board, by name."""

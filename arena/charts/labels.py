@@ -1,4 +1,4 @@
-"""Names of teams, made fit for an axis."""
+"""Axis labels from team names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
-from arena.text import shorten
+from arena.utils.text import shorten
 
 __all__ = ["axis_labels"]
 
@@ -14,7 +14,7 @@ _WIDTH = 32
 
 
 def axis_labels(teams: Sequence[str]) -> list[str]:
-    """Return a label for every team, harmless, short, and different from all others.
+    """Return a label for every team: printable, short, and unique.
 
     >>> axis_labels(["a", "b" * 40, "b" * 41])
     ['a', 'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… (2)', 'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… (3)']
@@ -28,7 +28,7 @@ def axis_labels(teams: Sequence[str]) -> list[str]:
 
 
 def _narrow(label: str) -> str:
-    """Cut a label where its characters, of which an emoji is as wide as two, fill the width."""
+    """Truncate a label to the width of an axis; wide characters such as emoji count as two."""
     width = 0
     for at, character in enumerate(label):
         width += 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -1,4 +1,4 @@
-"""One line per team with ranges and points on it: intervals of ranks, and of scores."""
+"""A chart with one line per team that shows ranges and points, such as intervals of ranks."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy.typing as npt
 from arena.charts.labels import axis_labels
 from arena.charts.specification import Specification, category_axis, layered, whole_axis
 from arena.charts.theme import MUTED
-from arena.results import as_json
+from arena.utils.tabular import as_json
 
 __all__ = ["MOST_TEAMS", "Bars", "Points", "Series", "ranges_chart"]
 
 MOST_TEAMS = 50
-"""How many teams a picture shows."""
+"""The maximum number of teams in a chart."""
 
 _STEP = 19
 
@@ -27,9 +27,9 @@ class Bars:
     """One range per team."""
 
     label: str
-    """What the range is, for the legend."""
+    """The text in the legend."""
     low: npt.ArrayLike
-    """``(m,)``; what is not finite is not drawn."""
+    """``(m,)``; values that are not finite are not drawn."""
     high: npt.ArrayLike
     """``(m,)``."""
     color: str
@@ -43,7 +43,7 @@ class Points:
 
     label: str
     value: npt.ArrayLike
-    """``(m,)``; what is not finite is not drawn."""
+    """``(m,)``; values that are not finite are not drawn."""
     color: str
 
 
@@ -59,22 +59,22 @@ def ranges_chart(
     lines: Mapping[str, float] | None = None,
     most: int = MOST_TEAMS,
 ) -> Specification:
-    """Draw the first teams from the top down, each with its ranges and points.
+    """Draw the first teams from top to bottom, each with its ranges and points.
 
     Parameters
     ----------
     teams
         m names, the best first.
     series
-        Drawn one over the other, in this order.
+        Drawn in this order, later ones on top.
     axis
-        What the values are.
+        The title of the axis.
     whole
-        Whether they are whole numbers from 1 on, as ranks are.
+        Whether the values are positive integers, such as ranks.
     lines
-        Values that are marked across all teams, by label.
+        Values marked across all teams, by label.
     most
-        How many teams are drawn.
+        The maximum number of teams shown.
 
     Examples
     --------
@@ -84,27 +84,22 @@ def ranges_chart(
     """
     labels = axis_labels(teams[:most])
     scale = {"zero": False, "nice": not whole, "padding": 8}
-    ticks = whole_axis(_last(series)) if whole else {"format": ".4~g"}
+    ticks: Specification = {"labelOverlap": True, "labelSeparation": 6}
+    if whole:
+        ends = [np.asarray(one.high if isinstance(one, Bars) else one.value) for one in series]
+        ticks = whole_axis(int(np.nanmax(np.concatenate(ends), initial=1)))
     x = {"type": "quantitative", "title": axis, "scale": scale, "axis": ticks}
-    encoding = {"y": category_axis("team", labels), "color": _legend(series, lines or {})}
-    layers = [_line(label, at, encoding["color"]) for label, at in (lines or {}).items()]
-    layers += [_layer(one, labels, x, encoding) for one in series]
-    return layered(layers, height={"step": _STEP})
-
-
-def _last(series: Series) -> int:
-    ends = [np.asarray(one.high if isinstance(one, Bars) else one.value) for one in series]
-    return int(np.nanmax(np.concatenate(ends), initial=1))
-
-
-def _legend(series: Series, lines: Mapping[str, float]) -> Specification:
-    colors = {**{one.label: one.color for one in series}, **dict.fromkeys(lines, MUTED)}
-    return {
+    colors = {**{one.label: one.color for one in series}, **dict.fromkeys(lines or {}, MUTED)}
+    color = {
         "field": "what",
         "type": "nominal",
         "scale": {"domain": list(colors), "range": list(colors.values())},
         "legend": {"orient": "top", "title": None, "symbolType": "circle", "columns": 1},
     }
+    encoding = {"y": category_axis("team", labels), "color": color}
+    layers = [_line(label, at, color) for label, at in (lines or {}).items()]
+    layers += [_layer(one, labels, x, encoding) for one in series]
+    return layered(layers, height={"step": _STEP})
 
 
 def _layer(
@@ -147,7 +142,7 @@ def _tooltip(*fields: str) -> list[Specification]:
 def _rows(
     labels: Sequence[str], what: str, columns: Mapping[str, npt.ArrayLike]
 ) -> list[dict[str, Any]]:
-    """Return a row for every label whose values are all known."""
+    """Return a row for every label whose values are all finite."""
     values = [as_json(np.asarray(column, dtype=np.float64)) for column in columns.values()]
     rows = []
     for label, *own in zip(labels, *(column[: len(labels)] for column in values), strict=True):

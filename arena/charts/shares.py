@@ -1,4 +1,4 @@
-"""How often each team comes out first, as bars."""
+"""A bar chart of shares, such as win rates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STEP = 22
 def shares_chart(
     teams: Sequence[str], shares: npt.ArrayLike, axis: str, *, most: int = 20
 ) -> Specification:
-    """Draw the largest shares as bars, each with its figure; who has none is left out.
+    """Draw the largest shares as bars with their values; zero shares are left out.
 
     Parameters
     ----------
@@ -29,9 +29,9 @@ def shares_chart(
     shares
         ``(m,)`` in [0, 1].
     axis
-        What the shares are of.
+        The title of the axis.
     most
-        How many bars at most.
+        The maximum number of bars.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def shares_chart(
         "mark": {"type": "text", "align": "left", "dx": 5, "color": INK},
         "encoding": {"text": figure},
     }
-    # Bars leave room for their figures, but no share is above 1.
+    # The axis leaves room for the text beside the bars, but has no ticks above 1.
     ticks = {"values": [0, 0.25, 0.5, 0.75, 1]} if top > 1 else {"tickCount": 5}
     x = {
         "field": "share",

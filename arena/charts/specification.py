@@ -1,4 +1,4 @@
-"""Vega-Lite as plain data, and the Altair chart of it."""
+"""Vega-Lite specifications as plain data, and as Altair charts."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ __all__ = ["Specification", "as_altair", "category_axis", "layered", "whole_axis
 Specification: TypeAlias = dict[str, Any]
 
 WIDTH = 640
-"""Of a picture in a file or a notebook, in pixels; a page fits it to its own."""
+"""The width of a chart in a file or a notebook, in pixels; a report scales it to the page."""
 
-
-_FEW = 15
+_MOST_TICKS = 15
 
 
 def as_altair(specification: Mapping[str, Any]) -> alt.LayerChart:
@@ -31,26 +30,27 @@ def as_altair(specification: Mapping[str, Any]) -> alt.LayerChart:
 
 
 def layered(layers: Sequence[Specification], *, height: int | Mapping[str, int]) -> Specification:
-    """Return a specification of layers over one another."""
+    """Return a layered specification."""
     size = dict(height) if isinstance(height, Mapping) else height
     return {"width": WIDTH, "height": size, "layer": list(layers)}
 
 
 def whole_axis(last: int) -> Specification:
-    """Return the axis of whole numbers from 1 to ``last``.
+    """Return the axis of the integers from 1 to ``last``.
 
-    Few are named one by one: a smallest step alone lets halves through, written as whole numbers.
+    Up to 15 ticks are listed explicitly: with ``tickMinStep`` alone, Vega also draws ticks at
+    halves and rounds their labels.
 
     >>> whole_axis(3)
     {'format': 'd', 'values': [1, 2, 3]}
     """
-    if last <= _FEW:
+    if last <= _MOST_TICKS:
         return {"format": "d", "values": list(range(1, last + 1))}
     return {"format": ",d", "tickMinStep": 1}
 
 
 def category_axis(field: str, labels: Sequence[str]) -> Specification:
-    """Return the encoding of names along y, from the top down."""
+    """Return the y encoding of names, from top to bottom."""
     return {
         "field": field,
         "type": "nominal",

@@ -1,8 +1,8 @@
-"""The colours of arena's pictures and pages, in light and in dark, and how charts are set.
+"""The colours of charts and pages, for light and dark mode, and the theme of charts.
 
-The hues are those of Okabe and Ito (2008), *Color Universal Design*, darkened or lightened until
-text in them has a contrast of 4.5 on the page: people with any colour vision tell them apart, and
-no picture says anything by hue alone.
+The hues are those of Okabe and Ito (2008), *Color Universal Design*, darkened or lightened so that
+text has a contrast of at least 4.5 on the page. They can be distinguished with any colour vision,
+and no chart encodes information by hue alone.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ DARK: Mapping[str, str] = {
     ORANGE: "#f2a45f",
     GREY: "#818997",
 }
-"""What stands in the dark for each colour of the light."""
+"""The dark-mode replacement of each colour."""
 
 _AXIS = {
     "labelColor": MUTED,
@@ -70,6 +70,8 @@ THEME: Mapping[str, Any] = {
         "labelFontSize": 12,
         "titleFontSize": 12,
         "labelLimit": 400,
+        "titleLimit": 400,
+        "columnPadding": 28,
     },
     "title": {"color": INK},
     "header": {"labelColor": INK, "titleColor": MUTED, "titleFontWeight": "normal"},
@@ -77,11 +79,11 @@ THEME: Mapping[str, Any] = {
     "mark": {"color": BLUE},
     "range": {"category": [BLUE, ORANGE, GREY, PALE, INK]},
 }
-"""Vega-Lite's config; what a chart sets itself goes before it."""
+"""The Vega-Lite config; the config of a chart takes precedence."""
 
 
 def themed(specification: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a Vega-Lite specification with the theme under its own config.
+    """Return a Vega-Lite specification with the theme merged into its config.
 
     >>> themed({"mark": "bar", "config": {"axis": {"grid": False}}})["config"]["axis"]["grid"]
     False

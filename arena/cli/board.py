@@ -2,84 +2,131 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from arena.cli.tables import Row, columns_shown, print_table
-from arena.formats import score_format, span
-from arena.intake.faults import describe
-from arena.standing_columns import RANKED_COLUMNS
-from arena.text import printable
+from arena.cli.tables import Column, Row, columns_shown, print_table, rank_mark
+from arena.intake.faults import fault_lines, plural
+from arena.report.columns import RANKED_COLUMNS
+from arena.scoring.result import STANDING_COLUMNS, ranked_on
+from arena.scoring.wording import Wording
+from arena.utils.formatting import BoardDisplay, Show, level_text, score_format, span
+from arena.utils.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from arena.score_result import RejectedFile, ScoreResult
+    from arena.scoring.result import RejectedFile, ScoreResult
 
-__all__ = ["print_board", "print_rejected", "print_result"]
+__all__ = ["print_board", "print_rejected", "print_result", "value_text"]
 
-_FAULTS_SHOWN = 5
+_LINES_SHOWN = 5
 
 
 def print_result(result: ScoreResult, console: Console) -> None:
-    """Print the board, what it means, and what does not stand on it."""
-    print_board(result.to_dict(), console)
+    """Print the board, what it means, and the rejected files."""
+    print_board(result.to_dict(), console, result.display, result.wording)
     for rejected in result.rejected:
         print_rejected(rejected, console)
 
 
-def print_board(document: Row, out: Console) -> None:
-    """Print a board and what it means, from the document ``arena/score/1``."""
+def print_board(
+    document: Row, out: Console, display: BoardDisplay, say: Wording | None = None
+) -> None:
+    """Print a board and what it means, from the document ``arena/score/2``."""
+    say = say or Wording()
+    score = score_format(document["standings"], display)
     if document["standings"]:
-        _print_standings(document, out)
+        _print_standings(document, out, score, say)
+    if display.ties:
+        out.print(printable(display.ties))
     for finding in document["findings"]:
         out.print(printable(finding["verdict"]))
-    _print_best(document, out)
-    _print_baseline(document, out)
+    _print_best(document, out, score)
+    _print_baseline(document, out, score)
 
 
-def _print_standings(document: Row, out: Console) -> None:
+def _print_standings(document: Row, out: Console, score: Show, say: Wording) -> None:
     direction = "larger" if document["greater_is_better"] else "smaller"
     title = (
-        f"{printable(document['metric'])} on {document['n_rows']:,} {document['split']} rows "
+        f"{printable(document['metric'])} on "
+        f"{say(ranked_on(document['n_rows'], document['split']))} "
         f"({direction} is better)"
     )
     standings = document["standings"]
-    columns = columns_shown(RANKED_COLUMNS, score_format(standings))
-    print_table(standings, columns, out, title=title)
+    columns = columns_shown(RANKED_COLUMNS, score)
+    columns += [
+        Column(key, 5, partial(_other, key)) for key in standings[0] if key not in STANDING_COLUMNS
+    ]
+    m = len(standings)
+    if m > 1:
+        at = 1 + [one.name for one in columns].index("rank interval")
+        columns.insert(at, Column("ranks", 4, lambda row: rank_mark(row, m), left=True))
+    columns = [replace(one, name=say(one.name)) for one in columns]
+    print_table(standings, columns, out, title=title, every="--wide")
+    if not document["resamples"]:
+        return
     out.print(
-        f"Intervals at {document['level']:.4g}, rank intervals for all teams at once; rank spread "
-        f"and shares describe {document['resamples']:,} resamples; seed {document['seed']}."
+        f"Confidence level {level_text(document['level'])}, for rank intervals jointly over "
+        f"{say('all teams')}. Bootstrap rank range, win rate and prize share: "
+        f"{document['resamples']:,} resamples of {say('the rows')}, seed {document['seed']}."
     )
 
 
-def _print_best(document: Row, out: Console) -> None:
+def _other(key: str, row: Row) -> str:
+    return value_text(row.get(key))
+
+
+def value_text(value: Any) -> str:
+    """Return the value of a column that is not among those of every board.
+
+    >>> value_text(0.25), value_text(None)
+    ('0.25', '')
+    """
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _print_best(document: Row, out: Console, score: Show) -> None:
     best, standings = document["best_score_corrected"], document["standings"]
     if not standings or best["estimate"] is None:
         return
-    score = score_format(standings)
+    if best["low"] is None:
+        interval = f"There is no interval for the best true score. {best['reason'] or ''}".rstrip()
+    else:
+        interval = (
+            f"Interval of the best true score: {span(best['low'], best['high'], score)} "
+            f"({level_text(document['level'])} confidence)."
+        )
     out.print(
-        f"The best score, {score(standings[0]['score'])}, was selected on these rows. "
-        f"Corrected for that it is {score(best['estimate'])}; the best true score lies in "
-        f"{span(best['low'], best['high'], score)}."
+        f"Corrected for selection, the best score of {score(standings[0]['score'])} is "
+        f"{score(best['estimate'])}. {interval}"
     )
+    others = [
+        f"{printable(winner['team'])} {span(winner['low'], winner['high'], score)}"
+        for winner in best["winners"][1:]
+        if winner["low"] is not None
+    ]
+    if others:
+        out.print(f"Intervals of the next places, corrected for selection: {'; '.join(others)}.")
 
 
-def _print_baseline(document: Row, out: Console) -> None:
+def _print_baseline(document: Row, out: Console, score: Show) -> None:
     baseline = document.get("baseline")
     if baseline is not None and baseline["score"] is not None:
-        score = score_format(document["standings"])
         out.print(
-            f"The baseline, {printable(baseline['team'])}, has {score(baseline['score'])} and is "
-            f"not ranked."
+            f"The baseline, {printable(baseline['team'])}, has a score of "
+            f"{score(baseline['score'])} and is not ranked."
         )
 
 
-def print_rejected(rejected: RejectedFile, out: Console, *, every_fault: bool = False) -> None:
-    """Print a rejected file and its faults; without ``every_fault`` the first few."""
-    shown = rejected.faults if every_fault else rejected.faults[:_FAULTS_SHOWN]
+def print_rejected(rejected: RejectedFile, out: Console, *, every_kind: bool = False) -> None:
+    """Print a rejected file and its faults by kind; without ``every_kind`` the first few lines."""
+    lines = fault_lines(rejected.faults)
+    shown = lines if every_kind else lines[:_LINES_SHOWN]
     out.print(f"Rejected: {printable(rejected.file)}", soft_wrap=True)
-    for fault in shown:
-        out.print(f"  {printable(describe(fault))}", soft_wrap=True)
-    hidden = len(rejected.faults) - len(shown)
+    for line in shown:
+        out.print(f"  {printable(line)}", soft_wrap=True)
+    hidden = len(lines) - len(shown)
     if hidden > 0:
-        out.print(f"  … and {hidden:,} more lines: arena validate prints them.")
+        out.print(f"  … and {plural(hidden, 'further line')}: arena validate prints all.")

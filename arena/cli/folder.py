@@ -1,27 +1,41 @@
-"""The competition that a command is about: a folder, found upwards from the current one."""
+"""Finds the competition of a command: a folder, searched upwards from the current one."""
 
 from __future__ import annotations
 
+import contextlib
+import weakref
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from arena.cli.console import say_note
-from arena.competition import Competition
-from arena.competition_view import CompetitionView
+from arena.competition.view import CompetitionView
 from arena.config import CONFIG_NAME
 from arena.errors import InputError
+from arena.server.marker import borrow, served_folder
 
-__all__ = ["Directory", "Wait", "find_folder", "look_at_competition", "open_competition"]
+if TYPE_CHECKING:
+    from arena.competition.competition import Competition
+
+__all__ = [
+    "Directory",
+    "Wait",
+    "borrow_served",
+    "find_folder",
+    "look_at_competition",
+    "open_competition",
+]
 
 Directory = Annotated[
     Path | None,
     typer.Option("-C", metavar="DIR", help="The competition's folder.  [default: here or above]"),
 ]
+_PATIENCE = 30.0
+"""Seconds in which the scorer of a served competition must finish what it judges."""
 _Opened = TypeVar("_Opened", bound=CompetitionView)
 Wait = Annotated[
-    float, typer.Option(help="Seconds to wait for another process that holds the competition.")
+    float, typer.Option(help="Seconds to wait while another process has the competition open.")
 ]
 
 
@@ -31,7 +45,7 @@ def find_folder(directory: Path | None) -> Path:
     Raises
     ------
     InputError
-        If there is none.
+        If there is no such folder.
     """
     start = (directory or Path()).resolve()
     for folder in (start, *start.parents):
@@ -39,21 +53,40 @@ def find_folder(directory: Path | None) -> Path:
             return folder
     raise InputError(
         f"There is no {CONFIG_NAME} in {start} or above it. Go to a competition's folder, name it "
-        f"with -C DIR, or make one with arena init."
+        f"with -C DIR, or create one with arena init."
     )
 
 
 def open_competition(directory: Path | None, wait: float = 0.0) -> Competition:
-    """Open the competition, and say what a person should know of its settings."""
-    return _noted(Competition.open(find_folder(directory), wait=wait))
+    """Open the competition, and print notes on its settings; borrow it if it is served."""
+    from arena.competition.competition import Competition  # more than a view needs
+
+    folder = find_folder(directory)
+    borrowed = borrow_served(folder, wait)
+    return _noted(Competition.open(folder, wait=wait), borrowed)
 
 
 def look_at_competition(directory: Path | None, wait: float = 0.0) -> CompetitionView:
-    """Open the competition to look only, and say the same: nothing is written."""
-    return _noted(CompetitionView.open(find_folder(directory), wait=wait))
+    """Open the competition for reading, and print the same notes; nothing is written."""
+    folder = find_folder(directory)
+    borrowed = borrow_served(folder, wait)
+    return _noted(CompetitionView.open(folder, wait=wait), borrowed)
 
 
-def _noted(competition: _Opened) -> _Opened:
+def borrow_served(folder: Path, wait: float) -> contextlib.ExitStack:
+    """Let the server of a folder, if there is one, close it until the result is closed."""
+    borrowed = contextlib.ExitStack()
+    served = served_folder(folder)
+    if served is not None and (asked := borrow(folder, max(wait, _PATIENCE))) is not None:
+        borrowed.enter_context(asked)
+        say_note(
+            f"This competition is served at {served.url}: submissions wait until this command ends."
+        )
+    return borrowed
+
+
+def _noted(competition: _Opened, borrowed: contextlib.ExitStack) -> _Opened:
+    weakref.finalize(competition, borrowed.close)  # the command has ended
     for note in competition.notes:
         say_note(note)
     return competition

@@ -1,4 +1,4 @@
-"""The program ``arena``: finds commands, runs one, and says in one line what went wrong."""
+"""The program ``arena``: finds commands, runs one, and reports an error in one line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from arena.cli import commands
+from arena.cli import discovery as commands
 from arena.cli.console import say_error
 from arena.errors import ArenaError
 
@@ -24,20 +24,20 @@ _FAULT_IN_ARENA = 3
 
 
 class _Unloaded(TyperCommand):
-    """A command that was not imported; its module is read once its help is to be shown."""
+    """A command that is not imported; its module is read only when its help is shown."""
 
     def __init__(self, found: commands.InstalledCommand) -> None:
         super().__init__(name=found.name)
         self._found = found
 
     def get_short_help_str(self, limit: int = 45) -> str:
-        """Return the line that the help has of it."""
+        """Return the line of the command in the help."""
         self.help = self._found.help_line()
         return super().get_short_help_str(limit)
 
 
 class LazyCommands(TyperGroup):
-    """Commands that are imported when they are called, never for the sake of the help."""
+    """Commands that are imported when they are called, and not for the help."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -53,7 +53,7 @@ class LazyCommands(TyperGroup):
         return name, command, rest
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; every error on purpose becomes one message and an exit code."""
+        """Run the command; an error becomes one message and an exit code."""
         verbose = bool(ctx.params.get("verbose"))
         try:
             return super().invoke(ctx)
@@ -68,16 +68,17 @@ class LazyCommands(TyperGroup):
 
 
 def _is_for_typer(error: BaseException) -> bool:
-    """Tell usage errors, exits and a closed pipe, which typer handles, from everything else."""
+    """Return whether typer handles the error: usage errors, exits and a closed pipe."""
     closed_pipe = isinstance(error, OSError) and error.errno == errno.EPIPE
     return closed_pipe or type(error).__module__.startswith("typer")
 
 
 def _explained(error: BaseException) -> tuple[int, str]:
-    """Return the exit code of an error, and what to say of it."""
+    """Return the exit code and the message of an error."""
     if isinstance(error, ArenaError):
         return error.exit_code, str(error)
-    if isinstance(error, KeyboardInterrupt):
+    # Ctrl-C during a query reaches the caller as an error of DuckDB's.
+    if isinstance(error, KeyboardInterrupt) or str(error) == "Query interrupted":
         return _INTERRUPTED, "Interrupted. What was stored before is intact."
     if isinstance(error, OSError) and error.strerror:
         where = f": {error.filename}" if error.filename else ""
@@ -90,9 +91,10 @@ app = typer.Typer(
     cls=LazyCommands,
     name="arena",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    add_completion=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # rich takes 90 ms to import, and the help is to be quick
+    rich_markup_mode=None,  # importing rich takes 90 ms
 )
 
 
@@ -118,18 +120,22 @@ def _root(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the program; ``--verbose`` may stand anywhere in the arguments."""
+    """Run the program; ``--verbose`` may be anywhere in the arguments."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - for good
-    # What the computing modules have to say, such as that a kernel is being compiled.
+    # Messages of the computing modules, such as that a kernel is being compiled.
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
     given = sys.argv[1:] if arguments is None else arguments
     logging.getLogger("arena").setLevel(logging.DEBUG if "--verbose" in given else logging.INFO)
     rest = [argument for argument in given if argument != "--verbose"]
     ahead = ["--verbose"] if len(rest) < len(given) else []
     try:
-        group = typer.main.get_group(app)
+        if "_ARENA_COMPLETE" in os.environ:  # a shell asks for completions
+            from typer import completion
+
+            completion.completion_init()  # type: ignore[attr-defined]
+        group = typer.main.get_command(app)
     except ArenaError as error:
         say_error(str(error))
         sys.exit(error.exit_code)

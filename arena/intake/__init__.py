@@ -1,24 +1,132 @@
-"""Files that are hostile until checked: the organiser's solution, the participants' submissions."""
+"""Reads and checks untrusted files: the organiser's solution and the participants' submissions."""
 
 from __future__ import annotations
 
-from arena.intake.content import MAX_BYTES
-from arena.intake.faults import FAULTS_OF_A_KIND, describe, first_of_each_kind
-from arena.intake.folder import SubmissionFile, find_submissions, named_file
-from arena.intake.solution import read_solution
-from arena.intake.submission import SUM_TOLERANCE, ReadSubmission, check_table, read_submission
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from arena.intake.case_table import CaseColumns, case_scores_of, read_case_table
+    from arena.intake.columns import SubmissionForm
+    from arena.intake.content import MAX_BYTES
+    from arena.intake.faults import (
+        FAULTS_OF_A_KIND,
+        FaultGroup,
+        describe,
+        fault_lines,
+        first_of_each_kind,
+        group_faults,
+    )
+    from arena.intake.folder import SubmissionFile, find_submissions, named_file
+    from arena.intake.manifest import ordered_by_manifest
+    from arena.intake.mask_files import (
+        SHAPE_COLUMNS,
+        MaskTable,
+        read_masks,
+    )
+    from arena.intake.memory import (
+        MemoryTable,
+        SolutionSource,
+        solution_source,
+        submission_file,
+        submission_files,
+    )
+    from arena.intake.reader import check_table, read_submission
+    from arena.intake.row_sets import rows_of_cells
+    from arena.intake.solution import read_solution
+    from arena.intake.submission import (
+        SUM_TOLERANCE,
+        ReadSubmission,
+        parse_submission,
+    )
+    from arena.intake.whole_file import (
+        cell_of_file,
+        file_of_cell,
+        read_whole_solution,
+        read_whole_submission,
+    )
 
 __all__ = [
     "FAULTS_OF_A_KIND",
     "MAX_BYTES",
+    "SHAPE_COLUMNS",
     "SUM_TOLERANCE",
+    "CaseColumns",
+    "FaultGroup",
+    "MaskTable",
+    "MemoryTable",
     "ReadSubmission",
+    "SolutionSource",
     "SubmissionFile",
+    "SubmissionForm",
+    "case_scores_of",
+    "cell_of_file",
     "check_table",
     "describe",
+    "fault_lines",
+    "file_of_cell",
     "find_submissions",
     "first_of_each_kind",
+    "group_faults",
     "named_file",
+    "ordered_by_manifest",
+    "parse_submission",
+    "read_case_table",
+    "read_masks",
     "read_solution",
     "read_submission",
+    "read_whole_solution",
+    "read_whole_submission",
+    "rows_of_cells",
+    "solution_source",
+    "submission_file",
+    "submission_files",
 ]
+
+_MODULES = {
+    "CaseColumns": "case_table",
+    "FAULTS_OF_A_KIND": "faults",
+    "FaultGroup": "faults",
+    "MAX_BYTES": "content",
+    "MaskTable": "mask_files",
+    "MemoryTable": "memory",
+    "ReadSubmission": "submission",
+    "SHAPE_COLUMNS": "mask_files",
+    "SUM_TOLERANCE": "submission",
+    "SolutionSource": "memory",
+    "SubmissionFile": "folder",
+    "SubmissionForm": "columns",
+    "case_scores_of": "case_table",
+    "cell_of_file": "whole_file",
+    "check_table": "reader",
+    "describe": "faults",
+    "fault_lines": "faults",
+    "file_of_cell": "whole_file",
+    "find_submissions": "folder",
+    "first_of_each_kind": "faults",
+    "group_faults": "faults",
+    "named_file": "folder",
+    "ordered_by_manifest": "manifest",
+    "parse_submission": "submission",
+    "read_case_table": "case_table",
+    "read_masks": "mask_files",
+    "read_solution": "solution",
+    "read_submission": "reader",
+    "read_whole_solution": "whole_file",
+    "read_whole_submission": "whole_file",
+    "rows_of_cells": "row_sets",
+    "solution_source": "memory",
+    "submission_file": "memory",
+    "submission_files": "memory",
+}
+"""Name -> its module. They are imported on first use: a board needs the names of teams only."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(importlib.import_module(f"arena.intake.{_MODULES[name]}"), name)
+    raise AttributeError(f"module 'arena.intake' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,57 +1,74 @@
-"""The ids of a file against those of the solution: each once, and no others, in any order."""
+"""Matches the ids of a file with those of the solution: each exactly once, in any order."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from arena.intake.cells import Place
-from arena.intake.encoding import REPLACEMENT
+from arena.intake.encoding import with_replaced_bytes
 from arena.intake.faults import FAULTS_OF_A_KIND, FaultList, clean, show
 from arena.types import Fault, IntArray
+from arena.utils.lazy import pc
 
 __all__ = ["find_duplicates", "locate_ids", "report_ids"]
 
-_GUESSES: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+_SPREADSHEET = "e.g. by opening the CSV file in a spreadsheet: write the id column as text"
+_ALTERATIONS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     (
         "there are spaces around it",
-        pc.utf8_trim_whitespace,
+        "differs only in case or spaces",
+        lambda ids: pc.utf8_trim_whitespace(ids),  # noqa: PLW0108 - imported late
     ),
     (
-        "leading zeros were lost, as happens when a spreadsheet opens a CSV file: "
-        "write the id column as text",
+        f"leading zeros were lost, {_SPREADSHEET}",
+        f"leading zeros were lost, {_SPREADSHEET}",
         lambda ids: pc.replace_substring_regex(ids, r"^0+([0-9])", r"\1"),
     ),
     (
         "it is written as a decimal number: write 1 and not 1.0",
+        "ids are written as decimal numbers: write 1 and not 1.0",
         lambda ids: pc.replace_substring_regex(ids, r"^(-?[0-9]+)\.0+$", r"\1"),
     ),
     (
         "leading zeros were lost and it is written as a decimal number: "
         "write the id column as text",
+        f"leading zeros were lost, {_SPREADSHEET}",
         lambda ids: pc.replace_substring_regex(ids, r"^0*([0-9]+?)(\.0+)?$", r"\1"),
     ),
     (
-        "upper and lower case count",
-        pc.utf8_lower,
+        "ids are case-sensitive",
+        "differs only in case or spaces",
+        lambda ids: pc.utf8_lower(ids),  # noqa: PLW0108 - imported late
+    ),
+    (
+        "there are spaces around it, and ids are case-sensitive",
+        "differs only in case or spaces",
+        lambda ids: pc.utf8_lower(pc.utf8_trim_whitespace(ids)),
     ),
 )
-"""What may have happened to an id, and what makes it and its original the same again."""
+"""Possible alterations of ids: the text for one id, the text for a whole file, and a function that
+maps an altered id and its original to the same text."""
+
+
+_ROW_NUMBERS = "ids look like row numbers: write the id column of the sample submission"
+_CUT_OFF = "the file ends too early: it may have been cut off"
 
 
 def locate_ids(ids: Any, expected: Any) -> IntArray | None:
-    """Return ``(n,)`` the position of each id in ``expected``, -1 where it is none of them.
+    """Return ``(n,)`` positions of the ids in ``expected``, -1 for an unknown id.
 
-    None means that both are the same, in the same order: the common case, and the fast one.
+    None means that both are equal, in the same order: the common case, which is fast.
 
     Parameters
     ----------
     ids, expected
-        ``pyarrow.StringArray``; ``expected`` holds each id once.
+        ``pyarrow.StringArray``; the ids in ``expected`` are unique.
 
     Examples
     --------
@@ -83,9 +100,9 @@ def report_ids(
 
 
 def find_duplicates(codes: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the positions of repeated codes, and for each that of its first occurrence.
+    """Return the positions of repeated codes, and the position of each one's first occurrence.
 
-    Negative codes stand for nothing and are passed over.
+    Negative codes are ignored.
 
     >>> find_duplicates(np.array([4, 5, 4, -1, -1]))
     (array([2]), array([0]))
@@ -102,7 +119,7 @@ def _report_duplicates(ids: Any, positions: IntArray, place: Place, faults: Faul
 
     def fault(position: int) -> Fault:
         line = place.row_number(first_of[position])
-        message = f"Id {show(ids[position].as_py())} stands in row {line} already: remove one."
+        message = f"Id {show(ids[position].as_py())} already occurs in row {line}: remove one."
         return place.fault("duplicate id", message, position, None)
 
     faults.add_each("duplicate id", repeated.tolist(), fault)
@@ -112,7 +129,7 @@ def _report_unknown(
     ids: Any, expected: Any, unknown: IntArray, missing: IntArray, place: Place, faults: FaultList
 ) -> None:
     texts = ids.take(pa.array(unknown))
-    damaged = pc.match_substring(texts, REPLACEMENT).to_numpy(zero_copy_only=False)
+    damaged = with_replaced_bytes(texts, faults)
     empty = pc.equal(texts, "").to_numpy(zero_copy_only=False)
     blank = unknown[empty]
     faults.add_each(
@@ -123,17 +140,18 @@ def _report_unknown(
         ),
     )
     foreign = unknown[~damaged & ~empty]
-    shown = ids.take(pa.array(foreign[:FAULTS_OF_A_KIND]))
-    hints = _hints(shown, expected.take(pa.array(missing)))
+    reasons = _reasons(ids.take(pa.array(foreign)), expected.take(pa.array(missing)))
     at = {int(p): i for i, p in enumerate(foreign[:FAULTS_OF_A_KIND])}
 
     def fault(position: int) -> Fault:
         text = f"Id {show(ids[position].as_py())} is not an id of the solution"
-        hint = hints[at[position]]
-        message = f"{text}; perhaps {hint}." if hint else f"{text}: remove the row."
+        reason = reasons[at[position]]
+        message = f"{text}: remove the row." if reason < 0 else f"{text}; {_perhaps(reason)}."
         return place.fault("unknown id", message, position, None)
 
     faults.add_each("unknown id", foreign.tolist(), fault)
+    row_numbers = len(foreign) and _are_row_numbers(ids)
+    faults.explain("unknown id", _ROW_NUMBERS if row_numbers else _common_cause(reasons))
 
 
 def _report_missing(
@@ -146,8 +164,7 @@ def _report_missing(
 ) -> None:
     if not len(missing):
         return
-    shown = expected.take(pa.array(missing[:FAULTS_OF_A_KIND]))
-    hints = _hints(shown, ids.take(pa.array(unknown)))
+    reasons = _reasons(expected.take(pa.array(missing)), ids.take(pa.array(unknown)))
     n_found = len(expected) - len(missing)
     cut_off = np.array_equal(positions, np.arange(n_found))
     end = " The file ends before this id: it may have been cut off." if cut_off else ""
@@ -155,22 +172,42 @@ def _report_missing(
 
     def fault(position: int) -> Fault:
         id = expected[position].as_py()
-        hint = hints[at[position]]
-        advice = f"; perhaps {hint}" if hint else ": add a row for it"
-        message = f"Id {show(id)} is missing{advice}.{end}"
+        reason = reasons[at[position]]
+        advice = ": add a row for it" if reason < 0 else f"; {_perhaps(reason)}"
+        message = f"The id is missing{advice}.{end}"
         return Fault("missing id", message, id=clean(id))
 
     faults.add_each("missing id", missing.tolist(), fault)
+    faults.explain("missing id", _CUT_OFF if cut_off and n_found else _common_cause(reasons))
 
 
-def _hints(ids: Any, others: Any) -> list[str | None]:
-    """Return for each id what may have made it differ from one of the others."""
-    hints: list[str | None] = [None] * len(ids)
-    for hint, same in _GUESSES:
-        if all(hints):
+def _perhaps(reason: int) -> str:
+    return f"perhaps {_ALTERATIONS[reason][0]}"
+
+
+def _reasons(ids: Any, others: Any) -> npt.NDArray[np.int8]:
+    """Return the alteration that would turn each id into one of the others; -1: none."""
+    reasons = np.full(len(ids), -1, dtype=np.int8)
+    for at, (_, _, same) in enumerate(_ALTERATIONS):
+        left = np.flatnonzero(reasons < 0)
+        if not len(left) or not len(others):
             break
-        matches = pc.is_in(same(ids), value_set=same(others)).to_pylist()
-        hints = [
-            old or (hint if match else None) for old, match in zip(hints, matches, strict=True)
-        ]
-    return hints
+        found = pc.is_in(same(ids.take(pa.array(left))), value_set=same(others))
+        reasons[left[found.to_numpy(zero_copy_only=False)]] = at
+    return reasons
+
+
+def _common_cause(reasons: npt.NDArray[np.int8]) -> str | None:
+    """Return the cause that applies to more than half of the ids, or None."""
+    counts = Counter(_ALTERATIONS[reason][1] for reason in reasons[reasons >= 0].tolist())
+    cause, count = counts.most_common(1)[0] if counts else ("", 0)
+    return cause if 2 * count > len(reasons) else None
+
+
+def _are_row_numbers(ids: Any) -> bool:
+    """Return whether the ids of a file are consecutive numbers from 0 or 1."""
+    digits = pc.match_substring_regex(ids, "^(0|[1-9][0-9]{0,17})$")
+    if not pc.all(digits).as_py():
+        return False
+    numbers = pc.cast(ids, pa.int64()).to_numpy()
+    return numbers[0] in (0, 1) and bool((np.diff(numbers) == 1).all())

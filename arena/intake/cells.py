@@ -1,24 +1,26 @@
-"""Columns of cells to numbers and to label codes, with every cell that is neither.
+"""Converts columns of cells to numbers or label codes, and reports every invalid cell.
 
-Numbers are cast by Arrow in one call; cells are looked at one by one only where that fails.
+Arrow casts numbers in one call; single cells are examined only where that fails.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from arena.intake.encoding import REPLACEMENT
+from arena.intake.encoding import with_replaced_bytes
 from arena.intake.faults import FaultList, clean, show
 from arena.intake.table import RowNumber
 from arena.types import Fault, FloatArray
+from arena.utils.lazy import pc
 
 __all__ = [
     "Place",
@@ -44,23 +46,26 @@ _DECIMAL_COMMA = r"^[+-]?[0-9]*,[0-9]+$"
 _BAD_CELLS = (
     ("empty cell", "The cell is empty: write a number."),
     ("NaN", "{} is not a number: write a finite number."),
-    ("infinite value", "{} is infinite or too large for a number: write a finite one."),
+    ("infinite value", "{} is infinite or too large: write a finite number."),
     ("decimal comma", "{} has a decimal comma: write a decimal point."),
-    ("not a number", "{} is text where a number belongs: write a number."),
+    ("not a number", "{} is not a number: write a number."),
 )
 _EMPTY, _NAN, _INFINITY, _COMMA, _NO_NUMBER, _REPORTED = range(6)
 _UNQUOTED = "The cell"
+_PERCENT = "looks like percentages: divide by 100 and remove the percent sign"
+_SCORES = "looks like scores or log-odds: write probabilities from 0 to 1"
+_PROBABILITIES = "looks like probabilities: write the label that you predict"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """Where the cells of a table stand, for the faults found in them."""
+    """The rows and ids of a table, to locate the faults found in its cells."""
 
     row_number: RowNumber
     ids: Any | None
     """``pyarrow.StringArray`` of the id of each row, if there is an id column."""
     quoted: bool = True
-    """Whether a fault may quote a cell; one of a solution is a label, which no message holds."""
+    """Whether a fault may quote a cell; cells of a solution are labels and are never quoted."""
 
     def fault(self, kind: str, message: str, position: int, column: str | None) -> Fault:
         """Return a fault of the row at a position."""
@@ -75,12 +80,12 @@ class Place:
 
 
 def is_text(column: Any) -> bool:
-    """Return whether a column holds text."""
+    """Return whether a column contains text."""
     return bool(pa.types.is_string(column.type))
 
 
 def to_text(column: Any) -> Any:
-    """Return a column as text without nulls: a null is an empty cell, a bool True or False.
+    """Return a column as text without nulls: null becomes an empty text, a bool True or False.
 
     >>> to_text(pa.array([True, None])).to_pylist()
     ['True', '']
@@ -95,7 +100,7 @@ def to_text(column: Any) -> Any:
 
 
 def texts(column: Any) -> npt.NDArray[np.object_]:
-    """Return ``(n,)`` str of a column, cell by cell as written; equal texts share one object.
+    """Return ``(n,)`` str of a column, unchanged; equal texts share one object.
 
     >>> texts(pa.array(["a b", None])).tolist()
     ['a b', '']
@@ -108,9 +113,11 @@ def texts(column: Any) -> npt.NDArray[np.object_]:
 def report_texts(
     column: Any, name: str, place: Place, faults: FaultList, *, empty_cells: bool
 ) -> None:
-    """Add a fault for every text that no CSV file can hold, and perhaps for those without any."""
+    """Add a fault for every text with a NUL byte and, unless allowed, for every empty text."""
     text = to_text(column)
-    masks = {"NUL byte": (pc.match_substring(text, "\0"), "The cell holds a NUL byte: remove it.")}
+    masks = {
+        "NUL byte": (pc.match_substring(text, "\0"), "The cell contains a NUL byte: remove it.")
+    }
     if not empty_cells:
         blank = pc.equal(pc.utf8_trim_whitespace(text), "")
         masks["empty cell"] = (blank, "The cell is empty: write a text.")
@@ -124,9 +131,9 @@ def report_texts(
 
 
 def points_for_commas(columns: Sequence[Any], place: Place, faults: FaultList) -> tuple[Any, ...]:
-    """Return text columns with decimal points, where the whole file has decimal commas.
+    """Return text columns with decimal points, if the whole file uses decimal commas.
 
-    Commas and points in one file are a fault, since either might separate thousands.
+    Both commas and points in one file are a fault, because either could be thousands separators.
     """
     commas = [pc.match_substring(column, ",") for column in columns]
     if not any(pc.any(mask).as_py() for mask in commas):
@@ -135,8 +142,8 @@ def points_for_commas(columns: Sequence[Any], place: Place, faults: FaultList) -
     if any(pc.any(mask).as_py() for mask in points):
         first = min(_first(mask) for mask in points)
         message = (
-            f"A number has a decimal comma here, and a decimal point in row "
-            f"{place.row_number(first)}: write all with a point, and no separators of thousands."
+            f"This row has a decimal comma and row {place.row_number(first)} a decimal point: "
+            f"write decimal points everywhere, and no thousands separators."
         )
         position = min(_first(mask) for mask in commas)
         faults.add_each(
@@ -159,7 +166,7 @@ def numbers(
     faults: FaultList,
     bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> FloatArray:
-    """Return ``(n,)`` float64 of a column; cells that are no finite number in bounds are faults.
+    """Return ``(n,)`` float64 of a column; a cell without a finite number in bounds is a fault.
 
     Parameters
     ----------
@@ -178,15 +185,21 @@ def numbers(
     kind = "out of range"
 
     def fault(position: int) -> Fault:
-        message = f"{values[position]:.12g} is outside [{low:g}, {high:g}]: write a number in it."
+        message = (
+            f"{values[position]:.12g} is outside [{low:g}, {high:g}]: write a number in this range."
+        )
         return place.fault(kind, message, position, name)
 
     faults.add_each(kind, outside.tolist(), fault)
+    if len(outside) and bounds == (0.0, 1.0):
+        seen = values[np.isfinite(values)]
+        percent = seen.min() >= 0 and seen.max() <= 100
+        faults.explain(kind, _PERCENT if percent else _SCORES)
     return values
 
 
 def _cast(column: Any) -> FloatArray:
-    """Return the numbers of a column, NaN where there is none."""
+    """Return the numbers of a column; NaN for any other cell."""
     if pa.types.is_temporal(column.type):
         return np.full(len(column), np.nan)
     try:
@@ -199,7 +212,7 @@ def _cast(column: Any) -> FloatArray:
 
 
 def is_number(text: Any) -> Any:
-    """Return a mask of the cells that are written as a decimal number.
+    """Return a mask of the cells that contain a decimal number.
 
     >>> is_number(pa.array(["1e5", "+.5", "0x1", "nan"])).to_pylist()
     [True, True, False, False]
@@ -211,7 +224,7 @@ def _report_bad(
     column: Any, bad: npt.NDArray[np.intp], name: str, place: Place, faults: FaultList
 ) -> None:
     cells = to_text(column.take(pa.array(bad)))
-    reasons = _reasons(cells)
+    reasons = _reasons(cells, faults)
     for reason, (kind, template) in enumerate(_BAD_CELLS):
 
         def fault(at: int, kind: str = kind, template: str = template) -> Fault:
@@ -219,9 +232,13 @@ def _report_bad(
             return place.fault(kind, template.format(what), int(bad[at]), name)
 
         faults.add_each(kind, np.flatnonzero(reasons == reason).tolist(), fault)
+    if place.quoted and (reasons == _NO_NUMBER).any():
+        text = cells.filter(pa.array(reasons == _NO_NUMBER))
+        percent = pc.mean(pc.match_substring_regex(text, r"^[ 0-9.+-]+%")).as_py() > 0.5
+        faults.explain("not a number", _PERCENT if percent else None)
 
 
-def _reasons(cells: Any) -> npt.NDArray[np.int8]:
+def _reasons(cells: Any, faults: FaultList) -> npt.NDArray[np.int8]:
     """Return ``(n,)`` positions in ``_BAD_CELLS``, or ``_REPORTED``."""
     text = pc.utf8_lower(pc.utf8_trim_whitespace(cells))
     masks = (
@@ -229,37 +246,39 @@ def _reasons(cells: Any) -> npt.NDArray[np.int8]:
         pc.is_in(text, value_set=pa.array(_NOT_A_NUMBER)),
         pc.or_(pc.match_substring_regex(text, _INFINITE), is_number(text)),
         pc.match_substring_regex(text, _DECIMAL_COMMA),
-        pc.match_substring(cells, REPLACEMENT),
     )
     choices = (_EMPTY, _NAN, _INFINITY, _COMMA, _REPORTED)
     found = [mask.to_numpy(zero_copy_only=False) for mask in masks]
+    found.append(with_replaced_bytes(cells, faults))
     return np.select(found, choices, default=_NO_NUMBER).astype(np.int8)
 
 
-def merge_equal_numbers(labels: Sequence[str]) -> dict[str, float] | None:
-    """Return the number that each label stands for, or None when one of them is no number.
+def merge_equal_numbers(labels: Sequence[str]) -> dict[str, Decimal] | None:
+    """Return the exact number of each label, or None if a label is not a number.
 
-    A leading zero makes a label a code, such as a zip code, and codes are text.
+    A label with a leading zero, such as a zip code, is text.
 
     >>> merge_equal_numbers(["1", "1.0"]), merge_equal_numbers(["7", "007"])
-    ({'1': 1.0, '1.0': 1.0}, None)
+    ({'1': Decimal('1'), '1.0': Decimal('1.0')}, None)
     """
     text = pc.utf8_trim_whitespace(pa.array(labels, pa.string()))
     if not len(text) or not pc.all(is_number(text)).as_py():
         return None
     if pc.any(pc.match_substring_regex(text, r"^[+-]?0[0-9]")).as_py():
         return None
-    values = pc.cast(text, pa.float64()).to_pylist()
-    return dict(zip(labels, values, strict=True))
+    try:
+        return {label: Decimal(cell) for label, cell in zip(labels, text.to_pylist(), strict=True)}
+    except InvalidOperation:  # an exponent of more than 18 digits
+        return None
 
 
 def label_codes(
     column: Any, classes: Sequence[str], name: str, place: Place, faults: FaultList
 ) -> FloatArray:
-    """Return ``(n,)`` codes of labels as float64; a label that is none of them is a fault.
+    """Return ``(n,)`` codes of labels as float64; an unknown label is a fault.
 
-    Labels are compared as text; numbers, where all classes are numbers, by value. The fault
-    quotes what was sent and never a label of the solution.
+    Labels are compared as text, or by value if all classes are numbers. The fault quotes the cell
+    and never a label of the solution.
     """
     encoded = to_text(column).dictionary_encode()
     written = encoded.dictionary
@@ -271,30 +290,46 @@ def label_codes(
         message = (
             "The cell is empty: write a label."
             if kind == "empty cell"
-            else f"{show(cell)} is no label of this competition: labels are compared as they are "
-            "written, upper and lower case and spaces count."
+            else f"{show(cell)} is not a label of this competition. Upper and lower case and "
+            "spaces must match."
         )
         return place.fault(kind, message, position, name)
 
     blank = pc.equal(pc.utf8_trim_whitespace(written), "").to_numpy(zero_copy_only=False)
-    seen = pc.match_substring(written, REPLACEMENT).to_numpy(zero_copy_only=False)
+    seen = with_replaced_bytes(written, faults)
     for kind, mask in (("empty cell", blank), ("unknown label", ~blank & ~seen)):
         wrong = np.flatnonzero((mask & np.isnan(of_written))[encoded.indices.to_numpy()])
         faults.add_each(kind, wrong.tolist(), partial(fault, kind=kind))
+    unknown = written.filter(pa.array(np.isnan(of_written) & ~blank & ~seen))
+    if len(unknown):
+        faults.explain("unknown label", _cause_of_labels(unknown, classes))
     return codes
 
 
+def _cause_of_labels(unknown: Any, classes: Sequence[str]) -> str | None:
+    """Return the cause that applies to more than half of the distinct unknown labels, or None."""
+    text = pc.utf8_trim_whitespace(unknown)
+    folded = pa.array([label.strip().lower() for label in classes], pa.string())
+    if pc.mean(pc.is_in(pc.utf8_lower(text), value_set=folded)).as_py() > 0.5:
+        return "differs only in case or spaces"
+    cells = text.filter(is_number(text))
+    values = pc.cast(cells, pa.float64()).to_numpy(zero_copy_only=False)
+    probabilities = (values >= 0) & (values <= 1)
+    return _PROBABILITIES if 2 * probabilities.sum() > len(unknown) else None
+
+
 def _codes_of_text(written: Any, classes: Sequence[str]) -> FloatArray:
-    """Return the code of each text, NaN where it is no class."""
-    as_text = pc.index_in(written, value_set=pa.array(classes, pa.string()))
-    as_float = pc.fill_null(pc.cast(as_text, pa.float64()), np.nan)
-    codes: FloatArray = np.asarray(as_float, dtype=np.float64)
-    if merge_equal_numbers(classes) is None:
+    """Return the code of each text; NaN for an unknown label."""
+    found = pc.index_in(written, value_set=pa.array(classes, pa.string()))
+    as_float = pc.fill_null(pc.cast(found, pa.float64()), np.nan)
+    codes: FloatArray = np.array(as_float, dtype=np.float64)
+    values = merge_equal_numbers(classes)
+    if values is None:
         return codes
-    values = _cast(written)
-    values_of_classes = _cast(pa.array(classes, pa.string()))
-    order = np.argsort(values_of_classes)
-    at = np.minimum(np.searchsorted(values_of_classes[order], values), len(classes) - 1)
-    same = values_of_classes[order][at] == values
-    merged: FloatArray = np.where(same, order[at].astype(np.float64), codes)
-    return merged
+    code_of = {values[label]: code for code, label in enumerate(classes)}
+    text = pc.utf8_trim_whitespace(written)
+    candidates = np.isnan(codes) & is_number(text).to_numpy(zero_copy_only=False)
+    for at in np.flatnonzero(candidates):
+        with contextlib.suppress(InvalidOperation):
+            codes[at] = code_of.get(Decimal(text[int(at)].as_py()), np.nan)
+    return codes

@@ -1,4 +1,4 @@
-"""The bytes of a file that nobody has checked yet: bounded in size, unpacked within the bound."""
+"""Reads the bytes of an untrusted file and decompresses them, within a size limit."""
 
 from __future__ import annotations
 
@@ -6,125 +6,196 @@ import errno
 import gzip
 import hashlib
 import io
+import lzma
 import os
 import stat
+import zipfile
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import IO
 
-from arena.intake.faults import FaultList
+from arena.intake.faults import FaultList, plural
 
-__all__ = ["MAX_BYTES", "FileContent", "read_content"]
+__all__ = ["MAX_BYTES", "FileContent", "read_content", "read_raw"]
 
 MAX_BYTES = 200 * 2**20
-"""The largest file that is taken from a participant, packed or unpacked: 200 MiB."""
+"""Default maximum size of a submission file, compressed and decompressed: 200 MiB."""
 
 _CHUNK = 2**20
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    ValueError,
+    RuntimeError,
+)
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
+_WORKBOOK = b"xl/workbook.xml"
+_PROBE = 4096
+_FORMATS = {
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook (xls)",
+    b"%PDF-": "a PDF",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"\x93NUMPY": "a NumPy file",
+    b"\x89HDF": "an HDF5 file",
+    b"SQLite format 3": "an SQLite database",
+    b"7z\xbc\xaf": "a 7z archive",
+    b"Rar!": "a RAR archive",
+    b"BZh": "a bzip2 archive",
+    b"\xfd7zXZ": "an xz archive",
+    b"\x28\xb5\x2f\xfd": "a Zstandard archive",
+    b"ARROW1": "an Arrow (Feather) file",
+    b"\x80\x04\x95": "a Python pickle",
+}
+"""First bytes of a file -> its format."""
 
 _OPENING = {
     errno.ENOENT: ("file not found", "There is no such file."),
-    errno.EACCES: ("unreadable file", "The file cannot be read: permission denied. Allow reading."),
-    errno.ELOOP: ("unreadable file", "The file is a link that leads to itself."),
+    errno.EACCES: ("unreadable file", "The file cannot be read: permission denied."),
+    errno.ELOOP: ("unreadable file", "The file is a link to itself."),
     errno.ENAMETOOLONG: ("unreadable file", "The name of the file is too long."),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """A file in memory, unpacked."""
+    """A file in memory, decompressed."""
 
     data: bytes
     sha256: str
-    """Of the file as it was sent, packed or not."""
+    """The sha256 of the file as sent, before decompression."""
 
 
-def read_content(path: Path, max_bytes: int, faults: FaultList) -> FileContent | None:
-    """Return the bytes of a regular file of at most ``max_bytes``, or None and a fault.
+def read_content(path: Path, max_bytes: int, faults: FaultList) -> FileContent:
+    """Return the bytes of a regular file of at most ``max_bytes``.
 
-    The size is looked at before anything is read. A gzip file is unpacked, in two passes: the
-    first counts and keeps nothing, so that a file made to burst costs no memory.
+    The size is checked before anything is read. A gzip file, or a ZIP archive with one file, is
+    decompressed in two passes; the first only counts bytes, so that a decompression bomb uses no
+    memory.
+
+    Raises
+    ------
+    Refused
+        If the file is not valid; the fault has been added.
     """
-    raw = _read_raw(path, max_bytes, faults)
-    if raw is None:
-        return None
+    raw = read_raw(path, max_bytes, faults)
     sha256 = hashlib.sha256(raw).hexdigest()
-    if raw.startswith(_ZIP):
-        faults.add(
-            "wrong format",
-            "This is a ZIP archive or an Excel workbook: save it as CSV (UTF-8) or Parquet.",
-        )
-        return None
-    data = _unpack(raw, max_bytes, faults) if raw.startswith(_GZIP) else raw
-    if data is not None and not data:
-        faults.add("empty file", "The file is empty: send a header line and one row per id.")
-        data = None
-    return None if data is None else FileContent(data, sha256)
+    data = raw
+    for start, unpack in ((_ZIP, _unzip), (_GZIP, _unpack)):
+        what = _other_format(data)
+        if what is not None:
+            faults.refuse("wrong format", f"This is {what}: export it as CSV (UTF-8) or Parquet.")
+        data = unpack(data, max_bytes, faults) if data.startswith(start) else data
+    if data is not raw and data.startswith((_ZIP, _GZIP)):
+        faults.refuse("wrong format", "The file is compressed twice: compress it only once.")
+    if not data:
+        faults.refuse("empty file", "The file is empty: send a header line and one row per id.")
+    return FileContent(data, sha256)
 
 
-def _read_raw(path: Path, max_bytes: int, faults: FaultList) -> bytes | None:
+def _other_format(raw: bytes) -> str | None:
+    """Return the format of a file that is sent by mistake, or None."""
+    if raw.startswith(_ZIP) and _WORKBOOK in raw:
+        return "an Excel workbook (xlsx)"
+    for start, what in _FORMATS.items():
+        if raw.startswith(start):
+            return what
+    start = raw[:_PROBE].lstrip()
+    if start.startswith(b"{") and (b'"cells"' in start or b'"nbformat"' in raw):
+        return "a Jupyter notebook"
+    return "an HTML page" if start[:15].lower().startswith((b"<!doctype html", b"<html")) else None
+
+
+def read_raw(path: Path, max_bytes: int, faults: FaultList) -> bytes:
+    """Return the bytes of a regular file of at most ``max_bytes`` as they are.
+
+    Raises
+    ------
+    Refused
+        If it is not one; the fault has been added.
+    """
     try:
-        if not _is_regular(path.stat(), faults):
-            return None
-        # The file may have been exchanged since: a pipe must not be waited for.
+        _check_regular(path.stat(), faults)
+        # The file may have been replaced by a pipe in between: do not block on it.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(descriptor)
-            if not _is_regular(status, faults):
-                return None
-            # One byte more than promised tells a file that grows while it is read.
+            _check_regular(status, faults)
+            # One byte more than expected detects a file that grows while it is read.
             raw = b"" if status.st_size > max_bytes else file.read(status.st_size + 1)
             size = max(status.st_size, len(raw))
     except (OSError, ValueError) as error:
         number = getattr(error, "errno", None) or 0
         reason = f"The file cannot be read ({os.strerror(number) if number else 'bad name'})."
-        kind, message = _OPENING.get(number, ("unreadable file", reason))
-        faults.add(kind, message)
-        return None
+        faults.refuse(*_OPENING.get(number, ("unreadable file", reason)))
     if len(raw) > status.st_size:
-        faults.add("unreadable file", "The file was written to while it was read: send it again.")
-        return None
+        faults.refuse("unreadable file", "The file changed while it was read: send it again.")
     if size > max_bytes:
-        faults.add(
+        faults.refuse(
             "file too large",
-            f"The file has {size:,} bytes, and {max_bytes:,} are allowed: "
+            f"The file has {size:,} bytes, but at most {max_bytes:,} are allowed: "
             "write fewer digits, or send Parquet.",
         )
-        return None
     return raw
 
 
-def _is_regular(status: os.stat_result, faults: FaultList) -> bool:
-    if stat.S_ISREG(status.st_mode):
-        return True
-    what = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe, socket or device"
-    faults.add("not a file", f"This is {what}, not a file: name a CSV or Parquet file.")
-    return False
+def _check_regular(status: os.stat_result, faults: FaultList) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        what = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe, socket or device"
+        faults.refuse("not a file", f"This is {what}, not a file: send a CSV or Parquet file.")
 
 
-def _unpack(raw: bytes, max_bytes: int, faults: FaultList) -> bytes | None:
+def _unpack(raw: bytes, max_bytes: int, faults: FaultList) -> bytes:
     try:
-        if _bursts(raw, max_bytes):
-            faults.add(
-                "file too large",
-                f"The file has {len(raw):,} bytes and unpacks to more than the {max_bytes:,} "
-                "that are allowed; unpacking was stopped there.",
-            )
-            return None
-        with gzip.open(io.BytesIO(raw)) as file:
-            return file.read()
+        return _decompressed(lambda: gzip.open(io.BytesIO(raw)), len(raw), max_bytes, faults)
     except EOFError:
-        faults.add("truncated file", "The gzip file ends too early: pack and send it again.")
+        faults.refuse("truncated file", "The gzip file ends too early: compress and send it again.")
     except (OSError, zlib.error):
-        faults.add("damaged file", "The gzip file is damaged: pack and send it again.")
-    return None
+        faults.refuse("damaged file", "The gzip file is damaged: compress and send it again.")
 
 
-def _bursts(raw: bytes, max_bytes: int) -> bool:
-    """Return whether a gzip file unpacks to more than ``max_bytes``, keeping nothing of it."""
+def _unzip(raw: bytes, max_bytes: int, faults: FaultList) -> bytes:
+    """Return the only file of a ZIP archive."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            held = [one for one in archive.infolist() if not _is_of_a_system(one)]
+            if len(held) != 1:
+                faults.refuse(
+                    "wrong format",
+                    f"The ZIP archive contains {plural(len(held), 'file')}: send an archive with "
+                    f"one CSV or Parquet file, or the file itself.",
+                )
+            return _decompressed(lambda: archive.open(held[0]), len(raw), max_bytes, faults)
+    except (*_DAMAGED, OSError) as error:
+        locked = isinstance(error, RuntimeError) and "encrypted" in str(error)
+        why = "is encrypted" if locked else "is damaged"
+        faults.refuse("damaged file", f"The ZIP archive {why}: compress and send it again.")
+
+
+def _decompressed(
+    opened: Callable[[], gzip.GzipFile | IO[bytes]], size: int, max_bytes: int, faults: FaultList
+) -> bytes:
+    """Return what an archive of ``size`` bytes contains; it is counted before it is kept."""
     total = 0
-    with gzip.open(io.BytesIO(raw)) as file:
+    with opened() as file:
         while total <= max_bytes and (piece := file.read(_CHUNK)):
             total += len(piece)
-    return total > max_bytes
+    if total > max_bytes:
+        faults.refuse(
+            "file too large",
+            f"The file has {size:,} bytes and decompresses to more than the allowed "
+            f"{max_bytes:,}; decompression was stopped.",
+        )
+    with opened() as file:
+        return file.read()
+
+
+def _is_of_a_system(member: zipfile.ZipInfo) -> bool:
+    parts = PurePosixPath(member.filename).parts
+    hidden = not parts or parts[0] == "__MACOSX" or parts[-1].startswith(".")
+    return member.is_dir() or hidden

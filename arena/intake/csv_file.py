@@ -1,7 +1,7 @@
-"""CSV text to a table of text columns, with every row that has too many or too few fields.
+"""Parses CSV to a table of text columns and reports rows with too many or too few fields.
 
-The header is read first, alone, so that repeated and unknown names are seen as they are written.
-Then pyarrow parses everything as text: no guess at types or at missing values is made.
+The header is read separately, so that repeated and unknown names are preserved. Then pyarrow parses
+everything as text: types and missing values are not inferred.
 """
 
 from __future__ import annotations
@@ -12,80 +12,98 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from arena.intake.encoding import line_of
 from arena.intake.faults import FaultList, plural
-from arena.intake.row_numbers import RowNumbers
-from arena.intake.table import RawTable
+from arena.intake.table import Bounds, RawTable, RowNumbers
 
-__all__ = ["MAX_COLUMNS", "read_csv"]
-
-MAX_COLUMNS = 20_000
-"""More columns than this are not parsed."""
+__all__ = ["read_csv"]
 
 _DELIMITERS = (",", ";", "\t")
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _BLANK_LINES = re.compile(rb"[\r\n]*")
-_MAX_HEADER = 2**20
+_MAX_HEADER = 2**22
+_PIECE = 2**16
+"""Bytes that are counted at once: arrays of this size are not allocated from the system."""
 _MAX_BLOCK = 2**30
 _MAX_BROKEN_ROWS = 10_000
+_COMMA_DECIMAL = re.compile(r"(^|,)[+-]?\d+,\d+(,|$)")
+_DECIMAL_COMMAS = (
+    "decimal commas may split the fields: write decimal points, or semicolons between the columns"
+)
+_QUOTE, _LF, _CR = b'"\n\r'
 
 
 @dataclass
 class _BrokenRows:
-    """Takes the rows that pyarrow cannot split into the header's fields."""
+    """Collects the rows that pyarrow cannot split into the header's fields."""
 
     numbers: list[int] = field(default_factory=list)
     found: list[int] = field(default_factory=list)
     last_text: str = ""
 
     def __call__(self, row: Any) -> str:
-        """Remember a row and skip it; give up when there is no end of them."""
+        """Record a row and skip it; stop after too many."""
         self.last_text = row.text
         self.numbers.append(row.number - 1)
         self.found.append(row.actual_columns if row.text.strip() else 0)
         return "skip" if len(self.numbers) < _MAX_BROKEN_ROWS else "error"
 
 
-def read_csv(data: bytes, expected: Iterable[str], faults: FaultList) -> RawTable | None:
-    """Return the table in UTF-8 text, or None and a fault when there is none.
+def read_csv(data: bytes, expected: Iterable[str], bounds: Bounds, faults: FaultList) -> RawTable:
+    """Return the table of a CSV text.
 
     Parameters
     ----------
     data
-        Valid UTF-8 without a byte order mark; lines end in LF, CRLF or CR, fields are separated
-        by comma, semicolon or tab. A memory of about three times its size is needed.
+        Valid UTF-8 without a byte order mark. Lines end in LF, CRLF or CR; fields are separated by
+        comma, semicolon or tab. Parsing takes about three times its size in memory.
     expected
-        Names that tell which delimiter the file uses; empty: the one that splits most.
+        Names by which the delimiter is recognised; empty: the delimiter with the most fields.
+    bounds
+        The maximum number of rows and columns.
     faults
-        Takes rows with too many or too few fields, a missing body, and a last line cut short.
+        Collects rows with too many or too few fields, a missing body, and a truncated last line.
+
+    Raises
+    ------
+    Refused
+        If the text contains no table; the fault has been added.
     """
     start = _end_of_blank_lines(data, 0)
     if start == len(data):
-        faults.add("empty file", "The file is empty: send a header line and one row per id.")
-        return None
+        faults.refuse("empty file", "The file is empty: send a header line and one row per id.")
     end = _end_of_record(data, start)
+    header_row = line_of(data, start)
+    if end - start > _MAX_HEADER:
+        message = f"The first line has {end - start:,} bytes: write a header line, then the rows."
+        faults.refuse("unreadable header", message, row=header_row)
     header = data[start:end].decode("utf-8").strip("\r\n")
     delimiter, names = _split_header(header, frozenset(expected))
-    header_row = line_of(data, start)
-    if not names or len(names) > MAX_COLUMNS:
-        faults.add(
-            "unreadable header", "The first line is no list of column names.", row=header_row
+    if not names:
+        faults.refuse(
+            "unreadable header", "The first line is not a list of column names.", row=header_row
         )
-        return None
+    if len(names) > bounds.columns:
+        message = f"The first line has {len(names):,} column names: keep only the required ones."
+        faults.refuse("unreadable header", message, row=header_row)
+    n_rows = _count_records(data, end)
+    if n_rows > bounds.rows:
+        faults.refuse("too many rows", f"The file has {n_rows:,} rows: send one row per id.")
     body = pa.py_buffer(data).slice(end)
     if _end_of_blank_lines(data, end) == len(data):
-        message = "The file holds a header line only: add one row per id."
-        faults.add("no rows", message, row=header_row)
-        return None
+        message = "The file contains only a header line: add one row per id."
+        faults.refuse("no rows", message, row=header_row)
     broken = _BrokenRows()
     columns = _parse(body, delimiter, len(names), b'"' in data, broken)
     numbers = RowNumbers(data, delimiter, frozenset(broken.numbers))
     _report(broken, len(names), data, numbers, faults)
     if columns is None:
-        return None
+        message = f"{_MAX_BROKEN_ROWS:,} rows do not match the header; reading was stopped."
+        faults.refuse("too many broken rows", message)
     return RawTable(tuple(names), columns, numbers, header_row, decimal_comma=delimiter != ",")
 
 
@@ -95,7 +113,7 @@ def _end_of_blank_lines(data: bytes, start: int) -> int:
 
 
 def _end_of_record(data: bytes, start: int) -> int:
-    """Return where the record at ``start`` ends; quoted fields may hold line ends."""
+    """Return the end of the record at ``start``; quoted fields may contain line ends."""
     quotes, at = 0, start
     while at < min(len(data), start + _MAX_HEADER):
         found = _LINE_END.search(data, at)
@@ -109,8 +127,23 @@ def _end_of_record(data: bytes, start: int) -> int:
     return first.end() if first else len(data)
 
 
+def _count_records(data: bytes, start: int) -> int:
+    """Return the number of records after ``start``, blank lines included, without parsing."""
+    has_quotes, inside = b'"' in data, False
+    ends = np.zeros(2, dtype=np.intp)
+    for at in range(start, len(data), _PIECE):
+        piece = np.frombuffer(data, np.uint8, count=min(_PIECE, len(data) - at), offset=at)
+        if has_quotes:
+            quoted = np.logical_xor.accumulate(piece == _QUOTE) ^ inside
+            inside = bool(quoted[-1])
+            piece = piece[~quoted]
+        # Much faster than bytes.count where the byte is frequent.
+        ends += [np.count_nonzero(piece == end) for end in (_LF, _CR)]
+    return int(ends.max()) + (not data.endswith((b"\n", b"\r")))
+
+
 def _split_header(header: str, expected: frozenset[str]) -> tuple[str, list[str]]:
-    """Return the delimiter that finds most of the expected names, then most names, and these."""
+    """Return the delimiter that yields most expected names, then most names; and the names."""
 
     def fields(delimiter: str) -> list[str]:
         try:
@@ -130,7 +163,7 @@ def _parse(
     try:
         table = pa_csv.read_csv(
             pa.BufferReader(body),
-            # One thread, since files are read side by side; one block, so that no field is cut.
+            # One thread, because files are read in parallel; one block, so that no field is split.
             read_options=pa_csv.ReadOptions(
                 use_threads=False,
                 block_size=min(len(body) + 1, _MAX_BLOCK),
@@ -138,7 +171,7 @@ def _parse(
             ),
             parse_options=pa_csv.ParseOptions(
                 delimiter=delimiter,
-                quote_char='"' if quoted else False,  # without, a third faster
+                quote_char='"' if quoted else False,  # a third faster without
                 newlines_in_values=quoted,
                 invalid_row_handler=broken,
             ),
@@ -153,17 +186,16 @@ def _parse(
         if len(broken.numbers) < _MAX_BROKEN_ROWS:
             raise
         return None
-    return tuple(_one_chunk(column) for column in table.columns)
-
-
-def _one_chunk(column: Any) -> Any:
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return tuple(
+        column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+        for column in table.columns
+    )
 
 
 def _report(
     broken: _BrokenRows, expected: int, data: bytes, numbers: RowNumbers, faults: FaultList
 ) -> None:
-    """Add a fault for every row that could not be split; rows of blanks only are forgiven."""
+    """Add a fault for every row that could not be split; rows of only spaces are ignored."""
     for record, found in zip(broken.numbers, broken.found, strict=True):
         if not found:
             continue
@@ -171,15 +203,14 @@ def _report(
         last = record == broken.numbers[-1]
         cut = last and not data.endswith((b"\n", b"\r"))
         if last and broken.last_text.count('"') % 2:
-            message = "A quotation mark opens here and is never closed: close or remove it."
+            message = "A quotation mark is opened here and never closed: close or remove it."
             faults.add("unclosed quote", message, row=row)
         elif cut and found < expected and data.endswith(broken.last_text.encode()):
-            message = "The last line stops short: the file was cut off. Write and send it again."
+            message = "The last line is incomplete, the file is truncated: write and send it again."
             faults.add("truncated file", message, row=row)
         else:
             kind = "too few fields" if found < expected else "too many fields"
-            message = f"The row has {plural(found, 'field')} where the header has {expected:,}."
+            if found > expected and _COMMA_DECIMAL.search(broken.last_text):
+                faults.explain(kind, _DECIMAL_COMMAS)
+            message = f"The row has {plural(found, 'field')}, but the header has {expected:,}."
             faults.add(kind, message, row=row)
-    if len(broken.numbers) >= _MAX_BROKEN_ROWS:
-        message = f"{_MAX_BROKEN_ROWS:,} rows do not fit the header; reading was stopped there."
-        faults.add("too many broken rows", message)

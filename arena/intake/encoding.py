@@ -1,41 +1,61 @@
-"""Bytes to UTF-8 text, with every line that is not."""
+"""Decodes bytes to UTF-8 text and reports every line with invalid bytes."""
 
 from __future__ import annotations
 
 import codecs
-import io
+import contextlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from arena.intake.faults import FaultList
+from arena.types import Fault
+from arena.utils.lazy import pc
 
-__all__ = ["REPLACEMENT", "line_of", "to_utf8"]
+__all__ = ["line_of", "to_utf8", "with_replaced_bytes"]
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-"""Stands where a byte could not be read; a cell with it has been reported already."""
+"""Replaces an invalid byte; then a cell that contains it has already been reported."""
 
 _PROBE = 4096
+_MOST_DAMAGE = 10_000
+_REPLACE = "arena-replace"
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _SAVE = 'save the file as "CSV UTF-8".'
 
 
 def to_utf8(data: bytes, faults: FaultList) -> bytes:
-    """Return valid UTF-8 without a byte order mark; what had to be replaced is a fault.
+    """Return valid UTF-8 without a byte order mark; every replaced byte is a fault.
 
-    Checking goes on with the rest of the file, so that its other faults are found too.
+    The text is returned despite such faults, so that other faults of the file are found too.
     """
     data = data.removeprefix(codecs.BOM_UTF8)
     utf16 = _utf16_codec(data)
     if utf16 is not None:
-        faults.add("wrong encoding", f"The file is in UTF-16, not in UTF-8: {_SAVE}", row=1)
+        faults.add("wrong encoding", f"The file is UTF-16, not UTF-8: {_SAVE}", row=1)
         text = data.decode(utf16, errors="replace").removeprefix("\ufeff")
         return text.replace("\0", REPLACEMENT).encode("utf-8", errors="replace")
     if b"\0" not in data and _is_utf8(data):
         return data
-    _report_lines(data, faults)
-    return data.decode("utf-8", errors="replace").replace("\0", REPLACEMENT).encode()
+    return _replace_damage(data, faults)
+
+
+def with_replaced_bytes(texts: Any, faults: FaultList) -> npt.NDArray[np.bool_]:
+    """Return ``(n,)``: True where invalid bytes of the file were replaced, which is a fault.
+
+    A file may itself contain the replacement character: that is not reported yet.
+    """
+    if not faults.replaced_bytes:
+        return np.zeros(len(texts), dtype=np.bool_)
+    mask: npt.NDArray[np.bool_] = pc.match_substring(texts, REPLACEMENT).to_numpy(
+        zero_copy_only=False
+    )
+    return mask
 
 
 def line_of(data: bytes, offset: int) -> int:
-    """Return the line, from 1, in which the byte at ``offset`` stands.
+    """Return the number of the line, from 1, that contains the byte at ``offset``.
 
     >>> line_of(b"a,b" + bytes([13, 10]) + b"c", 5)
     2
@@ -62,20 +82,57 @@ def _is_utf8(data: bytes) -> bool:
         return False
 
 
-def _report_lines(data: bytes, faults: FaultList) -> None:
-    start = 0
-    for line in io.BytesIO(data):
-        at = line.find(b"\0")
-        if at >= 0:
-            message = "The line holds a NUL byte: the file was damaged or is not text. Remove it."
-            faults.add("NUL byte", message, row=line_of(data, start + at))
-        try:
-            line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            faults.add(
-                "wrong encoding",
-                f"Byte 0x{line[error.start]:02x}, the {error.start + 1:,}. of the line, "
-                f"is not UTF-8: {_SAVE}",
-                row=line_of(data, start + error.start),
-            )
-        start += len(line)
+def _replace_damage(data: bytes, faults: FaultList) -> bytes:
+    """Return UTF-8 without NUL bytes, in one pass; each line with invalid bytes is a fault."""
+    nul: list[int] = []
+    found = data.find(b"\0")
+    while found >= 0 and len(nul) <= _MOST_DAMAGE:
+        nul.append(found)
+        found = data.find(b"\0", found + 1)
+    wrong: list[int] = []
+
+    def replace(error: Any) -> tuple[str, int]:
+        wrong.append(error.start)
+        if len(wrong) > _MOST_DAMAGE:
+            raise error
+        return REPLACEMENT, error.end
+
+    codecs.register_error(_REPLACE, replace)
+    text = None
+    with contextlib.suppress(UnicodeDecodeError):
+        text = data.decode("utf-8", errors=_REPLACE)
+    _report_lines(data, nul, "NUL byte", faults)
+    _report_lines(data, wrong, "wrong encoding", faults)
+    if text is None or len(nul) > _MOST_DAMAGE:
+        faults.refuse(
+            "no text",
+            f"More than {_MOST_DAMAGE:,} bytes are not UTF-8; the rest was not read: {_SAVE}",
+        )
+    return text.replace("\0", REPLACEMENT).encode()
+
+
+def _report_lines(data: bytes, offsets: list[int], kind: str, faults: FaultList) -> None:
+    """Add a fault for each line that contains one of the sorted offsets."""
+    line, at = 1, 0
+    lines: list[int] = []
+    first: list[int] = []
+    for offset in offsets:
+        line += data.count(b"\n", at, offset) + data.count(b"\r", at, offset)
+        line -= data.count(b"\r\n", at, offset)
+        at = offset
+        if not lines or lines[-1] != line:
+            lines.append(line)
+            first.append(offset)
+
+    def fault(position: int) -> Fault:
+        offset = first[position]
+        start = max(data.rfind(b"\n", 0, offset), data.rfind(b"\r", 0, offset)) + 1
+        message = (
+            "The line contains a NUL byte: the file is damaged or not text. Remove it."
+            if kind == "NUL byte"
+            else f"Byte 0x{data[offset]:02x} at position {offset - start + 1:,} of the line "
+            f"is not UTF-8: {_SAVE}"
+        )
+        return Fault(kind, message, row=lines[position])
+
+    faults.add_each(kind, range(len(lines)), fault)

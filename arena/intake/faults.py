@@ -1,36 +1,43 @@
-"""Faults: collected without end, reported at most twenty of a kind, and shown harmlessly.
+"""Collects the faults of a file: all are counted, up to twenty of a kind are reported.
 
-What a participant wrote may be long, or hold control characters that move a terminal's cursor:
-it is shortened and escaped before it enters a message.
+Text from a participant may be long or contain control characters that move a terminal's cursor. It
+is truncated and escaped before it is put into a message.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
 
 from arena.types import Fault
 
 __all__ = [
     "FAULTS_OF_A_KIND",
+    "FaultGroup",
     "FaultList",
+    "Refused",
     "clean",
     "describe",
+    "fault_lines",
     "first_of_each_kind",
+    "group_faults",
     "plural",
     "show",
     "show_all",
 ]
 
 FAULTS_OF_A_KIND = 20
-"""How many faults of one kind are reported one by one; the others are counted."""
+"""The number of faults of a kind that are reported; further ones are only counted."""
 
+_EXAMPLES = 3
 _SHOWN = 60
 _SHOWN_IDS = 200
 _SHOWN_MESSAGE = 500
 
 
 def clean(text: str, limit: int = _SHOWN_IDS) -> str:
-    r"""Return text fit for a terminal: at most ``limit`` characters, nothing unprintable.
+    r"""Return text that is safe for a terminal: at most ``limit`` characters, all printable.
 
     >>> clean("a" + chr(27) + "[31m"), clean("long", limit=3)
     ('a\\x1b[31m', 'lo…')
@@ -40,7 +47,7 @@ def clean(text: str, limit: int = _SHOWN_IDS) -> str:
 
 
 def show(text: str) -> str:
-    r"""Return text of a participant as a message quotes it.
+    r"""Return a participant's text, quoted for a message.
 
     >>> show("7" + chr(0x202E))
     "'7\\u202e'"
@@ -49,7 +56,7 @@ def show(text: str) -> str:
 
 
 def show_all(texts: Iterable[str], limit: int = 10) -> str:
-    """Return several texts as a message lists them.
+    """Return several texts, quoted and joined for a message.
 
     >>> show_all(["id", "target"])
     "'id', 'target'"
@@ -69,7 +76,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def describe(fault: Fault) -> str:
-    """Return a fault as one line: where it is, and what is wrong.
+    """Return a fault as one line: location and message.
 
     >>> describe(Fault("empty cell", "The cell is empty.", row=3, id="a", column="target"))
     "row 3, id 'a', column 'target': The cell is empty."
@@ -83,15 +90,75 @@ def describe(fault: Fault) -> str:
     return f"{where}: {fault.message}" if where else fault.message
 
 
+@dataclass(frozen=True, slots=True)
+class FaultGroup:
+    """All faults of one kind."""
+
+    kind: str
+    count: int
+    cause: str | None
+    """The probable common cause."""
+    examples: tuple[Fault, ...]
+    """The first three."""
+
+
+def group_faults(faults: Iterable[Fault]) -> tuple[FaultGroup, ...]:
+    """Return the faults of a file by kind, in the order of the first of each.
+
+    >>> faults = [Fault("empty cell", "The cell is empty.", row=row) for row in range(2, 7)]
+    >>> group = group_faults(faults)[0]
+    >>> group.kind, group.count, len(group.examples)
+    ('empty cell', 5, 3)
+    """
+    kinds: dict[str, list[Fault]] = {}
+    for fault in faults:
+        kinds.setdefault(fault.kind, []).append(fault)
+    return tuple(
+        FaultGroup(
+            kind,
+            sum(fault.count for fault in found),
+            next((fault.cause for fault in found if fault.cause), None),
+            tuple(fault for fault in found if fault.count == 1)[:_EXAMPLES],
+        )
+        for kind, found in kinds.items()
+    )
+
+
+def fault_lines(faults: Iterable[Fault]) -> list[str]:
+    """Return the faults of a file as text: a line per kind, followed by three examples.
+
+    >>> faults = [Fault("NaN", "Write a number.", row=row, cause="looks empty") for row in (2, 3)]
+    >>> fault_lines(faults)
+    ['NaN (2): looks empty', '  row 2: Write a number.', '  row 3: Write a number.']
+    """
+    lines = []
+    for group in group_faults(faults):
+        head = f"{group.kind} ({group.count:,})" + (f": {group.cause}" if group.cause else "")
+        alone = group.count == 1 and group.cause is None
+        lines += [] if alone else [head]
+        lines += [("" if alone else "  ") + describe(fault) for fault in group.examples]
+    return lines
+
+
+class Refused(Exception):  # noqa: N818 - control flow, not an error of the program
+    """Ends the reading of a file; the reason is in its :class:`FaultList`."""
+
+
 class FaultList:
-    """Faults of one file: the first twenty of every kind, and the count of the others."""
+    """The faults of one file: the first twenty of every kind and the number of all."""
 
     def __init__(self) -> None:
         self._kept: dict[str, list[Fault]] = {}
         self._counts: dict[str, int] = {}
+        self._causes: dict[str, str] = {}
 
     def __bool__(self) -> bool:
         return bool(self._counts)
+
+    @property
+    def replaced_bytes(self) -> bool:
+        """Whether invalid bytes of the file were replaced, each with a fault."""
+        return not self._counts.keys().isdisjoint(("wrong encoding", "NUL byte"))
 
     def add(
         self,
@@ -102,7 +169,7 @@ class FaultList:
         id: str | None = None,
         column: str | None = None,
     ) -> None:
-        """Add one fault; ``id`` and ``column`` are cleaned here."""
+        """Add a fault; ``id`` and ``column`` are escaped."""
         self.add_each(
             kind,
             (0,),
@@ -115,34 +182,40 @@ class FaultList:
             ),
         )
 
+    def refuse(self, kind: str, message: str, **where: Any) -> NoReturn:
+        """Add a fault and end the reading of the file."""
+        self.add(kind, message, **where)
+        raise Refused(message)
+
     def add_each(self, kind: str, positions: Sequence[int], make: Callable[[int], Fault]) -> None:
-        """Add one fault for each position; ``make`` is called only for those that are shown."""
+        """Add a fault for each position; ``make`` is called only for those that are reported."""
         count = len(positions)
         if not count:
             return
+        self._counts[kind] = self._counts.get(kind, 0) + count
         kept = self._kept.setdefault(kind, [])
         kept.extend(make(int(p)) for p in positions[: FAULTS_OF_A_KIND - len(kept)])
-        self._counts[kind] = self._counts.get(kind, 0) + count
 
-    def add_count(self, kind: str, count: int) -> None:
-        """Count further faults of a kind that are not shown one by one."""
-        if count:
-            self._kept.setdefault(kind, [])
-            self._counts[kind] = self._counts.get(kind, 0) + count
+    def explain(self, kind: str, cause: str | None) -> None:
+        """Set the probable common cause of the faults of a kind, unless it is already set."""
+        if cause is not None:
+            self._causes.setdefault(kind, cause)
 
     def to_tuple(self, most: int = FAULTS_OF_A_KIND) -> tuple[Fault, ...]:
-        """Return what was collected, kinds in the order of their first fault."""
+        """Return the collected faults; kinds are in the order of their first fault."""
         faults: list[Fault] = []
         for kind, kept in self._kept.items():
-            faults.extend(kept[:most])
+            cause = self._causes.get(kind)
+            faults.extend(replace(fault, cause=cause) for fault in kept[:most])
             rest = self._counts[kind] - len(kept[:most])
             if rest:
-                faults.append(Fault(kind, f"… and {rest:,} more of this kind ({kind})."))
+                message = f"… and {rest:,} more of this kind ({kind})."
+                faults.append(Fault(kind, message, count=rest, cause=cause))
         return tuple(faults)
 
 
 def first_of_each_kind(found: Iterable[Fault]) -> tuple[Fault, ...]:
-    """Return the first twenty faults of each kind, what they say made harmless, and a count.
+    """Return the first twenty faults of each kind, escaped, and the number of further ones.
 
     >>> faults = [Fault("empty mask", f"Row {i} has no mask.") for i in range(22)]
     >>> first_of_each_kind(faults)[-1].message

@@ -1,4 +1,4 @@
-"""Files and folders to submission files, each with the team that sent it."""
+"""Finds submission files in folders and derives the team of each."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
+from typing import Any
 
 from arena.errors import InputError
 from arena.intake.faults import clean, show
+from arena.intake.mask_files import is_mask_file
 from arena.types import Fault
 
 __all__ = [
@@ -22,36 +24,44 @@ __all__ = [
 ]
 
 MAX_TEAM_LENGTH = 100
-"""The longest name of a team, in characters."""
+"""Maximum length of a team name, in characters."""
 
-_SUFFIXES = (".gz", ".csv", ".tsv", ".txt", ".parquet", ".pq")
+_SUFFIXES = (
+    ".gz", ".zip", ".csv", ".tsv", ".txt", ".parquet", ".pq", ".json", ".jsonl", ".ndjson",
+)  # fmt: skip
 _LITTER = {"thumbs.db", "desktop.ini", "__macosx", "icon\r"}
-_SAMPLES = {"sample_submission.csv", "sample_submission.parquet", "sample_submission.csv.gz"}
-_NO_NAME = Fault("team name", "The name of the team is empty. Give --team a name.")
+_SAMPLES = {f"sample_submission.{ending}" for ending in ("csv", "csv.gz", "parquet", "txt")}
+"""What ``arena init`` writes for participants, and the forms in which others give it."""
+_DOCUMENTS = {"readme", "license", "licence", "notes", "changelog", "todo"}
+_DOCUMENT_SUFFIXES = {"", ".txt", ".md", ".rst", ".html", ".pdf", ".docx"}
+_NO_NAME = Fault("team name", "The team name is empty. Give a name with --team.")
 _CONTROL = {"Cc", "Cs", "Zl", "Zp"}
 
 
 @dataclass(frozen=True, slots=True)
 class SubmissionFile:
-    """A file that somebody sent, not opened yet."""
+    """A submission file that has not been opened yet."""
 
     team: str
     path: Path
     name: str
-    """The path below the folder that was searched, fit to be shown."""
+    """The path relative to the searched folder, escaped for display."""
     faults: tuple[Fault, ...] = ()
-    """Why the file must not be read, or the team's name not be used."""
+    """Why the file must not be read, or why the team name is invalid."""
     superseded: bool = False
-    """A later file of the same team, by name, counts instead."""
+    """Whether a later file of the same team, by name, counts instead."""
+    table: Any = None
+    """A :class:`~arena.intake.memory.MemoryTable` for data in memory; then there is no file."""
 
 
 def find_submissions(paths: Sequence[Path]) -> tuple[SubmissionFile, ...]:
     """Return every file under the paths, in the order of their names.
 
-    In a folder, ``team.csv`` and ``team/anything.csv`` belong to ``team``. Hidden files, what
-    operating systems leave behind, and ``sample_submission.csv`` directly in the folder are
-    passed over; links out of the folder are faults, and links to folders are not followed.
-    Of several files of one team the last by name counts.
+    In a folder, ``team.csv`` and ``team/anything.csv`` belong to ``team``; a folder directly in it
+    that holds mask files only (PNG, NIfTI, ``.npy``) is one submission. Hidden files, files of
+    the operating system, documents such as README.md and notes.txt, and ``sample_submission.*``
+    directly in the folder are skipped. Links out of the folder are faults, and links to folders are
+    not followed. Of several files of a team the last by name counts.
 
     Raises
     ------
@@ -84,7 +94,7 @@ def find_submissions(paths: Sequence[Path]) -> tuple[SubmissionFile, ...]:
 
 
 def named_file(path: Path, team: str) -> SubmissionFile:
-    """Return a file that a named team sent.
+    """Return the submission file of a given team.
 
     >>> named_file(Path("folder/try 1.csv"), " Zoe ").team
     'Zoe'
@@ -96,7 +106,7 @@ def named_file(path: Path, team: str) -> SubmissionFile:
 
 
 def team_name(text: str) -> str:
-    """Return the name of a team in its one form: NFC, without spaces around it.
+    """Return a team name in normal form: NFC, without surrounding spaces.
 
     >>> team_name(" Zoe" + chr(0x308)) == "Zo" + chr(0xEB)
     True
@@ -105,16 +115,16 @@ def team_name(text: str) -> str:
 
 
 def team_fault(team: str) -> Fault | None:
-    """Return what is wrong with the name of a team, if anything is."""
+    """Return the fault of a team name, or None."""
     if not team:
-        message = "The name of the team is empty: name the file after the team."
+        message = "The team name is empty: name the file after the team."
     elif len(team) > MAX_TEAM_LENGTH:
         message = (
-            f"The name of the team has {len(team):,} characters, and {MAX_TEAM_LENGTH} "
-            "are allowed: shorten it."
+            f"The team name has {len(team):,} characters, but at most {MAX_TEAM_LENGTH} are "
+            "allowed: shorten it."
         )
     elif any(unicodedata.category(c) in _CONTROL for c in team):
-        message = f"The name of the team, {show(team)}, holds control characters: remove them."
+        message = f"The team name {show(team)} contains control characters: remove them."
     else:
         return None
     return Fault("team name", message)
@@ -129,8 +139,14 @@ def _in_folder(folder: Path) -> Iterator[SubmissionFile]:
 
     for parent, folders, files in os.walk(folder, onerror=fail):
         folders[:] = sorted(name for name in folders if not _is_litter(name))
+        if Path(parent) == folder:
+            masks = [name for name in folders if _is_of_masks(folder / name)]
+            folders[:] = [name for name in folders if name not in masks]
+            for name in masks:
+                yield _submission(folder / name, PurePath(name), inside)
         links = [name for name in folders if Path(parent, name).is_symlink()]
-        for name in sorted([name for name in files if not _is_litter(name)] + links):
+        sent = [name for name in files if not (_is_litter(name) or _is_document(name))]
+        for name in sorted(sent + links):
             path = Path(parent, name)
             below = path.relative_to(folder)
             if str(below).casefold() not in _SAMPLES:
@@ -139,6 +155,19 @@ def _in_folder(folder: Path) -> Iterator[SubmissionFile]:
 
 def _is_litter(name: str) -> bool:
     return name.startswith((".", "~$")) or name.casefold() in _LITTER
+
+
+def _is_of_masks(folder: Path) -> bool:
+    """Return whether a folder holds mask files only: it is one submission."""
+    if folder.is_symlink():
+        return False
+    files = [name for _, _, names in os.walk(folder) for name in names if not _is_litter(name)]
+    return bool(files) and all(map(is_mask_file, files))
+
+
+def _is_document(name: str) -> bool:
+    path = PurePath(name.casefold())
+    return path.stem in _DOCUMENTS and path.suffix in _DOCUMENT_SUFFIXES
 
 
 def _submission(path: Path, below: PurePath, inside: Path | None = None) -> SubmissionFile:
@@ -155,14 +184,14 @@ def _link_fault(path: Path, inside: Path) -> Fault | None:
     try:
         target = path.resolve(strict=True)
     except (OSError, RuntimeError):
-        return Fault("link", "The file is a link that leads nowhere: send the file itself.")
+        return Fault("link", "The file is a broken link: send the file itself.")
     if target.is_relative_to(inside) and target.is_file():
         return None
-    return Fault("link", "The file is a link out of the folder: send the file itself.")
+    return Fault("link", "The file is a link to outside the folder: send the file itself.")
 
 
 def _stem(name: str) -> str:
-    """Return a file's name without the endings of data files."""
+    """Return a file's name without the suffixes of data files."""
     path = PurePath(name)
     while path.suffix.casefold() in _SUFFIXES:
         path = path.with_suffix("")

@@ -1,16 +1,16 @@
-"""Parquet to a table of flat columns; what its footer promises is checked before it is read."""
+"""Reads Parquet to a table of flat columns; the footer is checked before any data are read."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from arena.intake.csv_file import MAX_COLUMNS
-from arena.intake.faults import FaultList, show
-from arena.intake.table import RawTable, count_from_one
+from arena.intake.faults import FaultList, Refused, clean, show
+from arena.intake.table import Bounds, RawTable, count_from_one
+from arena.types import Fault
+from arena.utils.lazy import pc
 
 __all__ = ["MAGIC", "is_parquet", "read_parquet", "table_of_arrow"]
 
@@ -42,9 +42,9 @@ _TEXT = (
 
 
 def is_parquet(data: bytes, name: str) -> bool:
-    r"""Return whether a file is Parquet, or was before its beginning was damaged.
+    r"""Return whether a file is Parquet, possibly with a damaged beginning.
 
-    Then it is no text, and its name or its end says so; a text is one, whatever its name.
+    A damaged file counts as Parquet if its name or its end says so and it is not text.
 
     >>> is_parquet(b"\0\0\0\0", "team.parquet"), is_parquet(b"id,y", "a.pq")
     (True, False)
@@ -53,92 +53,137 @@ def is_parquet(data: bytes, name: str) -> bool:
     return data.startswith(MAGIC) or (meant and b"\0" in data)
 
 
-def read_parquet(data: bytes, max_rows: int, max_bytes: int, faults: FaultList) -> RawTable | None:
-    """Return the table of a Parquet file, or None and a fault.
+def read_parquet(data: bytes, bounds: Bounds, faults: FaultList) -> RawTable:
+    """Return the table of a Parquet file; raise :class:`Refused` with a fault if it has none.
 
-    Rows and unpacked bytes are bounded by what the footer says before anything else is read.
-    Text is read as a dictionary and unfolded only if it then stays within ``max_bytes``.
+    The footer is checked before any data are read: rows, columns, decompressed bytes, and types,
+    which must be flat. Text is read as a dictionary and expanded only if the result is within
+    bounds.
     """
     if not data.startswith(MAGIC):
-        faults.add("damaged file", _DAMAGED)
-        return None
+        faults.refuse("damaged file", _DAMAGED)
     if len(data) < _MIN_BYTES or not data.endswith(MAGIC):
-        faults.add("truncated file", "The Parquet file ends too early: write and send it again.")
-        return None
+        faults.refuse("truncated file", "The Parquet file ends too early: write and send it again.")
+    import pyarrow.parquet as pq  # a third of the start-up time of a reading process
+
     try:
         metadata = pq.read_metadata(pa.BufferReader(data))
+        _check_size(metadata, bounds, faults)
+        schema = metadata.schema.to_arrow_schema()
     except (pa.ArrowException, OSError):
-        faults.add("damaged file", _DAMAGED)
-        return None
-    if not _is_within(metadata, max_rows, max_bytes, faults):
-        return None
-    schema = metadata.schema.to_arrow_schema()
-    text = [f.name for f in schema if any(is_type(f.type) for is_type in _TEXT)]
+        faults.refuse("damaged file", _DAMAGED)
+    _check_types(schema, faults)
+    text = [f.name for f in schema if _is_any(_TEXT, f.type)]
     file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=text, memory_map=False)
     batches, n_rows = [], 0
     for batch in file.iter_batches(batch_size=2**17, use_threads=False):
         n_rows += batch.num_rows
-        if n_rows > max_rows:
-            faults.add("too many rows", f"The file has more than {max_rows:,} rows.")
-            return None
+        if n_rows > bounds.rows:
+            faults.refuse("too many rows", _too_many(f"more than {bounds.rows:,}"))
         batches.append(batch)
     table = pa.Table.from_batches(batches, schema=batches[0].schema if batches else schema)
-    return table_of_arrow(table, max_bytes, faults)
+    return table_of_arrow(table, bounds, faults)
 
 
-def _is_within(metadata: Any, max_rows: int, max_bytes: int, faults: FaultList) -> bool:
+def _check_size(metadata: Any, bounds: Bounds, faults: FaultList) -> None:
     n_rows, n_columns = metadata.num_rows, metadata.num_columns
+    if n_columns > bounds.columns:
+        faults.refuse("too many columns", f"The file has {n_columns:,} columns.")
+    if not 0 <= n_rows <= bounds.rows:
+        faults.refuse("too many rows", _too_many(f"{n_rows:,}"))
+    if metadata.num_row_groups > bounds.rows:
+        faults.refuse("damaged file", _DAMAGED)
     unpacked = sum(
         metadata.row_group(g).column(c).total_uncompressed_size
-        for g in range(metadata.num_row_groups if n_columns <= MAX_COLUMNS else 0)
+        for g in range(metadata.num_row_groups)
         for c in range(n_columns)
     )
-    if n_columns > MAX_COLUMNS:
-        faults.add("too many columns", f"The file has {n_columns:,} columns.")
-    elif not 0 <= n_rows <= max_rows:
-        faults.add("too many rows", f"The file has {n_rows:,} rows: send one row per id.")
-    elif not 0 <= unpacked <= max_bytes:
-        faults.add(
+    if not 0 <= unpacked <= bounds.unpacked_bytes:
+        faults.refuse(
             "file too large",
-            f"The file unpacks to {unpacked:,} bytes, and {max_bytes:,} are allowed.",
+            f"The file decompresses to {unpacked:,} bytes, but at most {bounds.unpacked_bytes:,} "
+            f"are allowed.",
         )
-    else:
-        return True
-    return False
 
 
-def table_of_arrow(table: Any, max_bytes: int, faults: FaultList) -> RawTable | None:
-    """Return an Arrow table as a raw table: flat columns, dictionaries unfolded within bounds."""
+def _too_many(rows: str) -> str:
+    return f"The file has {rows} rows: send one row per id."
+
+
+def _check_types(schema: Any, faults: FaultList) -> None:
+    """Refuse columns that are neither text nor numbers: lists, structs, fixed-size binary."""
+    for field in schema:
+        values = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if not _is_any(_FLAT, values):
+            faults.add("wrong type", _no_text_or_number(field.name), column=field.name)
+    if faults:
+        raise Refused("wrong type")
+
+
+def _is_any(kinds: tuple[Callable[[Any], bool], ...], type_: Any) -> bool:
+    return any(is_kind(type_) for is_kind in kinds)
+
+
+def _no_text_or_number(name: str) -> str:
+    return f"Column {show(name)} contains neither text nor numbers: write text or numbers."
+
+
+def table_of_arrow(table: Any, bounds: Bounds, faults: FaultList) -> RawTable:
+    """Return an Arrow table as a raw table: flat columns, dictionaries expanded within bounds."""
     if not table.num_rows:
-        faults.add("no rows", "The file holds no rows: add one row per id.")
-        return None
-    columns = [_unfold(table.column(i), max_bytes) for i in range(table.num_columns)]
-    for name, column in zip(table.column_names, columns, strict=True):
+        faults.refuse("no rows", "The file contains no rows: add one row per id.")
+    names, columns = [], []
+    for i, name in enumerate(table.column_names):
+        column = _unfold(table.column(i), bounds.unpacked_bytes)
         if column is None:
-            message = (
-                f"Column {show(name)} has a type that is no text and no number: "
-                "write text or numbers."
-            )
-            faults.add("wrong type", message, column=name)
-    names = tuple(
-        name for name, c in zip(table.column_names, columns, strict=True) if c is not None
-    )
-    kept = tuple(column for column in columns if column is not None)
-    return RawTable(names, kept, count_from_one) if kept else None
+            faults.add("wrong type", _no_text_or_number(name), column=name)
+        else:
+            names.append(name)
+            columns.append(_valid_text(column, name, faults))
+    if not columns:
+        raise Refused("no column can be read")
+    return RawTable(tuple(names), tuple(columns), count_from_one)
 
 
 def _unfold(column: Any, max_bytes: int) -> Any:
-    """Return one flat array, or None where the type is nested or text is too long unfolded."""
-    if pa.types.is_dictionary(column.type):
+    """Return one flat array, or None if the type is nested or the expanded text is too long.
+
+    Text is returned as ``pyarrow.BinaryArray``, because it may not be UTF-8.
+    """
+    type_ = column.type
+    if pa.types.is_dictionary(type_):
         if any(_unfolded_bytes(chunk) > max_bytes for chunk in column.chunks):
             return None
-        column = column.cast(column.type.value_type)
-    if not any(is_type(column.type) for is_type in _FLAT):
+        type_ = type_.value_type
+    if not _is_any(_FLAT, type_):
         return None
-    if any(is_type(column.type) for is_type in _TEXT):
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(type_)
+    if pa.types.is_string_view(type_):
         column = column.cast(pa.string())
+    if _is_any(_TEXT, type_):
+        column = column.cast(pa.binary())
     combined = column.combine_chunks()
     return combined.combine_chunks() if isinstance(combined, pa.ChunkedArray) else combined
+
+
+def _valid_text(column: Any, name: str, faults: FaultList) -> Any:
+    """Return binary cells as text, other cells unchanged; a cell that is not UTF-8 is a fault."""
+    if not pa.types.is_binary(column.type):
+        return column
+    try:
+        return column.cast(pa.string())
+    except pa.ArrowInvalid:
+        cells = [cell or b"" for cell in column.to_pylist()]
+    read = [cell.decode(errors="replace") for cell in cells]
+    wrong = [at for at, cell in enumerate(cells) if read[at].encode() != cell]
+    message = "The cell is not valid UTF-8: write the file again with UTF-8 text."
+    faults.add_each(
+        "wrong encoding",
+        wrong,
+        lambda at: Fault("wrong encoding", message, row=count_from_one(at), column=clean(name)),
+    )
+    return pa.array(read, pa.string())
 
 
 def _unfolded_bytes(chunk: Any) -> int:

@@ -1,176 +1,258 @@
-"""The organiser's solution file to ids, truth, usage, and the columns of a submission."""
+"""Reads the organiser's solution file: ids, truth, usage, and the columns of a submission."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from arena.errors import InputError
 from arena.intake.alignment import find_duplicates
-from arena.intake.cells import Place, to_text
+from arena.intake.cells import Place, is_text, to_text
 from arena.intake.content import read_content
-from arena.intake.faults import FaultList, clean, describe, plural, show
-from arena.intake.row_columns import read_groups, read_soft_labels
-from arena.intake.solution_columns import (
-    SolutionColumns,
-    WantedColumns,
-    assign_columns,
-    check_submission_columns,
-)
-from arena.intake.submission import READING_ERRORS, read_table
-from arena.intake.table import RawTable
+from arena.intake.faults import FaultList, Refused, clean, describe, plural, show, show_all
+from arena.intake.mask_files import report_beyond, shapes_of
+from arena.intake.memory import MemoryTable, SolutionSource
+from arena.intake.parquet_file import table_of_arrow
+from arena.intake.row_sets import fold_rows
+from arena.intake.submission import READING_ERRORS, SUM_TOLERANCE, read_table
+from arena.intake.table import Bounds, RawTable
 from arena.intake.targets import TargetReading, read_extra, read_targets
-from arena.types import Fault, PredictionKind, Solution, Usage
+from arena.types import (
+    ROW_WEIGHTS,
+    USAGE_COLUMN,
+    Fault,
+    FloatArray,
+    IntArray,
+    MetricTraits,
+    PredictionKind,
+    Solution,
+    SolutionColumns,
+    Target,
+    Usage,
+)
+from arena.utils.lazy import pc
 
-__all__ = ["MAX_SOLUTION_BYTES", "read_solution"]
+__all__ = ["MAX_SOLUTION_BYTES", "SOLUTION_BOUNDS", "read_solution"]
 
 MAX_SOLUTION_BYTES = 2**31 - 2**20
-"""The largest solution file, packed or unpacked."""
+"""Maximum size of a solution file, compressed and decompressed."""
 
-_MAX_ROWS = 2**31 - 1
+SOLUTION_BOUNDS = Bounds(2**31 - 1, 20_000, MAX_SOLUTION_BYTES)
+"""Maximum size of the table in a solution or another file of the organiser."""
+
+_ID = "id"
+_WEIGHTS_AS_GIVEN = (1e-100, 1e100)
+"""Row weights whose largest lies in this range are kept as they are."""
 
 
 def read_solution(
-    path: Path,
+    path: SolutionSource,
     *,
     kind: PredictionKind,
-    id_column: str | None = None,
-    target_columns: Sequence[str] | None = None,
-    usage_column: str = "Usage",
-    positive: str | None = None,
-    cluster_column: str | None = None,
-    task_column: str | None = None,
-    soft_label_columns: Sequence[str] = (),
-    max_classes: int | None = None,
-    truth_range: tuple[float, float] = (-np.inf, np.inf),
-    extra_columns: Sequence[str] = (),
-    submission_columns: Sequence[str] = (),
-    joint_targets: bool = False,
+    columns: SolutionColumns = SolutionColumns(),  # noqa: B008 - frozen
+    traits: MetricTraits = MetricTraits(),  # noqa: B008 - frozen
 ) -> Solution:
-    r"""Read and check the organiser's CSV or Parquet file; the names of options are the CLI's.
+    r"""Read and check the organiser's solution: a CSV or Parquet file, or a table in memory.
 
-    Memory of about six times the file's (unpacked) size is held while it is read.
+    Reading takes about six times the decompressed size of the file in memory.
 
     Parameters
     ----------
     path
-        CSV (plain or gzip) or Parquet, told apart by content; no more than 2 GiB.
+        CSV (plain or gzip) or Parquet, recognised by content; at most 2 GiB. Or a table in memory.
     kind
-        What the metric needs of a submission. It decides how the targets are read:
+        What a submission must contain. It determines how the targets are read:
 
         - ``VALUE``: numbers; several columns are several targets.
-        - ``TEXT``: texts as they are written, empty ones too.
+        - ``TEXT``: unchanged texts, including empty ones.
         - ``LABEL``: labels; several columns are several targets, each with its own classes.
-        - one column of labels otherwise: two classes are predicted by one column, named as the
-          target (the second class in sorted order is positive); more by a column per class.
+        - one column of labels otherwise: two classes are predicted by one column, named after the
+          target (the second class in sorted order is positive), more by one column per class.
         - several columns with two classes each: several binary targets, except that for
           ``CLASS_PROBABILITIES`` columns that are one-hot are one target, and its classes.
-    id_column
-        By default ``id``, else the first column.
-    target_columns
-        By default the only column that is left; with ``joint_targets`` all that are.
-    usage_column
-        Public, Private or Ignored, in any case. Without a column ``Usage`` all rows are private.
-    positive
-        The positive one of two labels.
-    cluster_column
-        Rows with the same text here belong together.
-    task_column
-        Rows with the same text here are of one task; ranked together, and looked at apart.
-    soft_label_columns
-        The probability of the positive label of two; or one column for each label, named as the
-        labels, or else in their order.
-    max_classes
-        The largest number of classes for which the metric is defined.
-    truth_range
-        Closed range of the targets of ``VALUE``.
-    extra_columns
-        Columns of numbers that the metric reads beside the targets, where the file has them.
-    submission_columns
-        The columns of a submission besides the id, where they are others than the targets.
-    joint_targets
-        Whether the metric takes all targets at once.
+    columns
+        The roles of the columns.
+    traits
+        The declarations of the metric: range of targets, maximum number of classes, extra columns,
+        and joint targets.
 
     Raises
     ------
     InputError
-        With every fault of the file, one to a line.
+        If the file has faults; the message lists all of them, one per line.
 
     Examples
     --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "solution.csv"
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "solution.csv"
     >>> _ = path.write_text("id,y,Usage\n007,cat,Public\n8,dog,Private\n")
     >>> solution = read_solution(path, kind=PredictionKind.PROBABILITY)
     >>> solution.columns, solution.targets[0].classes, solution.truth, solution.usage
     (('y',), ('cat', 'dog'), array([0, 1]), array([0, 1], dtype=uint8))
     """
     faults = FaultList()
-    wanted = WantedColumns(
-        id=id_column,
-        targets=target_columns,
-        usage=usage_column,
-        cluster=cluster_column,
-        task=task_column,
-        soft_labels=tuple(soft_label_columns),
-        extra=tuple(extra_columns),
-        several_targets=joint_targets,
-    )
-    table, sha256 = _read(path, wanted.named, faults)
+    table, sha256 = _read(path, _named(columns), faults)
     _stop(path, faults)
-    columns = assign_columns(table.names, wanted, faults)
-    check_submission_columns(submission_columns, columns.id, faults)
+    guessed = _guessed_usage(table, columns)
+    if guessed is not None:
+        columns = replace(columns, usage=guessed)
+    found = _assign(table.names, columns, traits, faults)
     _stop(path, faults)
-    reading = TargetReading(
-        kind, positive, max_classes, truth_range, table.decimal_comma, tuple(submission_columns)
-    )
-    parts = _read_rows(table, columns, reading, faults)
+    if traits.rows == "any":
+        single = {
+            name for name in (found.usage, columns.cluster, columns.tasks, columns.weight) if name
+        }
+        table = fold_rows(table, found.id, faults, single=single)
+        _stop(path, faults)
+    parts = _read_rows(table, found, kind, columns, traits, faults)
     _stop(path, faults)
-    return Solution(id_column=columns.id, kind=kind, sha256=sha256, **parts)
+    return Solution(id_column=found.id, kind=kind, sha256=sha256, guessed_usage=guessed, **parts)
+
+
+# -- columns ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Roles:
+    """The roles of the columns of the file."""
+
+    id: str
+    targets: tuple[str, ...]
+    usage: str | None
+    extra: tuple[str, ...]
+
+
+def _named(columns: SolutionColumns) -> tuple[str, ...]:
+    """Return the names of the columns that must exist."""
+    single = (columns.id, columns.cluster, columns.tasks, columns.weight)
+    several = (*columns.targets, *columns.soft_labels)
+    return tuple(name for name in (*single, *several) if name is not None)
+
+
+def _guessed_usage(table: RawTable, columns: SolutionColumns) -> str | None:
+    """Return the only column without another role whose cells are all Public, Private or Ignored.
+
+    None if a usage column is named or if there is one of the default name, and unless both public
+    and private rows occur.
+    """
+    folded = [name.casefold() for name in table.names]
+    if columns.usage != USAGE_COLUMN or USAGE_COLUMN.casefold() in folded:
+        return None
+    taken = {*_named(columns), columns.id or (_ID if _ID in table.names else table.names[0])}
+    usages = {usage.name.lower() for usage in Usage}
+    wanted = {Usage.PUBLIC.name.lower(), Usage.PRIVATE.name.lower()}
+    found = []
+    for name, column in zip(table.names, table.columns, strict=True):
+        if name in taken or not is_text(column):
+            continue
+        cells = set(pc.unique(pc.utf8_lower(pc.utf8_trim_whitespace(to_text(column)))).to_pylist())
+        if wanted <= cells <= usages:
+            found.append(name)
+    return found[0] if len(found) == 1 and table.names.count(found[0]) == 1 else None
+
+
+def _assign(
+    names: Sequence[str], columns: SolutionColumns, traits: MetricTraits, faults: FaultList
+) -> _Roles:
+    """Return the roles of the columns; missing, repeated and ambiguous names are faults."""
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        faults.add("repeated column", "The column occurs twice: rename one.", column=name)
+    id_name = columns.id or (_ID if _ID in names else names[0])
+    alike = [n for n in names if n.casefold() == columns.usage.casefold()]
+    usage = columns.usage if columns.usage in names else next(iter(alike), None)
+    required = list(_named(columns))
+    if usage is None and columns.usage != USAGE_COLUMN:
+        required.append(columns.usage)
+    for name in (name for name in required if name not in names):
+        message = f"There is no column {show(name)}. The file has {show_all(names)}."
+        faults.add("missing column", message, column=name)
+    taken = {id_name, usage, *_named(columns)}
+    extra = tuple(name for name in traits.extra_columns if name in names and name not in taken)
+    left = tuple(name for name in dict.fromkeys(names) if name not in {*taken, *extra})
+    if not columns.targets and len(left) != 1 and not (traits.joint_targets and left):
+        message = f"{len(left):,} columns could be the target: name it with --target"
+        some = f" ({show_all(left)}; several are separated by commas)." if left else "."
+        if "Weight" in left:
+            some += " If the column Weight says how much a row counts, add --weight Weight."
+        faults.add("no single target", (message if left else "There is no target column") + some)
+    for name in (name for name in dict.fromkeys(columns.submission) if not name.strip()):
+        faults.add("no name", f"A submission cannot have a column {show(name)}: name it.")
+    of_submission = [id_name, *columns.submission]
+    for name in (n for n in dict.fromkeys(of_submission) if of_submission.count(n) > 1):
+        message = f"A submission cannot have the column {show(name)} twice: name it once."
+        faults.add("repeated column", message, column=name)
+    return _Roles(id_name, tuple(dict.fromkeys(columns.targets or left)), usage, extra)
+
+
+# -- rows ------------------------------------------------------------------------------------------
 
 
 def _read_rows(
-    table: RawTable, columns: SolutionColumns, reading: TargetReading, faults: FaultList
+    table: RawTable,
+    found: _Roles,
+    kind: PredictionKind,
+    columns: SolutionColumns,
+    traits: MetricTraits,
+    faults: FaultList,
 ) -> dict[str, Any]:
-    """Return the parts of a solution that stand in its rows; of no use if there are faults."""
+    """Return the row-wise parts of a solution; they are invalid if there are faults."""
     cells = {name: table.columns[table.names.index(name)] for name in set(table.names)}
-    ids = to_text(cells[columns.id])
+    ids = to_text(cells[found.id])
     place = Place(table.row_number, ids, quoted=False)
     _check_ids(ids, place, faults)
-    usage = _read_usage(cells[columns.usage] if columns.usage else None, ids, place, faults)
+    usage = _read_usage(cells[found.usage] if found.usage else None, ids, place, faults)
     ranked, comma = usage != Usage.IGNORED, table.decimal_comma
+
+    sent = columns.submission
+    if (traits.sent_columns or traits.own_columns) and not sent:
+        asked = (name for name in found.targets if name.lower() not in traits.own_columns)
+        sent = (*asked, *traits.sent_columns)
+    reading = TargetReading(
+        kind, columns.positive, traits.max_classes, traits.truth_range, comma, sent
+    )
 
     def chosen(names: Sequence[str]) -> dict[str, Any]:
         return {name: cells[name] for name in names}
 
-    targets = read_targets(chosen(columns.targets), ranked, reading, place, faults)
-    clusters = read_groups(cells, columns.cluster, "cluster", ranked, place, faults)
+    targets = read_targets(chosen(found.targets), ranked, reading, place, faults)
+    clusters = _read_groups(cells, columns.cluster, "cluster", ranked, place, faults)
     soft = chosen(columns.soft_labels)
-    soft_labels = read_soft_labels(soft, ranked, targets.targets, comma, place, faults)
-    tasks = read_groups(cells, columns.task, "task", ranked, place, faults)
-    extra = chosen(columns.extra)
+    soft_labels = _read_soft_labels(soft, ranked, targets.targets, comma, place, faults)
+    tasks = _read_groups(cells, columns.tasks, "task", ranked, place, faults)
+    extra = chosen(found.extra)
+    # Sizes of masks are known in ignored rows too: else faults would tell which rows these are.
+    used = np.ones_like(ranked) if traits.mask_files else ranked
+    read = read_extra(extra, used, comma, place, faults) if extra else {}
+    if traits.mask_files and (shapes := shapes_of(read)) is not None:
+        truth = targets.truth.reshape(len(ids), -1)
+        report_beyond(truth, shapes, targets.columns, place, faults)
+    if columns.weight is not None:
+        weights = _read_weights(chosen([columns.weight]), usage, comma, place, faults)
+        usage = np.where(weights == 0, np.uint8(Usage.IGNORED), usage)
+        read[ROW_WEIGHTS] = weights
     return {
         "targets": targets.targets,
         "columns": targets.columns,
         "ids": ids,
         "truth": targets.truth,
         "usage": usage,
+        "names_usage": found.usage is not None,
         "clusters": None if clusters is None else clusters[0],
-        "extra": read_extra(extra, ranked, comma, place, faults) if extra else {},
+        "extra": read,
         "tasks": None if tasks is None else tasks[0],
         "task_names": () if tasks is None else tasks[1],
         "soft_labels": soft_labels,
     }
 
 
-def _stop(path: Path, faults: FaultList) -> None:
-    """Raise one error with all faults found so far, if there are any."""
+def _stop(path: SolutionSource, faults: FaultList) -> None:
+    """Raise an error with all faults found so far, if there are any."""
     if not faults:
         return
     lines = [describe(fault) for fault in faults.to_tuple()]
@@ -180,19 +262,19 @@ def _stop(path: Path, faults: FaultList) -> None:
     raise InputError("\n".join([head, *(f"  {line}" for line in lines)]))
 
 
-def _read(path: Path, expected: Sequence[str], faults: FaultList) -> tuple[RawTable, str]:
+def _read(path: SolutionSource, expected: Sequence[str], faults: FaultList) -> tuple[RawTable, str]:
     try:
+        if isinstance(path, MemoryTable):
+            return table_of_arrow(path.table, SOLUTION_BOUNDS, faults), path.sha256
         content = read_content(path, MAX_SOLUTION_BYTES, faults)
-        if content is not None:
-            table = read_table(
-                content.data, expected, _MAX_ROWS, MAX_SOLUTION_BYTES, faults, name=path.name
-            )
-            if table is not None:
-                return table, content.sha256
+        table = read_table(content.data, expected, SOLUTION_BOUNDS, faults, name=path.name)
+        return table, content.sha256
+    except Refused:
+        pass  # the fault has been added
     except READING_ERRORS as error:
         faults.add("unreadable file", clean(str(error)))
     _stop(path, faults)
-    message = f"The solution {show(path.name)} holds no table."
+    message = f"The solution {show(path.name)} contains no table."
     raise InputError(message)
 
 
@@ -206,7 +288,7 @@ def _check_ids(ids: Any, place: Place, faults: FaultList) -> None:
     first_of = dict(zip(repeated.tolist(), first.tolist(), strict=True))
 
     def fault(position: int) -> Fault:
-        message = f"The id stands in row {place.row_number(first_of[position])} already."
+        message = f"The id already occurs in row {place.row_number(first_of[position])}."
         return place.fault("duplicate id", message, position, None)
 
     faults.add_each("duplicate id", repeated.tolist(), fault)
@@ -229,5 +311,112 @@ def _read_usage(
     unknown = np.flatnonzero(usage == 255)
     faults.add_each("unknown usage", unknown.tolist(), fault)
     if (usage == Usage.IGNORED).all():
-        faults.add("no ranked row", "Every row is Ignored: mark rows as Public or Private.")
+        faults.add("no ranked row", "All rows are Ignored: mark rows as Public or Private.")
     return usage
+
+
+def _read_groups(
+    cells: dict[str, Any],
+    name: str | None,
+    what: str,
+    ranked: npt.NDArray[np.bool_],
+    place: Place,
+    faults: FaultList,
+) -> tuple[IntArray, tuple[str, ...]] | None:
+    """Return the codes of the texts of a column, and the texts in order of first occurrence."""
+    if name is None:
+        return None
+    text = to_text(cells[name])
+    empty = pc.equal(text, "").to_numpy(zero_copy_only=False) & ranked
+    faults.add_each(
+        "empty cell",
+        np.flatnonzero(empty).tolist(),
+        lambda p: place.fault("empty cell", f"The {what} is missing.", p, name),
+    )
+    coded = text.dictionary_encode()
+    return coded.indices.to_numpy().astype(np.intp), tuple(coded.dictionary.to_pylist())
+
+
+def _read_weights(
+    cells: Mapping[str, Any],
+    usage: npt.NDArray[np.uint8],
+    decimal_comma: bool,
+    place: Place,
+    faults: FaultList,
+) -> FloatArray:
+    """Return the ``(n,)`` row weights; each of the splits needs a weight above 0.
+
+    Only their ratios count. Where sums of them could overflow or vanish, they are divided by a
+    power of two, which is exact.
+    """
+    ((name, weights),) = read_extra(
+        cells, usage != Usage.IGNORED, decimal_comma, place, faults
+    ).items()
+    message = "The weight is negative: write 0 or more."
+    fault = partial(_fault, place, "negative weight", message, name)
+    faults.add_each("negative weight", np.flatnonzero(weights < 0).tolist(), fault)
+    largest = float(weights.max(initial=0.0))
+    if largest > 0 and not _WEIGHTS_AS_GIVEN[0] <= largest <= _WEIGHTS_AS_GIVEN[1]:
+        weights = np.ldexp(weights, -int(np.frexp(largest)[1]))
+    for split in (Usage.PUBLIC, Usage.PRIVATE):
+        own = weights[usage == split]
+        if own.size and not own.any():
+            text = f"All {split.name.lower()} rows have the weight 0: give some of them a weight."
+            faults.add("no weight", text, column=name)
+    return weights
+
+
+def _read_soft_labels(
+    cells: Mapping[str, Any],
+    ranked: npt.NDArray[np.bool_],
+    targets: Sequence[Target],
+    decimal_comma: bool,
+    place: Place,
+    faults: FaultList,
+) -> FloatArray | None:
+    """Return ``(n,)`` or ``(n, n_classes)`` soft labels; None without such columns.
+
+    Columns named after the labels are put into their order. A fault never quotes a numeric soft
+    label.
+    """
+    if not cells:
+        return None
+    classes = targets[0].classes if len(targets) == 1 else None
+    if classes is None or len(cells) not in {len(classes), 1 if len(classes) == 2 else 0}:
+        message = (
+            "Soft labels need a single label target: give one column with the probability of the "
+            "positive of two labels, or one column per label."
+        )
+        faults.add("soft labels do not fit", message)
+        return None
+    names = list(cells)
+    if len(names) > 1 and set(names) == set(classes):
+        names = list(classes)
+    read = read_extra(cells, ranked, decimal_comma, place, faults)
+    values = np.column_stack([read[name] for name in names])
+    _check_probabilities(values, names, ranked, place, faults)
+    return np.ascontiguousarray(values[:, 0] if len(names) == 1 else values)
+
+
+def _check_probabilities(
+    values: FloatArray,
+    names: Sequence[str],
+    ranked: npt.NDArray[np.bool_],
+    place: Place,
+    faults: FaultList,
+) -> None:
+    message = "The soft label is outside [0, 1]: write a probability."
+    for at, name in enumerate(names):
+        fault = partial(_fault, place, "soft label out of range", message, name)
+        outside = np.flatnonzero((values[:, at] < 0) | (values[:, at] > 1))
+        faults.add_each("soft label out of range", outside.tolist(), fault)
+    if len(names) > 1:
+        off = np.abs(values.sum(axis=1) - 1) > SUM_TOLERANCE
+        kind = "soft labels do not sum to 1"
+        message = "The soft labels of the row do not sum to 1: divide each by their sum."
+        fault = partial(_fault, place, kind, message, None)
+        faults.add_each(kind, np.flatnonzero(off & ranked).tolist(), fault)
+
+
+def _fault(place: Place, kind: str, message: str, column: str | None, position: int) -> Fault:
+    return place.fault(kind, message, position, column)

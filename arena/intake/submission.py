@@ -1,13 +1,15 @@
-"""A participant's file to predictions in the order of the solution, or every fault with its row.
+"""Reads a submission file: predictions in the order of the solution, or all faults with their rows.
 
-Checking needs the ids, the names of the columns and the names of the classes; it never looks at
-the truth or at which rows are public, so that no fault can tell anything about them.
+:func:`parse_submission` runs the steps in order. Checking needs the ids and the names of columns
+and classes; it sees neither the truth nor which rows are public, so that faults reveal nothing
+about them.
 """
 
 from __future__ import annotations
 
 import csv
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +18,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from arena.intake.alignment import locate_ids, report_ids
 from arena.intake.cells import (
@@ -29,126 +30,110 @@ from arena.intake.cells import (
     texts,
     to_text,
 )
-from arena.intake.content import MAX_BYTES, read_content
+from arena.intake.columns import Layout, SubmissionForm, match_columns
+from arena.intake.content import read_content
 from arena.intake.csv_file import read_csv
 from arena.intake.encoding import to_utf8
-from arena.intake.faults import FaultList, clean, show, show_all
-from arena.intake.header import match_columns
-from arena.intake.layout import Layout, layout_of
+from arena.intake.faults import FaultList, Refused, clean, show, show_all
+from arena.intake.json_file import is_json, read_json
+from arena.intake.mask_files import holds_masks, read_masks, report_beyond
 from arena.intake.parquet_file import is_parquet, read_parquet, table_of_arrow
-from arena.intake.table import RawTable
-from arena.types import Fault, FloatArray, PredictionKind, Solution
+from arena.intake.row_sets import fold_rows
+from arena.intake.table import Bounds, RawTable
+from arena.types import Fault, FloatArray, PredictionKind
+from arena.utils.lazy import pc
 
 __all__ = [
     "READING_ERRORS",
     "SUM_TOLERANCE",
     "ReadSubmission",
-    "check_table",
-    "read_submission",
+    "parse_submission",
+    "parse_table",
     "read_table",
 ]
 
 SUM_TOLERANCE = 1e-3
-"""How far the class probabilities of a row may be from summing to 1."""
+"""Maximum deviation from 1 of the sum of a row's class probabilities."""
 
-_MORE_ROWS = 10
+_SHORTER = "Send one row per id, and fewer digits."
+_NO_MEMORY = re.compile(r"bad_alloc|Resource temporarily unavailable|Cannot allocate memory")
+"""Messages of pyarrow's errors when memory, or that for the stack of a thread, runs out."""
 
 READING_ERRORS = (pa.ArrowException, OSError, ValueError, MemoryError, csv.Error)
-"""What a parser raises on a damaged file, where no check of ours has named the damage."""
+"""Exceptions of parsers on damaged files that arena's own checks did not detect."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadSubmission:
-    """What became of one file of a participant."""
+    """The result of reading a submission file: values or faults."""
 
     values: npt.NDArray[Any] | None
     """``(n, n_columns)`` C-contiguous float64, rows and columns in the solution's order; labels as
-    codes, and for ``TEXT`` objects that are str. None when the file is refused."""
+    codes, and for ``TEXT`` str objects. None if the file is rejected."""
     faults: tuple[Fault, ...]
-    """Empty exactly when ``values`` is there."""
+    """Empty if and only if ``values`` is given."""
     sha256: str
-    """Of the file as sent; empty when it could not be read."""
+    """The sha256 of the file as sent; empty if it could not be read."""
+    crashed: bool = False
+    """Whether the process that read it crashed or was killed, which may not be the file's fault."""
 
 
-def read_submission(
-    path: Path,
-    solution: Solution,
-    *,
-    prediction_range: tuple[float, float] = (-np.inf, np.inf),
-    max_bytes: int = MAX_BYTES,
-    empty_cells: bool = True,
-) -> ReadSubmission:
-    r"""Read, check and align a CSV or Parquet file of a participant.
+def parse_submission(path: Path, form: SubmissionForm) -> ReadSubmission:
+    """Read, check and align a file in the current process.
 
-    The file may hold anything: the answer is values or faults, never an exception. Memory of
-    about six times the file's (unpacked) size is held while it is read.
-
-    Parameters
-    ----------
-    path
-        CSV (plain or gzip) or Parquet, told apart by content.
-    solution
-        What the file is checked against: ids, columns, classes.
-    prediction_range
-        Closed range of valid numbers; probabilities must lie in [0, 1] besides.
-    max_bytes
-        The largest file, packed or unpacked.
-    empty_cells
-        Whether a cell may be empty, where texts are predicted.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from arena.intake import read_solution, read_submission
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = (folder / "solution.csv").write_text("id,y\na,1\nb,0\n")
-    >>> _ = (folder / "team.csv").write_text("id,y\nb,0.25\na,0.75\n")
-    >>> solution = read_solution(folder / "solution.csv", kind=PredictionKind.PROBABILITY)
-    >>> read_submission(folder / "team.csv", solution).values
-    array([[0.75],
-           [0.25]])
+    A damaged file may crash the process; use :func:`~arena.intake.reader.read_submission` for
+    untrusted files.
     """
     faults, sha256, values = FaultList(), "", None
     try:
-        content = read_content(path, max_bytes, faults)
-        if content is not None:
-            sha256 = content.sha256
-            max_rows = _MORE_ROWS * solution.n_rows + 1_000
-            table = read_table(
-                content.data, _names(solution), max_rows, max_bytes, faults, name=path.name
+        if form.mask_files and len(form.columns) == 1 and holds_masks(path):
+            masks = read_masks(
+                path,
+                (form.id_column, form.columns[0]),
+                faults,
+                max_bytes=form.max_bytes,
+                ids=form.ids,
+                shapes=form.mask_shapes,
             )
-            if table is not None:
-                layout = layout_of(table.names, solution, prediction_range, empty_cells)
-                values = _check(table, solution, layout, faults)
+            table, sha256 = masks.table, masks.sha256
+        else:
+            content = read_content(path, form.max_bytes, faults)
+            sha256 = content.sha256
+            table = read_table(content.data, form.names, form.bounds, faults, name=path.name)
+        values = _predictions(table, form, faults)
+    except Refused:
+        pass  # the fault has been added
     except READING_ERRORS as error:
-        faults.add("unreadable file", _first_line(error))
-    found = faults.to_tuple()
-    return ReadSubmission(None if found else values, found, sha256)
+        message = _first_line(error)
+        if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
+            most = f"{form.max_memory / 2**20:,.0f} MiB"
+            message = f"The file could not be read: it needs more than {most} of memory. {_SHORTER}"
+        faults.add("unreadable file", message)
+    return _answer(values, faults, sha256)
 
 
-def check_table(
-    table: Any,
-    path: Path,
-    solution: Solution,
-    *,
-    prediction_range: tuple[float, float] = (-np.inf, np.inf),
-    max_bytes: int = MAX_BYTES,
-    empty_cells: bool = True,
-) -> ReadSubmission:
-    """Check and align a ``pyarrow.Table`` that a plugin read from ``path``.
+def parse_table(table: Any, source: Path | str, form: SubmissionForm) -> ReadSubmission:
+    """Check and align a ``pyarrow.Table`` in this process.
 
-    As :func:`read_submission`, but for reading: the file is opened for its sha256 only.
+    Like :func:`parse_submission` without the reading. ``source`` is the file from which a plugin
+    read the table, opened only for its sha256, or the sha256 of a table in memory.
     """
     faults, sha256, values = FaultList(), "", None
     try:
-        with path.open("rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        raw = table_of_arrow(table, max_bytes, faults)
-        if raw is not None:
-            layout = layout_of(raw.names, solution, prediction_range, empty_cells)
-            values = _check(raw, solution, layout, faults)
+        if isinstance(source, str):
+            sha256 = source
+        else:
+            with source.open("rb") as file:
+                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        values = _predictions(table_of_arrow(table, form.bounds, faults), form, faults)
+    except Refused:
+        pass
     except READING_ERRORS as error:
         faults.add("unreadable file", _first_line(error))
+    return _answer(values, faults, sha256)
+
+
+def _answer(values: npt.NDArray[Any] | None, faults: FaultList, sha256: str) -> ReadSubmission:
     found = faults.to_tuple()
     return ReadSubmission(None if found else values, found, sha256)
 
@@ -156,19 +141,25 @@ def check_table(
 def read_table(
     data: bytes,
     expected: Sequence[str],
-    max_rows: int,
-    max_bytes: int,
+    bounds: Bounds,
     faults: FaultList,
     *,
     name: str = "",
-) -> RawTable | None:
-    """Return the table of a CSV or Parquet file in memory, or None and a fault.
+) -> RawTable:
+    """Return the table of a CSV, Parquet, JSON or JSON Lines file in memory.
 
-    What it is the content says; the name, if it is given, only what a damaged file was.
+    The format is recognised by content; the name helps only with damaged files.
+
+    Raises
+    ------
+    Refused
+        If the file contains no table; the fault has been added.
     """
     if is_parquet(data, name):
-        return read_parquet(data, max_rows, max_bytes, faults)
-    return read_csv(to_utf8(data, faults), expected, faults)
+        return read_parquet(data, bounds, faults)
+    if is_json(data):
+        return read_json(to_utf8(data, faults), bounds, faults)
+    return read_csv(to_utf8(data, faults), expected, bounds, faults)
 
 
 def _first_line(error: BaseException) -> str:
@@ -176,79 +167,74 @@ def _first_line(error: BaseException) -> str:
     return f"The file cannot be read ({reason}): write and send it again."
 
 
-def _names(solution: Solution) -> tuple[str, ...]:
-    classes = solution.targets[0].classes or ()
-    return (solution.id_column, *solution.columns, *classes)
-
-
-def _check(
-    table: RawTable, solution: Solution, layout: Layout, faults: FaultList
+def _predictions(
+    table: RawTable, form: SubmissionForm, faults: FaultList
 ) -> npt.NDArray[Any] | None:
-    """Return the values in the order of the solution; they matter only if no fault was added."""
-    if _has_no_header(table, solution, faults):
-        return None
+    """Return the values in the order of the solution; None if a column or an id is missing."""
+    _refuse_missing_header(table, form, faults)
+    if form.row_sets and form.id_column in table.names:
+        table = fold_rows(table, form.id_column, faults)
+    layout = form.layout(table.names)
     found = match_columns(
         table.names,
-        (solution.id_column, *layout.columns),
+        (form.id_column, *layout.columns),
         faults,
-        never_meant=solution.targets[0].classes or (),
+        never_guessed=form.classes,
         row=table.header_row,
     )
-    at = found.get(solution.id_column)
+    at = found.get(form.id_column)
     ids = None if at is None else to_text(table.columns[at])
+    order = None if ids is None else locate_ids(ids, form.ids)
     place = Place(table.row_number, ids)
-    order = None if ids is None else locate_ids(ids, solution.ids)
     if order is not None:
-        if (order < 0).all() and _names_are_swapped(table, solution, faults):
-            return None
-        report_ids(ids, order, solution.ids, place, faults)
+        if (order < 0).all():
+            _refuse_swapped_names(table, form, faults)
+        report_ids(ids, order, form.ids, place, faults)
     cells = {name: table.columns[found[name]] for name in layout.columns if name in found}
-    values = _values(cells, table, solution, layout, place, faults)
+    values = _encode(cells, table, form, layout, place, faults)
     if faults or len(cells) < len(layout.columns):
         return None
     kept = values[:, -1:] if layout.keeps_last else values
     if order is None:
         return np.ascontiguousarray(kept)
+    if form.mask_shapes is not None:
+        report_beyond(kept, form.mask_shapes[order], form.columns, place, faults)
     aligned = np.empty_like(kept, order="C")
     aligned[order] = kept
     return aligned
 
 
-def _values(
+def _encode(
     cells: dict[str, Any],
     table: RawTable,
-    solution: Solution,
+    form: SubmissionForm,
     layout: Layout,
     place: Place,
     faults: FaultList,
 ) -> npt.NDArray[Any]:
-    """Return ``(n, n_columns)`` in the order of the file."""
-    if solution.kind is PredictionKind.TEXT:
-        return _texts(cells, table.n_rows, layout, place, faults)
-    values = np.empty((table.n_rows, len(cells)))
-    if solution.kind is PredictionKind.LABEL:
-        classes = {target.name: target.classes or () for target in solution.targets}
-        for j, (name, column) in enumerate(cells.items()):
-            values[:, j] = label_codes(column, classes[name], name, place, faults)
+    """Return ``(n, n_columns)`` values of the columns that were found, rows as in the file."""
+    names, columns = list(cells), list(cells.values())
+    values = np.empty((table.n_rows, len(cells)), dtype=object if form.kind is _TEXT else float)
+    if form.kind is _TEXT:
+        for j, column in enumerate(columns):
+            values[:, j] = texts(column)
+            report_texts(column, names[j], place, faults, empty_cells=form.empty_cells)
         return values
-    if table.decimal_comma and all(is_text(column) for column in cells.values()):
-        pointed = points_for_commas(tuple(cells.values()), place, faults)
-        cells = dict(zip(cells, pointed, strict=True))
-    for j, (name, column) in enumerate(cells.items()):
-        values[:, j] = numbers(column, name, place, faults, layout.bounds)
+    if form.kind is PredictionKind.LABEL:
+        classes = {target.name: target.classes or () for target in form.targets}
+        for j, column in enumerate(columns):
+            values[:, j] = label_codes(column, classes[names[j]], names[j], place, faults)
+        return values
+    if table.decimal_comma and all(is_text(column) for column in columns):
+        columns = list(points_for_commas(columns, place, faults))
+    for j, column in enumerate(columns):
+        values[:, j] = numbers(column, names[j], place, faults, layout.bounds)
     if layout.sums_to_one and len(cells) == len(layout.columns):
         _check_sums(values, place, faults)
     return values
 
 
-def _texts(
-    cells: dict[str, Any], n_rows: int, layout: Layout, place: Place, faults: FaultList
-) -> npt.NDArray[np.object_]:
-    written = np.empty((n_rows, len(cells)), dtype=object)
-    for j, (name, column) in enumerate(cells.items()):
-        written[:, j] = texts(column)
-        report_texts(column, name, place, faults, empty_cells=layout.empty_cells)
-    return written
+_TEXT = PredictionKind.TEXT
 
 
 def _check_sums(values: FloatArray, place: Place, faults: FaultList) -> None:
@@ -264,30 +250,24 @@ def _check_sums(values: FloatArray, place: Place, faults: FaultList) -> None:
     faults.add_each(kind, wrong.tolist(), fault)
 
 
-def _has_no_header(table: RawTable, solution: Solution, faults: FaultList) -> bool:
-    """Report a first line that holds an id of the solution and no name of a column."""
-    names = (solution.id_column, *solution.columns)
-    if set(table.names) & set(_names(solution)):
-        return False
+def _refuse_missing_header(table: RawTable, form: SubmissionForm, faults: FaultList) -> None:
+    """Refuse a first line that contains an id of the solution and no column name."""
+    if set(table.names) & set(form.names):
+        return
     first = pa.array(table.names, pa.string())
-    if not pc.any(pc.is_in(first, value_set=solution.ids)).as_py():
-        return False
-    message = (
-        f"The first line holds data and no names: put a line before it with {show_all(names)}."
-    )
-    faults.add("no header", message, row=table.header_row)
-    return True
+    if pc.any(pc.is_in(first, value_set=form.ids)).as_py():
+        wanted = show_all((form.id_column, *form.columns))
+        message = f"The first line contains data, not names: add a header line with {wanted}."
+        faults.refuse("no header", message, row=table.header_row)
 
 
-def _names_are_swapped(table: RawTable, solution: Solution, faults: FaultList) -> bool:
-    """Report that another column has the ids, when the id column has not one of them."""
+def _refuse_swapped_names(table: RawTable, form: SubmissionForm, faults: FaultList) -> None:
+    """Refuse a file in which another column contains the ids, and the id column none of them."""
     for name, column in zip(table.names, table.columns, strict=True):
-        share = pc.mean(pc.is_in(to_text(column), value_set=solution.ids)).as_py() or 0.0
+        share = pc.mean(pc.is_in(to_text(column), value_set=form.ids)).as_py() or 0.0
         if share > 0.5:
             message = (
-                f"Column {show(name)} holds the ids, and column {show(solution.id_column)} none: "
-                "the names seem to be swapped. Write each over its own column."
+                f"Column {show(name)} contains the ids, and column {show(form.id_column)} does "
+                "not: the names seem to be swapped. Swap them back."
             )
-            faults.add("swapped columns", message, row=table.header_row, column=name)
-            return True
-    return False
+            faults.refuse("swapped columns", message, row=table.header_row, column=name)

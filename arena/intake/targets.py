@@ -1,4 +1,4 @@
-"""Target columns of a solution to truth, classes, and the columns that a submission must have."""
+"""Converts the target columns of a solution to truth, classes and the columns of a submission."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from arena.errors import UsageError
 from arena.intake.cells import (
     Place,
     is_text,
@@ -20,18 +20,21 @@ from arena.intake.cells import (
     texts,
     to_text,
 )
-from arena.intake.csv_file import MAX_COLUMNS
 from arena.intake.faults import FaultList, show, show_all
 from arena.types import FloatArray, IntArray, PredictionKind, Target
+from arena.utils.lazy import pc
 
-__all__ = ["ReadTargets", "TargetReading", "read_extra", "read_targets"]
+__all__ = ["ReadTargets", "TargetReading", "class_order", "read_extra", "read_targets"]
+
+MOST_CLASSES = 10_000
+"""Maximum number of labels if each needs a column in a submission."""
 
 _BINARY = {"0", "1"}
 
 
 @dataclass(frozen=True, slots=True)
 class TargetReading:
-    """How the target columns are to be read."""
+    """Settings for reading the target columns."""
 
     kind: PredictionKind
     positive: str | None = None
@@ -39,17 +42,17 @@ class TargetReading:
     truth_range: tuple[float, float] = (-np.inf, np.inf)
     decimal_comma: bool = False
     submission_columns: tuple[str, ...] = ()
-    """Of ``TEXT``; empty: the target columns."""
+    """For ``TEXT`` only; empty: the target columns."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadTargets:
-    """The targets, and what a submission must hold for them."""
+    """The targets, and the columns that a submission must have for them."""
 
     targets: tuple[Target, ...]
     columns: tuple[str, ...]
     truth: npt.NDArray[Any]
-    """``(n,)`` codes, values or texts, or ``(n, n_targets)``; 0 or no text in ignored rows."""
+    """``(n,)`` or ``(n, n_targets)`` codes, values or texts; 0 or empty in ignored rows."""
 
 
 def read_targets(
@@ -59,14 +62,14 @@ def read_targets(
     place: Place,
     faults: FaultList,
 ) -> ReadTargets:
-    """Return the targets of a solution; cells that cannot be used in ranked rows are faults.
+    """Return the targets of a solution; invalid cells in ranked rows are faults.
 
     Parameters
     ----------
     cells
         Name -> column, for each target column.
     ranked
-        ``(n,)`` whether a row counts; the others may hold anything.
+        ``(n,)`` whether a row is ranked; cells of other rows are ignored.
     """
     if reading.kind is PredictionKind.VALUE:
         return _read_values(cells, ranked, reading, place, faults)
@@ -82,8 +85,9 @@ def read_targets(
     targets = tuple(target for target, _ in read)
     if reading.kind is not PredictionKind.LABEL:
         for target in (t for t in targets if len(t.classes or ()) > 2):
-            message = f"The column has {len(target.classes or ()):,} labels; give one target, or "
-            faults.add("too many classes", message + "two labels in each.", column=target.name)
+            message = f"The column has {len(target.classes or ()):,} labels: use a single target, "
+            message += "or targets with two labels each."
+            faults.add("too many classes", message, column=target.name)
     truth = np.column_stack([codes for _, codes in read])
     return ReadTargets(targets, tuple(target.name for target in targets), truth)
 
@@ -95,7 +99,7 @@ def read_extra(
     place: Place,
     faults: FaultList,
 ) -> dict[str, FloatArray]:
-    """Return the numbers of columns that a metric asks for beside the targets."""
+    """Return the numbers in the extra columns of a metric."""
     reading = TargetReading(PredictionKind.VALUE, decimal_comma=decimal_comma)
     read = _read_values(cells, ranked, reading, place, faults)
     values = read.truth.reshape(len(ranked), len(cells))
@@ -131,7 +135,7 @@ def _read_values(
 
 
 def _blank_ignored(column: Any, ranked: npt.NDArray[np.bool_]) -> Any:
-    """Return the column with a number in ignored rows, where nobody looks."""
+    """Return the column with a valid number in the ignored rows."""
     if ranked.all():
         return column
     column = column if is_text(column) else to_text(column)
@@ -149,7 +153,7 @@ def _ranked_numbers(
     values = numbers(column, name, place, faults)
     low, high = reading.truth_range
     outside = ranked & np.isfinite(values) & ((values < low) | (values > high))
-    message = f"The target is outside [{low:g}, {high:g}], where the metric is defined."
+    message = f"The target is outside [{low:g}, {high:g}], the range of the metric."
     faults.add_each(
         "out of range",
         np.flatnonzero(outside).tolist(),
@@ -190,8 +194,8 @@ def _classes(
 ) -> tuple[tuple[str, ...], dict[str, int]]:
     """Return the classes in the order of their codes, and label -> code.
 
-    Numbers are ordered by value, and spellings of one number are one class; text is ordered as
-    text. The positive one of two classes comes last.
+    If all labels are numbers, they are ordered by value, and spellings of the same number are one
+    class; otherwise they are ordered as text. The positive of two classes is last.
     """
     values = merge_equal_numbers(labels)
     key: Mapping[str, Any] = values if values is not None else {label: label for label in labels}
@@ -205,12 +209,28 @@ def _classes(
         order = _positive_last(order, names, name, reading.positive, faults)
     if reading.max_classes is not None and len(order) > reading.max_classes:
         message = (
-            f"The column has {len(order):,} different labels, and the metric is defined for "
-            f"{reading.max_classes:,} at most: choose another metric or another target."
+            f"The column has {len(order):,} distinct labels, but the metric supports at most "
+            f"{reading.max_classes:,}: choose another metric or another target."
         )
         faults.add("too many classes", message, column=name)
     code = {value: i for i, value in enumerate(order)}
     return tuple(names[value] for value in order), {label: code[key[label]] for label in labels}
+
+
+def class_order(labels: Sequence[str], positive: str | None = None) -> list[str]:
+    """Return distinct labels in the order in which a solution with them has its classes.
+
+    Raises :class:`~arena.errors.UsageError` if the positive label is not one of two.
+
+    >>> class_order(["10", "9", "b"]), class_order(["10", "9"]), class_order(["0", "1.0"], "0")
+    (['10', '9', 'b'], ['9', '10'], ['1.0', '0'])
+    """
+    reading = TargetReading(PredictionKind.LABEL, positive)
+    faults = FaultList()
+    classes, _ = _classes(labels, "", reading, faults)
+    if faults:
+        raise UsageError(faults.to_tuple()[0].message)
+    return [name for name in classes if name in labels]
 
 
 def _positive_last(
@@ -221,7 +241,7 @@ def _positive_last(
     chosen = [value for value in order if value in wanted or names[value] == positive]
     if len(order) != 2 or not chosen:
         message = (
-            f"The positive label {show(positive)} must be one of two; "
+            f"The positive label {show(positive)} must be one of two labels, but "
             f"the column has {show_all(names.values())}."
         )
         faults.add("no positive label", message, column=column)
@@ -235,12 +255,12 @@ def _columns_of_one(target: Target, reading: TargetReading, faults: FaultList) -
     if reading.kind is PredictionKind.LABEL or len(classes) <= 2:
         return (target.name,)
     if reading.kind is PredictionKind.PROBABILITY:
-        message = f"The metric needs two labels, and the column has {len(classes):,}."
+        message = f"The metric needs two labels, but the column has {len(classes):,}."
         faults.add("too many classes", message, column=target.name)
-    if len(classes) > MAX_COLUMNS // 2:
+    if len(classes) > MOST_CLASSES:
         message = (
-            f"The column has {len(classes):,} different labels, each of which would need a column "
-            "in a submission: is it a number to predict? Then choose a metric for numbers."
+            f"The column has {len(classes):,} distinct labels, and each would need a column in a "
+            "submission. If it is a numeric target, choose a metric for numbers."
         )
         faults.add("too many classes", message, column=target.name)
     return classes
@@ -251,7 +271,7 @@ def _one_hot(
     ranked: npt.NDArray[np.bool_],
     reading: TargetReading,
 ) -> ReadTargets | None:
-    """Return one target with the columns as classes, if each ranked row has one 1 among 0s."""
+    """Return one target with the columns as classes, if every ranked row is one-hot."""
     if reading.kind is not PredictionKind.CLASS_PROBABILITIES:
         return None
     if not all(set(target.classes or ()) <= _BINARY for target, _ in read):

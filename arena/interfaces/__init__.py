@@ -1,59 +1,84 @@
-"""The Protocols that plugins implement, and the study that an analysis receives.
+"""The protocols that plugins implement, and the study that an analysis receives.
 
-A metric must be a :class:`Metric`. Whatever else it can do is found by Protocol, never by name:
-what it lacks is made up for by a slower path, and nothing is refused for lacking it.
+A metric must satisfy :class:`Metric`; inheriting from :class:`BaseMetric` or
+:class:`PointwiseMetric` is optional. A metric without an optional capability takes a slower path.
 """
 
 from __future__ import annotations
 
-from arena.interfaces.analyses import Analysis, PredictionBlocks, Study, SuitsStudies
+from arena.interfaces.analyses import (
+    Analysis,
+    Candidates,
+    PredictionBlocks,
+    Study,
+    SuitsStudies,
+)
+from arena.interfaces.case_scores import CaseReader, CaseScores
 from arena.interfaces.competitors import (
-    Answer,
     Competitor,
     Computation,
     ComputesAhead,
     Conduct,
     DeclaresConduct,
+    Feedback,
     HasVariants,
     KnowsLabels,
+    MayStop,
     Move,
+    Notebook,
     Participation,
     Player,
     PlaysThroughTeams,
+    Standing,
+)
+from arena.interfaces.floors import (
+    FloorEstimate,
+    FloorEstimator,
+    FloorSettings,
+    LabelColumns,
 )
 from arena.interfaces.mechanisms import (
     ClipsScores,
     Evaluation,
+    ExplainsScores,
     Mechanism,
     PublicBoard,
     ReviewsBoard,
 )
 from arena.interfaces.metrics import (
-    ChecksPredictions,
-    ChecksTruth,
-    HasExample,
+    BaseMetric,
+    HasCaseValues,
     HasInfluenceValues,
-    HasNotes,
     HasResample,
     HasRowValues,
-    HasSource,
-    HasTraits,
     Metric,
     MetricFamily,
     MetricFamilyOfFiles,
     NeedsRowContext,
+    PointwiseMetric,
     PreparesSubmissions,
-    SuitsKinds,
+    faults_of_predictions,
+    faults_of_truth,
     kinds_of,
     notes_of,
+    source_of,
     traits_of,
+)
+from arena.interfaces.papers import (
+    Paper,
+    PaperOptions,
+    Reproduced,
+    Reproduction,
+    rounded,
+    within,
 )
 
 __all__ = [
     "Analysis",
-    "Answer",
-    "ChecksPredictions",
-    "ChecksTruth",
+    "BaseMetric",
+    "Candidates",
+    "CaseReader",
+    "CaseScores",
     "ClipsScores",
     "Competitor",
     "Computation",
@@ -61,32 +86,47 @@ __all__ = [
     "Conduct",
     "DeclaresConduct",
     "Evaluation",
-    "HasExample",
+    "ExplainsScores",
+    "Feedback",
+    "FloorEstimate",
+    "FloorEstimator",
+    "FloorSettings",
+    "HasCaseValues",
     "HasInfluenceValues",
-    "HasNotes",
     "HasResample",
     "HasRowValues",
-    "HasSource",
-    "HasTraits",
     "HasVariants",
     "KnowsLabels",
+    "LabelColumns",
+    "MayStop",
     "Mechanism",
     "Metric",
     "MetricFamily",
     "MetricFamilyOfFiles",
     "Move",
     "NeedsRowContext",
+    "Notebook",
+    "Paper",
+    "PaperOptions",
     "Participation",
     "Player",
     "PlaysThroughTeams",
+    "PointwiseMetric",
     "PredictionBlocks",
     "PreparesSubmissions",
     "PublicBoard",
+    "Reproduced",
+    "Reproduction",
     "ReviewsBoard",
+    "Standing",
     "Study",
-    "SuitsKinds",
     "SuitsStudies",
+    "faults_of_predictions",
+    "faults_of_truth",
     "kinds_of",
     "notes_of",
+    "rounded",
+    "source_of",
     "traits_of",
+    "within",
 ]

@@ -1,9 +1,9 @@
-"""What an analysis of a finished board is, and the study that it receives."""
+"""The interface of analyses of a finished board, and the study that they receive."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,12 +12,12 @@ import numpy.typing as npt
 from arena.interfaces.metrics import Metric
 from arena.types import Finding, FloatArray, IntArray
 
-__all__ = ["Analysis", "PredictionBlocks", "Study", "SuitsStudies"]
+__all__ = ["Analysis", "Candidates", "PredictionBlocks", "Study", "SuitsStudies"]
 
 
 @runtime_checkable
 class PredictionBlocks(Protocol):
-    """Predictions of m submissions, handed out in blocks so that all never stand in memory."""
+    """Predictions of m submissions, read in blocks so that they need not fit into memory."""
 
     @property
     def n_submissions(self) -> int:
@@ -30,12 +30,28 @@ class PredictionBlocks(Protocol):
         """
 
     def subset(self, submissions: IntArray) -> PredictionBlocks:
-        """Return the same for the submissions at these positions, in this order."""
+        """Return the predictions of the submissions at these positions, in this order."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """All submissions, if the best submission of each team was selected on the ranked rows."""
+
+    scores: FloatArray
+    """``(k,)`` scores on all ranked rows, in the metric's natural sign."""
+    resampled: FloatArray
+    """``(k, B)`` scores of the resamples of the study."""
+    predictions: PredictionBlocks
+    """Of the k submissions."""
+    counting: IntArray
+    """``(m,)`` positions of the selected submissions, in the order of the study."""
+    team: IntArray
+    """``(k,)`` the position in the study of the team of each submission."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Study:
-    """What an analysis of a board receives: everything that the organiser's machine knows."""
+    """What an analysis of a board receives, the labels included."""
 
     metric: Metric
     """Bound to the ranked rows, if it is a :class:`NeedsRowContext`."""
@@ -43,7 +59,7 @@ class Study:
     """``(n,)`` of the ranked rows, or ``(n, n_targets)``."""
     teams: tuple[str, ...]
     submissions: IntArray
-    """``(m,)`` submission ids; m submissions, in the order in which they were received."""
+    """``(m,)`` submission ids, in the order in which the submissions were received."""
     predictions: PredictionBlocks
     scores: FloatArray
     """``(m,)`` in the metric's natural sign, all finite."""
@@ -52,33 +68,50 @@ class Study:
     level: float
     """Confidence level of every interval, such as 0.95."""
     clusters: IntArray | None = None
-    """``(n,)`` codes of the groups that were resampled whole."""
+    """``(n,)`` codes of the groups that were resampled as a whole."""
     classes: tuple[str, ...] | None = None
     tasks: IntArray | None = None
-    """``(n,)`` codes of the task of each row, where there are several. The scores are those on all
-    rows together, whatever their task."""
+    """``(n,)`` codes of the task of each row, if there are several. The scores use all rows of all
+    tasks."""
     task_names: tuple[str, ...] = ()
-    """The names of the tasks, in the order of their codes; not every task need have a row."""
+    """The names of the tasks, in the order of their codes; a task may have no rows."""
     soft_labels: FloatArray | None = None
-    """``(n,)`` probability of the positive class, or ``(n, n_classes)``, where the solution has
-    them; as secret as the truth."""
+    """``(n,)`` probability of the positive class, or ``(n, n_classes)``; as secret as the truth.
+    None: the solution has no soft labels."""
+    candidates: Candidates | None = None
+    """All submissions, if the best of each team was selected on the ranked rows. None: each team's
+    submission was selected without these rows."""
+
+    def with_all_candidates(self) -> Study:
+        """Return the study with the scores and predictions of all candidates, if there are any.
+
+        ``teams`` and ``submissions`` stay those of the selected ones.
+        """
+        if self.candidates is None:
+            return self
+        return replace(
+            self,
+            scores=self.candidates.scores,
+            resampled=self.candidates.resampled,
+            predictions=self.candidates.predictions,
+        )
 
 
 @runtime_checkable
 class Analysis(Protocol):
-    """Something to find out about a finished board."""
+    """An analysis of a finished board."""
 
     @property
     def name(self) -> str:
-        """The name under which the analysis is asked for."""
+        """The name that selects the analysis."""
 
     def run(self, study: Study, rng: np.random.Generator) -> Finding:
-        """Return what was found; the same study and generator give the same finding."""
+        """Return the finding; the same study and generator give the same finding."""
 
 
 @runtime_checkable
 class SuitsStudies(Protocol):
-    """An analysis that is not for every board, and is left out of those that it does not suit."""
+    """An analysis that applies to some boards only, and is skipped for the others."""
 
     def suits(self, study: Study) -> bool:
-        """Return whether there is something to find out, such as where there are soft labels."""
+        """Return whether the analysis applies, for example because there are soft labels."""

@@ -1,4 +1,4 @@
-"""What a simulated team is, and what it sees."""
+"""The interface of simulated teams."""
 
 from __future__ import annotations
 
@@ -13,51 +13,66 @@ from arena.interfaces.metrics import Metric
 from arena.types import IntArray
 
 __all__ = [
-    "Answer",
     "Competitor",
     "Computation",
     "ComputesAhead",
     "Conduct",
     "DeclaresConduct",
+    "Feedback",
     "HasVariants",
     "KnowsLabels",
+    "MayStop",
     "Move",
+    "Notebook",
     "Participation",
     "Player",
     "PlaysThroughTeams",
+    "Standing",
 ]
 
 Conduct: TypeAlias = Literal["honest", "copies", "attacks"]
-"""``copies``: starts from what others made public; ``attacks``: is after the labels."""
+"""``copies``: starts from public predictions; ``attacks``: tries to infer the labels."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Notebook:
+    """A submission that its team has made public."""
+
+    prediction: npt.NDArray[Any]
+    """As in :class:`Move`."""
+    score: float | None
+    """Its released score; None: there is none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Participation:
-    """What a team knows before it sends anything: what the organiser publishes, and no label."""
+    """What a team knows before its first submission: published information, no labels."""
 
     metric: Metric
-    """Its formula is public, and its direction."""
+    """The metric; its formula and direction are public."""
     n_rows: int
-    """The rows that a submission holds."""
+    """Number of rows of a submission."""
     n_public: int
-    """How many of them the public score is computed on; which ones is not published."""
+    """Number of rows that the public score uses; which rows these are is not published."""
     n_classes: int | None
-    """The number of labels; None for numbers."""
+    """The number of labels; None for numeric targets."""
     submissions: int
-    """How many may be sent before the last one."""
+    """Number of submissions allowed before the last one."""
     baseline: npt.NDArray[Any] | None = None
     """The predictions of the organiser's baseline, such as the sample submission."""
     baseline_score: float | None = None
-    """What the public board shows for it."""
+    """Its released score."""
     training: Any = None
-    """Training data, where a simulation has some; None: there are labels only."""
+    """Training data; None: no training data."""
     test: Any = None
-    """The features of the rows that are to be predicted, in the order of a submission."""
+    """Features of the rows to predict, in the row order of a submission."""
+    notebooks: Sequence[Notebook] = ()
+    """Submissions that other teams made public; it grows during the competition."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Move:
-    """One submission, and which of a participant's teams sends it."""
+    """A submission and the team that sends it."""
 
     prediction: npt.NDArray[Any]
     """``(n_rows,)`` or ``(n_rows, n_columns)``, as :class:`~arena.types.PredictionKind` says."""
@@ -66,105 +81,127 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What the public board showed for a submission."""
+class Standing:
+    """What the public leaderboard shows a team."""
+
+    rank: int
+    """Of the team's best released score; tied teams share the smallest rank."""
+    teams: int
+    """On the leaderboard."""
+    best: float
+    """The released score in first place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """The released score of a submission."""
 
     score: float
     previous: float | None
-    """What it showed to the same team before; None for the team's first submission."""
+    """The score released to the same team before; None for the team's first submission."""
+    standing: Standing | None = None
+    """The public leaderboard after this submission; None where there are no other teams."""
 
 
 @runtime_checkable
 class Player(Protocol):
-    """A competitor in one competition. Sends, hears, and in the end sends once more."""
+    """A competitor in one competition: submits, receives feedback, and submits a last time."""
 
     def submit(self) -> Move:
         """Return the next submission."""
 
-    def hear(self, answer: Answer) -> None:
-        """Take in what the board showed for the submission that :meth:`submit` returned last."""
+    def receive(self, feedback: Feedback) -> None:
+        """Receive the released score of the submission that :meth:`submit` returned last."""
 
     def finish(self) -> Move:
-        """Return what would be sent if this were the last submission; changes nothing."""
+        """Return the last submission as if the competition ended now; changes no state."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Computation:
-    """What a player computes before its next submission: another process may do it."""
+    """A computation before a player's next submission, which another process may run."""
 
     key: str
-    """The same for the same result, such as a sha256 of all that it depends on."""
+    """Identifies the result, such as a sha256 of everything that it depends on."""
     function: Callable[..., npt.NDArray[Any]]
-    """Found by its module and name."""
+    """A module-level function."""
     arguments: tuple[Any, ...]
     """Picklable."""
 
 
 @runtime_checkable
 class ComputesAhead(Protocol):
-    """A player whose submissions take time to compute, several of them side by side.
+    """A player whose submissions take time to compute; the host runs several in parallel.
 
-    The host asks for a computation before :meth:`Player.submit` and brings the result, which it
-    may have kept. A player that nobody asks computes by itself.
+    The host calls :meth:`computation` before :meth:`Player.submit` and delivers the result, which
+    may come from a cache. Without these calls the player computes by itself.
     """
 
     def computation(self) -> Computation:
-        """Return what the next submission rests on; asked again, the same."""
+        """Return the computation for the next submission; repeated calls return the same."""
 
-    def take(self, result: npt.NDArray[Any]) -> None:
-        """Receive the result, once, before the submission."""
+    def receive_result(self, result: npt.NDArray[Any]) -> None:
+        """Receive the result, once, before the next submission."""
 
 
 @runtime_checkable
 class KnowsLabels(Protocol):
-    """A player that reads labels off the board, for certain and not by a guess."""
+    """A player that infers labels from released scores with certainty."""
 
     def known_labels(self) -> IntArray:
-        """Return ``(n_rows,)`` codes, -1 where the label is not known."""
+        """Return ``(n_rows,)`` codes; -1 where the label is unknown."""
+
+
+@runtime_checkable
+class MayStop(Protocol):
+    """A player that may leave the competition before its planned end."""
+
+    def has_stopped(self) -> bool:
+        """Whether it has left; asked before each of its submissions."""
 
 
 @runtime_checkable
 class Competitor(Protocol):
-    """A simulated participant. Sees what a participant sees and nothing else.
+    """A simulated participant; sees only what a real participant sees.
 
     A competitor that is a dataclass takes its fields as parameters: ``block-flip(rows=16)``.
     """
 
     @property
     def name(self) -> str:
-        """The name under which the competitor is asked for."""
+        """The name of the competitor."""
 
     def start(self, participation: Participation, rng: np.random.Generator) -> Player:
-        """Return a player for one competition; the same generator gives the same play.
+        """Return a player for one competition; the same seed gives the same submissions.
 
         Raises
         ------
         UsageError
-            If it cannot play for this metric.
+            If the competitor does not support this metric.
         """
 
 
 @runtime_checkable
 class HasVariants(Protocol):
-    """A competitor that would try several settings at home; the strongest of them counts."""
+    """A competitor with several settings; simulations report the strongest."""
 
     def variants(self) -> Sequence[Competitor]:
-        """Return the settings, each a competitor."""
+        """Return a competitor for each setting."""
 
 
 @runtime_checkable
 class DeclaresConduct(Protocol):
-    """A competitor that says how it plays; one that does not is taken for honest."""
+    """A competitor that declares its conduct; others count as honest."""
 
     @property
     def conduct(self) -> Conduct:
-        """What a simulation holds against whoever is flagged."""
+        """The conduct, which decides whether a flag in a simulation is correct."""
 
 
 @runtime_checkable
 class PlaysThroughTeams(Protocol):
-    """A competitor that is one person behind several teams."""
+    """One person behind several teams."""
 
     @property
     def teams(self) -> int:
-        """How many teams: each may send as much as any team."""
+        """The number of teams; each has the full submission limit."""

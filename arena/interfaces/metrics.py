@@ -1,7 +1,19 @@
-"""What a metric is, and what it may offer beside its score."""
+"""The interface of metrics and its optional parts.
+
+A metric must satisfy :class:`Metric`; it need not inherit from anything. All other members are
+optional and recognised by their names:
+
+- :class:`BaseMetric` holds the defaults of what a metric declares (traits, notes, checks). A class
+  that does not inherit from it gets the same defaults, through functions such as
+  :func:`traits_of`.
+- Five protocols define faster ways to resample. Without one of them the metric is a black box: it
+  is called once per submission and resample. :class:`PointwiseMetric` implements the most common
+  one: its subclasses define ``row_values`` only.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -20,23 +32,22 @@ from arena.types import (
 )
 
 __all__ = [
-    "ChecksPredictions",
-    "ChecksTruth",
-    "HasExample",
+    "BaseMetric",
+    "HasCaseValues",
     "HasInfluenceValues",
-    "HasNotes",
     "HasResample",
     "HasRowValues",
-    "HasSource",
-    "HasTraits",
     "Metric",
     "MetricFamily",
     "MetricFamilyOfFiles",
     "NeedsRowContext",
+    "PointwiseMetric",
     "PreparesSubmissions",
-    "SuitsKinds",
+    "faults_of_predictions",
+    "faults_of_truth",
     "kinds_of",
     "notes_of",
+    "source_of",
     "traits_of",
 ]
 
@@ -45,20 +56,20 @@ __all__ = [
 class Metric(Protocol):
     """A score of predictions against the truth, in its natural sign.
 
-    A metric that is a dataclass takes its fields as parameters: ``f1(average=macro)``.
+    The fields of a metric that is a dataclass are its parameters: ``f1(average=macro)``.
     """
 
     @property
     def name(self) -> str:
-        """The name under which the metric is asked for."""
+        """The name that selects the metric."""
 
     @property
     def greater_is_better(self) -> bool:
-        """Whether a larger score is a better one."""
+        """Whether a larger score is better."""
 
     @property
     def prediction(self) -> PredictionKind:
-        """What a submission must hold."""
+        """What a submission must contain."""
 
     def score(
         self,
@@ -66,125 +77,114 @@ class Metric(Protocol):
         prediction: npt.NDArray[Any],
         weight: npt.NDArray[Any] | None = None,
     ) -> float:
-        """Return the score of one submission; NaN where it is not defined.
+        """Return the score of one submission; NaN where it is undefined.
 
         ``truth`` is ``(n,)`` and ``prediction`` ``(n,)`` or ``(n, n_classes)``, as
         :class:`~arena.types.PredictionKind` says; ``weight`` is ``(n,)``, not negative.
         """
 
 
-@runtime_checkable
-class HasTraits(Protocol):
-    """A metric that declares ranges or needs of its own."""
+class BaseMetric:
+    """Defaults of the optional declarations and checks of a metric; inheriting is optional.
+
+    Two optional members have no default here. ``kinds`` is a tuple of
+    :class:`~arena.types.PredictionKind`: ``prediction`` first, then what a submission may contain
+    instead, depending on the solution. ``example(n_rows, n_submissions, rng)`` returns truth
+    ``(n,)`` and predictions ``(m, n)`` for the conformance suite, if it cannot draw them itself.
+    """
 
     @property
     def traits(self) -> MetricTraits:
-        """What the metric declares."""
-
-
-@runtime_checkable
-class HasExample(Protocol):
-    """A metric that brings data to be checked on, where nobody else can make it up."""
-
-    def example(
-        self, n_rows: int, n_submissions: int, rng: np.random.Generator
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Return truth ``(n,)`` and predictions ``(m, n)``, both perhaps with columns as well."""
-
-
-@runtime_checkable
-class SuitsKinds(Protocol):
-    """A metric that takes what the solution has: numbers, say, and labels where there are none."""
-
-    @property
-    def kinds(self) -> tuple[PredictionKind, ...]:
-        """What a submission may hold, ``prediction`` first."""
-
-
-@runtime_checkable
-class HasNotes(Protocol):
-    """A metric of which the organiser should know something, such as what was taken for granted."""
+        """Ranges and requirements."""
+        return MetricTraits()
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences, said wherever the metric is asked for."""
-
-
-@runtime_checkable
-class HasSource(Protocol):
-    """A metric whose code stands in a file of the organiser, who may change it at any time."""
+        """Sentences for the organiser, such as an assumed direction."""
+        return ()
 
     @property
-    def source_text(self) -> str:
-        """The code, as it was read."""
-
-
-@runtime_checkable
-class NeedsRowContext(Protocol):
-    """A metric that must know more of the rows than truth and prediction: ids, groups, names.
-
-    It is bound to the rows of a split first, and then always given those rows: all of them, in
-    their order. A resample or a fold of them comes as weights: to ``resample`` where there is one,
-    else to ``score`` as its ``weight``, ``(n,)`` counts: how often each row was drawn. A row of
-    weight 0 must count as if it were not there. Groups are resampled and held out whole.
-    """
-
-    def for_rows(self, context: RowContext) -> Metric:
-        """Return the metric for these rows; asked for once per split, before anything is scored.
-
-        What is returned is a :class:`NeedsRowContext` too: it may be bound to other rows.
-
-        Raises
-        ------
-        MetricError
-            If the rows lack something that the metric needs, such as groups.
-        """
-
-
-@runtime_checkable
-class ChecksPredictions(Protocol):
-    """A metric that cannot score everything that a submission of its kind may hold."""
+    def source_text(self) -> str | None:
+        """The source code of a metric from the organiser's file, as read; else None."""
+        return None
 
     def faults(
-        self, predictions: npt.NDArray[Any], competition: CompetitionInfo
+        self,
+        predictions: npt.NDArray[Any],  # noqa: ARG002 - the interface
+        competition: CompetitionInfo,  # noqa: ARG002
     ) -> Iterable[Fault]:
-        """Return what is wrong with the cells of a submission, for the person who sent it.
+        """Return what the metric cannot score in a submission, as faults for the participant.
 
-        Asked of the metric as it is, bound to no rows, after the host's own checks have passed.
-        ``predictions`` is ``(n, n_columns)``, the rows in the order of ``competition.ids``,
-        read-only. Any fault refuses the submission; of each kind the first twenty are shown and
-        the others counted. A fault names the id and the column, and no truth.
+        Called on the unbound metric after the organiser's own checks have passed. ``predictions``
+        is ``(n, n_columns)``, the rows in the order of ``competition.ids``, read-only. Any fault
+        rejects the submission; of each kind the first twenty are shown and the others counted. A
+        fault names the id and the column, and no truth.
         """
-
-
-@runtime_checkable
-class PreparesSubmissions(Protocol):
-    """A metric called as a whole that readies a submission once, for many draws of its rows."""
-
-    def prepare(
-        self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
-    ) -> Callable[[npt.NDArray[Any]], float]:
-        """Return the score of this submission as a function of ``(n,)`` counts of its rows.
-
-        The arguments are those of ``score``. The function is pickled where it is called in a
-        worker process. It raises :class:`~arena.errors.ScoringError` where the metric refuses
-        the drawn rows or fails on them.
-        """
-
-
-@runtime_checkable
-class ChecksTruth(Protocol):
-    """A metric that cannot score against everything that a solution of its kind may hold."""
+        return ()
 
     def faults_of_truth(
-        self, truth: npt.NDArray[Any], competition: CompetitionInfo
+        self,
+        truth: npt.NDArray[Any],  # noqa: ARG002 - the interface
+        competition: CompetitionInfo,  # noqa: ARG002
     ) -> Iterable[Fault]:
-        """Return what is wrong with the cells of a solution, for the organiser.
+        """Return what the metric cannot score in a solution, as faults for the organiser.
 
-        Asked once, when the solution is read. ``truth`` is ``(n, n_targets)``, ignored rows too;
-        ``competition.columns`` are the target columns. Of several targets each is asked about on
-        its own, unless the metric takes all at once.
+        Called once, when the solution is read. ``truth`` is ``(n, n_targets)``, ignored rows
+        included; ``competition.columns`` are the target columns. With several targets it is called
+        once per target, unless the metric has joint targets.
         """
+        return ()
+
+
+_DEFAULTS = BaseMetric()
+
+
+def _declared(metric: Metric, member: str) -> Any:
+    """Return a member of a metric, which need not inherit from :class:`BaseMetric`."""
+    return getattr(metric, member, None) or getattr(_DEFAULTS, member)
+
+
+def traits_of(metric: Metric) -> MetricTraits:
+    """Return what a metric declares about itself, or the defaults."""
+    traits: MetricTraits = _declared(metric, "traits")
+    return traits
+
+
+def kinds_of(metric: Metric) -> tuple[PredictionKind, ...]:
+    """Return what a submission may contain for a metric; they are tried in this order."""
+    kinds: tuple[PredictionKind, ...] = getattr(metric, "kinds", (metric.prediction,))
+    return kinds
+
+
+def notes_of(metric: Metric) -> tuple[str, ...]:
+    """Return the notes of a metric for the organiser."""
+    notes: tuple[str, ...] = _declared(metric, "notes")
+    return notes
+
+
+def source_of(metric: Metric) -> str | None:
+    """Return the source code of a metric from the organiser's file; None for other metrics."""
+    source: str | None = _declared(metric, "source_text")
+    return source
+
+
+def faults_of_predictions(
+    metric: Metric, predictions: npt.NDArray[Any], competition: CompetitionInfo
+) -> Iterable[Fault]:
+    """Return what a metric cannot score in a submission; see :meth:`BaseMetric.faults`."""
+    faults: Iterable[Fault] = _declared(metric, "faults")(predictions, competition)
+    return faults
+
+
+def faults_of_truth(
+    metric: Metric, truth: npt.NDArray[Any], competition: CompetitionInfo
+) -> Iterable[Fault]:
+    """Return what a metric cannot score in a solution; see :meth:`BaseMetric.faults_of_truth`."""
+    faults: Iterable[Fault] = _declared(metric, "faults_of_truth")(truth, competition)
+    return faults
+
+
+# -- how a metric is resampled ---------------------------------------------------------------------
 
 
 @runtime_checkable
@@ -200,23 +200,59 @@ class HasRowValues(Protocol):
         """Return the score of a mean of row values, elementwise (identity, or a square root)."""
 
 
+class PointwiseMetric(BaseMetric, ABC):
+    """A metric that is the mean of its row values, or a function of it.
+
+    A subclass defines ``row_values``, and ``from_mean`` if the score is not the mean itself.
+
+    Examples
+    --------
+    >>> class MeanAbsolute(PointwiseMetric):
+    ...     def row_values(self, truth, predictions):
+    ...         return abs(predictions - truth)
+    >>> MeanAbsolute().score(np.array([1.0, 2.0]), np.array([1.0, 4.0]))
+    1.0
+    """
+
+    @abstractmethod
+    def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
+        """Return ``(m, n)`` row values of ``(m, n)`` or ``(m, n, n_classes)`` predictions."""
+
+    def from_mean(self, mean: FloatArray) -> FloatArray:
+        """Return the score of a mean of row values, elementwise."""
+        return mean
+
+    def score(
+        self,
+        truth: npt.NDArray[Any],
+        prediction: npt.NDArray[Any],
+        weight: npt.NDArray[Any] | None = None,
+    ) -> float:
+        """Return the score of one submission; NaN if no row has a weight."""
+        if len(truth) == 0 or (weight is not None and not np.any(weight)):
+            return float("nan")
+        with np.errstate(over="ignore"):
+            values = self.row_values(truth, prediction[np.newaxis])[0]
+            return float(self.from_mean(np.array([np.average(values, weights=weight)]))[0])
+
+
 @runtime_checkable
 class HasInfluenceValues(Protocol):
-    """A metric whose score moves with each row by a known amount."""
+    """A metric with known influence values: the first-order effect of each row on the score."""
 
     def influence_values(
         self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
     ) -> npt.NDArray[np.float64]:
         """Return ``(m, n)`` influence values, of mean zero in each row of the result.
 
-        The standard error of the score is ``sqrt(sum(v**2) / (n * (n - 1)))``, and that of a
-        difference of two submissions the same of the difference of their values.
+        The standard error of the score is ``sqrt(sum(v**2) / (n * (n - 1)))``; that of the
+        difference of two submissions follows from the differences of their values.
         """
 
 
 @runtime_checkable
 class HasResample(Protocol):
-    """A metric with an exact, fast path for many weightings of the same rows."""
+    """A metric with an exact, fast implementation for many weightings of the same rows."""
 
     def resample(
         self,
@@ -227,44 +263,98 @@ class HasResample(Protocol):
         """Return ``(m, B)``: the score of each submission under each column of ``weights``.
 
         ``predictions`` is ``(m, n)`` or ``(m, n, n_classes)``, ``weights`` ``(n, B)`` small
-        counts. An undefined score is NaN. Runs in several threads at once.
+        counts. An undefined score is NaN. Must be thread-safe.
         """
 
 
 @runtime_checkable
+class HasCaseValues(Protocol):
+    """A metric with a value for each row whose score is not their mean, such as a median.
+
+    Analyses that compare submissions row by row use these values, in the direction of the score.
+    """
+
+    def case_values(
+        self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
+    ) -> npt.NDArray[np.float64]:
+        """Return ``(m, n)`` values of ``(m, n)`` or ``(m, n, n_classes)`` predictions."""
+
+
+@runtime_checkable
+class NeedsRowContext(Protocol):
+    """A metric that needs more than truth and prediction: ids, groups or column names.
+
+    It is first bound to the rows of a split, and then always called with all of these rows, in
+    their order. Resamples and folds are passed as weights: to ``resample`` if the metric has it,
+    else to ``score`` as its ``weight``, ``(n,)`` counts of how often each row was drawn. A row of
+    weight 0 must have no effect. Groups are resampled and held out as a whole.
+    """
+
+    def for_rows(self, context: RowContext) -> Metric:
+        """Return the metric for these rows; called once per split, before anything is scored.
+
+        The result is a :class:`NeedsRowContext` too: it can be bound to other rows.
+
+        Raises
+        ------
+        MetricError
+            If the metric needs something that the rows do not have, such as groups.
+        """
+
+
+@runtime_checkable
+class PreparesSubmissions(Protocol):
+    """A black-box metric that prepares a submission once, for many resamples of its rows."""
+
+    def prepare(
+        self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
+    ) -> Callable[[npt.NDArray[Any]], float]:
+        """Return the score of this submission as a function of ``(n,)`` counts of its rows.
+
+        The arguments are those of ``score``. The function is pickled when it is called in a worker
+        process. It raises :class:`~arena.errors.ScoringError` if the metric rejects the drawn rows
+        or fails on them.
+        """
+
+
+# -- metrics created on demand ---------------------------------------------------------------------
+
+
+@runtime_checkable
 class MetricFamily(Protocol):
-    """Metrics made on demand: ``prefix:rest`` asks the family ``prefix`` for ``rest``."""
+    """Metrics created on demand: ``prefix:rest`` is ``rest`` of the family ``prefix``."""
 
     @property
     def prefix(self) -> str:
-        """What stands before the colon."""
+        """The text before the colon."""
 
     def make(self, rest: str, parameters: Mapping[str, Any]) -> Metric:
         """Return the metric, or raise :class:`~arena.errors.UnknownNameError`."""
 
     def known(self) -> Sequence[str]:
-        """Return the names that can stand after the colon, where they can be listed."""
+        """Return the names that are valid after the colon, if they can be listed."""
 
 
 @runtime_checkable
 class MetricFamilyOfFiles(Protocol):
-    """A family that makes metrics of the organiser's own files, relative to the current folder."""
+    """A family of metrics from the organiser's files, relative to the current folder."""
 
     @property
     def form(self) -> str:
-        """How one is asked for, such as ``kaggle:FILE.py``."""
+        """How to write a metric of the family, such as ``kaggle:FILE.py``."""
 
     @property
     def description(self) -> str:
-        """What the family makes, in a line."""
+        """A one-line description of the family."""
 
     def within(self, folder: Path) -> MetricFamily:
-        """Return the same family for files that are relative to a folder: of a competition."""
+        """Return the family with files relative to the folder of a competition."""
 
     def settle(self, rest: str, parameters: Mapping[str, Any]) -> str:
-        """Return the specification without the current folder, once the code is tried.
+        """Return the specification independent of the current folder; imports the code first.
 
-        What lies in the folder of :meth:`within` is named from there on, anything else absolutely.
+        A file in the folder of :meth:`within` is named relative to that folder, any other file by
+        its absolute path.
 
         Raises
         ------
@@ -273,19 +363,4 @@ class MetricFamilyOfFiles(Protocol):
         """
 
     def remake(self, rest: str, parameters: Mapping[str, Any], text: str | None) -> Metric:
-        """Return the metric with this code, which was kept, whatever became of the file."""
-
-
-def kinds_of(metric: Metric) -> tuple[PredictionKind, ...]:
-    """Return what a submission may hold for a metric; the first is what is tried first."""
-    return metric.kinds if isinstance(metric, SuitsKinds) else (metric.prediction,)
-
-
-def notes_of(metric: Metric) -> tuple[str, ...]:
-    """Return what the organiser should know of a metric."""
-    return metric.notes if isinstance(metric, HasNotes) else ()
-
-
-def traits_of(metric: Metric) -> MetricTraits:
-    """Return what a metric declares about itself, or the defaults."""
-    return metric.traits if isinstance(metric, HasTraits) else MetricTraits()
+        """Return the metric with this stored code, even if the file was changed or deleted."""

@@ -1,10 +1,17 @@
 """From a result to one HTML file that needs no network, and to its charts as files."""
 
-from arena.report.chart_files import write_charts
-from arena.report.contents import board_report, public_report
-from arena.report.file_output import check_target, write_file
-from arena.report.model import Board, Column, Rejection, Report
-from arena.report.page import page
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from arena.report.chart_files import write_charts
+    from arena.report.competition import competition_report, public_competition_report
+    from arena.report.contents import board_report, public_report
+    from arena.report.file_output import check_target, write_file
+    from arena.report.html_page import page
+    from arena.report.model import Board, Column, Rejection, Report
 
 __all__ = [
     "Board",
@@ -13,8 +20,37 @@ __all__ = [
     "Report",
     "board_report",
     "check_target",
+    "competition_report",
     "page",
+    "public_competition_report",
     "public_report",
     "write_charts",
     "write_file",
 ]
+
+_MODULES = {
+    "Board": "model",
+    "Column": "model",
+    "Rejection": "model",
+    "Report": "model",
+    "board_report": "contents",
+    "check_target": "file_output",
+    "competition_report": "competition",
+    "page": "html_page",
+    "public_competition_report": "competition",
+    "public_report": "contents",
+    "write_charts": "chart_files",
+    "write_file": "file_output",
+}
+"""Name -> its module. They are imported on first use: a terminal needs the columns of a board, and
+nothing else of a report."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(importlib.import_module(f"arena.report.{_MODULES[name]}"), name)
+    raise AttributeError(f"module 'arena.report' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

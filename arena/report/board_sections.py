@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from arena.charts import MOST_TEAMS, standings_chart
-from arena.formats import percent, score_format, span
-from arena.score_result import ScoreResult
-from arena.text import shorten
-from arena.types import Chart, Section
+from arena.scoring.result import ScoreResult
+from arena.types import Chart, Section, Table
+from arena.utils.formatting import level_text, percent, score_format, span
+from arena.utils.text import shorten
 
 __all__ = ["board_sections"]
 
@@ -21,8 +21,7 @@ _Standings = Sequence[Mapping[str, Any]]
 def board_sections(result: ScoreResult) -> list[Section]:
     """Return the sections of a board; one whose figures are missing is left out."""
     makers: Sequence[Callable[[ScoreResult], Iterator[Section]]] = (
-        _ranks,
-        _wins,
+        *((_ranks, _wins) if len(result.standings) > 1 else ()),
         _scores,
         _shake_up,
     )
@@ -37,24 +36,33 @@ def _chart(result: ScoreResult, name: str, title: str, description: str) -> tupl
 def _only_the_first(standings: _Standings, what: str = "The picture shows") -> str:
     if len(standings) <= MOST_TEAMS:
         return ""
-    return f" {what} the first {MOST_TEAMS} of {len(standings):,}; the board above holds everyone."
+    return f" {what} the first {MOST_TEAMS} of {len(standings):,}; the board above lists all teams."
 
 
 def _ranks(result: ScoreResult) -> Iterator[Section]:
     charts = _chart(
         result,
         "rank-intervals",
-        "The ranks that each team may truly have",
+        "The ranks that the data do not exclude",
         "One line per team, the best first: its rank, the ranks that are not excluded, and how "
-        "its rank spreads when other rows are drawn.",
+        "its rank varies when rows are drawn again.",
     )
     if not charts:
         return
+    found = next((one.document for one in result.findings if "not_offered" in one.document), {})
+    reason = found.get("not_offered")
+    comparisons = found.get("comparisons", len(result.standings) * (len(result.standings) - 1))
+    claim = (
+        f"at {_level(result)} confidence, all these bars hold at once, over all {comparisons:,} "
+        "comparisons of one team with another"
+        if reason is None
+        else f"but not at {_level(result)} confidence. {reason.rstrip('.')}"
+    )
     text = (
-        "The rows on which teams are ranked are a sample, and another sample would have ranked "
-        f"them somewhat differently. The wide bar holds the ranks that a team may truly have: at "
-        f"{_level(result)}, all these bars are right at once. The narrow bar only describes how "
-        "the rank would vary if other rows were drawn; it is no promise about the true rank."
+        "The ranked rows are a sample, and another sample would have ranked the teams somewhat "
+        f"differently. The wide bar holds the ranks that the data do not exclude: {claim}. The "
+        "narrow bar describes how the rank varies when rows are drawn again; it is no confidence "
+        "interval."
     )
     yield Section("How certain each rank is", text + _only_the_first(result.standings), (), charts)
 
@@ -64,20 +72,28 @@ def _wins(result: ScoreResult) -> Iterator[Section]:
         result,
         "wins",
         "How often each team would come first",
-        "One bar per team: the share of other draws of the rows in which it comes first.",
+        "One bar per team: the share of random samples of the rows in which it is first.",
     )
-    winners = [row for row in result.standings if row.get("share_won")]
+    winners = [row for row in result.standings if row.get("win_rate")]
     if not charts or not winners:
         return
-    most = max(winners, key=lambda row: row["share_won"])
-    text = (
-        f"If rows were drawn again from the same source, {shorten(most['team'])} would come first "
-        f"in {percent(most['share_won'])} of the draws, more often than anyone else. "
-        f"{_count(len(winners), 'team')} of {len(result.standings):,} would come first at least "
-        "once in a while. Teams that tie for the first place all count, so the shares may add up "
-        "to more than 100 %."
+    most = max(row["win_rate"] for row in winners)
+    leaders = [row for row in winners if percent(row["win_rate"]) == percent(most)]
+    leading = (
+        f"{shorten(leaders[0]['team'])} would come first in {percent(most)} of the draws, more "
+        "often than any other team."
+        if len(leaders) == 1
+        else f"{len(leaders):,} teams would each come first in {percent(most)} of the draws: "
+        f"{', '.join(shorten(row['team']) for row in leaders[:3])}"
+        f"{' and others.' if len(leaders) > 3 else '.'}"
     )
-    yield Section("How often each comes first", text, (), charts)
+    text = (
+        f"If rows were drawn again from the same source, {leading} "
+        f"{_count(len(winners), 'team')} of {len(result.standings):,} would come first in some "
+        "draws. Teams that tie for the first place all count, so the shares may add up to more "
+        "than 100%."
+    )
+    yield Section("How often each comes first", text, (), charts if len(winners) > 1 else ())
 
 
 def _scores(result: ScoreResult) -> Iterator[Section]:
@@ -85,9 +101,9 @@ def _scores(result: ScoreResult) -> Iterator[Section]:
         *_chart(
             result,
             "best-score",
-            "The best score, as it stands and as it is corrected",
-            "One line: the best score on the board, what it comes to when corrected for having "
-            "been selected, and where the best true score lies.",
+            "The best score, observed and corrected",
+            "One line: the best score on the board, the same corrected for selection, and the "
+            "interval for the best true score.",
         ),
         *_chart(
             result,
@@ -99,20 +115,52 @@ def _scores(result: ScoreResult) -> Iterator[Section]:
     )
     if charts:
         text = "\n\n".join(part for part in (_best(result), _intervals(result)) if part)
-        yield Section("How good the scores are", text, (), charts)
+        yield Section("How good the scores are", text, _winners(result), charts)
 
 
 def _best(result: ScoreResult) -> str:
     best = result.best_score_corrected
     if best["estimate"] is None or not result.standings:
         return ""
-    score = score_format(result.standings)
+    score = score_format(result.standings, result.display)
+    if len(result.standings) == 1:
+        return _best_interval(result)
     return (
-        f"The best score, {score(result.standings[0]['score'])}, is the best of "
-        f"{len(result.standings):,} on these very rows, and the best of many is partly luck. "
-        f"Corrected for that it is {score(best['estimate'])}. At {_level(result)}, the best true "
-        f"score among all teams lies in {span(best['low'], best['high'], score)}."
+        f"The best score, {score(result.standings[0]['score'])}, was selected among "
+        f"{len(result.standings):,} on the same rows, so it is too high on average. Corrected for "
+        f"selection it is {score(best['estimate'])}. {_best_interval(result)}"
     )
+
+
+def _best_interval(result: ScoreResult) -> str:
+    best = result.best_score_corrected
+    if best["low"] is None:
+        reason = best.get("reason") or ""
+        return f"There is no interval for the best true score. {reason}".rstrip()
+    ends = span(best["low"], best["high"], score_format(result.standings, result.display))
+    return f"Interval of the best true score at {_level(result)}: {ends}."
+
+
+def _winners(result: ScoreResult) -> tuple[Table, ...]:
+    """Return the intervals of the first places, where there are several."""
+    winners = [
+        one for one in result.best_score_corrected.get("winners", ()) if one["low"] is not None
+    ]
+    if len(winners) < 2:
+        return ()
+    score = score_format(result.standings, result.display)
+    return (
+        Table(
+            f"True scores of the first {len(winners)}, corrected for their selection, all at once "
+            f"at {_level(result)}, and so wider than the interval of the best alone",
+            ("place", "team", "score", "true score"),
+            tuple(
+                (one["place"], one["team"], score(one["score"]),
+                 span(one["low"], one["high"], score))
+                for one in winners
+            ),
+        ),
+    )  # fmt: skip
 
 
 def _intervals(result: ScoreResult) -> str:
@@ -143,15 +191,22 @@ def _moves(both: _Standings) -> str:
     private = np.array([row["rank"] for row in both])
     moved = public - private
     rose, fell = both[int(moved.argmax())], both[int(moved.argmin())]
-    leader = both[int(public.argmin())]
+    leaders = [one for one in both if one["public_rank"] == public.min()]
     text = (
         f"Of all pairs of teams, {percent(_same_order(public, private))} stand in the same order "
-        f"on both. The team that was first on the public rows, {shorten(leader['team'])}, has rank "
-        f"{leader['rank']:,} on the private ones."
+        "on both. "
     )
+    if len(leaders) == 1:
+        text += (
+            f"The team that was first on the public rows, {shorten(leaders[0]['team'])}, has rank "
+            f"{leaders[0]['rank']:,} on the private ones."
+        )
+    else:
+        text += f"{len(leaders):,} teams shared the first place on the public rows."
     if moved.max() > 0:
-        text += f" {shorten(rose['team'])} rose most, by {_count(int(moved.max()), 'place')}"
-        text += f"; {shorten(fell['team'])} fell most, by {_count(-int(moved.min()), 'place')}."
+        text += f" {shorten(rose['team'])} rose most, by {_count(int(moved.max()), 'place')}."
+    if moved.min() < 0:
+        text += f" {shorten(fell['team'])} fell most, by {_count(-int(moved.min()), 'place')}."
     return text
 
 
@@ -165,7 +220,7 @@ def _same_order(public: Any, private: Any) -> float:
 
 
 def _level(result: ScoreResult) -> str:
-    return f"{100 * result.level:.10g}\u00a0%"
+    return level_text(result.level)
 
 
 def _count(count: int, noun: str) -> str:

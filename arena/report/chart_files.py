@@ -1,4 +1,4 @@
-"""The charts of a report as files: SVG and PNG for papers, Vega-Lite for everything else."""
+"""The charts of a report as files: SVG, PNG and Vega-Lite, and PDF in the widths of a paper."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from arena.charts.theme import PAGE
 from arena.errors import InputError
-from arena.report.drawing import every_chart, fetches, prepared
+from arena.report.embed import every_chart, fetches, prepared
 from arena.report.file_output import check_folder, write_file
 from arena.report.model import Report
 from arena.types import Chart
@@ -18,33 +18,38 @@ from arena.types import Chart
 __all__ = ["svg", "write_charts"]
 
 _PNG_SCALE = 2.0
+_PADDING = {"left": 35, "top": 5, "right": 5, "bottom": 5}
+"""Left margin: the viewer's font may be wider than the one that the labels were measured with."""
+_COLUMNS = {"1column": 241, "2columns": 504}
+"""End of a file's name -> width in points: 85 and 178 mm, one and two columns of a journal."""
+_PAPER_STEP = 12
+_SMALL: dict[str, Any] = {"labelFontSize": 8, "titleFontSize": 8, "labelLimit": 90}
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v{}.json"
 
 
 def write_charts(report: Report, folder: Path) -> list[Path]:
-    """Write every chart as ``NAME.svg``, ``NAME.png`` and ``NAME.vl.json``; return the files.
+    """Write every chart as SVG, PNG and Vega-Lite, and as PDF for a paper; return the files.
 
-    No network is used. Files of the same names are replaced.
+    ``NAME-1column.pdf`` and ``NAME-2columns.pdf`` have text of eight points and embed their fonts.
+    A chart of several parts has no PDF, because its parts have widths of their own, and a width
+    into which the names along the horizontal axis do not fit is left out.
+    No network is used. Existing files with these names are replaced.
 
     Raises
     ------
     UsageError
-        If the folder cannot be made.
+        If the folder cannot be created.
     InputError
         If a chart cannot be drawn or written.
     """
     check_folder(folder)
     sections = prepared((*report.sections, *report.technical))
-    return [
-        _written(folder / name, content)
-        for chart in every_chart(sections)
-        for name, content in _files(chart)
-    ]
-
-
-def _written(path: Path, content: str | bytes) -> Path:
-    write_file(path, content)
-    return path
+    written = []
+    for chart in every_chart(sections):
+        for name, content in _files(chart):
+            write_file(folder / name, content)
+            written.append(folder / name)
+    return written
 
 
 def _files(chart: Chart) -> Iterator[tuple[str, str | bytes]]:
@@ -53,14 +58,56 @@ def _files(chart: Chart) -> Iterator[tuple[str, str | bytes]]:
     drawn = svg(chart)
     if drawn is None:
         raise InputError(
-            f"The chart {chart.name} cannot be drawn: it is no valid Vega-Lite, or asks for data "
+            f"The chart {chart.name} cannot be drawn: it is not valid Vega-Lite, or loads data "
             "from elsewhere."
         )
     yield f"{chart.name}.svg", drawn
     yield f"{chart.name}.png", vl_convert.svg_to_png(drawn, scale=_PNG_SCALE)
     schema = {"$schema": _SCHEMA.format(_vegalite_version()), "title": chart.title}
+    for columns, width in _COLUMNS.items():
+        drawn_on_paper = _pdf(chart, width)
+        if drawn_on_paper is not None:
+            yield f"{chart.name}-{columns}.pdf", drawn_on_paper
     text = json.dumps({**schema, **_on_paper(chart)}, indent=1, allow_nan=False)
     yield f"{chart.name}.vl.json", text + "\n"
+
+
+def _pdf(chart: Chart, width: int) -> bytes | None:
+    """Return a chart of a single view as PDF; None for others, and where it cannot be drawn."""
+    import vl_convert
+
+    specification = _on_paper(chart)
+    if _names_across(specification) * _PAPER_STEP > width - _SMALL["labelLimit"]:
+        return None
+    if not isinstance(specification.get("width"), int):
+        return None
+    config = specification["config"]
+    small = {part: {**config.get(part, {}), **_SMALL} for part in ("axis", "legend")}
+    stepped = isinstance(specification.get("height"), Mapping)
+    paper = {
+        **specification,
+        "width": width,
+        **({"height": {"step": _PAPER_STEP}} if stepped else {}),
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "config": {**config, **small},
+    }
+    for attempt in _attempts(paper):
+        with contextlib.suppress(ValueError):
+            drawn: bytes = vl_convert.vegalite_to_pdf(attempt, allowed_base_urls=[])
+            return drawn
+    return None
+
+
+def _names_across(specification: Mapping[str, Any]) -> int:
+    """Return how many names the horizontal axis has; 0: it has numbers."""
+    encodings = [
+        part.get("encoding", {}) for part in (specification, *specification.get("layer", ()))
+    ]
+    across = [one.get("x") or {} for one in encodings]
+    domains = [
+        one.get("scale", {}).get("domain", ()) for one in across if one.get("type") == "nominal"
+    ]
+    return max(map(len, domains), default=0)
 
 
 def _on_paper(chart: Chart) -> dict[str, Any]:
@@ -75,22 +122,29 @@ def _vegalite_version() -> str:
 
 
 def svg(chart: Chart) -> str | None:
-    """Return a prepared chart as SVG; None if it cannot be drawn from what is in it."""
+    """Return a prepared chart as SVG; None if it is invalid or loads data."""
     import vl_convert
 
     if fetches(chart.specification):
         return None
-    paper = _on_paper(chart)
-    # A label cut to its limit in the middle of an emoji is a text that vl-convert refuses.
-    for specification in (paper, _without_limits(paper)):
+    paper = {**_on_paper(chart), "padding": _PADDING}
+    for specification in _attempts(paper):
         with contextlib.suppress(ValueError):
             drawn: str = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
             return drawn
     return None
 
 
+def _attempts(specification: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    """Return a specification, and what to draw where it fails.
+
+    vl-convert refuses a label that its limit cuts in the middle of an emoji.
+    """
+    return specification, _without_limits(specification)
+
+
 def _without_limits(specification: Any) -> Any:
-    """Return a specification in which no label is cut."""
+    """Return a specification without limits on the length of labels."""
     if isinstance(specification, Mapping):
         return {
             key: 0 if key == "labelLimit" else _without_limits(value)

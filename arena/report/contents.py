@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from arena.intake import describe
-from arena.plugin_manager import PluginManager
+from arena.intake import describe, group_faults
+from arena.plugin.manager import PluginManager
 from arena.report.boards import competition_board, private_board
+from arena.report.copies import copies_section
 from arena.report.model import Board, Rejection, Report
+from arena.report.summary import board_summary, winner_sentence
 from arena.report.technical import software_section, technical_sections
-from arena.score_result import STANDING_COLUMNS, RejectedFile, ScoreResult
-from arena.types import Finding, Section
+from arena.scoring.result import STANDING_COLUMNS, RejectedFile, ScoreResult
+from arena.types import Fault, Finding, Section
+from arena.utils.formatting import BoardDisplay
 
-__all__ = ["ASSEMBLING", "PublicBoard", "as_rejections", "board_report", "public_report"]
+__all__ = [
+    "ASSEMBLING",
+    "PublicBoard",
+    "as_rejections",
+    "board_report",
+    "public_board",
+    "public_report",
+    "reasons_of",
+]
 
 ASSEMBLING = "Putting the report together"
-"""What is said while the plugins add their sections."""
-_FAULTS_SHOWN = 20
+"""The progress label while plugins add their sections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +42,8 @@ class PublicBoard:
     """As ``Competition.leaderboard`` returns them."""
     facts: tuple[tuple[str, str], ...] = ()
     """Name and value, such as the deadline."""
+    display: BoardDisplay = field(default_factory=BoardDisplay)
+    """Digits and unit of the scores, and what is said about ties."""
 
 
 def board_report(
@@ -43,6 +55,7 @@ def board_report(
     public: PublicBoard | None = None,
     rejections: Sequence[Rejection] | None = None,
     history: Section | None = None,
+    similar: Section | None = None,
 ) -> Report:
     """Return the report of a private board, with everything that is known.
 
@@ -57,14 +70,17 @@ def board_report(
     facts
         Further names and values for the head of the page.
     public
-        The public board, if it is to stand beside.
+        The public board, if it is shown as well.
     rejections
-        What does not count, if it is more than the result knows.
+        Rejected submissions, if there are more than in the result.
     history
         What changed while the competition ran.
+    similar
+        Similar submissions of different teams; None: those of the result.
     """
+    similar = similar or copies_section(result.similar)
     sections = manager.provide_report_sections(result)
-    below = [] if public is None or not public.standings else [_public_board(public)]
+    below = [] if public is None or not public.standings else [public_board(public)]
     return Report(
         title=title or f"Leaderboard by {result.metric}",
         facts=tuple(dict((*_facts(result), *facts)).items()),
@@ -77,17 +93,18 @@ def board_report(
         rejections=tuple(as_rejections(result.rejected) if rejections is None else rejections),
         technical=(
             *technical_sections(result, manager),
-            *([] if history is None else [history]),
+            *(one for one in (similar, history) if one is not None),
             *(one for one in sections if one.technical),
         ),
-    )
+        summary=board_summary(result),
+    ).reworded(result.wording)
 
 
 def public_report(public: PublicBoard, manager: PluginManager, *, sections: bool = True) -> Report:
     """Return the report that participants may see before the end.
 
-    It is made from what was released and from nothing else: the plugins are handed a result that
-    knows no private row, and only those of their sections that are public are taken.
+    It contains released data only: plugins receive a result without private rows, and only their
+    public sections are included.
 
     Parameters
     ----------
@@ -106,7 +123,7 @@ def public_report(public: PublicBoard, manager: PluginManager, *, sections: bool
         title=public.title or "Public leaderboard",
         facts=public.facts,
         verdicts=(_public_verdict(public),),
-        boards=(_public_board(public, name="board"),),
+        boards=(public_board(public, name="board"),),
         sections=tuple(one for one in added if not one.technical),
         technical=(software_section(manager), *(one for one in added if one.technical))
         if sections
@@ -115,7 +132,7 @@ def public_report(public: PublicBoard, manager: PluginManager, *, sections: bool
 
 
 def _as_result(public: PublicBoard) -> ScoreResult:
-    """Return the public board in the form of a result, all that is private being absent."""
+    """Return the public board in the form of a result without anything private."""
     known = [row for row in public.standings if not row["baseline"]]
     standings = [
         {**dict.fromkeys(STANDING_COLUMNS), **{key: row[key] for key in ("rank", "team", "score")}}
@@ -137,6 +154,7 @@ def _as_result(public: PublicBoard) -> ScoreResult:
         rejected=(),
         findings=(),
         notes=(),
+        display=public.display,
     )
 
 
@@ -149,13 +167,20 @@ def _public_verdict(public: PublicBoard) -> str:
     )
 
 
-def _public_board(public: PublicBoard, name: str = "public-board") -> Board:
+def public_board(public: PublicBoard, name: str = "public-board") -> Board:
+    """Return the public board as a table of a report."""
     direction = "larger" if public.greater_is_better else "smaller"
     caption = (
         f"{public.metric}, a {direction} score is better: what the public board showed, each team "
         "with its best."
     )
-    return competition_board(public.standings, title="The public board", caption=caption, name=name)
+    return competition_board(
+        public.standings,
+        title="The public board",
+        caption=caption,
+        name=name,
+        display=public.display,
+    )
 
 
 def _facts(result: ScoreResult) -> tuple[tuple[str, str], ...]:
@@ -163,15 +188,18 @@ def _facts(result: ScoreResult) -> tuple[tuple[str, str], ...]:
     return (
         ("Metric", f"{result.metric} ({direction} is better)"),
         ("Teams ranked", f"{len(result.standings):,}"),
-        ("Rows ranked on", f"{result.n_rows:,} {result.split}"),
+        ("Ranked on", result.ranked_on),
     )
 
 
 def _verdicts(result: ScoreResult) -> tuple[str, ...]:
     if not result.standings:
         return ("No submission could be ranked.",)
-    told = tuple(finding.verdict for finding in result.findings)
-    return told or ("No analysis was made of how certain these ranks are.",)
+    verdicts = tuple(finding.verdict for finding in result.findings)
+    return (
+        winner_sentence(result),
+        *(verdicts or ("No analysis was made of the uncertainty of these ranks.",)),
+    )
 
 
 def _section(finding: Finding) -> Section:
@@ -182,14 +210,23 @@ def _section(finding: Finding) -> Section:
 
 
 def as_rejections(files: Sequence[RejectedFile]) -> list[Rejection]:
-    """Return rejected files with the first of their faults in words."""
-    return [
-        Rejection(file.file, "", _reasons([describe(fault) for fault in file.faults]))
-        for file in files
-    ]
+    """Return rejected files with the kinds of their faults in words."""
+    return [Rejection(file.file, "", reasons_of(file.faults)) for file in files]
 
 
-def _reasons(told: Sequence[str]) -> tuple[str, ...]:
-    hidden = len(told) - _FAULTS_SHOWN
-    more = (f"… and {hidden:,} more.",) if hidden > 0 else ()
-    return (*told[:_FAULTS_SHOWN], *more)
+def reasons_of(faults: Sequence[Fault]) -> tuple[str, ...]:
+    """Return one line for each kind of fault: how often it occurs, and its cause or first case.
+
+    >>> reasons_of([Fault("empty cell", "Write a number.", row=row) for row in (2, 3)])
+    ('empty cell (2), such as row 2: Write a number.',)
+    """
+    lines = []
+    for group in group_faults(faults):
+        first = describe(group.examples[0]) if group.examples else ""
+        if group.count == 1:
+            lines.append(first)
+        elif group.cause or not first:
+            lines.append(f"{group.kind} ({group.count:,}): {group.cause or 'no example'}.")
+        else:
+            lines.append(f"{group.kind} ({group.count:,}), such as {first}")
+    return tuple(lines)

@@ -1,4 +1,4 @@
-"""Writing a file whole or not at all."""
+"""Write a file atomically, or refuse before anything is computed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from arena.errors import InputError, UsageError
-from arena.whole_files import put_whole
+from arena.utils.atomic_write import atomic_write
 
 __all__ = ["check_folder", "check_target", "write_file"]
 
@@ -42,7 +42,7 @@ def check_folder(folder: Path) -> None:
 
 
 def write_file(path: Path, content: str | bytes) -> None:
-    """Write a file beside its place and put it there: a reader sees the old one or the new one.
+    """Write a file atomically: a reader sees either the old or the new content.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def write_file(path: Path, content: str | bytes) -> None:
     check_target(path)
     data = content.encode() if isinstance(content, str) else content
     try:
-        put_whole(path, data, 0o666 & ~_umask())
+        atomic_write(path, data, 0o666 & ~_umask())
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}.") from error
 

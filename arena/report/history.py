@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from arena.store import Event
-from arena.text import shorten
 from arena.types import Section, Table
+from arena.utils.text import shorten
 
 __all__ = ["history_section"]
 
@@ -19,12 +19,12 @@ _EXPLANATION = (
 
 
 def history_section(events: Iterable[Event]) -> Section | None:
-    """Return every rescore, epoch, repair and change of a setting, in order; None without any."""
+    """Return every rescore, epoch, repair, change of a setting and of teams; None without any."""
     rows = [
         (event.time[:16].replace("T", " "), what)
         for event in events
-        if event.kind in _SAID
-        for what in _SAID[event.kind](event.payload)
+        if event.kind in _DESCRIPTIONS
+        for what in _DESCRIPTIONS[event.kind](event.payload)
     ]
     if not rows:
         return None
@@ -40,7 +40,7 @@ def _rescored(payload: Mapping[str, Any]) -> list[str]:
     ]
     why = ", ".join(cause for cause in causes if cause) or "the code of the metric changed"
     return [
-        f"Scored anew, revision {payload['revision']}: {why}. It changed the private rank of "
+        f"Scored again, revision {payload['revision']}: {why}. It changed the private rank of "
         f"{payload['ranks_changed']:,} teams."
     ]
 
@@ -55,7 +55,7 @@ def _epoch(payload: Mapping[str, Any]) -> list[str]:
     released = len(payload["released"])
     return [
         f"Epoch {payload['epoch']} of the public board began: {what}. {released:,} submissions "
-        f"were released anew."
+        f"were released again."
     ]
 
 
@@ -64,8 +64,18 @@ def _configuration(payload: Mapping[str, Any]) -> list[str]:
 
 
 def _repair(payload: Mapping[str, Any]) -> list[str]:
+    if "rebuilt" in payload:
+        return [f"Tables derived from the history were rebuilt: {', '.join(payload['rebuilt'])}."]
     lost = ", ".join(map(str, payload["lost_submissions"]))
     return [f"The database was repaired. Submissions lost: {lost or 'none'}."]
+
+
+def _renamed(payload: Mapping[str, Any]) -> list[str]:
+    return [f"The team {shorten(payload['team'])} was renamed to {shorten(payload['to'])}."]
+
+
+def _merged(payload: Mapping[str, Any]) -> list[str]:
+    return [f"The team {shorten(payload['team'])} joined the team {shorten(payload['to'])}."]
 
 
 def _change(what: str, values: Sequence[Any]) -> str:
@@ -75,10 +85,12 @@ def _change(what: str, values: Sequence[Any]) -> str:
     return f"{what} from {before} to {after}"
 
 
-_SAID: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
+_DESCRIPTIONS: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "configuration": _configuration,
     "epoch": _epoch,
     "repair": _repair,
     "rescored": _rescored,
+    "team merged": _merged,
+    "team renamed": _renamed,
 }
-"""Kind of event -> what is said of it."""
+"""Kind of event -> its description."""

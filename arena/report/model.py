@@ -1,12 +1,13 @@
-"""What a report holds, as data: everything in it is text of anyone, escaped when it is drawn."""
+"""What a report holds, as data; participants may have written any of its text."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
+from arena.scoring.wording import Wording
 from arena.types import Section
 
-__all__ = ["Board", "Column", "Rejection", "Report"]
+__all__ = ["Board", "Column", "Place", "Rejection", "Report", "Summary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +16,7 @@ class Column:
 
     title: str
     meaning: str
-    """What it says, in plain words; empty where the title is enough."""
+    """The text in plain words; empty if the title suffices."""
     cells: tuple[str, ...]
     order: tuple[float | None, ...] | None = None
     """What the rows are sorted by; None: the cells are text."""
@@ -37,7 +38,7 @@ class Board:
     title: str
     caption: str
     columns: tuple[Column, ...]
-    """The one titled ``team`` heads each row."""
+    """The one titled ``team``, in the words of the board, heads each row."""
     tiers: tuple[int | None, ...] = ()
     """The tier of every row, for the bands; empty: none."""
     notes: tuple[str, ...] = ()
@@ -46,6 +47,31 @@ class Board:
     def n_rows(self) -> int:
         """The number of rows."""
         return len(self.columns[0].cells) if self.columns else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One of the first places of a board."""
+
+    rank: int
+    team: str
+    score: str
+    ranks: str
+    """The rank interval; empty where it is unknown."""
+    bar: tuple[float, float] | None
+    """Start and width in per cent of the bar of the rank interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The first screen of a report: the first places as a picture, and facts on the best."""
+
+    places: tuple[Place, ...]
+    highest: int
+    """The rank at the right end of the bars."""
+    n_teams: int
+    lines: tuple[tuple[str, str], ...]
+    """Name and value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +93,30 @@ class Report:
     verdicts: tuple[str, ...]
     """Sentences; the first is the heading's."""
     boards: tuple[Board, ...]
-    """The first stands above the sections, the others below."""
+    """The first stands above the sections, the others below; may be empty."""
     sections: tuple[Section, ...] = ()
     rejections: tuple[Rejection, ...] | None = None
-    """None: the page says nothing of them."""
+    """None: the page does not mention them."""
     technical: tuple[Section, ...] = ()
     """How the figures were computed; the last part."""
+    summary: Summary | None = None
+    """The first places, at the head."""
+    wording: Wording = field(default_factory=Wording)
+    """The words for teams and rows in what the page itself says."""
+
+    def reworded(self, say: Wording) -> Report:
+        """Return the report with other words in sentences, titles and labels; names are kept."""
+        summary = self.summary
+        if summary is not None:
+            lines = tuple((say(name), say(value)) for name, value in summary.lines)
+            summary = replace(summary, lines=lines)
+        return replace(
+            self,
+            facts=tuple((say(name), value) for name, value in self.facts),
+            verdicts=tuple(map(say, self.verdicts)),
+            boards=tuple(replace(one, notes=tuple(map(say, one.notes))) for one in self.boards),
+            sections=tuple(map(say.section, self.sections)),
+            technical=tuple(map(say.section, self.technical)),
+            summary=summary,
+            wording=say,
+        )

@@ -7,16 +7,20 @@ import re
 from importlib import metadata
 from typing import Any
 
-from arena.plugin_manager import PluginManager
-from arena.score_result import ScoreResult
+from arena.evaluation.similar import describe_similar
+from arena.plugin.manager import PluginManager
+from arena.scoring.result import ScoreResult
 from arena.types import Section, Table
+from arena.utils.formatting import level_text
 
 __all__ = ["software_section", "technical_sections"]
 
 
 def technical_sections(result: ScoreResult, manager: PluginManager) -> list[Section]:
     """Return settings, notes, software and inputs of a result."""
-    notes = [Section("Notes", "\n\n".join(result.notes))] if result.notes else []
+    of_copies = {describe_similar(one) for one in result.similar}
+    remarks = [note for note in result.notes if note not in of_copies]
+    notes = [Section("Notes", "\n\n".join(remarks))] if remarks else []
     inputs = Table("Inputs", ("file", "sha256"), result.inputs)
     return [
         _settings(result),
@@ -36,11 +40,11 @@ def _settings(result: ScoreResult) -> Section:
     rows: tuple[tuple[str, Any], ...] = (
         ("metric", result.metric),
         ("a larger score is better", result.greater_is_better),
-        ("rows ranked on", f"{result.n_rows:,} ({result.split})"),
+        ("ranked on", result.ranked_on),
         ("positive label", result.positive),
-        ("confidence level", result.level),
+        ("confidence level", level_text(result.level)),
         ("resamples", result.resamples),
-        ("resamples drawn again for lack of a class", result.resamples_redrawn),
+        ("resamples drawn again because a class was missing", result.resamples_redrawn),
         ("resamples left out", result.resamples_undefined),
         ("seed", str(result.seed)),
     )
@@ -49,7 +53,7 @@ def _settings(result: ScoreResult) -> Section:
 
 
 def software_section(manager: PluginManager) -> Section:
-    """Return the versions of everything that computed, the plugins and their failures."""
+    """Return the versions of arena, its libraries and plugins, and the plugins' failures."""
     plugins = Table(
         "Plugins",
         ("plugin", "version", "from", "loaded"),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from arena.errors import UsageError
+from arena.simulation.drift import divide_with_drift
 from arena.types import FloatArray
 
 __all__ = [
@@ -23,9 +25,11 @@ __all__ = [
 ]
 
 HUNDRED = 100
-"""Chances are multiples of 1/100, so that a truth is an exact sum of whole counts."""
+"""Probabilities are multiples of 1/100, so that a true score is an exact sum of whole counts."""
 
 _FEATURES = 10
+_LEAST_ROWS = 20
+"""Of each kind, when the numbers are made smaller to fit a file."""
 _WORLD_STREAM = (2**32 - 2,)
 
 
@@ -52,6 +56,33 @@ class Sizes:
         """All rows together."""
         return self.training + self.validation + self.population
 
+    def changed(self, **given: int | None) -> tuple[Sizes, tuple[str, ...]]:
+        """Return sizes with the given ones that are not None, and the names of those.
+
+        >>> Sizes().changed(training=100, population=None)
+        (Sizes(training=100, validation=5000, population=100000), ('training',))
+        """
+        known = {name: value for name, value in given.items() if value is not None}
+        return replace(self, **known), tuple(known)
+
+    def shrunk(self, n_rows: int, given: Collection[str]) -> Sizes | None:
+        """Return sizes that fit into this number of rows; None if there are none.
+
+        Those named in ``given`` stay, and the others become smaller by a common factor.
+
+        >>> Sizes(3_000, 1_000, 6_000).shrunk(6_000, {"training"})
+        Sizes(training=3000, validation=428, population=2571)
+        """
+        own = {name: getattr(self, name) for name in ("training", "validation", "population")}
+        fixed = sum(size for name, size in own.items() if name in given)
+        free = self.total - fixed
+        if not free or n_rows - fixed < _LEAST_ROWS * (3 - len(set(given) & set(own))):
+            return self if self.total <= n_rows else None
+        factor = min(1.0, (n_rows - fixed) / free)
+        return Sizes(
+            **{name: size if name in given else int(factor * size) for name, size in own.items()}
+        )
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelledRows:
@@ -65,7 +96,7 @@ class LabelledRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingRows:
-    """What every competitor trains on."""
+    """The rows that every competitor trains on."""
 
     training: LabelledRows
     validation: LabelledRows
@@ -73,19 +104,19 @@ class TrainingRows:
     n_classes: int | None
     """None: the target is a number."""
     categorical: tuple[int, ...] = ()
-    """Columns that hold codes of categories."""
+    """Columns with category codes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Population:
-    """The rows of which every test is a sample."""
+    """The rows that tests are drawn from."""
 
     features: FloatArray
     """``(n, d)``."""
     target: npt.NDArray[np.generic]
     """``(n,)`` codes of classes, or numbers."""
     chance: npt.NDArray[np.uint8] | None = None
-    """``(n,)`` 0 … 100: in how many of a hundred draws a row is positive; None: not known."""
+    """``(n,)`` 0 … 100: probability of a positive label in hundredths; None: not known."""
 
     @property
     def n_rows(self) -> int:
@@ -95,19 +126,21 @@ class Population:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class World:
-    """Everything that a simulation draws from."""
+    """Training rows and population of a simulation."""
 
     name: str
-    """What the data are, for people."""
+    """Description for reports."""
     rows: TrainingRows
     population: Population
     classes: tuple[str, ...] | None
     """The labels in the order of their codes; None: numeric."""
     identity: str
-    """A hash of all of it, for the folder of models."""
+    """A hash of everything, for the folder of models."""
+    notes: tuple[str, ...] = ()
+    """For the organiser, in sentences."""
 
 
-def synthetic_world(sizes: Sizes, seed: int) -> World:
+def synthetic_world(sizes: Sizes, seed: int, drift: float = 0.0) -> World:
     """Draw rows with a known P(y = 1 | x).
 
     Ten uniform features; the log-odds are a sum of waves, products and steps of seven of them,
@@ -120,6 +153,9 @@ def synthetic_world(sizes: Sizes, seed: int) -> World:
         Of each kind of rows. Held: 80 bytes a row.
     seed
         Not negative.
+    drift
+        How far the features of the population are from those of the training rows, in [0, 1]; see
+        :func:`~arena.simulation.drift.divide_with_drift`.
 
     Examples
     --------
@@ -131,7 +167,11 @@ def synthetic_world(sizes: Sizes, seed: int) -> World:
     features = rng.random((sizes.total, _FEATURES))
     chance = np.round(HUNDRED / (1 + np.exp(-_log_odds(features)))).astype(np.uint8)
     target = (rng.integers(0, HUNDRED, sizes.total) < chance).astype(np.intp)
-    parts = np.split(np.arange(sizes.total), [sizes.training, sizes.training + sizes.validation])
+    order = np.arange(sizes.total)
+    if drift:
+        known = sizes.training + sizes.validation
+        order = np.concatenate(divide_with_drift(features, known, drift, rng))
+    parts = np.split(order, [sizes.training, sizes.training + sizes.validation])
     training, validation = (LabelledRows(features[part], target[part]) for part in parts[:2])
     population = Population(features[parts[2]], target[parts[2]], chance[parts[2]])
     rows = TrainingRows(training, validation, 2)

@@ -1,7 +1,7 @@
-"""Arrays of numpy as arrays of Arrow, and back.
+"""Converts numpy arrays to Arrow arrays and back.
 
-What pyarrow has for this imports pandas at its first call, which takes half a second: more than
-all else that a submission takes.
+pyarrow's own conversion imports pandas at its first call, which takes half a second: more than
+all other steps of a submission.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def as_arrow(values: npt.NDArray[Any]) -> pa.Array:
 
 
 def as_numpy(column: pa.ChunkedArray) -> npt.NDArray[Any]:
-    """Return a column of numbers, not empty and without nulls, as one array of its own.
+    """Return a column of numbers, not empty and without nulls, as one contiguous copy.
 
     Examples
     --------

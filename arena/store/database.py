@@ -1,11 +1,14 @@
-"""The DuckDB file: opened by one process, written under one lock, its errors said in sentences."""
+"""Opens the DuckDB file, locks it for writing and translates its errors."""
 
 from __future__ import annotations
 
 import contextlib
+import logging
+import os
 import secrets
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -13,20 +16,27 @@ from typing import Any
 import duckdb
 
 from arena.errors import LossError, StoreError, StoreFormatError
-from arena.store.failures import explained, of_the_machine
+from arena.store.checkpoint import checkpoint, undo_interrupted_checkpoint
+from arena.store.errors import of_the_machine, translate_error
+from arena.store.facts import RECORD_KEY, Facts
 from arena.store.journal import Journal, missing
 from arena.store.locks import lock_of, owner_only
 
-__all__ = ["SCHEMA_VERSION", "Database", "journal_path"]
+__all__ = ["SCHEMA_VERSION", "Database", "journal_path", "table_statements"]
 
-SCHEMA_VERSION = 2
-"""Of the tables in store.sql."""
+SCHEMA_VERSION = 5
+"""The version of the tables in store.sql."""
+_OLDEST_VERSION = 2
+"""The versions that can be upgraded."""
 
 _APPLICATION = "arena"
 _MEMORY_LIMIT = "1GB"
+_LONGEST_LOG = 16 * 2**20
+"""A log of more bytes is written to the file after the transaction."""
+_NEVER = "1TB"
 _MAGIC, _MAGIC_AT = b"DUCK", 8
 _SPACE_FACTOR, _SPACE_RESERVE = 3, 64 * 2**20
-"""What comes is written to the log, then to the file; a checkpoint needs room beside that."""
+"""New data is written to the log, then to the file; a checkpoint needs additional space."""
 
 
 class Database:
@@ -35,15 +45,17 @@ class Database:
     Parameters
     ----------
     path
-        Made, readable by its owner only, if it does not exist and ``create`` is true.
+        Created with access for its owner only, if it does not exist and ``create`` is true.
     journaled
-        Whether a journal of what was acknowledged is kept beside it.
+        Whether a journal of acknowledged submissions and events is kept next to it.
     checked
-        Whether to refuse a database that lacks what its journal says was acknowledged.
+        Whether to refuse a database that lacks an entry of its journal.
     older
-        Whether to open one with the tables of an older version, to upgrade it.
+        Whether to open a database of an older version, to upgrade it.
     read_only
-        Whether to look only: no file is written to, made or removed, and others may look as well.
+        Whether to open read-only: no file is written, created or removed, and other processes can
+        read as well. The exception: if a process was killed while it overwrote blocks of the file,
+        they are put back first.
     """
 
     def __init__(
@@ -58,13 +70,27 @@ class Database:
     ) -> None:
         self.path = path
         self._read_only = read_only
+        self.unbound = Facts()
+        """What was stored since the last event; the next event records it."""
         self._failure: str | None = None
+        self._has_failed = False
+        """Whether DuckDB raised any error: then it may wait for ever in a checkpoint, for an index
+        that it began to load and could not."""
         self._check_path(create and not read_only)
         if not read_only:
             self.require_space(0)
         self._lock = lock_of(path)
-        with self._lock.held(), owner_only(), self._explaining():
-            self._connection = self._connect()
+        self._is_open = False
+        with (
+            self._lock.held(),
+            owner_only(),
+            self._explaining(),
+            contextlib.ExitStack() as opened,
+        ):
+            undo = partial(undo_interrupted_checkpoint, path, read_only=read_only)
+            opened.enter_context(self._lock.opened(undo))
+            self._require_duckdb()
+            self._connection = self._connect(journaled)
             try:
                 self._prepare(create and not read_only, older)
                 identity = self._identity()
@@ -73,22 +99,27 @@ class Database:
                     self.journal.set_aside(read_only=read_only)
                 if checked:
                     self._check_journal()
-                # Only now: closing must not overwrite the log of a database that was refused.
-                if not read_only:
-                    self._connection.execute("PRAGMA enable_checkpoint_on_shutdown")
             except BaseException:
                 with contextlib.suppress(duckdb.Error):
                     self._connection.close()
                 raise
+            # Not earlier: closing must not overwrite the log of a database that was refused.
+            self._is_open = True
+            self._opened = opened.pop_all()
 
     def close(self) -> None:
-        """Write everything to the file and let go of it; to close again is nothing."""
+        """Write everything to the file and close it; closing again has no effect."""
         with self._lock.held(), owner_only(), self._explaining():
-            self._connection.close()
+            if not self._is_open:
+                return
+            self._is_open = False
+            with self._opened:
+                self._write_log(longer_than=0)
+                self._connection.close()
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Give a cursor of its own, so that threads do not share one."""
+        """Yield a new cursor, so that threads do not share one."""
         if self._failure is not None:
             raise StoreError(self._failure)
         with self._explaining():
@@ -100,33 +131,63 @@ class Database:
 
     @contextlib.contextmanager
     def _explaining(self) -> Iterator[None]:
-        """Say what DuckDB reports in a sentence, unless it is a fault of this program."""
+        """Translate errors of DuckDB, except those caused by a bug of this program."""
         try:
             yield
         except duckdb.ConnectionException as error:
             raise StoreError(f"The database '{self.path}' is closed: open it again.") from error
         except duckdb.Error as error:
+            self._has_failed = True
             if not of_the_machine(error):
                 raise
             raise self._explained(error) from error
 
     @contextlib.contextmanager
     def exclusively(self) -> Iterator[None]:
-        """Hold the lock for writing; a transaction is opened inside."""
+        """Hold the write lock; a transaction is opened inside.
+
+        A long log is written to the file at the end.
+        """
         with self._lock.held(), owner_only():
             yield
+            self._write_log(longer_than=_LONGEST_LOG)
+
+    def _write_log(self, longer_than: int) -> None:
+        """Write the log to the file; if that fails, keep it: it has everything that was stored.
+
+        After an error of DuckDB it is kept for the next process.
+        """
+        log = self.path.with_name(f"{self.path.name}.wal")
+        try:
+            if self._read_only or self.journal is None or self._has_failed:
+                return
+            if log.stat().st_size <= longer_than:
+                return
+            checkpoint(self.path, self._lock.descriptor(self.path), self._connection)
+        except FileNotFoundError:
+            return  # there is no log
+        except (OSError, duckdb.Error) as error:
+            if isinstance(error, duckdb.Error):
+                self._explained(error)
+            logging.getLogger("arena").warning(
+                "The log of the database '%s' could not be written to its file (%s). Nothing is "
+                "lost: the log '%s' has it.",
+                self.path,
+                str(error).partition("\n")[0],
+                log,
+            )
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Give a cursor inside a transaction, under the lock; all of it is stored, or nothing.
+        """Yield a cursor in a transaction, under the lock; everything is stored, or nothing.
 
         Raises
         ------
         StoreError
-            If the database was opened to look only.
+            If the database was opened read-only.
         """
         if self._read_only:
-            raise StoreError(f"The database '{self.path}' was opened to look only.")
+            raise StoreError(f"The database '{self.path}' was opened read-only.")
         with self.reading() as cursor:
             cursor.begin()
             try:
@@ -138,12 +199,12 @@ class Database:
                 raise
 
     def require_space(self, size: int) -> None:
-        """Make sure that the disk has room for ``size`` bytes to come.
+        """Check that the disk has space for ``size`` more bytes.
 
         Raises
         ------
         StoreError
-            If it has not; nothing was written then.
+            If there is not enough space; nothing was written.
         """
         needed = _SPACE_FACTOR * size + _SPACE_RESERVE
         free = shutil.disk_usage(self.path.absolute().parent).free
@@ -155,7 +216,7 @@ class Database:
             )
 
     def _explained(self, error: duckdb.Error) -> StoreError:
-        sentence = explained(error, self.path)
+        sentence = translate_error(error, self.path)
         if isinstance(error, duckdb.FatalException):
             self._failure = str(sentence)
         return sentence
@@ -163,46 +224,65 @@ class Database:
     def _check_path(self, create: bool) -> None:
         path = self.path
         if path.is_dir():
-            raise StoreError(f"'{path}' is a folder: name a file for the database.")
+            raise StoreError(f"'{path}' is a folder: give a file name for the database.")
         if not path.parent.is_dir():
-            raise StoreError(f"There is no folder '{path.parent}' for the database: make it first.")
+            raise StoreError(f"There is no folder '{path.parent}' for the database: create it.")
         if not create and not path.exists():
             raise StoreError(f"There is no database '{path}': check the path.")
-        # DuckDB opens a CSV file, too, as a database in memory.
-        if path.exists() and not _begins_as_duckdb(path):
+
+    def _require_duckdb(self) -> None:
+        """Refuse other files: DuckDB would open a CSV file too, as a database in memory."""
+        path = self.path
+        if not path.exists():
+            return
+        try:
+            begins = os.pread(self._lock.descriptor(path), len(_MAGIC), _MAGIC_AT)
+        except OSError as error:
+            reason = (error.strerror or "unreadable").lower()
             message = (
-                f"'{path}' is no DuckDB database, or it is damaged: name another file, or put "
-                "back a backup."
+                f"The database '{path}' cannot be opened: {reason}. "
+                "Read and write permission for the file and its folder is needed."
+            )
+            raise StoreError(message) from error
+        if begins != _MAGIC:
+            message = (
+                f"'{path}' is not a DuckDB database, or it is damaged: use another file, or "
+                "restore a backup."
             )
             raise StoreFormatError(message)
 
-    def _connect(self) -> duckdb.DuckDBPyConnection:
+    def _connect(self, journaled: bool) -> duckdb.DuckDBPyConnection:
         settings: dict[str, Any] = {
             "memory_limit": _MEMORY_LIMIT,
             "enable_external_access": False,
             "preserve_insertion_order": True,
         }
+        if journaled:
+            settings["checkpoint_threshold"] = (
+                _NEVER  # by DuckDB itself: see arena.store.checkpoint
+            )
         try:
             connection = duckdb.connect(
                 str(self.path.absolute()), read_only=self._read_only, config=settings
             )
         except duckdb.Error as error:
-            raise explained(error, self.path) from error
+            raise translate_error(error, self.path) from error
         if not self.path.exists():
             connection.close()
-            raise StoreError(f"'{self.path}' cannot be a database: name a file '*.duckdb'.")
+            raise StoreError(f"'{self.path}' cannot be a database: use a file name '*.duckdb'.")
         connection.execute("PRAGMA disable_checkpoint_on_shutdown")
         connection.execute("SET TimeZone = 'UTC'")
         return connection
 
     def _prepare(self, create: bool, older: bool) -> None:
-        """Make the tables in a new file; refuse a file with other tables, or other versions."""
-        foreign = f"'{self.path}' is a DuckDB database, but not one of arena: name another."
+        """Create the tables in a new file; refuse a file with other tables or another version."""
+        self.version = SCHEMA_VERSION
+        foreign = f"'{self.path}' is a DuckDB database, but not of arena: use another file."
         try:
             rows = self._connection.execute("SELECT name, value FROM meta").fetchall()
             self._connection.execute("SELECT submission FROM submissions LIMIT 0")
         except (duckdb.BinderException, duckdb.CatalogException) as error:
-            # Asked for only now: to list the tables takes a third of what opening takes.
+            # Not earlier: listing the tables takes a third of the time of opening.
             query = "SELECT count(*) FROM duckdb_tables()"
             if create and self._connection.execute(query).fetchall() == [(0,)]:
                 self._make_tables()
@@ -214,34 +294,34 @@ class Database:
         self._check_version(meta.get("schema_version", ""), older)
 
     def _check_version(self, written: str, older: bool) -> None:
-        is_older = written.isdecimal() and int(written) < SCHEMA_VERSION
-        if written == str(SCHEMA_VERSION) or (older and is_older):
+        self.version = int(written) if written.isdecimal() else SCHEMA_VERSION + 1
+        if self.version == SCHEMA_VERSION:
             return
-        if is_older:
-            message = (
-                f"The database '{self.path}' was written by an older arena (version {written} of "
-                f"its tables, here {SCHEMA_VERSION}): run `arena upgrade`."
-            )
+        versions = f"(version {written} of its tables, here {SCHEMA_VERSION})"
+        if self.version > SCHEMA_VERSION:
+            message = f"by a newer arena {versions}: upgrade arena to open it."
+        elif self.version < _OLDEST_VERSION:
+            message = f"by an arena that was never released {versions}: start a new database."
+        elif older:
+            return
         else:
-            message = (
-                f"The database '{self.path}' was written by a newer arena (version {written} of "
-                f"its tables, here {SCHEMA_VERSION}): upgrade arena to open it."
-            )
-        raise StoreFormatError(message)
+            message = f"by an older arena {versions}: run `arena upgrade`."
+        raise StoreFormatError(f"The database '{self.path}' was written {message}")
 
     def _make_tables(self) -> None:
-        statements = resources.files("arena.store").joinpath("store.sql").read_text("utf-8")
         meta = {
             "application": _APPLICATION,
             "schema_version": str(SCHEMA_VERSION),
             "identity": secrets.token_hex(16),
+            RECORD_KEY: secrets.token_hex(32),
         }
         with self.transaction() as cursor:
-            cursor.execute(statements)
+            cursor.execute(table_statements())
             cursor.executemany(
                 "INSERT INTO meta VALUES (?, ?)", [list(row) for row in meta.items()]
             )
-        # Out of the log: a database that lost its log must still be known as the one it is.
+        # Written to the file: a database that loses its log must keep its identity. In a new file
+        # no block is overwritten.
         self._connection.execute("CHECKPOINT")
 
     def _identity(self) -> str:
@@ -254,13 +334,12 @@ class Database:
         sentence = missing(self._connection, self.journal.read_end()).sentence
         if sentence:
             raise LossError(
-                f"The database '{self.path}' lacks what was acknowledged: {sentence} Its "
-                "write-ahead log was damaged or removed, or an older copy was put back: "
-                "run `arena repair`."
+                f"The database '{self.path}' lacks acknowledged data: {sentence} Its write-ahead "
+                "log was damaged or removed, or an older copy was restored: run `arena repair`."
             )
 
     def read_everything(self) -> None:
-        """Read every value of every table once, so that damage of any block is met.
+        """Read every value of every table once, to detect damage in any block.
 
         Raises
         ------
@@ -273,19 +352,11 @@ class Database:
                 cursor.execute(f'SELECT sum(hash(COLUMNS(*))) FROM "{name}"').fetchall()  # noqa: S608
 
 
+def table_statements() -> str:
+    """Return the statements that make the tables of the current version."""
+    return resources.files("arena.store").joinpath("store.sql").read_text("utf-8")
+
+
 def journal_path(path: Path) -> Path:
-    """Return where the journal of a database lies."""
+    """Return the path of the journal of a database."""
     return path.with_name(f"{path.name}.journal")
-
-
-def _begins_as_duckdb(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_MAGIC) + _MAGIC_AT)[_MAGIC_AT:] == _MAGIC
-    except OSError as error:
-        reason = (error.strerror or "unreadable").lower()
-        message = (
-            f"The database '{path}' cannot be opened: {reason}. "
-            "Allow reading and writing of the file and its folder."
-        )
-        raise StoreError(message) from error

@@ -1,50 +1,66 @@
-"""The record of a competition: events, each bound to the one before it by a hash.
+"""The record of a competition: a chain of events, linked by hashes.
 
 ``hash = sha256(previous + canonical([sequence, time, actor, kind, payload]))`` in hexadecimal,
 where ``previous`` is the hash of the event before it (64 zeros for the first), ``time`` is ISO 8601
-in UTC with microseconds, and ``canonical`` is JSON with sorted keys, no spaces, ASCII only. Whoever
-has the events can check them with a few lines of any language.
+in UTC with microseconds, and ``canonical`` is JSON with sorted keys, no spaces, ASCII only. The
+chain of events can be checked with a few lines of any language.
+
+The payload of an event has digests of what was stored in other tables, under ``facts``
+(:mod:`arena.store.facts`). They are keyed: without the key, no hash of an event can be used to
+guess a label or a score.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import duckdb
 
-from arena.store.times import as_stored, as_text
+from arena.errors import StoreFormatError
+from arena.store.timestamps import as_stored, as_text
 
-__all__ = ["FIRST_PREVIOUS", "Event", "canonical_json", "first_broken", "insert_event"]
+__all__ = [
+    "FIRST_PREVIOUS",
+    "Event",
+    "canonical_json",
+    "first_broken",
+    "insert_event",
+    "select_events",
+    "select_events_backwards",
+    "select_head",
+]
 
 FIRST_PREVIOUS = "0" * 64
-"""What stands for the hash before the first event."""
+"""The previous hash of the first event."""
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 _COLUMNS = "sequence, time, actor, kind, payload, previous, hash"
+_LAST = "FROM events WHERE sequence = (SELECT max(sequence) FROM events)"
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened in a competition."""
+    """An event in a competition."""
 
     sequence: int
-    """Counted from 1 without a gap."""
+    """Counted from 1 without gaps."""
     time: str
     """UTC, ISO 8601 with microseconds."""
     actor: str
-    """Who did it, as the organiser's program named them."""
+    """The actor, as given by the organiser's program."""
     kind: str
-    """Such as ``submission``, ``release`` or ``disqualification``."""
+    """The kind of event, such as ``submission``, ``release`` or ``disqualification``."""
     payload: Mapping[str, Any]
-    """What happened, as JSON."""
+    """The details, as read from JSON: all keys are text."""
     previous: str
-    """Hash of the event before; 64 zeros for the first."""
+    """The hash of the previous event; 64 zeros for the first."""
     hash: str
-    """Over ``previous`` and everything above, in hexadecimal."""
+    """The hash of ``previous`` and all fields above, in hexadecimal."""
 
     def computed_hash(self) -> str:
         """Return the hash that this event must have.
@@ -57,27 +73,27 @@ class Event:
         'f312357f987c7e7b'
         """
         facts = [self.sequence, self.time, self.actor, self.kind, self.payload]
-        return hashlib.sha256((self.previous + canonical_json(facts)).encode()).hexdigest()
+        return hashlib.sha256((self.previous + _CANONICAL.encode(facts)).encode()).hexdigest()
 
 
 def canonical_json(value: Any) -> str:
-    r"""Return the one JSON text of a value: sorted keys, no spaces, ASCII only.
+    r"""Return the canonical JSON text of a value: sorted keys, no spaces, ASCII only.
 
     Raises
     ------
     ValueError
-        If it holds a number that JSON has not: NaN or an infinity.
+        If it contains NaN or an infinity.
     TypeError
-        If it holds something that is no JSON.
+        If it contains a type that JSON does not support.
 
     Examples
     --------
     >>> canonical_json({"b": [1, 2.5], "a": "é"})
     '{"a":"\\u00e9","b":[1,2.5]}'
     """
-    # Once around first: keys that are numbers become text, and are sorted as text ever after.
+    # A first round trip turns numeric keys into text, so that they are always sorted as text.
     plain = json.loads(json.dumps(value, allow_nan=False))
-    return json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _CANONICAL.encode(plain)
 
 
 def insert_event(
@@ -88,9 +104,7 @@ def insert_event(
     time: datetime | None,
 ) -> Event:
     """Append an event, inside a transaction."""
-    found = cursor.execute(
-        "SELECT sequence, hash FROM events ORDER BY sequence DESC LIMIT 1"
-    ).fetchall()
+    found = cursor.execute(f"SELECT sequence, hash {_LAST}").fetchall()
     sequence, previous = found[0] if found else (0, FIRST_PREVIOUS)
     stored = as_stored(time)
     text = canonical_json(payload)
@@ -98,26 +112,87 @@ def insert_event(
         sequence + 1, as_text(stored), actor, kind, json.loads(text), previous, hash=""
     )
     digest = unsigned.computed_hash()
-    row = [unsigned.sequence, stored, actor, kind, text, previous, digest]
-    cursor.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    row = [unsigned.sequence, stored, actor, kind, text, previous, digest, _subject(payload)]
+    cursor.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
     return Event(unsigned.sequence, unsigned.time, actor, kind, unsigned.payload, previous, digest)
 
 
-def select_events(cursor: duckdb.DuckDBPyConnection, kind: str | None) -> tuple[Event, ...]:
-    """Return the events, or those of a kind, in their order."""
-    query = f"SELECT {_COLUMNS} FROM events WHERE kind = ? OR ? IS NULL ORDER BY sequence"  # noqa: S608
-    return tuple(
-        Event(sequence, as_text(time), actor, kind, json.loads(payload), previous, digest)
-        for sequence, time, actor, kind, payload, previous, digest in cursor.execute(
-            query, [kind, kind]
-        ).fetchall()
-    )
+def _subject(payload: Mapping[str, Any]) -> int | None:
+    """Return the number of the submission that an event is about, if it is about one."""
+    subject = payload.get("submission")
+    return subject if type(subject) is int else None
+
+
+def select_head(cursor: duckdb.DuckDBPyConnection, submission: int | None = None) -> str | None:
+    """Return the hash of the last event, or of the first about a submission; None without one."""
+    query = f"SELECT hash {_LAST}"
+    if submission is not None:
+        query = (
+            "SELECT hash FROM events WHERE submission = ? AND kind = 'submission' "
+            "ORDER BY sequence LIMIT 1"
+        )
+    found = cursor.execute(query, [] if submission is None else [submission]).fetchall()
+    return found[0][0] if found else None
+
+
+def select_events(cursor: duckdb.DuckDBPyConnection, kinds: Sequence[str]) -> tuple[Event, ...]:
+    """Return the events, or those of some kinds, in their order.
+
+    Raises
+    ------
+    StoreFormatError
+        If a payload is not a JSON object, or its submission differs from the stored column.
+    """
+    chosen = f"WHERE {' OR '.join(['kind = ?'] * len(kinds))}" if kinds else ""
+    query = f"SELECT {_COLUMNS}, submission FROM events {chosen} ORDER BY sequence"  # noqa: S608
+    return tuple(_event(*row) for row in cursor.execute(query, list(kinds)).fetchall())
+
+
+def _event(
+    sequence: int,
+    time: datetime,
+    actor: str,
+    kind: str,
+    text: str,
+    previous: str,
+    digest: str,
+    subject: int | None,
+) -> Event:
+    try:
+        payload = json.loads(text)
+    except ValueError:
+        payload = None
+    if not isinstance(payload, dict) or _subject(payload) != subject:
+        raise StoreFormatError(
+            f"The record is broken: event {sequence} ({kind}, {as_text(time)}) was changed after "
+            "it was written. Restore a backup of the database."
+        )
+    return Event(sequence, as_text(time), actor, kind, payload, previous, digest)
+
+
+def select_events_backwards(
+    cursor: duckdb.DuckDBPyConnection, block: int
+) -> Iterator[tuple[Event, ...]]:
+    """Yield blocks of events from the end of the record, each in its order.
+
+    Raises
+    ------
+    StoreFormatError
+        As :func:`select_events`.
+    """
+    found = cursor.execute("SELECT max(sequence) FROM events").fetchall()
+    last: int = found[0][0] or 0
+    while last > 0:
+        query = f"SELECT {_COLUMNS}, submission FROM events WHERE sequence BETWEEN ? AND ?"  # noqa: S608
+        rows = cursor.execute(f"{query} ORDER BY sequence", [last - block + 1, last]).fetchall()
+        yield tuple(_event(*row) for row in rows)
+        last -= block
 
 
 def first_broken(events: Iterable[Event]) -> str | None:
     """Return a sentence on the first event that does not follow from the one before, or None.
 
-    That the last ones are missing cannot be seen from the events alone.
+    Missing events at the end cannot be detected from the events alone.
     """
     previous, expected = FIRST_PREVIOUS, 1
     for event in events:

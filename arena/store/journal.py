@@ -1,8 +1,12 @@
-"""A list beside the database of what was acknowledged: without it a loss could not be seen.
+"""The journal next to the database: a list of what was acknowledged, to detect data loss.
 
-DuckDB takes a write-ahead log that ends early for one that a kill cut short, and goes on without
-the rest. After a kill that is right, after damage it is not: the journal tells the two apart. It
-is written after a commit and before anyone is told, and holds no prediction, label or score.
+DuckDB treats a write-ahead log that ends early as the result of a killed process, and continues
+without the rest. After a kill this is right, after damage it is not: the journal tells the two
+apart. It is written after the commit and before the answer, and contains no prediction, label or
+score.
+
+A line is also written before a submission is scored. If it is still the last line when the database
+is opened again, the process was killed while scoring: the submission has used a place.
 """
 
 from __future__ import annotations
@@ -11,9 +15,11 @@ import itertools
 import json
 import logging
 import os
+import secrets
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
+from dataclasses import fields as fields_of
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +29,11 @@ from arena.errors import StoreError
 from arena.store.events import Event
 from arena.types import SubmissionRecord
 
-__all__ = ["Acknowledged", "Journal", "JournalEntry", "missing"]
+__all__ = ["Acknowledged", "Journal", "JournalEntry", "Scoring", "missing"]
 
 
 _END_BYTES = 2**16
-"""What is read of it whenever the database is opened."""
+"""The bytes at its end that are read whenever the database is opened."""
 _LONGEST_HEADER = 1_000
 
 
@@ -43,17 +49,37 @@ class JournalEntry:
     received: str
 
 
+_SUBMISSION_FIELDS = {field.name for field in fields_of(JournalEntry)}
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """A submission that is being scored; written before the metric sees its predictions."""
+
+    team: str
+    file: str
+    sha256: str
+    received: str
+    """UTC, ISO 8601 with microseconds."""
+    attempt: str = field(default_factory=lambda: secrets.token_hex(8))
+    """Tells it apart from another attempt with the same file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """What a journal holds."""
+    """The content of a journal."""
 
     submissions: tuple[JournalEntry, ...] = ()
     events: tuple[tuple[int, str], ...] = ()
     """``(sequence, hash)`` of the last event of every transaction that had one."""
+    damaged: int = 0
+    """The number of damaged lines, whose content is unknown."""
+    scoring: Scoring | None = None
+    """What was being scored when the last line was written."""
 
     @property
     def sentence(self) -> str:
-        """What it holds, in words; empty if nothing."""
+        """Its content in words; empty if there is none."""
         said = [
             f"submission {entry.submission} ({entry.file} of {entry.team})"
             for entry in self.submissions[:1]
@@ -65,15 +91,14 @@ class Acknowledged:
 
 
 class Journal:
-    """The journal of one database; writes are for whoever holds the database's lock.
+    """The journal of one database; only the holder of the database's lock may write.
 
     Parameters
     ----------
     path
-        Beside the database; mode 0600.
+        A file next to the database, created with mode 0600.
     database
-        The identity of the database; a journal of another one, or one that does not say of which
-        it is, is not read.
+        The identity of the database; a journal with another identity, or without one, is not read.
     """
 
     def __init__(self, path: Path, database: str) -> None:
@@ -81,27 +106,48 @@ class Journal:
         self._header = _line({"journal_of": database})
 
     def append(self, records: Iterable[SubmissionRecord], events: Sequence[Event]) -> None:
-        """Write what one transaction stored, and wait until it is on the disk.
+        """Write what one transaction stored, and sync it to disk.
 
         Raises
         ------
         StoreError
             If it cannot be written.
         """
-        lines = [_checked(_entry_fields(record)) for record in records]
+        names = JournalEntry.__slots__
+        lines = [_checked({name: getattr(one, name) for name in names}) for one in records]
         lines += [_checked({"event": event.sequence, "hash": event.hash}) for event in events[-1:]]
-        if not lines:
-            return
+        if lines:
+            done = "The data is stored, and can be sent again."
+            self._write_or_explain(b"".join(lines), done, sync=True)
+
+    def announce(self, scoring: Scoring | None) -> None:
+        """Write which submission is about to be scored; None: scoring ended without storing it.
+
+        The entry is not synced to disk: it survives a kill of the process, but possibly not a power
+        failure.
+
+        Raises
+        ------
+        StoreError
+            If it cannot be written.
+        """
+        fields = {"scoring": None if scoring is None else asdict(scoring)}
+        self._write_or_explain(_checked(fields), "Nothing was scored.", sync=False)
+
+    def _write_or_explain(self, text: bytes, done: str, *, sync: bool) -> None:
         try:
-            self._write(b"".join(lines))
+            self._write(text, sync=sync)
         except OSError as error:
             raise StoreError(
-                f"The journal '{self.path}' cannot be written: {error.strerror}. What was sent is "
-                "stored, and may be sent again. Free some space or give leave to write."
+                f"The journal '{self.path}' cannot be written: {error.strerror}. {done} Free some "
+                "space or grant write permission."
             ) from error
 
     def read(self) -> Acknowledged:
-        """Return what was acknowledged; a line that a kill cut short is not.
+        """Return what was acknowledged, and the number of damaged lines.
+
+        A line truncated by a kill was not acknowledged. A line that lacks only its newline counts:
+        its checksum shows that it is complete.
 
         Raises
         ------
@@ -111,18 +157,18 @@ class Journal:
         return self._parsed_from(0)
 
     def read_end(self) -> Acknowledged:
-        """Return the end of what was acknowledged, at least its last line, without reading all."""
+        """Return the last entries, at least one line, without reading the whole file."""
         return self._parsed_from(-_END_BYTES)
 
     def restart(self, records: Iterable[SubmissionRecord], events: Sequence[Event]) -> None:
-        """Forget everything, and begin with these."""
+        """Delete the content and start again with these entries."""
         self.path.unlink(missing_ok=True)
         self.append(records, events)
 
     def set_aside(self, *, read_only: bool = False) -> None:
-        """Put a file in the journal's place that is not this journal aside, and say so.
+        """Move a file with the journal's name that is not this journal aside, and log a warning.
 
-        With ``read_only`` it stays, and it is said all the same.
+        With ``read_only`` the file is not moved, only logged.
 
         Raises
         ------
@@ -132,18 +178,18 @@ class Journal:
         try:
             first = self._first_line()
             if self._header.startswith(first):
-                return  # it is this one, or was cut short when it was begun
+                return  # it is this journal, possibly truncated when it was created
             other = "journal_of" in _fields_of(first)
             aside = self._free_name()
             if not read_only:
                 self.path.rename(aside)
         except OSError as error:
             raise self._unreadable(error) from error
-        what = "is of another database" if other else "has a damaged first line"
-        done = "is not read" if read_only else f"was set aside as '{aside.name}'; a new one begins"
+        what = "belongs to another database" if other else "has a damaged first line"
+        done = "is not read" if read_only else f"was renamed to '{aside.name}'; a new one begins"
         logging.getLogger("arena").warning(
-            "The journal '%s' %s and %s. Whether the database has everything that was acknowledged "
-            "before cannot be seen: compare arena submissions with what the teams were told.",
+            "The journal '%s' %s and %s. Data lost before cannot be detected: compare arena "
+            "submissions with the answers that the teams received.",
             self.path,
             what,
             done,
@@ -156,7 +202,7 @@ class Journal:
     def _unreadable(self, error: OSError) -> StoreError:
         return StoreError(
             f"The journal '{self.path}' cannot be read: {error.strerror}. "
-            "Allow reading and writing of the file."
+            "Read and write permission for the file is needed."
         )
 
     def _parsed_from(self, start: int) -> Acknowledged:
@@ -165,11 +211,13 @@ class Journal:
                 return Acknowledged()
             with self.path.open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
-                file.seek(max(0, size + start) if start < 0 else start)
+                at = max(len(self._header), size + start if start < 0 else start)
+                file.seek(at)
                 lines = file.read().splitlines(keepends=True)
         except OSError as error:
             raise self._unreadable(error) from error
-        return _parsed(line for line in lines if line.endswith(b"\n"))
+        # The first line may be incomplete.
+        return _parsed(lines, first_is_whole=at == len(self._header))
 
     def _is_mine(self) -> bool:
         return self._first_line() == self._header
@@ -180,7 +228,7 @@ class Journal:
         with self.path.open("rb") as file:
             return file.readline(_LONGEST_HEADER)
 
-    def _write(self, text: bytes) -> None:
+    def _write(self, text: bytes, *, sync: bool) -> None:
         mine = self._is_mine()
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | (0 if mine else os.O_TRUNC)
         descriptor = os.open(self.path, flags, 0o600)
@@ -190,13 +238,10 @@ class Journal:
             text = (b"\n" if torn else b"") + (b"" if mine else self._header) + text
             while text:
                 text = text[os.write(descriptor, text) :]
-            os.fsync(descriptor)
+            if sync:
+                os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-def _entry_fields(record: SubmissionRecord) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in JournalEntry.__slots__}
 
 
 def _line(fields: dict[str, Any]) -> bytes:
@@ -208,14 +253,14 @@ def _checked(fields: dict[str, Any]) -> bytes:
 
 
 def _read_line(line: bytes) -> dict[str, Any]:
-    """Return the fields of a line; none of one that was damaged, which must not be believed."""
+    """Return the fields of a line; empty if its checksum does not match."""
     fields = _fields_of(line)
     checksum = fields.pop("crc", None)
     return fields if checksum == zlib.crc32(_line(fields)) else {}
 
 
 def _fields_of(line: bytes) -> dict[str, Any]:
-    """Return what a line holds; nothing if it was cut short, or never was one."""
+    """Return the content of a line; empty if it is truncated or not a journal line."""
     try:
         fields = json.loads(line)
     except (ValueError, RecursionError):
@@ -223,22 +268,33 @@ def _fields_of(line: bytes) -> dict[str, Any]:
     return fields if isinstance(fields, dict) else {}
 
 
-def _parsed(lines: Iterable[bytes]) -> Acknowledged:
-    submissions, events = [], []
-    for fields in map(_read_line, lines):
-        if "submission" in fields:
+def _parsed(lines: Sequence[bytes], *, first_is_whole: bool) -> Acknowledged:
+    submissions, events, damaged, scoring = [], [], 0, None
+    for at, line in enumerate(lines):
+        fields = _read_line(line)
+        # A transaction is exclusive: every other line means that what was scored before it is done.
+        scoring = Scoring(**fields["scoring"]) if fields.get("scoring") else None
+        if "scoring" in fields:
+            continue
+        if fields.keys() == _SUBMISSION_FIELDS:
             submissions.append(JournalEntry(**fields))
-        elif "event" in fields:
+        elif fields.keys() == {"event", "hash"}:
             events.append((fields["event"], fields["hash"]))
-    return Acknowledged(tuple(submissions), tuple(events))
+        elif line.endswith(b"\n") and (at or first_is_whole):
+            damaged += 1
+    return Acknowledged(tuple(submissions), tuple(events), damaged, scoring)
 
 
 def missing(cursor: duckdb.DuckDBPyConnection, acknowledged: Acknowledged) -> Acknowledged:
-    """Return what was acknowledged and is not in the database."""
-    rows = cursor.execute("SELECT submission, sha256 FROM submissions").fetchall()
+    """Return the acknowledged entries that are not in the database."""
+    rows = cursor.execute(
+        "SELECT submission, sha256 FROM submissions WHERE list_contains(?::INTEGER[], submission)",
+        [[entry.submission for entry in acknowledged.submissions]],
+    ).fetchall()
     ((last,),) = cursor.execute("SELECT coalesce(max(sequence), 0) FROM events").fetchall()
     stored = set(rows)
     return Acknowledged(
         tuple(e for e in acknowledged.submissions if (e.submission, e.sha256) not in stored),
         tuple(event for event in acknowledged.events if event[0] > last),
+        acknowledged.damaged,
     )

@@ -1,4 +1,4 @@
-"""What the public board showed, what its mechanism goes on from, and the scores behind it."""
+"""The tables of releases, of mechanism states and of full-precision scores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from arena.store.times import as_stored, as_text
+from arena.store.timestamps import as_stored, as_text
 from arena.types import Release
 
 __all__ = ["ReleaseRecord", "ScoreRecord", "TeamRelease"]
@@ -20,13 +20,13 @@ _COLUMNS = "submission, epoch, instance, score, ranked_by, improved, state, rele
 
 @dataclass(frozen=True, slots=True)
 class ReleaseRecord:
-    """What was shown for one submission, and when."""
+    """The released score of one submission, with its time."""
 
     submission: int
     epoch: int
-    """Counted up when the mechanism is changed."""
+    """Increases by 1 when the mechanism is changed."""
     instance: str
-    """Of the mechanism: such as the name of a team."""
+    """The instance of the mechanism, such as the name of a team."""
     release: Release
     released: str
     """UTC, ISO 8601 with microseconds."""
@@ -34,19 +34,19 @@ class ReleaseRecord:
 
 @dataclass(frozen=True, slots=True)
 class TeamRelease:
-    """A release with its place among all, its team, and the score behind it."""
+    """A release with its number, its team and the score behind it."""
 
     number: int
-    """Releases are counted from 1 over all epochs."""
+    """Counted from 1 over all epochs."""
     team: str
     public: float | None
-    """The public score at full precision, in a revision."""
+    """The public score at full precision, in the requested revision."""
     record: ReleaseRecord
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreRecord:
-    """The full-precision scores of a submission; None or NaN where there is none."""
+    """The full-precision scores of a submission; None or NaN if there is none."""
 
     submission: int
     public: float | None
@@ -60,30 +60,37 @@ def insert_release(
     epoch: int,
     release: Release,
     time: datetime | None,
-) -> ReleaseRecord:
-    """Append a release, inside a transaction; ValueError if the epoch has one of it."""
+) -> tuple[int, ReleaseRecord]:
+    """Append a release, inside a transaction, and return it with its number.
+
+    Raises
+    ------
+    ValueError
+        If the submission was already released in this epoch.
+    """
     state = json.dumps(dict(release.state))
     ranked_by = None if release.ranked_by is None else float(release.ranked_by)
     row = [submission, epoch, instance, float(release.score), ranked_by]
     row += [bool(release.improved), state, as_stored(time)]
     query = (
         "INSERT INTO releases SELECT coalesce(max(release), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ? "  # noqa: S608
-        f"FROM releases RETURNING {_COLUMNS}"
+        f"FROM releases RETURNING release, {_COLUMNS}"
     )
     try:
         stored = cursor.execute(query, row).fetchall()
     except duckdb.ConstraintException as error:
         message = f"submission {submission} was released in epoch {epoch} before"
         raise ValueError(message) from error
-    return _record(stored[0])
+    return stored[0][0], _record(stored[0][1:])
 
 
 def select_state(cursor: duckdb.DuckDBPyConnection, instance: str, epoch: int) -> Mapping[str, Any]:
-    """Return the state of an instance: that of its last release, or empty."""
+    """Return the state of an instance after its last release, or an empty one."""
     found = cursor.execute(
-        "SELECT state FROM releases WHERE epoch = ? AND instance = ? ORDER BY release DESC LIMIT 1",
-        [epoch, instance],
+        "SELECT release FROM instances WHERE epoch = ? AND instance = ?", [epoch, instance]
     ).fetchall()
+    query = "SELECT state FROM releases WHERE release = ?"
+    found = cursor.execute(query, list(found[0])).fetchall() if found else []
     state: dict[str, Any] = json.loads(found[0][0]) if found else {}
     return state
 
@@ -91,30 +98,54 @@ def select_state(cursor: duckdb.DuckDBPyConnection, instance: str, epoch: int) -
 def select_releases(
     cursor: duckdb.DuckDBPyConnection, epoch: int | None
 ) -> tuple[ReleaseRecord, ...]:
-    """Return the releases, or those of an epoch, in their order."""
-    query = f"SELECT {_COLUMNS} FROM releases WHERE epoch = ? OR ? IS NULL ORDER BY release"  # noqa: S608
-    return tuple(_record(row) for row in cursor.execute(query, [epoch, epoch]).fetchall())
+    """Return the releases, or those of an epoch, in order."""
+    chosen, given = ("", []) if epoch is None else ("WHERE epoch = ?", [epoch])
+    query = f"SELECT {_COLUMNS} FROM releases {chosen} ORDER BY release"  # noqa: S608
+    return tuple(_record(row) for row in cursor.execute(query, given).fetchall())
+
+
+def select_shown(
+    cursor: duckdb.DuckDBPyConnection, epoch: int, revision: int
+) -> list[tuple[int, float | None, float | None, float | None]]:
+    """Return each accepted submission with its public, released and ranking score, in order."""
+    query = (
+        "SELECT s.submission, p.public_score, r.score, coalesce(r.ranked_by, r.score) "
+        "FROM submissions s "
+        "LEFT JOIN releases r ON r.submission = s.submission AND r.epoch = ? "
+        "LEFT JOIN scores p ON p.submission = s.submission AND p.revision = ? "
+        "WHERE s.status = 'accepted' ORDER BY s.submission"
+    )
+    return cursor.execute(query, [epoch, revision]).fetchall()
+
+
+def select_release(
+    cursor: duckdb.DuckDBPyConnection, submission: int, epoch: int
+) -> ReleaseRecord | None:
+    """Return the release of a submission in an epoch, if there is one."""
+    query = f"SELECT {_COLUMNS} FROM releases WHERE epoch = ? AND submission = ?"  # noqa: S608
+    rows = cursor.execute(query, [epoch, submission]).fetchall()
+    return _record(rows[0]) if rows else None
 
 
 def select_releases_since(
-    cursor: duckdb.DuckDBPyConnection, epoch: int, revision: int, after: int
+    cursor: duckdb.DuckDBPyConnection, epoch: int, revision: int, after: int, team: str
 ) -> list[TeamRelease]:
-    """Return the releases of an epoch after one of them, in their order, with their teams."""
+    """Return the releases of a team in an epoch after a given one, with their scores."""
     columns = ", ".join(f"r.{column}" for column in _COLUMNS.split(", "))
     query = (
         f"SELECT r.release, s.team, p.public_score, {columns} FROM releases r "  # noqa: S608
         "JOIN submissions s USING (submission) "
         "LEFT JOIN scores p ON p.submission = r.submission AND p.revision = ? "
-        "WHERE r.epoch = ? AND r.release > ? ORDER BY r.release"
+        "WHERE r.epoch = ? AND r.release > ? AND s.team = ? ORDER BY r.release"
     )
-    rows = cursor.execute(query, [revision, epoch, after]).fetchall()
+    rows = cursor.execute(query, [revision, epoch, after, team]).fetchall()
     return [TeamRelease(number, team, public, _record(row)) for number, team, public, *row in rows]
 
 
 def upsert_scores(
     cursor: duckdb.DuckDBPyConnection, revision: int, scores: Sequence[ScoreRecord]
 ) -> None:
-    """Put scores of different submissions, in the place of those that were in the revision."""
+    """Store scores of different submissions, replacing their scores in the revision."""
     columns = [[getattr(one, name) for one in scores] for name in ScoreRecord.__slots__]
     cursor.execute(
         "INSERT OR REPLACE INTO scores SELECT ?, "
@@ -123,13 +154,19 @@ def upsert_scores(
     )
 
 
-def select_scores(cursor: duckdb.DuckDBPyConnection, revision: int) -> tuple[ScoreRecord, ...]:
-    """Return the scores of a revision, in the order of submissions."""
+def select_scores(
+    cursor: duckdb.DuckDBPyConnection, revision: int, team: str | None = None
+) -> tuple[ScoreRecord, ...]:
+    """Return the scores of a revision, or those of a team, in the order of submissions."""
+    of_team = (
+        "" if team is None else "SEMI JOIN (FROM submissions WHERE team = ?) USING (submission)"
+    )
     query = (
-        "SELECT submission, public_score, private_score FROM scores "
+        f"SELECT submission, public_score, private_score FROM scores {of_team} "  # noqa: S608
         "WHERE revision = ? ORDER BY submission"
     )
-    return tuple(ScoreRecord(*row) for row in cursor.execute(query, [revision]).fetchall())
+    given = [*([] if team is None else [team]), revision]
+    return tuple(ScoreRecord(*row) for row in cursor.execute(query, given).fetchall())
 
 
 def _record(row: Sequence[Any]) -> ReleaseRecord:

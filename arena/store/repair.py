@@ -1,65 +1,82 @@
-"""Opens a database again whose write-ahead log is damaged, and says what was lost.
+"""Repairs a database whose write-ahead log is damaged or missing, and reports what was lost.
 
-Everything is copied first, into a quarantine folder beside the database. Then the log is cut where
-DuckDB says that it is damaged, or, if it names no place, at the last byte up to which it can be
-replayed. What the journal knows and the database lacks was lost: those submissions are entered
-again under their numbers, as refused and without predictions, so that no number is given twice.
+The repair works on a copy, in three steps. First it determines which file is damaged: if it is the
+database file itself, the repair is refused, even if the log is intact. Then it cuts the log where
+DuckDB reports the damage or, if DuckDB names no position, at the last byte up to which the log can
+be replayed. Entries of the journal that the database lacks were lost: those submissions are entered
+again under their numbers, as refused and without predictions, so that no number is used twice.
+Finally it opens and audits a copy of the result and submits to it. Only then does the result
+replace the files, which are kept in a quarantine folder next to the database.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import secrets
 import shutil
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
+import numpy as np
 
 from arena.errors import DamagedLogError, LossError, StoreError, StoreFormatError
-from arena.store.database import Database
-from arena.store.events import insert_event
+from arena.store.database import Database, journal_path
+from arena.store.events import select_events
+from arena.store.facts import RECORD_KEY, facts_of
 from arena.store.journal import Acknowledged, JournalEntry, missing
 from arena.store.locks import owner_only
-from arena.store.records import insert_lost, select_records
+from arena.store.store import Store
+from arena.store.stored_predictions import incomplete_predictions
+from arena.store.submissions import Incoming, select_records
+from arena.store.transaction import Transaction
+from arena.types import PredictionKind, Release
 
 __all__ = ["RepairReport", "repair"]
 
 _PLACE = r"byte position (\d+)"
-"""Where in the log the damage is, as DuckDB says it."""
+"""The position of the damage in the log, as DuckDB reports it."""
+_COPIES = 3
+"""The number of copies: the quarantine, the repaired one, and one to test that."""
 
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """What was wrong with a database, and what was done about it."""
+    """The damage of a database and its repair."""
 
     sentence: str
-    """For the organiser."""
+    """The report for the organiser."""
     quarantine: Path | None = None
-    """The folder with the copies; None: nothing was wrong."""
+    """The folder with the original files; None: there was no damage."""
     cut_at: int | None = None
-    """The byte of the log from which on it was cut; None: it was not."""
+    """The byte at which the log was cut; None: it was not cut."""
     lost: tuple[JournalEntry, ...] = ()
-    """Submissions that were acknowledged and are gone: their teams must send them again."""
+    """Acknowledged submissions that were lost: their teams must submit them again."""
     lost_events: int = 0
-    """How many events of the record are gone with them, at least."""
+    """The minimum number of events of the record that were lost."""
+    damaged_lines: int = 0
+    """The number of damaged lines of the journal: their submissions may be lost as well."""
 
 
 def repair(path: Path, *, actor: str = "host", time: datetime | None = None) -> RepairReport:
-    """Open a database whose log is damaged or was lost; nothing is done to a whole one.
+    """Repair a database whose log is damaged or missing; one without damage is not changed.
 
-    Takes as much room as the database, for the copy, and up to 26 openings of the database.
+    Needs space for three copies of the database, and opens it up to 30 times.
 
     Raises
     ------
     StoreBusyError
-        If another process holds it.
+        If another process has it open.
     StoreFormatError
-        If the database itself is damaged, or none of arena, or predictions are incomplete.
+        If the database itself is damaged, is not one of arena, or differs from its record after
+        the repair; the files are unchanged then.
     StoreError
-        If there is no room for the copy, or the files cannot be written.
+        If there is no space for the copies, or the files cannot be written.
 
     Examples
     --------
@@ -70,81 +87,176 @@ def repair(path: Path, *, actor: str = "host", time: datetime | None = None) -> 
     ...     repair(path).quarantine is None
     True
     """
+    if tables := _rebuild_derived(path, actor, time):
+        return RepairReport(
+            f"Tables of the database '{path}' that are derived from its history were rebuilt "
+            f"({', '.join(tables)}). Nothing else was checked: run arena repair again."
+        )
     reason = _what_is_wrong(path)
     if reason is None:
-        return RepairReport(f"The database '{path}' is whole: nothing was done.")
+        return RepairReport(f"The database '{path}' is intact: nothing was changed.")
     quarantine = _copy_to_quarantine(path, time or datetime.now(UTC))
-    cut_at = None
-    if isinstance(reason, DamagedLogError):
-        cut_at = _cut(path, str(reason.__cause__), quarantine)
-    database = Database(path, create=False, checked=False)
     try:
-        _require_whole(database, quarantine)
-        report = _account(database, RepairReport("", quarantine, cut_at), actor, time)
-    finally:
-        database.close()
+        with _workplace(path) as folder:
+            trial = folder / path.name
+            for file in quarantine.iterdir():
+                shutil.copy2(file, folder / file.name)
+            report = RepairReport("", quarantine)
+            if isinstance(reason, DamagedLogError):
+                report = replace(report, cut_at=_cut(trial, str(reason.__cause__)))
+            database = Database(trial, create=False, checked=False)
+            try:
+                _require_whole(database)
+                report = _account(database, report, actor, time)
+            finally:
+                database.close()
+            _try_out(trial)
+            _put_in_place(trial, path)
+    except StoreFormatError as error:
+        # Name the organiser's path, not that of the copy.
+        message = str(error).replace(str(trial), str(path))
+        copy = f"Nothing was changed; '{quarantine}' has a copy of the files."
+        raise StoreFormatError(f"{message} {copy}") from error
     return replace(report, sentence=_sentence(path, report))
 
 
-def _what_is_wrong(path: Path) -> DamagedLogError | LossError | None:
-    """Return what can be repaired, or nothing; raise what cannot."""
+@contextlib.contextmanager
+def _workplace(path: Path) -> Iterator[Path]:
+    """Yield a temporary folder next to the database, accessible to its owner only."""
+    with owner_only(), tempfile.TemporaryDirectory(dir=path.parent, prefix=".repair-") as name:
+        yield Path(name)
+
+
+def _try_out(path: Path) -> None:
+    """Open a copy of a database, audit it, submit to it, and open and audit it again.
+
+    A damaged index is only detected when something is written.
+
+    Raises
+    ------
+    StoreFormatError
+        If any of this fails.
+    """
+    with _workplace(path) as folder:
+        copy = folder / path.name
+        for file in (path, _log_of(path), journal_path(path)):
+            if file.exists():
+                shutil.copy2(file, folder / file.name)
+        try:
+            for _ in range(2):
+                with Store.open(copy, create=False) as store:
+                    problems = store.audit() if store.events() else ()
+                    if not problems:
+                        _submit(store)
+                if problems:
+                    raise StoreFormatError(
+                        f"The database '{path}' differs from its record: {problems[0]} Restore a "
+                        "backup."
+                    )
+        except (StoreError, duckdb.Error) as error:
+            message = str(error).replace(str(copy), str(path))
+            if isinstance(error, duckdb.Error):
+                message = (
+                    f"The database '{path}' is damaged: a submission could not be stored. "
+                    "Restore a backup."
+                )
+            raise StoreFormatError(message) from error
+
+
+def _submit(store: Store) -> None:
+    """Store a submission with predictions, release, scores and event."""
     try:
-        database = Database(path, create=False)
+        solution = store.solution()
+    except StoreFormatError:
+        raise
+    except StoreError:
+        return  # there is none yet
+    shape = (solution.n_rows, len(solution.columns))
+    is_text = solution.kind is PredictionKind.TEXT
+    values = np.full(shape, "", dtype=object) if is_text else np.zeros(shape)
+    team = "arena repair"
+    with store.transaction() as transaction:
+        transaction.take_place(team, None, None)
+        key = secrets.token_hex(16)
+        record = transaction.add_submission(Incoming(team, "trial", "", values, key=key))
+        transaction.add_release(record.submission, team, 1, Release(0.0, False))
+        transaction.put_scores(1, record.submission, 0.0, None)
+        transaction.append_event("submission", team, {"submission": record.submission})
+
+
+def _put_in_place(repaired: Path, path: Path) -> None:
+    """Replace the files by the repaired ones.
+
+    A kill in between leaves a database that is refused because it lacks acknowledged data.
+    """
+    _log_of(path).unlink(missing_ok=True)
+    # DuckDB does not always write the log into the file when it closes: then the log has the rest.
+    for file in (repaired, _log_of(repaired), journal_path(repaired)):
+        if file.exists():
+            with file.open("rb") as content:
+                os.fsync(content.fileno())
+            file.replace(path.with_name(file.name))
+
+
+def _what_is_wrong(path: Path) -> DamagedLogError | LossError | None:
+    """Return the damage if it can be repaired, None if there is none; raise any other error."""
+    try:
+        # Read-only: closing would write the log into a database that may be damaged.
+        database = Database(path, create=False, read_only=True)
     except (DamagedLogError, LossError) as error:
         return error
     try:
         _require_whole(database)
     finally:
         database.close()
+    _try_out(path)
     return None
 
 
-def _require_whole(database: Database, quarantine: Path | None = None) -> None:
-    """Refuse a database that opens, but does not hold what it should."""
+def _rebuild_derived(path: Path, actor: str, time: datetime | None) -> list[str]:
+    """Rebuild the derived tables if they differ from the history; return their names."""
     try:
-        database.read_everything()
-        _check_predictions(database)
-    except StoreFormatError as error:
-        if quarantine is None:
-            raise
-        copy = f"A copy of how it was lies in '{quarantine}'."
-        raise StoreFormatError(f"{error} {copy}") from error
+        with Store.open(path, create=False, read_only=True) as store:
+            tables = store.changed_tables()
+        if tables:
+            with Store.open(path, create=False) as store, store.transaction() as transaction:
+                transaction.rebuild_derived()
+                transaction.append_event("repair", actor, {"rebuilt": tables}, time)
+    except (DamagedLogError, LossError, StoreFormatError, duckdb.Error):
+        return []  # reported by what follows
+    return tables
+
+
+def _require_whole(database: Database) -> None:
+    """Refuse a database that opens, but whose content is damaged."""
+    database.read_everything()
+    _check_predictions(database)
 
 
 def _check_predictions(database: Database) -> None:
-    """Refuse accepted submissions without one cell at each position from 0 on, the same number.
+    """Refuse accepted submissions whose predictions are incomplete.
 
-    The checksums of DuckDB's log miss equal words that are damaged in pairs.
-    """
-    query = """
-        WITH cells AS (
-            SELECT submission, count(*) AS n, min(position) AS low, max(position) AS high,
-                sum(position::BIGINT) AS total
-            FROM predictions GROUP BY submission
-        )
-        SELECT submission FROM submissions LEFT JOIN cells USING (submission)
-        WHERE status = 'accepted' AND NOT coalesce(
-            low = 0 AND high = n - 1 AND total = n * (n - 1) // 2
-            AND n = (SELECT max(n) FROM cells SEMI JOIN submissions USING (submission)), false)
-        ORDER BY submission
+    The checksums of DuckDB's log do not detect equal damage in a pair of equal words.
     """
     with database.reading() as cursor:
-        incomplete = [str(submission) for (submission,) in cursor.execute(query).fetchall()]
+        incomplete = [str(submission) for submission in incomplete_predictions(cursor)]
     if incomplete:
         raise StoreFormatError(
             f"The predictions of submission {', '.join(incomplete)} in '{database.path}' are "
-            "incomplete, which no cut of its write-ahead log can mend: put back a backup, or take "
-            "in the submission files anew, into another database."
+            "incomplete, which a repair of the write-ahead log cannot fix: restore a backup, or "
+            "import the submission files into a new database."
         )
 
 
 def _copy_to_quarantine(path: Path, time: datetime) -> Path:
-    files = [path, *(file for file in path.parent.iterdir() if _belongs(file, path))]
-    size, free = sum(file.stat().st_size for file in files), shutil.disk_usage(path.parent).free
+    beside = (file for file in path.parent.iterdir() if file.is_file())
+    files = [path, *(file for file in beside if file.name.startswith(f"{path.name}."))]
+    size = _COPIES * sum(file.stat().st_size for file in files)
+    free = shutil.disk_usage(path.parent).free
     if free < size:
         raise StoreError(
-            f"To repair '{path}', {size / 2**20:.0f} MB are needed for a copy, and "
-            f"{free / 2**20:.0f} MB are free. Nothing was done. Free some space and try again."
+            f"To repair '{path}', {size / 2**20:.0f} MB are needed for copies, and "
+            f"{free / 2**20:.0f} MB are free. Nothing was changed. Free some space and try again."
         )
     name = f"{path.name}.quarantine-{time.astimezone(UTC):%Y%m%dT%H%M%SZ}"
     taken = sum(other.name.startswith(name) for other in path.parent.iterdir())
@@ -156,33 +268,29 @@ def _copy_to_quarantine(path: Path, time: datetime) -> Path:
     return folder
 
 
-def _belongs(file: Path, path: Path) -> bool:
-    return file.is_file() and file.name.startswith(f"{path.name}.")
-
-
-def _cut(path: Path, damage: str, quarantine: Path) -> int:
-    """Cut the log where it is damaged, and return the place."""
+def _cut(path: Path, damage: str) -> int:
+    """Cut the log where it is damaged, and return the position."""
     log = _log_of(path)
+    if not _opens(path, 0):
+        raise StoreFormatError(
+            f"The database '{path}' cannot be opened without its write-ahead log either: the "
+            "database file is damaged. Restore a backup."
+        )
     named = re.search(_PLACE, damage)
     if named and _opens(path, int(named[1])):
         position = int(named[1])
     else:
         position = _last_that_opens(path, log.stat().st_size)
-    if position < 0:
-        raise StoreFormatError(
-            f"The database '{path}' cannot be opened without its write-ahead log either: it is "
-            f"damaged itself. Put back a backup; '{quarantine}' has a copy of what is here."
-        )
     os.truncate(log, position)
     return position
 
 
 def _last_that_opens(path: Path, size: int) -> int:
-    """Return the length of the longest beginning of the log that can be replayed, or -1.
+    """Return the length of the longest prefix of the log that can be replayed.
 
-    A log that ends early is one that a kill cut short: every length up to the damage opens.
+    DuckDB accepts a log that ends early: every prefix up to the damage opens.
     """
-    low, high = -1, size
+    low, high = 0, size
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if _opens(path, middle) else (low, middle)
@@ -190,7 +298,7 @@ def _last_that_opens(path: Path, size: int) -> int:
 
 
 def _opens(path: Path, length: int) -> bool:
-    """Whether the database opens with this much of its log; tried beside it, for reading only."""
+    """Whether the database opens with this prefix of its log; with length 0 every table is read."""
     with owner_only(), tempfile.TemporaryDirectory(dir=path.parent, prefix=".repair-") as name:
         trial = Path(name) / "trial.duckdb"
         try:
@@ -201,7 +309,9 @@ def _opens(path: Path, length: int) -> bool:
         os.truncate(_log_of(trial), length)
         try:
             with duckdb.connect(str(trial), read_only=True) as connection:
-                connection.execute("SELECT count(*) FROM submissions").fetchall()
+                tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+                for (table,) in tables if length == 0 else ():
+                    connection.execute(f'SELECT sum(hash(COLUMNS(*))) FROM "{table}"').fetchall()  # noqa: S608
         except duckdb.Error:
             return False
     return True
@@ -214,26 +324,36 @@ def _log_of(path: Path) -> Path:
 def _account(
     database: Database, report: RepairReport, actor: str, time: datetime | None
 ) -> RepairReport:
-    """Find what was lost, put it on record, and begin the journal anew."""
+    """Find what was lost, record it, and start a new journal."""
     journal = database.journal
     known = journal.read() if journal else Acknowledged()
     with database.exclusively():
         with database.transaction() as cursor:
             gone = missing(cursor, known)
             lost_events = len({sequence for sequence, _ in gone.events})
+            transaction = Transaction(database, cursor)
             for entry in gone.submissions:
-                insert_lost(cursor, entry)
+                transaction.add_lost(entry)
             payload = {
                 "cut_at": report.cut_at,
                 "lost_submissions": [entry.submission for entry in gone.submissions],
                 "lost_events": lost_events,
+                "damaged_lines": known.damaged,
                 "quarantine": report.quarantine.name if report.quarantine else None,
             }
-            event = insert_event(cursor, "repair", actor, payload, time)
+            if not any(RECORD_KEY in facts_of(event.payload).get("meta", ())
+                       for event in select_events(cursor, ())):  # fmt: skip
+                transaction.bind_everything()
+            transaction.rebuild_derived()
+            event = transaction.append_event("repair", actor, payload, time)
             records = select_records(cursor)
         if journal:
             journal.restart(records, [event])
-    return replace(report, lost=gone.submissions, lost_events=lost_events)
+            if known.scoring is not None:
+                journal.announce(known.scoring)
+    return replace(
+        report, lost=gone.submissions, lost_events=lost_events, damaged_lines=known.damaged
+    )
 
 
 def _sentence(path: Path, report: RepairReport) -> str:
@@ -242,13 +362,18 @@ def _sentence(path: Path, report: RepairReport) -> str:
         parts.append(f"Its write-ahead log was cut at byte {report.cut_at}.")
     if report.lost:
         named = ", ".join(f"{one.submission} of {one.team} ({one.file})" for one in report.lost)
-        parts.append(f"Lost, and to be sent again: submission {named}.")
+        parts.append(f"Lost, to be submitted again: submission {named}.")
     else:
-        parts.append("No submission that its journal knows was lost.")
+        parts.append("No submission in its journal was lost.")
     if report.lost_events:
         parts.append(
-            f"At least {report.lost_events} events of its record are gone: look whether "
-            "selections and disqualifications still stand."
+            f"At least {report.lost_events} events of its record were lost: check selections and "
+            "disqualifications."
         )
-    parts.append(f"A copy of how it was lies in '{report.quarantine}'.")
+    if report.damaged_lines:
+        parts.append(
+            f"Its journal has damaged lines ({report.damaged_lines}): their submissions may be "
+            "lost too. Compare arena submissions with the answers that the teams received."
+        )
+    parts.append(f"The original files are in '{report.quarantine}'.")
     return " ".join(parts)

@@ -1,8 +1,9 @@
-"""A solution to tables and back."""
+"""Writes a solution to the tables and reads it back."""
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 from collections.abc import Mapping
 from datetime import datetime
@@ -16,19 +17,65 @@ import pyarrow as pa
 
 from arena.errors import StoreError
 from arena.store.arrow import as_arrow, as_numpy
-from arena.store.texts import insert_texts, select_texts
-from arena.store.times import as_stored
+from arena.store.digests import keyed_digest
+from arena.store.text_codes import insert_texts, select_texts
+from arena.store.timestamps import as_stored
 from arena.types import FloatArray, IntArray, PredictionKind, Solution, Target
 
-__all__ = ["fingerprint"]
+__all__ = ["fingerprint", "solution_digests", "tables_digest"]
 
 
 def fingerprint(solution: Solution) -> str:
-    """Return a hash of everything in a solution but the bytes of its file."""
-    digest = hashlib.sha256(json.dumps([*_header(solution)]).encode())
+    """Return a hash of the content of a solution, independent of its file format."""
+    return hashlib.sha256(_content(solution, with_usage=True)).hexdigest()
+
+
+def solution_digests(solution: Solution, key: bytes) -> dict[str, str]:
+    """Return keyed digests of the labels with ids, groups and tasks, and of the usage of rows.
+
+    The same labels give the same digest, independent of the file format.
+    """
+    parts = {"labels": _content(solution, with_usage=False), "usage": solution.usage.tobytes()}
+    return {name: keyed_digest(key, part) for name, part in parts.items()}
+
+
+_TABLES = {
+    "solution_rows": "position, id, usage, coalesce(cluster, -1) AS cluster",
+    "truth": "target, position, value",
+    "solution_extra": "name, position, value",
+    "solution_tasks": "position, task",
+    "solution_soft_labels": "class, position, value",
+}
+"""The tables of a solution's rows, with their columns in the order in which they are read."""
+
+
+def tables_digest(cursor: duckdb.DuckDBPyConnection, number: int, key: bytes) -> str:
+    """Return the digest of a solution's rows in every table, as stored.
+
+    It also detects changed positions and codes that give the same solution when read.
+    """
+    digest = hmac.new(key, digestmod="sha256")
+    for table, columns in _TABLES.items():
+        order = ", ".join(name for name in ("target", "name", "class") if name in columns)
+        order = f"{order}, position" if order else "position"
+        query = f"SELECT {columns} FROM {table} WHERE solution = ? ORDER BY {order}"  # noqa: S608
+        read: Any = cursor.sql(query, params=[number]).to_arrow_table()
+        digest.update(f"{table} {len(read)}\n".encode())
+        for column in read.columns if len(read) else ():
+            if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+                digest.update(as_numpy(column).tobytes())
+                continue
+            texts = [text.encode() for text in column.to_pylist()]
+            digest.update(np.array([len(text) for text in texts], dtype="<i8").tobytes())
+            digest.update(b"".join(texts))
+    return digest.hexdigest()
+
+
+def _content(solution: Solution, *, with_usage: bool) -> bytes:
     ids = solution.ids.to_pylist()
     texts = solution.truth.reshape(-1).tolist() if solution.kind is PredictionKind.TEXT else []
-    parts = [_lengths(ids), _lengths(texts) if texts else solution.truth, solution.usage]
+    parts = [_lengths(ids), _lengths(texts) if texts else solution.truth]
+    parts += [solution.usage] * with_usage
     if solution.clusters is not None:
         parts.append(solution.clusters)
     parts += [solution.extra[name] for name in sorted(solution.extra)]
@@ -37,10 +84,8 @@ def fingerprint(solution: Solution) -> str:
     if solution.soft_labels is not None:
         parts.append(solution.soft_labels)
     named = [*sorted(solution.extra), *solution.task_names]
-    digest.update("".join([*ids, *texts, *named]).encode())
-    for part in parts:
-        digest.update(np.ascontiguousarray(part).tobytes())
-    return digest.hexdigest()
+    header = json.dumps([*_header(solution)]) + "".join([*ids, *texts, *named])
+    return b"".join([header.encode(), *(np.ascontiguousarray(part).tobytes() for part in parts)])
 
 
 def _lengths(texts: list[str]) -> npt.NDArray[np.int64]:
@@ -59,34 +104,43 @@ def put_solution(
     metric: str | None,
     time: datetime | None,
     path: Path,
-) -> None:
-    """Store a solution under a number, inside a transaction, if it fits what is there."""
+) -> bool:
+    """Store a solution under a number, inside a transaction; False if it is already stored.
+
+    Raises
+    ------
+    StoreError
+        If another one is stored under this number, or its rows differ from the first one.
+    ValueError
+        If a number is skipped.
+    """
     query = "SELECT solution, fingerprint FROM solutions"
     known: dict[int, str] = dict(cursor.execute(query).fetchall())
     if number in known:
         if known[number] != fingerprint(solution):
             raise StoreError(
-                f"The database '{path}' holds another solution, or the same one read "
+                f"The database '{path}' has another solution, or the same one read "
                 "for another kind of prediction: choose another file with --db."
             )
-        return
+        return False
     if number != len(known) + 1:
         raise ValueError(f"the next solution is number {len(known) + 1}, not {number}")
     first = select_solution(cursor, 1)
     if first is not None:
         _check_same_rows(solution, first, path)
     insert_solution(cursor, number, solution, metric, as_stored(time))
+    return True
 
 
 def no_solution(path: Path) -> StoreError:
     """Return the error that there is no solution."""
-    return StoreError(f"The database '{path}' holds no solution: put one first.")
+    return StoreError(f"The database '{path}' has no solution: store one first.")
 
 
 def _check_same_rows(solution: Solution, first: Solution, path: Path) -> None:
-    """Refuse other rows: stored predictions are numbers in the order of the first solution."""
+    """Refuse other rows: stored predictions are in the row order of the first solution."""
     same = {
-        "ids, in their order": solution.ids.equals(first.ids),
+        "ids or their order": solution.ids.equals(first.ids),
         "columns": solution.columns == first.columns,
         "targets and labels": solution.targets == first.targets,
         "kind of prediction": _stored_as(solution.kind) == _stored_as(first.kind),
@@ -94,8 +148,8 @@ def _check_same_rows(solution: Solution, first: Solution, path: Path) -> None:
     for name, is_same in same.items():
         if not is_same:
             raise StoreError(
-                f"The corrected solution has other {name} than the one in the database '{path}': "
-                "what was submitted cannot be scored by it. Start another competition."
+                f"The corrected solution and the one in the database '{path}' differ in {name}: "
+                "the submissions cannot be scored with it. Start another competition."
             )
 
 
@@ -155,7 +209,7 @@ def _insert_beside(
     solution: Solution,
     positions: npt.NDArray[np.int32],
 ) -> None:
-    """Append what only some solutions have: extra columns, tasks, soft labels."""
+    """Append the optional parts of a solution: extra columns, tasks, soft labels."""
     for name, values in solution.extra.items():
         names = pa.array([name]).take(pa.nulls(len(positions), pa.int32()).fill_null(0))
         table = pa.table(
@@ -208,7 +262,7 @@ def select_solution(cursor: duckdb.DuckDBPyConnection, number: int) -> Solution 
         targets=named,
         columns=tuple(json.loads(columns)),
         kind=PredictionKind(kind),
-        ids=pa.concat_arrays(rows["id"].cast(pa.string()).chunks),
+        ids=pa.concat_arrays(_texts(rows["id"]).chunks),
         truth=_select_truth(cursor, number, PredictionKind(kind), len(named)),
         usage=as_numpy(rows["usage"]).astype(np.uint8),
         sha256=sha256,
@@ -218,6 +272,11 @@ def select_solution(cursor: duckdb.DuckDBPyConnection, number: int) -> Solution 
         task_names=task_names,
         soft_labels=_select_soft_labels(cursor, number, len(rows)),
     )
+
+
+def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    # A cast imports pyarrow.compute, even if there is nothing to cast.
+    return column if column.type == pa.string() else column.cast(pa.string())
 
 
 def _select_truth(
@@ -246,7 +305,7 @@ def _select_extra(cursor: duckdb.DuckDBPyConnection, number: int) -> dict[str, F
 def _select_tasks(
     cursor: duckdb.DuckDBPyConnection, number: int
 ) -> tuple[IntArray | None, tuple[str, ...]]:
-    """Return codes of the tasks, and their names as they first occur; None and none without any."""
+    """Return task codes and task names in order of first occurrence; without tasks None and ()."""
     query = "SELECT task FROM solution_tasks WHERE solution = ? ORDER BY position"
     read: Any = cursor.sql(query, params=[number]).to_arrow_table()
     if not len(read):

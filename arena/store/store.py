@@ -1,4 +1,4 @@
-"""The store of one competition: its solutions, the submissions, what was shown, what happened."""
+"""The store of one competition: solutions, submissions, releases, scores and events."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import random
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -15,13 +15,30 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import StoreBusyError
+from arena.store.audit import differences
 from arena.store.database import Database
-from arena.store.events import Event, first_broken, select_events
-from arena.store.places import select_place
-from arena.store.records import Incoming, select_records
-from arena.store.releases import ReleaseRecord, ScoreRecord, select_releases, select_scores
+from arena.store.derived import Standing, changed_tables, select_standings
+from arena.store.events import (
+    Event,
+    first_broken,
+    select_events,
+    select_events_backwards,
+    select_head,
+)
+from arena.store.facts import record_key
+from arena.store.journal import Scoring
+from arena.store.quotas import select_place
+from arena.store.releases import (
+    ReleaseRecord,
+    ScoreRecord,
+    select_release,
+    select_releases,
+    select_scores,
+    select_shown,
+)
 from arena.store.solutions import no_solution, select_solution
 from arena.store.stored_predictions import StoredPredictions, select_predictions
+from arena.store.submissions import Incoming, select_records
 from arena.store.transaction import Transaction
 from arena.types import Fault, IntArray, Solution, SubmissionRecord
 
@@ -34,8 +51,8 @@ _SECONDS_FOR_A_NAME = 1.0
 class Store:
     """The DuckDB file of a competition. A context manager; safe to use from several threads.
 
-    One process holds the file at a time. Whatever a method stored is whole, or not there at all,
-    whenever the process ends. DuckDB keeps at most 1 GB in memory.
+    Only one process at a time can write to the file. Each method stores everything or nothing,
+    even if the process is killed. DuckDB uses at most 1 GB of memory.
 
     Examples
     --------
@@ -58,20 +75,21 @@ class Store:
         wait: float = 0.0,
         read_only: bool = False,
     ) -> Self:
-        """Open a store, made first if need be; without a path, one that is gone once closed.
+        """Open a store, created if missing; without a path a temporary one, deleted when closed.
 
-        While another process holds the file, try again for ``wait`` seconds. With ``read_only``
-        nothing is written, and several processes may look at once.
+        While another process has the file open, retry for ``wait`` seconds. With ``read_only``
+        nothing is written, and several processes can read at once.
 
         Raises
         ------
         StoreBusyError
-            If another process still holds the file; the message has its PID.
+            If another process still has the file open; the message has its PID.
         StoreFormatError
-            If it is no database of arena, damaged, or of another version, or lacks a submission
-            that was acknowledged.
+            If it is not a database of arena, is damaged, has another version, or lacks a
+            submission that was acknowledged.
         StoreError
-            If it cannot be read or written, is not there and not to be made, or the disk is full.
+            If it cannot be read or written, does not exist and is not created, or the disk is
+            full.
         """
         if path is not None:
             return cls(_open_patiently(path, create, wait, read_only))
@@ -80,7 +98,7 @@ class Store:
             return cls(Database(Path(folder) / "arena.duckdb", journaled=False), stack.pop_all())
 
     def close(self) -> None:
-        """Write everything out and let go of the file."""
+        """Write everything to the file and close it."""
         self._database.close()
         if self._folder is not None:
             self._folder.close()
@@ -98,16 +116,16 @@ class Store:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Transaction]:
-        """Give a transaction, alone: all of it is stored when the block ends, or nothing.
+        """Yield an exclusive transaction: when the block ends, everything is stored, or nothing.
 
-        Whoever is told of it after the block is told of something that is on the disk.
+        After the block the data is on disk, so that it can be acknowledged.
 
         Raises
         ------
         StoreError
             If it could not be written.
         RuntimeError
-            If this thread is inside a transaction.
+            If this thread already has an open transaction.
 
         Examples
         --------
@@ -122,33 +140,34 @@ class Store:
             with self._database.transaction() as cursor:
                 transaction = Transaction(self._database, cursor)
                 yield transaction
+                transaction.settle()
             transaction.acknowledge()
 
     # -- solutions and settings ----------------------------------------------------------------
 
     def put_solution(self, solution: Solution, metric: str | None = None, number: int = 1) -> None:
-        """Store a solution; to put an equal one again is nothing.
+        """Store a solution; storing an equal one again has no effect.
 
-        A corrected solution is the next number; it has the same rows, columns and labels.
+        A corrected solution gets the next number; it must have the same rows, columns and classes.
 
         Raises
         ------
         StoreError
-            If the store holds another one under this number, or of other rows.
+            If another solution is stored under this number, or the stored one has other rows.
         ValueError
-            If a number is left out.
+            If a number is skipped.
         """
         with self.transaction() as transaction:
             transaction.put_solution(solution, metric, number)
         self._solutions.setdefault(number, solution)
 
     def solution(self, number: int | None = None) -> Solution:
-        """Return a solution, the latest if no number is given; each is read once and then held.
+        """Return a solution, by default the latest; each is read once and then cached.
 
         Raises
         ------
         StoreError
-            If none was put.
+            If there is none.
         """
         with self._database.reading() as cursor:
             if number is None:
@@ -160,7 +179,7 @@ class Store:
         return self._solutions.setdefault(number, found)
 
     def meta(self, name: str) -> str | None:
-        """Return the value that was put under a name, or None."""
+        """Return the value stored under a name, or None."""
         with self._database.reading() as cursor:
             rows = cursor.execute("SELECT value FROM meta WHERE name = ?", [name]).fetchall()
         return rows[0][0] if rows else None
@@ -191,14 +210,44 @@ class Store:
         with self._database.reading() as cursor:
             return select_records(cursor, team)
 
+    def interrupted(self) -> Scoring | None:
+        """Return the submission that was being scored when the last process was killed, or None.
+
+        It is returned until something else is stored; it has no record and no event.
+        """
+        journal = self._database.journal
+        scoring = journal.read_end().scoring if journal else None
+        if scoring is None:
+            return None
+        # The process may have been killed after the commit, before the journal was written.
+        ended = self.events("submission failed", "submission interrupted")
+        if any(event.payload.get("attempt") == scoring.attempt for event in ended):
+            return None
+        when = datetime.fromisoformat(scoring.received)
+        for one in self.submissions(scoring.team):
+            if (one.sha256, datetime.fromisoformat(one.received)) == (scoring.sha256, when):
+                return None
+        return scoring
+
+    def scoring_ended(self) -> None:
+        """Write that what was announced as being scored was not stored, and uses no place."""
+        if self._database.journal is not None:
+            with self._database.exclusively():
+                self._database.journal.announce(None)
+
     def teams(self) -> tuple[str, ...]:
-        """Return the teams that sent a submission, of any status, in the order of names."""
+        """Return the teams with a submission of any status, sorted by name."""
         with self._database.reading() as cursor:
-            query = "SELECT DISTINCT team FROM submissions ORDER BY team"
+            query = "SELECT team FROM team_counts ORDER BY team"
             return tuple(team for (team,) in cursor.execute(query).fetchall())
 
+    def accepted_counts(self) -> dict[str, int]:
+        """Return the number of accepted submissions of each team with a submission."""
+        with self._database.reading() as cursor:
+            return dict(cursor.execute("SELECT team, accepted FROM team_counts").fetchall())
+
     def places_used(self, team: str, day: date | None) -> int:
-        """Return how many places of its limit a team has used on a day, or in total."""
+        """Return how many submissions of a team count on a day, or in total."""
         with self._database.reading() as cursor:
             return select_place(cursor, team, day)
 
@@ -207,7 +256,7 @@ class Store:
         submissions: Sequence[int] | IntArray,
         rows: IntArray | npt.NDArray[np.bool_] | None = None,
     ) -> StoredPredictions:
-        """Return the predictions of accepted submissions, to be read in blocks.
+        """Return the predictions of accepted submissions, for reading in blocks.
 
         Parameters
         ----------
@@ -219,32 +268,112 @@ class Store:
         Raises
         ------
         StoreError
-            If a submission is not there, or was not accepted.
+            If a submission does not exist or was not accepted.
         """
         return select_predictions(self._database, self.solution(), submissions, rows)
 
-    # -- what was shown, and what happened -----------------------------------------------------
+    # -- releases, scores and events -----------------------------------------------------------
 
     def releases(self, epoch: int | None = None) -> tuple[ReleaseRecord, ...]:
-        """Return what was shown, in all or in an epoch, in the order in which it was."""
+        """Return the releases, or those of an epoch, in order."""
         with self._database.reading() as cursor:
             return select_releases(cursor, epoch)
 
-    def scores(self, revision: int) -> tuple[ScoreRecord, ...]:
-        """Return the scores of a revision, in the order of submissions."""
-        with self._database.reading() as cursor:
-            return select_scores(cursor, revision)
+    def shown(
+        self, epoch: int, revision: int
+    ) -> list[tuple[int, float | None, float | None, float | None]]:
+        """Return what is known of each accepted submission, in the order of ids.
 
-    def events(self, kind: str | None = None) -> tuple[Event, ...]:
-        """Return the record, or its events of a kind, in order."""
+        Its id, its public score in a revision at full precision, the released score in an epoch,
+        and the value that the board ranks by; None where there is none.
+        """
         with self._database.reading() as cursor:
-            return select_events(cursor, kind)
+            return select_shown(cursor, epoch, revision)
+
+    def has_releases(self, epoch: int) -> bool:
+        """Return whether anything was released in an epoch."""
+        with self._database.reading() as cursor:
+            query = "SELECT 1 FROM instances WHERE epoch = ? LIMIT 1"
+            return bool(cursor.execute(query, [epoch]).fetchall())
+
+    def release_of(self, submission: int, epoch: int) -> ReleaseRecord | None:
+        """Return the release of a submission in an epoch, or None."""
+        with self._database.reading() as cursor:
+            return select_release(cursor, submission, epoch)
+
+    def standings(
+        self, epoch: int, *, greater_is_better: bool, excluded: Collection[int] = ()
+    ) -> list[Standing]:
+        """Return the best release of each team in an epoch, in no order.
+
+        Parameters
+        ----------
+        greater_is_better
+            The direction of the metric.
+        excluded
+            Submissions that do not count.
+        """
+        with self._database.reading() as cursor:
+            return select_standings(
+                cursor, epoch, greater_is_better=greater_is_better, excluded=excluded
+            )
+
+    def changed_tables(self) -> list[str]:
+        """Return the derived tables that do not follow from the history."""
+        with self._database.reading() as cursor:
+            return changed_tables(cursor)
+
+    def scores(self, revision: int, team: str | None = None) -> tuple[ScoreRecord, ...]:
+        """Return the scores of a revision, or those of a team, in the order of submissions."""
+        with self._database.reading() as cursor:
+            return select_scores(cursor, revision, team)
+
+    def events(self, *kinds: str) -> tuple[Event, ...]:
+        """Return the record, or its events of some kinds, in order."""
+        with self._database.reading() as cursor:
+            return select_events(cursor, kinds)
+
+    def last_events(self, block: int = 256) -> Iterator[Event]:
+        """Yield the events from the last to the first; ``block`` are read at a time."""
+        with self._database.reading() as cursor:
+            for events in select_events_backwards(cursor, block):
+                yield from reversed(events)
+
+    def head(self) -> str | None:
+        """Return the hash of the last event; None if there is none."""
+        with self._database.reading() as cursor:
+            return select_head(cursor)
+
+    def receipt(self, submission: int) -> str | None:
+        """Return the hash of the event that stored a submission, or None."""
+        with self._database.reading() as cursor:
+            return select_head(cursor, submission)
+
+    def record_key(self) -> bytes:
+        """Return the key of the digests in the record, for the organiser only."""
+        with self._database.reading() as cursor:
+            return record_key(cursor)
+
+    def audit(self, events: Sequence[Event] | None = None) -> tuple[str, ...]:
+        """Return a sentence on each difference between the tables and the record.
+
+        ``events`` is :meth:`events`, if they were read already.
+
+        Raises
+        ------
+        StoreFormatError
+            If the record cannot be read.
+        """
+        events = self.events() if events is None else events
+        broken = first_broken(events) or self._cut_off(events)
+        problems = (broken,) if broken else ()
+        return (*problems, *differences(self._database, events))
 
     def verify_events(self) -> str | None:
         """Return a sentence that names the first broken event of the record, or None.
 
-        The journal beside the database is compared too: without it, events that were cut off
-        at the end could not be noticed.
+        The journal next to the database is compared too: without it, events removed at the end
+        could not be detected.
         """
         events = self.events()
         return first_broken(events) or self._cut_off(events)
@@ -265,8 +394,8 @@ def _open_patiently(path: Path, create: bool, wait: float, read_only: bool) -> D
         try:
             return Database(path, create=create, read_only=read_only)
         except StoreBusyError as error:
-            # Without a PID it was let go of while DuckDB looked who holds it.
+            # Without a PID, it was closed while DuckDB looked up the process.
             patience = 0.0 if "(PID " in str(error) else _SECONDS_FOR_A_NAME
             if time.monotonic() >= until + patience:
                 raise
-        time.sleep(_RETRY_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311 # so that all do not meet again
+        time.sleep(_RETRY_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311 # desynchronises waiting processes

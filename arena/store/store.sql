@@ -125,7 +125,48 @@ CREATE TABLE events (
     time TIMESTAMP NOT NULL,
     actor VARCHAR NOT NULL,
     kind VARCHAR NOT NULL,
-    payload VARCHAR NOT NULL,      -- canonical JSON
+    payload VARCHAR NOT NULL,      -- canonical JSON; its "facts" are digests, see facts.py
     previous VARCHAR NOT NULL,
-    hash VARCHAR NOT NULL
+    hash VARCHAR NOT NULL,
+    submission INTEGER             -- that the payload names, if any: to find its events
+);
+
+-- Derived from the tables above, so that no command reads the whole history; see derived.py.
+
+-- DuckDB looks rows up by indexes of a single column only: not by UNIQUE (team, key).
+CREATE INDEX IF NOT EXISTS submissions_key ON submissions (key);
+CREATE INDEX IF NOT EXISTS places_team ON places (team);
+
+CREATE TABLE team_counts (
+    team VARCHAR PRIMARY KEY,
+    sent INTEGER NOT NULL,         -- submissions of any status
+    accepted INTEGER NOT NULL
+);
+
+-- The best release of each team, disqualified or not, for either direction of the metric; the
+-- earlier one if tied. rank_value is what the board ranks by.
+CREATE TABLE standings (
+    epoch INTEGER NOT NULL,
+    team VARCHAR NOT NULL,
+    highest STRUCT(rank_value DOUBLE, minus_submission INTEGER, score DOUBLE) NOT NULL,
+    lowest STRUCT(rank_value DOUBLE, submission INTEGER, score DOUBLE) NOT NULL,
+    PRIMARY KEY (epoch, team)
+);
+
+-- The teams on a board that has an instance of the mechanism for each rank; see holders.py.
+CREATE TABLE holders (
+    epoch INTEGER NOT NULL,
+    position INTEGER NOT NULL,     -- of the rank, from 0
+    team VARCHAR NOT NULL,
+    state VARCHAR NOT NULL,        -- JSON: what the team's last release left
+    mark DOUBLE NOT NULL,          -- the score that the rank was last improved to
+    submission INTEGER NOT NULL    -- that improved it
+);
+
+-- The last release of each instance of the mechanism.
+CREATE TABLE instances (
+    epoch INTEGER NOT NULL,
+    instance VARCHAR NOT NULL,
+    release INTEGER NOT NULL,
+    PRIMARY KEY (epoch, instance)
 );

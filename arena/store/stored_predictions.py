@@ -1,4 +1,4 @@
-"""Predictions out of DuckDB in blocks, in the order in which they were appended."""
+"""Reads predictions from DuckDB in blocks, in the order in which they were appended."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import duckdb
 import numpy as np
 import numpy.typing as npt
 
 from arena.errors import StoreError, StoreFormatError
 from arena.store.database import Database
-from arena.store.texts import select_texts
+from arena.store.text_codes import select_texts
 from arena.types import FloatArray, IntArray, PredictionKind, Solution
 
-__all__ = ["StoredPredictions", "select_predictions"]
+__all__ = ["StoredPredictions", "incomplete_predictions", "select_predictions"]
 
 _BATCH_ROWS = 2**20
 _MOST_RUNS = 64
@@ -24,10 +25,10 @@ _MOST_RUNS = 64
 class StoredPredictions:
     """Predictions of chosen submissions and rows, as :class:`arena.interfaces.PredictionBlocks`.
 
-    Nothing is held between blocks; a block of k submissions takes ``8 * k * n_rows * n_columns``
-    bytes, and as much again while rows are chosen from it. Texts take besides what Python needs
-    for them, some 50 bytes and one per character, once per submission for equal ones. Every block
-    is an array of its own.
+    Nothing is kept between blocks. A block of k submissions takes ``8 * k * n_rows * n_columns``
+    bytes, and as much again while rows are selected from it. Texts also take about 50 bytes each
+    and one per character; equal texts of a submission share one object. Every block is a new
+    array.
     """
 
     database: Database
@@ -37,9 +38,9 @@ class StoredPredictions:
     rows: IntArray | None
     """``(n,)`` positions of the chosen rows; None: all."""
     n_rows: int
-    """The number of rows that are stored."""
+    """The number of stored rows."""
     kind: PredictionKind
-    """What is stored: numbers, codes of labels, or codes of texts."""
+    """The type of the stored cells: numbers, label codes or text codes."""
 
     @property
     def n_submissions(self) -> int:
@@ -55,13 +56,13 @@ class StoredPredictions:
         Raises
         ------
         StoreFormatError
-            If a submission is not stored whole and in order.
+            If the cells of a submission are incomplete or out of order.
         """
         for start in range(0, self.n_submissions, size):
             yield start, self._block(self.submissions[start : start + size])
 
     def subset(self, submissions: IntArray) -> StoredPredictions:
-        """Return the same for the submissions at these positions, in this order."""
+        """Return the predictions of the submissions at these positions, in this order."""
         return replace(self, submissions=self.submissions[submissions])
 
     def _block(self, submissions: IntArray) -> npt.NDArray[Any]:
@@ -87,9 +88,9 @@ class StoredPredictions:
     def _read(self, submissions: IntArray) -> FloatArray:
         """Return the cells of submissions in ascending order, one after another.
 
-        DuckDB promises an order only where it is asked to sort, which takes ten times as long as
-        to read. So the order in which rows come is checked, and only if it is another, or if the
-        ids are too scattered for a plain filter, the rows are sorted.
+        DuckDB guarantees an order only with a sort, which takes ten times as long as reading. So
+        the order of the rows is checked, and they are sorted only if it is wrong or if the ids are
+        too scattered for a plain filter.
         """
         runs = _runs(submissions)
         values = None
@@ -98,11 +99,15 @@ class StoredPredictions:
         if values is None:
             values = self._read_in_order(_sorted_query(submissions), submissions)
         if values is None:
-            raise self._damaged()
+            raise StoreFormatError(
+                f"The predictions in '{self.database.path}' are incomplete or out of order: "
+                "the file is damaged. Restore a backup, or import the submission files into a new "
+                "database."
+            )
         return values
 
     def _read_in_order(self, query: str, submissions: IntArray) -> FloatArray | None:
-        """Return the cells that a query gives; None if they are not whole or not in order."""
+        """Return the cells of a query; None if they are incomplete or out of order."""
         cells = self.n_rows * self.n_columns
         values = np.empty(len(submissions) * cells)
         positions = np.arange(cells, dtype=np.int32)
@@ -126,13 +131,6 @@ class StoredPredictions:
                     done = part.stop
         return values if filled == len(values) else None
 
-    def _damaged(self) -> StoreFormatError:
-        return StoreFormatError(
-            f"The predictions in '{self.database.path}' are incomplete or out of order: "
-            "the file is damaged: put back a backup, or take in the submission files anew, into "
-            "another database."
-        )
-
 
 def select_predictions(
     database: Database,
@@ -143,8 +141,12 @@ def select_predictions(
     """Return the predictions of accepted submissions, ``(m,)`` ids, at rows of the solution."""
     ids = np.asarray(submissions, dtype=np.intp)
     with database.reading() as cursor:
-        query = "SELECT submission FROM submissions WHERE status = 'accepted'"
-        accepted = cursor.execute(query).fetchnumpy()["submission"]
+        query = (
+            "SELECT submission FROM submissions "
+            "WHERE status = 'accepted' AND submission BETWEEN ? AND ?"
+        )
+        bounds = [int(ids.min()), int(ids.max())] if len(ids) else [0, 0]
+        accepted = cursor.execute(query, bounds).fetchnumpy()["submission"]
     strangers = ids[~np.isin(ids, accepted)]
     if len(strangers):
         raise StoreError(
@@ -163,8 +165,34 @@ def select_predictions(
     )
 
 
+def incomplete_predictions(
+    cursor: duckdb.DuckDBPyConnection, cells: int | None = None
+) -> list[int]:
+    """Return the accepted submissions that lack exactly one cell at each position from 0 on.
+
+    Parameters
+    ----------
+    cells
+        The number of cells of each; None: as many as the longest one.
+    """
+    query = """
+        WITH cells AS (
+            SELECT submission, count(*) AS n, min(position) AS low, max(position) AS high,
+                sum(position::BIGINT) AS total
+            FROM predictions GROUP BY submission
+        )
+        SELECT submission FROM submissions LEFT JOIN cells USING (submission)
+        WHERE status = 'accepted' AND NOT coalesce(
+            low = 0 AND high = n - 1 AND total = n * (n - 1) // 2
+            AND n = coalesce($cells,
+                (SELECT max(n) FROM cells SEMI JOIN submissions USING (submission))), false)
+        ORDER BY submission
+    """
+    return [number for (number,) in cursor.execute(query, {"cells": cells}).fetchall()]
+
+
 def _runs(submissions: IntArray) -> list[tuple[int, int]]:
-    """Return the first and last of every run of ids that follow one another.
+    """Return the first and last of every run of consecutive ids.
 
     >>> _runs(np.array([2, 3, 5, 8, 9]))
     [(2, 3), (5, 5), (8, 9)]
@@ -175,8 +203,8 @@ def _runs(submissions: IntArray) -> list[tuple[int, int]]:
     return list(zip(firsts.tolist(), lasts.tolist(), strict=True))
 
 
-# The texts of the queries hold integers only. A list of ids after IN becomes a join, whose rows
-# come in any order; comparisons are a filter, whose rows come as they were appended.
+# Only integers are inserted into the queries. A list of ids after IN becomes a join, whose rows
+# come in any order; comparisons are a filter, whose rows come in the order of insertion.
 
 
 def _query(runs: Sequence[tuple[int, int]]) -> str:

@@ -1,9 +1,9 @@
-"""What can be done to a store in one transaction: all of it is stored, or nothing."""
+"""The operations of a store in one transaction, which stores everything or nothing."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -11,11 +11,14 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from arena.predictions import cell_bytes
+from arena.evaluation.predictions import cell_bytes
 from arena.store.database import Database
+from arena.store.derived import Pending, rebuild
 from arena.store.events import Event, insert_event
-from arena.store.places import change_place, select_place
-from arena.store.records import Incoming, find_record, insert_predictions, insert_record
+from arena.store.facts import RECORD_KEY, Facts, all_facts
+from arena.store.holders import Holder, select_holders
+from arena.store.journal import JournalEntry, Scoring
+from arena.store.quotas import change_place, day_name, select_place
 from arena.store.releases import (
     ReleaseRecord,
     ScoreRecord,
@@ -26,16 +29,24 @@ from arena.store.releases import (
     upsert_scores,
 )
 from arena.store.solutions import no_solution, put_solution
+from arena.store.submissions import (
+    Incoming,
+    find_record,
+    insert_lost,
+    insert_predictions,
+    insert_record,
+)
+from arena.store.timestamps import as_stored, as_text
 from arena.types import PredictionKind, Release, Solution, SubmissionRecord
 
 __all__ = ["Transaction"]
 
 
 class Transaction:
-    """Given by :meth:`arena.store.Store.transaction`; of no use after it.
+    """A transaction from :meth:`arena.store.Store.transaction`, valid until its block ends.
 
-    Times are the caller's, and None is now. What is read here shows what this transaction wrote;
-    the methods of the store do not show it until it has ended.
+    Times are given by the caller; None is now. Reads through this object see what the transaction
+    wrote; the methods of the store see it only after the commit.
     """
 
     def __init__(self, database: Database, cursor: duckdb.DuckDBPyConnection) -> None:
@@ -43,22 +54,27 @@ class Transaction:
         self._cursor = cursor
         self._new: dict[int, SubmissionRecord] = {}
         self._events: list[Event] = []
+        self._facts = Facts()
+        self._has_bound = False
+        self._pending = Pending()
 
     # -- limits --------------------------------------------------------------------------------
 
     def take_place(self, team: str, day: date | None, allowed: int | None) -> bool:
-        """Take one of the places that a team has on a day (None: in total); False: none is left.
+        """Count a submission of a team on a day (None: in total); False if the limit is reached.
 
-        Without a limit (``allowed`` is None) it is counted all the same.
+        Without a limit (``allowed`` is None) it is counted too.
         """
+        self._facts.places.add((team, day_name(day)))
         return change_place(self._cursor, team, day, 1, allowed)
 
     def return_place(self, team: str, day: date | None) -> None:
-        """Give back a place that was taken."""
+        """Undo :meth:`take_place`."""
+        self._facts.places.add((team, day_name(day)))
         change_place(self._cursor, team, day, -1, None)
 
     def places_used(self, team: str, day: date | None) -> int:
-        """Return how many places a team has used on a day, or in total."""
+        """Return how many submissions of a team count on a day, or in total."""
         return select_place(self._cursor, team, day)
 
     # -- submissions ---------------------------------------------------------------------------
@@ -66,9 +82,26 @@ class Transaction:
     def find_submission(self, team: str, key: str) -> SubmissionRecord | None:
         """Return the submission of a team that has this key, if there is one.
 
-        A refused submission is not found: it may be sent again.
+        A refused submission is not found: it may be submitted again.
         """
         return find_record(self._cursor, team, key)
+
+    def announce_scoring(self, incoming: Incoming) -> Scoring:
+        """Write to the journal, at once, that a submission is about to be scored.
+
+        If the process is killed before the transaction ends, :meth:`arena.store.Store.interrupted`
+        returns it when the database is opened again.
+
+        Raises
+        ------
+        StoreError
+            If the journal cannot be written.
+        """
+        received = as_text(as_stored(incoming.received))
+        scoring = Scoring(incoming.team, incoming.file, incoming.sha256, received)
+        if self._database.journal is not None:
+            self._database.journal.announce(scoring)
+        return scoring
 
     def add_submission(self, incoming: Incoming) -> SubmissionRecord:
         """Store one submission; see :meth:`add_submissions`."""
@@ -77,24 +110,28 @@ class Transaction:
     def add_submissions(self, incoming: Sequence[Incoming]) -> list[SubmissionRecord]:
         """Store submissions and return their records, in order.
 
-        Those that are refused, have faults or have no values leave their record only. One that
-        was stored before, by team and key, is not stored again: its first record is returned.
-        From four submissions of 100,000 rows on, DuckDB writes past its log, which takes half
-        the time; 16 at a time keep a commit under 0.2 s.
+        For submissions that are refused, have faults or have no values, only the record is stored.
+        A submission with the team and key of a stored one is not stored again: the first record is
+        returned. From four submissions of 100,000 rows on, DuckDB bypasses its log, which takes
+        half the time; with 16 at a time a commit takes less than 0.2 s.
 
         Raises
         ------
         ValueError
-            If the shape of values is not that of the solution, or a value is not finite, or is a
-            number where texts are predicted.
+            If the shape of values differs from the solution, a value is not finite, or a value is
+            a number if texts are predicted.
         StoreError
-            If there is no solution, or the disk has no room.
+            If there is no solution, or the disk is full.
         """
         shape, kind = self._shape_and_kind()
         for one in incoming:
             _check(one, shape, kind)
         stored = [insert_record(self._cursor, one) for one in incoming]
         self._new |= {record.submission: record for record, is_new in stored if is_new}
+        new = [record.submission for record, is_new in stored if is_new]
+        self._facts.submissions |= set(new)
+        for number in new:
+            self._pending.add_submission(number)
         fresh = {
             record.submission: one.values
             for (record, is_new), one in zip(stored, incoming, strict=True)
@@ -104,17 +141,29 @@ class Transaction:
             cells = [(8 + cell_bytes(values)) * values.size for values in fresh.values()]
             self._database.require_space(sum(cells))
             insert_predictions(self._cursor, fresh)
+            self._facts.predictions |= fresh
         return [record for record, _ in stored]
+
+    def add_lost(self, entry: JournalEntry) -> None:
+        """Enter a lost submission under its number again; its team must submit it again."""
+        insert_lost(self._cursor, entry)
+        self._facts.submissions.add(entry.submission)
 
     # -- releases and scores -------------------------------------------------------------------
 
     def mechanism_state(self, instance: str, epoch: int = 1) -> Mapping[str, Any]:
-        """Return the state in which the last release left an instance; empty at first."""
+        """Return the state of an instance after its last release; empty before the first."""
+        self.settle()
         return select_state(self._cursor, instance, epoch)
 
-    def releases_since(self, epoch: int, revision: int, after: int = 0) -> list[TeamRelease]:
-        """Return the releases of an epoch whose number is above one, with scores of a revision."""
-        return select_releases_since(self._cursor, epoch, revision, after)
+    def rank_holders(self, epoch: int, outside: str | None = None) -> Iterator[Holder]:
+        """Yield the holders of the ranks of the board, best first, without the team outside."""
+        self.settle()
+        return select_holders(self._cursor, epoch, outside)
+
+    def releases_since(self, epoch: int, revision: int, after: int, team: str) -> list[TeamRelease]:
+        """Return a team's releases of an epoch after a number, with scores of a revision."""
+        return select_releases_since(self._cursor, epoch, revision, after, team)
 
     def add_release(
         self,
@@ -124,24 +173,29 @@ class Transaction:
         release: Release,
         time: datetime | None = None,
     ) -> ReleaseRecord:
-        """Append what is shown for a submission, and the state that follows; once per epoch.
+        """Append the release of a submission and the new state; once per submission and epoch.
 
         Raises
         ------
         ValueError
-            If the submission was released in this epoch before.
+            If the submission was already released in this epoch.
         """
-        return insert_release(self._cursor, submission, instance, epoch, release, time)
+        number, record = insert_release(self._cursor, submission, instance, epoch, release, time)
+        self._facts.releases.add(number)
+        self._pending.add_release(number)
+        return record
 
     def put_scores(
         self, revision: int, submission: int, public: float | None, private: float | None
     ) -> None:
-        """Put the scores of a submission in a revision, in the place of those that were there."""
+        """Store the scores of a submission in a revision, replacing earlier ones."""
         self.put_all_scores(revision, [ScoreRecord(submission, public, private)])
 
     def put_all_scores(self, revision: int, scores: Sequence[ScoreRecord]) -> None:
-        """Put the scores of different submissions, as a rescore has them, in one go."""
+        """Store the scores of many submissions at once, as for a rescore."""
         upsert_scores(self._cursor, revision, scores)
+        own = self._facts.scores.setdefault(revision, set())
+        own.update(one.submission for one in scores)
 
     # -- the record ----------------------------------------------------------------------------
 
@@ -154,22 +208,35 @@ class Transaction:
     ) -> Event:
         """Append an event to the record; ``payload`` is JSON without NaN or infinities.
 
+        Digests of everything written since the last event are added to it as ``facts``.
+
         Raises
         ------
         ValueError, TypeError
-            If the payload is no such JSON.
+            If the payload is not valid JSON.
         """
-        event = insert_event(self._cursor, kind, actor, payload, time)
+        if not self._has_bound:
+            self._facts.take_over(self._database.unbound)
+        facts = self._facts.digests(self._cursor)
+        event = insert_event(
+            self._cursor, kind, actor, {**payload, "facts": facts} if facts else payload, time
+        )
         self._events.append(event)
+        self._facts, self._has_bound = Facts(), True
         return event
+
+    def bind_everything(self) -> None:
+        """Make the next event record digests of the whole database, as an upgrade does."""
+        self._facts = all_facts(self._cursor)
 
     # -- settings and solutions ----------------------------------------------------------------
 
     def put_meta(self, name: str, value: str) -> None:
-        """Put a value under a name, in the place of the one that was there."""
-        if name in {"application", "schema_version", "identity"}:
+        """Store a value under a name, replacing an earlier one."""
+        if name in {"application", "schema_version", "identity", RECORD_KEY}:
             raise ValueError(f"{name} belongs to the store")
         self._cursor.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [name, value])
+        self._facts.meta.add(name)
 
     def put_solution(
         self,
@@ -181,7 +248,10 @@ class Transaction:
         """Store a solution; see :meth:`arena.store.Store.put_solution`."""
         cells = cell_bytes(solution.truth) * solution.truth.size
         self._database.require_space(56 * solution.n_rows + cells)
-        put_solution(self._cursor, number, solution, metric, time, self._database.path)
+        if put_solution(self._cursor, number, solution, metric, time, self._database.path):
+            self._facts.solutions.add(number)
+            if number == 1:
+                self._facts.meta |= {"identity", RECORD_KEY}
 
     def _shape_and_kind(self) -> tuple[tuple[int, int], PredictionKind]:
         query = "SELECT n_rows, columns, kind FROM solutions ORDER BY solution DESC LIMIT 1"
@@ -191,8 +261,24 @@ class Transaction:
         n_rows, columns, kind = found[0]
         return (n_rows, len(json.loads(columns))), PredictionKind(kind)
 
+    # -- derived tables ------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Bring the derived tables up to date; done before the commit."""
+        self._pending.settle(self._cursor)
+
+    def rebuild_derived(self) -> None:
+        """Replace the derived tables by what follows from the history."""
+        rebuild(self._cursor)
+        self._pending = Pending()
+
+    # -- the end -------------------------------------------------------------------------------
+
     def acknowledge(self) -> None:
         """Write the journal, after the commit."""
+        if self._has_bound:
+            self._database.unbound = Facts()
+        self._database.unbound.take_over(self._facts)
         if self._database.journal is not None:
             self._database.journal.append(self._new.values(), self._events)
 
@@ -202,9 +288,9 @@ def _check(incoming: Incoming, shape: tuple[int, int], kind: PredictionKind) -> 
     if incoming.status != "accepted" or values is None:
         return
     if values.shape != shape:
-        message = f"values have shape {values.shape}, and the solution needs {shape}"
+        message = f"values have shape {values.shape}, but the solution needs {shape}"
         raise ValueError(message)
     if (values.dtype == object) != (kind is PredictionKind.TEXT):
-        raise ValueError(f"values are {values.dtype}, and the solution asks for {kind}")
+        raise ValueError(f"values are {values.dtype}, but the solution needs {kind}")
     if values.dtype != object and not np.isfinite(values).all():
         raise ValueError("values must be finite")

@@ -1,67 +1,79 @@
-"""Brings the tables of a database that an older arena wrote to what this one reads."""
+"""Upgrades a database of an older arena to the current version of the tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import secrets
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from arena.store.database import SCHEMA_VERSION, Database
-from arena.store.events import insert_event
+import duckdb
+
+from arena.store.database import SCHEMA_VERSION, Database, table_statements
+from arena.store.derived import rebuild
+from arena.store.facts import RECORD_KEY
+from arena.store.transaction import Transaction
 
 __all__ = ["UpgradeReport", "upgrade"]
 
-_STEPS: Mapping[int, str] = {
-    1: """
-        CREATE TABLE solution_extra (
-            solution INTEGER NOT NULL,
-            name VARCHAR NOT NULL,
-            position INTEGER NOT NULL,
-            value DOUBLE NOT NULL
-        );
-        CREATE TABLE solution_tasks (
-            solution INTEGER NOT NULL,
-            position INTEGER NOT NULL,
-            task VARCHAR NOT NULL
-        );
-        CREATE TABLE solution_soft_labels (
-            solution INTEGER NOT NULL,
-            class INTEGER NOT NULL,
-            position INTEGER NOT NULL,
-            value DOUBLE NOT NULL
-        );
-        CREATE TABLE texts (code BIGINT NOT NULL, text VARCHAR NOT NULL);
-    """,
+
+def _add_facts(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Add the submission of each event as a column, and the key of digests in events."""
+    cursor.execute("""
+        ALTER TABLE events ADD COLUMN submission INTEGER;
+        UPDATE events SET submission = (payload->>'$.submission')::INTEGER
+            WHERE json_type(payload, '$.submission') IN ('UBIGINT', 'BIGINT');
+    """)
+    cursor.execute("INSERT INTO meta VALUES (?, ?)", [RECORD_KEY, secrets.token_hex(32)])
+
+
+def _replace_derived_tables(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Replace the tables that are derived from the history, also those of an older version."""
+    statements = table_statements()
+    derived = statements[statements.index("-- Derived from") :]
+    for table in re.findall(r"CREATE TABLE (\w+)", derived):
+        cursor.execute(f"DROP TABLE IF EXISTS {table}")
+    cursor.execute(derived)
+    rebuild(cursor)
+
+
+_STEPS: Mapping[int, Callable[[duckdb.DuckDBPyConnection], None]] = {
+    2: _add_facts,
+    3: _replace_derived_tables,
+    4: _replace_derived_tables,
 }
-"""A version -> what makes it the next one."""
+"""A version -> the function that upgrades its tables to the next one, inside a transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class UpgradeReport:
-    """What was done to a database."""
+    """The result of an upgrade."""
 
     sentence: str
-    """For the organiser."""
+    """The report for the organiser."""
     before: int
-    """The version of its tables as it was."""
+    """The version of its tables before."""
     after: int
-    """As it is now."""
+    """The version of its tables now."""
 
 
 def upgrade(path: Path, *, actor: str = "host", time: datetime | None = None) -> UpgradeReport:
-    """Upgrade a database in one transaction, on record; nothing is done to one of this version.
+    """Upgrade a database in one recorded transaction; one of the current version is not changed.
 
-    What was stored is not changed, and an older arena cannot open the database any more.
+    Stored data is not changed, and its digests are recorded. An older arena cannot open the
+    database afterwards.
 
     Raises
     ------
     StoreBusyError
-        If another process holds it.
+        If another process has it open.
     StoreFormatError
-        If it was written by a newer arena, is damaged, or none of arena.
+        If it was written by a newer arena or by one that is too old, is damaged, or is not a
+        database of arena.
     StoreError
-        If it is not there, or cannot be written.
+        If it does not exist, or cannot be written.
 
     Examples
     --------
@@ -74,34 +86,28 @@ def upgrade(path: Path, *, actor: str = "host", time: datetime | None = None) ->
     >>> report.before == report.after
     True
     """
-    # A loss is told, and mended, when the database is opened next.
+    # Lost data is reported when the database is opened next.
     database = Database(path, create=False, checked=False, older=True)
     try:
-        before = _upgrade(database, actor, time)
+        with database.exclusively():
+            before = database.version
+            if before == SCHEMA_VERSION:
+                sentence = f"The database '{path}' is up to date: nothing was changed."
+                return UpgradeReport(sentence, before, SCHEMA_VERSION)
+            with database.transaction() as cursor:
+                for version in range(before, SCHEMA_VERSION):
+                    _STEPS[version](cursor)
+                change = "UPDATE meta SET value = ? WHERE name = 'schema_version'"
+                cursor.execute(change, [str(SCHEMA_VERSION)])
+                transaction = Transaction(database, cursor)
+                transaction.bind_everything()
+                payload = {"before": before, "after": SCHEMA_VERSION}
+                transaction.append_event("upgrade", actor, payload, time)
+            transaction.acknowledge()
     finally:
         database.close()
-    sentence = f"The database '{path}' has the tables of this arena: nothing was done."
-    if before != SCHEMA_VERSION:
-        sentence = (
-            f"The tables of the database '{path}' were brought from version {before} to "
-            f"{SCHEMA_VERSION}; all that was stored is as it was."
-        )
+    sentence = (
+        f"The tables of the database '{path}' were upgraded from version {before} to "
+        f"{SCHEMA_VERSION}; stored data was not changed."
+    )
     return UpgradeReport(sentence, before, SCHEMA_VERSION)
-
-
-def _upgrade(database: Database, actor: str, time: datetime | None) -> int:
-    with database.exclusively():
-        with database.transaction() as cursor:
-            query = "SELECT value FROM meta WHERE name = 'schema_version'"
-            before = int(cursor.execute(query).fetchall()[0][0])
-            if before == SCHEMA_VERSION:
-                return before
-            for version in range(before, SCHEMA_VERSION):
-                cursor.execute(_STEPS[version])
-            change = "UPDATE meta SET value = ? WHERE name = 'schema_version'"
-            cursor.execute(change, [str(SCHEMA_VERSION)])
-            payload = {"before": before, "after": SCHEMA_VERSION}
-            event = insert_event(cursor, "upgrade", actor, payload, time)
-        if database.journal:
-            database.journal.append([], [event])
-    return before

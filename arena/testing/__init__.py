@@ -1,4 +1,6 @@
-"""The conformance suite for plugin authors: what arena asks of a plugin's items, as tests.
+"""The conformance suite for plugin authors: tests that what a plugin provides must pass.
+
+There is one for metrics, mechanisms, analyses and competitors.
 
 In a plugin's own tests::
 
@@ -7,10 +9,11 @@ In a plugin's own tests::
     def test_my_metric():
         check_metric(WithinTenPercent()).require()
 
-``arena metrics NAME --check`` runs the same on an installed metric.
+``arena metrics NAME --check`` runs the same checks on an installed metric.
 """
 
 from arena.testing.analyses import check_analysis, example_study
+from arena.testing.competitors import CompetitorProblem, check_competitor, competitor_problem
 from arena.testing.conformance import Check, Conformance, Outcome
 from arena.testing.mechanisms import check_mechanism
 from arena.testing.metrics import check_metric
@@ -18,12 +21,15 @@ from arena.testing.problems import MetricProblem, problem_for
 
 __all__ = [
     "Check",
+    "CompetitorProblem",
     "Conformance",
     "MetricProblem",
     "Outcome",
     "check_analysis",
+    "check_competitor",
     "check_mechanism",
     "check_metric",
+    "competitor_problem",
     "example_study",
     "problem_for",
 ]

@@ -1,4 +1,4 @@
-"""What arena asks of an analysis."""
+"""Conformance checks of analyses."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from arena.evaluation.bootstrap import draw_resamples
+from arena.evaluation.predictions import ArrayPredictions
+from arena.evaluation.scores import full_scores, score_under_weights
 from arena.interfaces import Analysis, Study, SuitsStudies
-from arena.predictions import ArrayPredictions
-from arena.resamples import draw_resamples
-from arena.resampling import full_scores, score_under_weights
-from arena.score_result import as_json
+from arena.scoring.result import as_json
 from arena.testing.conformance import Check, Conformance, Outcome, Verdict, run_checks
 from arena.testing.examples import MeanAbsolute
-from arena.types import Finding
+from arena.types import DEFAULT_LEVEL, Finding
 
 __all__ = ["check_analysis", "example_study"]
 
@@ -22,7 +22,7 @@ _OK: Verdict = (Outcome.OK, "")
 
 
 def example_study(n_submissions: int = 8, n_rows: int = 200, resamples: int = 100) -> Study:
-    """Return a small board of made-up submissions, scored by the mean absolute difference.
+    """Return a small board of synthetic submissions, scored by the mean absolute difference.
 
     >>> example_study(n_submissions=3).resampled.shape
     (3, 100)
@@ -40,15 +40,15 @@ def example_study(n_submissions: int = 8, n_rows: int = 200, resamples: int = 10
         predictions=predictions,
         scores=full_scores(metric, truth, predictions),
         resampled=score_under_weights(metric, truth, predictions, weights),
-        level=0.95,
+        level=DEFAULT_LEVEL,
     )
 
 
 def check_analysis(analysis: Analysis, study: Study | None = None) -> Conformance:
-    """Check an analysis on a made-up board, or on one of its author's."""
+    """Check an analysis on a synthetic board, or on a given one."""
     subject = (analysis, study or example_study())
     if isinstance(analysis, SuitsStudies) and not analysis.suits(subject[1]):
-        message = "It does not suit the made-up board: hand over one that it does."
+        message = "It does not apply to the synthetic board: pass a study to which it applies."
         return Conformance(analysis.name, (Check("a board", Outcome.NOT_TRIED, message),))
     return run_checks(analysis.name, _CHECKS, subject)
 
@@ -90,7 +90,7 @@ def _repeats(subject: tuple[Analysis, Study]) -> Verdict:
     same: Any = as_json(dict(one.document)) == as_json(dict(other.document))
     if same and one.verdict == other.verdict:
         return _OK
-    return Outcome.FAILED, "The same study and generator gave another finding."
+    return Outcome.FAILED, "The same study and generator gave a different finding."
 
 
 _CHECKS = (

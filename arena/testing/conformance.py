@@ -1,4 +1,4 @@
-"""What a check of a plugin's item comes to."""
+"""The results of conformance checks."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["Check", "Conformance", "Outcome", "Verdict", "run_checks"]
 
 
 class Outcome(StrEnum):
-    """How a check ended."""
+    """The outcome of a check."""
 
     OK = "ok"
     LACKING = "lacking"
-    """Nothing is wrong, but something is missing that costs time or certainty."""
+    """Correct, but without an optional part, which costs time or accuracy."""
     FAILED = "failed"
     NOT_TRIED = "not tried"
 
@@ -25,17 +25,17 @@ Verdict: TypeAlias = tuple[Outcome, str]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     outcome: Outcome
     message: str
-    """A sentence; empty where there is nothing to say."""
+    """A sentence, or an empty text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conformance:
-    """Every check of one item."""
+    """The results of all checks of one item."""
 
     item: str
     checks: tuple[Check, ...]
@@ -51,14 +51,14 @@ class Conformance:
         Raises
         ------
         AssertionError
-            With a line for each failed check.
+            The message has a line for each failed check.
         """
         if self.failed:
             lines = [f"{check.name}: {check.message}" for check in self.failed]
             raise AssertionError("\n".join([f"{self.item} does not conform.", *lines]))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the results as JSON."""
         return {"item": self.item, "checks": [asdict(check) for check in self.checks]}
 
 
@@ -68,12 +68,12 @@ _Subject = TypeVar("_Subject")
 def run_checks(
     item: str, checks: Iterable[tuple[str, Callable[[_Subject], Verdict]]], subject: _Subject
 ) -> Conformance:
-    """Run every check; whatever one of them raises is its failure."""
+    """Run all checks; a check that raises an exception fails."""
     done = []
     for name, check in checks:
         try:
             outcome, message = check(subject)
-        except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+        except Exception as error:  # noqa: BLE001 - a plugin may raise any error
             outcome, message = Outcome.FAILED, f"It raised {type(error).__name__}: {error}"
         done.append(Check(name, outcome, message))
     return Conformance(item, tuple(done))

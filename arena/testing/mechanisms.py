@@ -1,4 +1,4 @@
-"""What arena asks of a mechanism."""
+"""Conformance checks of mechanisms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OK: Verdict = (Outcome.OK, "")
 
 
 def check_mechanism(mechanism: Mechanism) -> Conformance:
-    """Check a mechanism on a made-up history of accuracies of one team.
+    """Check a mechanism on a synthetic history of one team's accuracies.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def _evaluations() -> list[Evaluation]:
 
 
 def _history(mechanism: Mechanism, *, restored: bool = False) -> list[Release]:
-    """Release every score in turn; ``restored`` passes the state through JSON and a copy."""
+    """Release all scores in order; ``restored`` passes state and mechanism through a copy."""
     state: Mapping[str, Any] = {}
     releases = []
     for evaluation in _evaluations():
@@ -81,7 +81,7 @@ def _releases_numbers(mechanism: Mechanism) -> Verdict:
 def _is_a_function_of_its_arguments(mechanism: Mechanism) -> Verdict:
     if _scores(_history(mechanism)) == _scores(_history(mechanism)):
         return _OK
-    return Outcome.FAILED, "The same history gave other releases: chance must come from rng alone."
+    return Outcome.FAILED, "The same history gave other releases: use no randomness except rng."
 
 
 def _survives_a_restart(mechanism: Mechanism) -> Verdict:
@@ -91,7 +91,7 @@ def _survives_a_restart(mechanism: Mechanism) -> Verdict:
         return Outcome.FAILED, f"Its state is not small JSON without NaN and infinity: {error}."
     if _scores(restored) == _scores(_history(mechanism)):
         return _OK
-    return Outcome.FAILED, "Through JSON its state is another: a restart would change a release."
+    return Outcome.FAILED, "Its state changes in JSON: a restart would change later releases."
 
 
 def _leaves_the_state(mechanism: Mechanism) -> Verdict:
@@ -100,7 +100,7 @@ def _leaves_the_state(mechanism: Mechanism) -> Verdict:
         before = copy.deepcopy(dict(state))
         release = mechanism.release(state, evaluation, np.random.default_rng(0))
         if dict(state) != before:
-            return Outcome.FAILED, "It changes the state that it is given; return another one."
+            return Outcome.FAILED, "It modifies its state argument: return a new state instead."
         state = release.state
     return _OK
 

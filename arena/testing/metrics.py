@@ -1,4 +1,4 @@
-"""What arena asks of a metric, and what it makes up for at a cost."""
+"""Conformance checks of metrics: requirements, and optional parts that save time."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from arena.execution import available_workers
+from arena.evaluation.scores import influence_values, resample_block
 from arena.interfaces import (
     HasResample,
     HasRowValues,
     Metric,
     traits_of,
 )
-from arena.resampling import influence_values, resample_block
 from arena.testing.conformance import Conformance, Outcome, Verdict, run_checks
 from arena.testing.problems import MetricProblem, problem_for
 from arena.types import FloatArray, PredictionKind
+from arena.utils.parallel import available_workers
 
 __all__ = ["check_metric"]
 
@@ -28,14 +28,15 @@ _OK: Verdict = (Outcome.OK, "")
 
 
 def check_metric(metric: Metric, problem: MetricProblem | None = None) -> Conformance:
-    """Check a metric on made-up data, or on a problem of its author's.
+    """Check a metric on synthetic data, or on a given problem.
 
-    Every failure says what is wrong; what is only lacking says what that costs.
+    The message of a failed check says what is wrong; that of a missing optional part says what it
+    costs.
 
     Raises
     ------
     UsageError
-        If nothing can be made up for a metric of texts.
+        If no data can be generated for a metric of texts.
 
     Examples
     --------
@@ -79,19 +80,19 @@ def _scores_ordinary_data(problem: MetricProblem) -> Verdict:
         return Outcome.FAILED, "score is not finite on ordinary data."
     low, high = traits_of(problem.unbound).score_range
     if min(scores) < low or max(scores) > high:
-        return Outcome.FAILED, f"A score leaves the declared score_range [{low:g}, {high:g}]."
+        return Outcome.FAILED, f"A score is outside the declared score_range [{low:g}, {high:g}]."
     return _OK
 
 
 def _repeats(problem: MetricProblem) -> Verdict:
-    return _agree(_scores(problem), _scores(problem), "The same data twice gave two scores")
+    return _agree(_scores(problem), _scores(problem), "The same data twice gave different scores")
 
 
 def _leaves_its_arguments(problem: MetricProblem) -> Verdict:
     truth, prediction = problem.truth.copy(), problem.predictions[0].copy()
     problem.metric.score(truth, prediction)
     same = (truth == problem.truth).all() and (prediction == problem.predictions[0]).all()
-    return _OK if same else (Outcome.FAILED, "score changes the arrays that it is given.")
+    return _OK if same else (Outcome.FAILED, "score modifies its arguments.")
 
 
 def _ignores_the_order_of_rows(problem: MetricProblem) -> Verdict:
@@ -106,8 +107,8 @@ def _takes_weights(problem: MetricProblem) -> Verdict:
     try:
         found = metric.score(problem.truth, prediction, weight)
     except TypeError:
-        return Outcome.LACKING, "score takes no weight: people who call it themselves miss it."
-    return _agree(found, _drawn(problem)[0, 0], "A weight of k is not the same as a row k times")
+        return Outcome.LACKING, "score takes no weight, which users who call it may need."
+    return _agree(found, _drawn(problem)[0, 0], "A weight of k is not a row k times")
 
 
 def _drawn(problem: MetricProblem) -> FloatArray:
@@ -121,7 +122,7 @@ def _drawn(problem: MetricProblem) -> FloatArray:
 def _knows_better_from_worse(problem: MetricProblem) -> Verdict:
     kind, truth = problem.unbound.prediction, problem.truth
     if kind is PredictionKind.TEXT or truth.ndim > 1:
-        return Outcome.NOT_TRIED, "What a perfect submission holds is not known here."
+        return Outcome.NOT_TRIED, "A perfect submission cannot be constructed for this metric."
     low, high = traits_of(problem.unbound).prediction_range
     perfect = truth if kind is PredictionKind.LABEL else np.clip(truth.astype(float), low, high)
     sign = 1 if problem.unbound.greater_is_better else -1
@@ -138,10 +139,10 @@ def _knows_better_from_worse(problem: MetricProblem) -> Verdict:
 def _can_be_sent_to_a_process(problem: MetricProblem) -> Verdict:
     try:
         again = pickle.loads(pickle.dumps(problem.unbound))  # noqa: S301 - our own bytes
-    except Exception as error:  # noqa: BLE001 - a plugin's __reduce__ may raise anything
-        return Outcome.FAILED, f"It cannot be pickled, so that no worker process has it: {error}"
+    except Exception as error:  # noqa: BLE001 - a plugin's __reduce__ may raise any error
+        return Outcome.FAILED, f"It cannot be pickled, as worker processes require: {error}"
     if again.name != problem.unbound.name:
-        return Outcome.FAILED, "After pickling it has another name."
+        return Outcome.FAILED, "Pickling changes its name."
     return _OK
 
 
@@ -149,20 +150,20 @@ def _row_values(problem: MetricProblem) -> Verdict:
     metric = problem.metric
     if not isinstance(metric, HasRowValues):
         if isinstance(metric, HasResample):
-            return Outcome.NOT_TRIED, "It has none, and resamples by itself."
-        return Outcome.LACKING, "It has none; see 'the price of a resample'."
+            return Outcome.NOT_TRIED, "It has no row values, but its own resample."
+        return Outcome.LACKING, "It has no row values; see 'the cost of a resample'."
     values = metric.row_values(problem.truth, problem.predictions)
     if values.shape != problem.predictions.shape[:2]:
         expected = problem.predictions.shape[:2]
         return Outcome.FAILED, f"row_values must have shape {expected}, not {values.shape}."
     bounds = traits_of(problem.unbound).row_range
     if bounds is not None and (values.min() < bounds[0] or values.max() > bounds[1]):
-        return Outcome.FAILED, f"A row value leaves the declared row_range {bounds}."
+        return Outcome.FAILED, f"A row value is outside the declared row_range {bounds}."
     alone = np.concatenate(
         [metric.row_values(problem.truth, one[np.newaxis]) for one in problem.predictions]
     )
     if not np.allclose(values, alone, equal_nan=True):
-        return Outcome.FAILED, "The row values of a submission depend on the others in its block."
+        return Outcome.FAILED, "The row values of a submission depend on others in the same block."
     sentence = "from_mean of the mean of the row values is not the score"
     return _agree(metric.from_mean(values.mean(axis=1)), _scores(problem), sentence)
 
@@ -170,20 +171,20 @@ def _row_values(problem: MetricProblem) -> Verdict:
 def _resample(problem: MetricProblem) -> Verdict:
     metric = problem.metric
     if not isinstance(metric, HasResample | HasRowValues):
-        return Outcome.NOT_TRIED, "It has no fast path."
+        return Outcome.NOT_TRIED, "It has neither resample nor row values."
     found = resample_block(metric, problem.truth, problem.predictions, problem.weights)
     shape = (len(problem.predictions), problem.weights.shape[1])
     if found.shape != shape:
         return Outcome.FAILED, f"resample must have shape {shape}, not {found.shape}."
-    return _agree(found, _drawn(problem), "The fast path does not give the score of the drawn rows")
+    return _agree(found, _drawn(problem), "resample differs from the score of the repeated rows")
 
 
 def _influence(problem: MetricProblem) -> Verdict:
     values = influence_values(problem.metric, problem.truth, problem.predictions)
     if values is None:
         return Outcome.LACKING, (
-            "It has no influence values: standard errors, and a Ladder's step, come from "
-            "resampling, which takes 200 calls of score for every pair."
+            "It has no influence values: standard errors, and the step of a Ladder, need "
+            "resampling, with 200 calls of score for every pair."
         )
     if values.shape != problem.predictions.shape[:2]:
         expected = problem.predictions.shape[:2]
@@ -194,7 +195,7 @@ def _influence(problem: MetricProblem) -> Verdict:
 
 
 def _first_order(problem: MetricProblem, values: FloatArray) -> Verdict:
-    """Compare with the change of the score when the weight of a group of rows grows a little."""
+    """Compare with the change of the score when some rows get slightly more weight."""
     metric, n_rows = problem.metric, len(problem.truth)
     chosen = problem.clusters % 2 == 0
     size = 20
@@ -207,16 +208,16 @@ def _first_order(problem: MetricProblem, values: FloatArray) -> Verdict:
     scale = max(float(np.abs(change).max()), float(np.abs(expected).max()), 1e-12)
     if np.abs(change - expected).max() > 0.15 * scale:
         return Outcome.FAILED, (
-            "The influence values do not tell how the score moves when some rows count a little "
-            "more: standard errors from them would be wrong."
+            "The influence values do not predict the change of the score when some rows get "
+            "slightly more weight: standard errors from them would be wrong."
         )
     return _OK
 
 
-def _price(problem: MetricProblem) -> Verdict:
+def _cost(problem: MetricProblem) -> Verdict:
     metric = problem.metric
     if isinstance(metric, HasResample | HasRowValues):
-        return Outcome.OK, "It is resampled by a path of its own, without a call per resample."
+        return Outcome.OK, "It is resampled without a call of score per resample."
     repeats = np.resize(np.arange(len(problem.truth)), _COST_ROWS)
     large = problem.take(np.sort(repeats))
     started = time.perf_counter()
@@ -224,23 +225,23 @@ def _price(problem: MetricProblem) -> Verdict:
     seconds = (time.perf_counter() - started) * _COST_CALLS
     workers = available_workers()
     return Outcome.LACKING, (
-        f"It can only be called as a whole: 100 submissions of {_COST_ROWS:,} rows under 1,000 "
-        f"resamples take about {seconds / workers:,.0f} s on {workers} processors. Row values or "
-        f"a resample of its own would save that."
+        f"It is called once per submission and resample: 100 submissions of {_COST_ROWS:,} rows "
+        f"with 1,000 resamples take about {seconds / workers:,.0f} s on {workers} processors. Row "
+        f"values or a resample method would avoid that."
     )
 
 
 def _few_rows(problem: MetricProblem) -> Verdict:
-    """Draw one row only, as a resample of few rows may."""
+    """Score a single repeated row, which a resample of few rows may contain."""
     one = problem.take(np.zeros(12, dtype=np.intp))
     try:
         _scores(one)
     except (ValueError, ZeroDivisionError):
         return _OK
-    except Exception as error:  # noqa: BLE001 - whatever it is, the board would stop
+    except Exception as error:  # noqa: BLE001 - any other error would stop the board
         return Outcome.FAILED, (
-            f"Where it is not defined it raised {type(error).__name__}: let it return NaN or "
-            f"raise ValueError, and the resample is left out."
+            f"Where it is undefined it raised {type(error).__name__}: return NaN or raise "
+            f"ValueError, so that the resample is left out."
         )
     return _OK
 
@@ -252,11 +253,11 @@ _CHECKS = (
     ("its arguments", _leaves_its_arguments),
     ("the order of the rows", _ignores_the_order_of_rows),
     ("better and worse", _knows_better_from_worse),
-    ("rows that lack something", _few_rows),
+    ("undefined on few rows", _few_rows),
     ("weights", _takes_weights),
     ("worker processes", _can_be_sent_to_a_process),
     ("row values", _row_values),
-    ("the fast path", _resample),
+    ("resample", _resample),
     ("influence values", _influence),
-    ("the price of a resample", _price),
+    ("the cost of a resample", _cost),
 )

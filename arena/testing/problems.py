@@ -1,4 +1,4 @@
-"""Made-up truth and predictions of the kind that a metric asks for."""
+"""Synthetic truth and predictions of the kind that a metric needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arena.errors import UsageError
-from arena.interfaces import HasExample, HasSource, Metric, NeedsRowContext, traits_of
+from arena.interfaces import Metric, NeedsRowContext, source_of, traits_of
 from arena.types import IntArray, PredictionKind, RowContext, WeightArray
 
 __all__ = ["MetricProblem", "problem_for"]
@@ -29,13 +29,13 @@ class MetricProblem:
     predictions: npt.NDArray[Any]
     """``(m, n)`` or ``(m, n, n_columns)``."""
     weights: WeightArray
-    """``(n, B)`` small counts, the same within a group of a metric that needs groups."""
+    """``(n, B)`` small counts, equal within a group if the metric needs row context."""
     clusters: IntArray
     """``(n,)`` codes of groups of six rows."""
 
     @property
     def metric(self) -> Metric:
-        """The metric, told of the rows if it wants to know of them."""
+        """The metric, bound to the rows if it needs that."""
         if not isinstance(self.unbound, NeedsRowContext):
             return self.unbound
         n_rows = len(self.truth)
@@ -53,7 +53,7 @@ class MetricProblem:
         return self.unbound.for_rows(context)
 
     def take(self, rows: IntArray) -> MetricProblem:
-        """Return the problem of these rows, in this order; a group drawn twice is two groups."""
+        """Return the problem of these rows, in this order; a repeated group becomes a new group."""
         copies = _occurrences(rows) * (self.clusters.max(initial=0) + 1)
         return dataclasses.replace(
             self,
@@ -81,15 +81,14 @@ def _occurrences(rows: IntArray) -> IntArray:
 def problem_for(
     metric: Metric, n_rows: int = 240, n_submissions: int = 5, seed: int = 0
 ) -> MetricProblem:
-    """Return a problem that suits a metric, within the ranges that it declares.
+    """Return a problem for a metric, within its declared ranges.
 
-    Two classes, or numbers; a metric of texts brings its own
-    (:class:`~arena.interfaces.HasExample`).
+    The target has two classes or is numeric; a metric of texts provides data by ``example``.
 
     Raises
     ------
     UsageError
-        If nothing can be made up for a metric of texts.
+        If no data can be generated for a metric of texts.
 
     Examples
     --------
@@ -98,16 +97,17 @@ def problem_for(
     (5, 60)
     """
     rng = np.random.default_rng(seed)
-    if isinstance(metric, HasExample):
-        truth, predictions = metric.example(n_rows, n_submissions, rng)
-    elif metric.prediction is PredictionKind.TEXT and isinstance(metric, HasSource):
+    example = getattr(metric, "example", None)
+    if example is not None:
+        truth, predictions = example(n_rows, n_submissions, rng)
+    elif metric.prediction is PredictionKind.TEXT and source_of(metric) is not None:
         raise UsageError(
-            f"{metric.name} reads tables whose columns it alone knows, so nothing can be made up "
-            f"for it: try it on your own files with arena score SOLUTION SUBMISSIONS --metric …"
+            f"{metric.name} reads tables with unknown columns, so no data can be generated for it: "
+            f"try it on your own files with arena score SOLUTION SUBMISSIONS --metric …"
         )
     elif metric.prediction is PredictionKind.TEXT:
         raise UsageError(
-            f"{metric.name} reads texts, which nobody else can make up: give it a method "
+            f"{metric.name} reads texts, for which no data can be generated: give it a method "
             f"example(n_rows, n_submissions, rng) that returns truth and predictions."
         )
     elif metric.prediction is PredictionKind.VALUE:

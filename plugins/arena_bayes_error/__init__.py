@@ -1,4 +1,4 @@
-"""The Bayes-error floor: how much better anyone could do, and who is too good to be true."""
+"""The Bayes error: the lowest possible error rate, and submissions that are below it."""
 
 from __future__ import annotations
 
@@ -6,21 +6,37 @@ from collections.abc import Iterable
 from typing import Any
 
 from arena.hookspecs import hookimpl
-from arena.interfaces import Analysis
+from arena.interfaces import Analysis, FloorEstimator, Paper
 from arena.types import Section
 
 
 @hookimpl
 def provide_analyses() -> Iterable[Analysis]:
-    """Provide the analysis ``bayes-floor``."""
-    from arena_bayes_error.analysis import BayesFloor
+    """Provide the analysis ``bayes-error``."""
+    from arena_bayes_error.analysis import BayesError
 
-    return [BayesFloor()]
+    return [BayesError()]
+
+
+@hookimpl
+def provide_floor_estimators() -> Iterable[FloorEstimator]:
+    """Provide the kinds of ``arena bayes-error``."""
+    from arena_bayes_error.kinds import KINDS
+
+    return KINDS
+
+
+@hookimpl
+def provide_papers() -> Iterable[Paper]:
+    """Provide the paper on the Bayes error."""
+    from arena_bayes_error.paper import BayesErrorPaper
+
+    return [BayesErrorPaper()]
 
 
 @hookimpl
 def provide_report_sections(result: Any) -> Iterable[Section] | None:
-    """Provide the section on how much better anyone could do."""
+    """Provide the section on the lowest possible error rate."""
     from arena_bayes_error.sections import floor_sections
 
     return floor_sections(result)

@@ -1,4 +1,4 @@
-"""The analysis ``bayes-floor``: how much better anyone could do on a board's rows."""
+"""The analysis ``bayes-error``: the lowest possible error rate on the rows of a leaderboard."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from typing import Any
 import numpy as np
 
 from arena.errors import UsageError
+from arena.evaluation.scores import round_significant
 from arena.interfaces import Study
-from arena.resampling import round_significant
-from arena.results import as_json
 from arena.types import Finding, Table
-from arena_bayes_error.of_study import BoardErrors, BoardFloor, floor_of_study
-from arena_bayes_error.whose import named, nearest_to_the_floor, of_other_metrics
+from arena.utils.tabular import as_json
+from arena_bayes_error.output import named, nearest_to_the_floor, of_other_metrics
+from arena_bayes_error.study import BoardErrors, BoardFloor, floor_of_study
 
-__all__ = ["BayesFloor"]
+__all__ = ["BayesError"]
 
 _FOREIGN = 0.001
-"""Labels that differ from the likeliest class so often, by chance, belong to other soft labels."""
+"""Below this probability of so many differing labels, the soft labels are considered wrong."""
 
 
 @dataclass(frozen=True, slots=True)
-class BayesFloor:
-    """The floor, the headroom above it, and who is below it, from a solution's soft labels."""
+class BayesError:
+    """The Bayes error, the headroom above it, and submissions below it, from soft labels."""
 
-    name: str = "bayes-floor"
+    name: str = "bayes-error"
 
     def suits(self, study: Study) -> bool:
-        """Return whether the solution has soft labels, of more than one row and group."""
+        """Return whether the solution has soft labels and more than one row and group."""
         groups = np.arange(len(study.truth)) if study.clusters is None else study.clusters
         return study.soft_labels is not None and len(np.unique(groups)) > 1
 
     def run(self, study: Study, rng: np.random.Generator) -> Finding:
-        """Return the finding; ``details`` is a :class:`~arena_bayes_error.of_study.BoardFloor`."""
+        """Return the finding; ``details`` is a :class:`~arena_bayes_error.study.BoardFloor`."""
         found = floor_of_study(study, rng)
         if found is None:
-            raise UsageError("The solution has no soft labels: name their columns (soft_labels).")
+            raise UsageError("The solution has no soft labels: name their columns in soft_labels.")
         tables = () if found.errors is None else (_table(study, found.errors),)
         document = _rounded(as_json(_document(study, found)))
         return Finding(self.name, _verdict(study, found), document, tables=tables, details=found)
@@ -45,8 +45,8 @@ class BayesFloor:
 def _verdict(study: Study, found: BoardFloor) -> str:
     low, high = found.floor.interval
     said = (
-        f"Nobody can err on less than {found.floor.estimate:.2%} of rows like these "
-        f"({low:.2%} to {high:.2%}) as the annotators see them"
+        f"By the soft labels, the lowest possible error rate on rows like these is "
+        f"{found.floor.estimate:.2%} ({low:.2%} to {high:.2%})"
     )
     if found.errors is None:
         said = f"{said}; {of_other_metrics(study, found)}"
@@ -57,9 +57,9 @@ def _verdict(study: Study, found: BoardFloor) -> str:
         return f"{said}."
     return (
         f"{said}. But the soft labels do not fit the labels: {labels.differing / labels.n:.2%} of "
-        f"them are not the likeliest class of their row, where {labels.expected / labels.n:.2%} "
-        f"were to be expected. See whether the columns are those of the other class, or of other "
-        f"rows, before anything of this is used."
+        f"labels are not the likeliest class of their row, and {labels.expected / labels.n:.2%} "
+        f"were expected. Check whether the columns belong to the other class or to other rows "
+        f"before you use these results."
     )
 
 
@@ -67,15 +67,15 @@ def _headroom(study: Study, errors: BoardErrors) -> str:
     room = errors.headroom
     best = nearest_to_the_floor(study, errors.against_soft)
     left = (
-        f"judged by the soft labels, the best team ({best}) errs on {room.estimate:.2%} "
-        f"of the rows more than that ({room.low:.2%} to {room.high:.2%})"
+        f"against the soft labels, the best team ({best}) is {room.estimate:.2%} of the rows "
+        f"above it ({room.low:.2%} to {room.high:.2%})"
     )
     order = np.argsort(errors.check.p_values, kind="stable")
     flagged = [study.teams[at] for at in order if errors.check.flagged[at]]
     if not flagged:
-        return f"{left}, and no team errs too rarely to be true"
-    teams = "1 team errs" if len(flagged) == 1 else f"{len(flagged):,} teams err"
-    return f"{left}, and {teams} too rarely against the labels to be true: {named(flagged)}"
+        return f"{left}, and no team has implausibly few errors"
+    teams = "1 team has" if len(flagged) == 1 else f"{len(flagged):,} teams have"
+    return f"{left}, and {teams} implausibly few errors against the labels: {named(flagged)}"
 
 
 def _document(study: Study, found: BoardFloor) -> dict[str, Any]:
@@ -119,12 +119,12 @@ def _table(study: Study, errors: BoardErrors) -> Table:
             study.teams[at],
             f"{errors.against_labels[at]:.2%}",
             f"{errors.against_soft[at]:.2%}",
-            "too good to be true" if errors.check.flagged[at] else "",
+            "implausibly few errors" if errors.check.flagged[at] else "",
         )
         for at in order
     )
     columns = ("team", "error against the labels", "error against the soft labels", "note")
-    return Table("Errors of the teams, and the floor", columns, rows)
+    return Table("Error rates of the teams", columns, rows)
 
 
 def _rounded(value: Any) -> Any:

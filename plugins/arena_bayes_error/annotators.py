@@ -1,8 +1,8 @@
-"""The Bayes error from several labels per row: proportions, their bias, and a correction of it.
+"""The Bayes error from several labels per row: proportions, their bias and its correction.
 
 Ishida et al. (2023), Proposition 3.6: the mean of min(u, 1 - u) over proportions u of m labels is
-too low, since the smaller of two noisy numbers is. The paper's bound on the bias is vacuous for the
-m that occur (0.55 at m = 51); Jensen's inequality gives the one used here.
+too low, as the minimum of two noisy numbers is. The paper's bound on the bias is vacuous for
+realistic m (0.55 at m = 51); the bound used here follows from Jensen's inequality.
 """
 
 from __future__ import annotations
@@ -14,16 +14,26 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import InputError, UsageError
-from arena.types import FloatArray
+from arena.types import FloatArray, IntArray
 from arena_bayes_error.checks import class_counts
-from arena_bayes_error.dirichlet import expected_bias
-from arena_bayes_error.estimate import BayesErrorEstimate, Options, mean_of_rows
+from arena_bayes_error.dirichlet import corrected_resamples, expected_bias
+from arena_bayes_error.estimate import BayesErrorEstimate, Options, mean_of_rows, t_interval
 from arena_bayes_error.estimators import refuse_single_labels, row_floor
+from arena_bayes_error.moment_bounds import contradicts_independence, moment_bounds
+from arena_bayes_error.sampling import group_codes
 
 __all__ = ["bias_bound", "from_counts", "from_several_hard_labels", "shares_of"]
 
 _LABELS_DRAWN = (
     "The labels of a row were drawn independently with the true probabilities of its classes."
+)
+DEPENDENT = (
+    "The counts contradict independent labels: the labels of a row agree too rarely or too "
+    "regularly for any probabilities. The annotators may have coordinated, or a count is not a "
+    "number of labels; do not use this estimate."
+)
+_UNSEEN = (
+    "Annotators who copy each other cannot be detected in counts, and make the estimate too low."
 )
 
 
@@ -33,28 +43,28 @@ def from_counts(
     """Estimate from the numbers of labels of each class that annotators gave to each row.
 
     The estimate is the paper's, the mean of min(u, 1 - u) or of 1 - max_k u_k, biased downward;
-    ``bias_bound`` says how far at most, and ``corrected`` takes off the bias that a Dirichlet
-    distribution of the probabilities gives (see :mod:`arena_bayes_error.dirichlet`).
+    ``bias_bound`` bounds the bias, and ``corrected`` subtracts the bias under a Dirichlet
+    distribution of the probabilities (see :mod:`arena_bayes_error.dirichlet`).
 
     Parameters
     ----------
     counts
         ``(n, n_classes)`` whole numbers from 0 up, with at least one label in each row.
     positive
-        The columns, from 0, that together are the positive class; None: every class for itself.
+        The columns, from 0, that form the positive class; None: each class separately.
     options
         See :class:`~arena_bayes_error.estimate.Options`.
 
     Returns
     -------
-    The estimate. Two arrays of ``(n, n_classes)`` float64 are held.
+    The estimate. Uses two arrays of ``(n, n_classes)`` float64.
 
     Raises
     ------
     InputError
-        With the numbers of the rows whose counts are none; if every row has one label only.
+        If counts are invalid (the message lists the rows), or every row has one label only.
     UsageError
-        If the positive classes are none, or all.
+        If no class or every class is positive.
 
     Examples
     --------
@@ -78,7 +88,22 @@ def from_counts(
         bias_bound=bias_bound(totals, n_classes),
         **options,
     )
-    return _corrected(estimate, groups, options)
+    rng = options.get("rng") or np.random.default_rng(0)
+    codes = group_codes(options.get("clusters"), n)
+    estimate = _corrected(estimate, groups, options.get("resamples", 1_000), rng, codes)
+    if n_classes > 2:
+        dependent = contradicts_independence(groups, rng, level=estimate.level, codes=codes)
+    else:
+        found = moment_bounds(groups, rng, level=estimate.level, codes=codes)
+        dependent = found is not None and found.interval is None
+        if found is not None:
+            estimate = replace(
+                estimate,
+                moment_bounds=None if dependent else (found.low, found.high),
+                moment_interval=found.interval,
+            )
+    note = DEPENDENT if dependent else _UNSEEN
+    return replace(estimate, assumptions=(*estimate.assumptions, note))
 
 
 def from_several_hard_labels(
@@ -98,7 +123,7 @@ def from_several_hard_labels(
     Raises
     ------
     InputError
-        If a label is neither, or there is one label per row only.
+        If a label is neither 0 nor 1, or there is only one label per row.
 
     Examples
     --------
@@ -111,7 +136,9 @@ def from_several_hard_labels(
         raise refuse_single_labels()
     given = ~np.isnan(array)
     if not np.isin(array[given], (0, 1)).all():
-        raise InputError("Several hard labels per row must be 0 and 1, or NaN where one is none.")
+        raise InputError(
+            "Several hard labels per row must be 0 and 1, or NaN where a label is missing."
+        )
     ones = np.where(given, array, 0).sum(axis=1)
     counts = np.column_stack([given.sum(axis=1) - ones, ones])
     return replace(from_counts(counts, **options), kind="hard")
@@ -123,7 +150,7 @@ def group_counts(counts: npt.NDArray[Any], positive: npt.ArrayLike | None) -> Fl
     Raises
     ------
     UsageError
-        If a class is not there, or none or all of them are positive.
+        If a class does not exist, or no class or every class is positive.
     """
     if positive is None:
         return np.asarray(counts, dtype=np.float64)
@@ -149,7 +176,7 @@ def shares_of(counts: npt.ArrayLike, positive: npt.ArrayLike | None = None) -> F
 
 
 def bias_bound(totals: npt.NDArray[Any], n_classes: int = 2) -> tuple[float, float]:
-    """Return the least and the greatest bias of the estimate from m labels per row.
+    """Return the smallest and the largest possible bias of the estimate from m labels per row.
 
     -mean (1 - 1/K) / sqrt(m) and 0. From above by Jensen, as min is concave. From below,
     max_k u_k - max_k p_k is at most the largest deviation d_k = u_k - p_k; deviations sum to 0, so
@@ -172,15 +199,20 @@ def bias_bound(totals: npt.NDArray[Any], n_classes: int = 2) -> tuple[float, flo
 
 
 def _corrected(
-    estimate: BayesErrorEstimate, groups: FloatArray, options: Options
+    estimate: BayesErrorEstimate,
+    groups: FloatArray,
+    resamples: int,
+    rng: np.random.Generator,
+    codes: IntArray | None,
 ) -> BayesErrorEstimate:
-    rng = options.get("rng") or np.random.default_rng(0)
     bias = expected_bias(groups, rng)
     if bias is None:
         return estimate
-    low, high = (min(max(end - bias, 0.0), 1.0) for end in estimate.interval)
+    corrected = min(max(estimate.estimate - bias, 0.0), 1.0)
+    error = float(corrected_resamples(groups, resamples, rng, codes).std(ddof=1))
+    units = estimate.n if estimate.n_clusters is None else estimate.n_clusters
     return replace(
         estimate,
-        corrected=min(max(estimate.estimate - bias, 0.0), 1.0),
-        corrected_interval=(low, high),
+        corrected=corrected,
+        corrected_interval=t_interval(corrected, error, units, estimate.level),
     )

@@ -1,4 +1,4 @@
-"""What the estimators refuse, in sentences with the numbers of the rows and never a value."""
+"""Input checks of the estimators; messages give row numbers and never a value."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ def check_rows(
 ) -> None:
     """Raise InputError that names the first rows that are wrong, if there are any.
 
-    >>> check_rows(lambda rows: np.array([False, True, True])[rows], 3, "{rows}: no number.", None)
+    >>> wrong = np.array([False, True, True])
+    >>> check_rows(lambda rows: wrong[rows], 3, "{rows}: not a number.", None)
     Traceback (most recent call last):
     ...
-    arena.errors.InputError: Rows 2 and 3: no number.
+    arena.errors.InputError: Rows 2 and 3: not a number.
     """
     found: list[int] = []
     total = 0
@@ -70,7 +71,7 @@ def _listed(numbers: list[int], total: int) -> str:
 def check_unit(
     values: Array, what: str, hint: str, row_number: RowNumber | None, top: float = 1.0
 ) -> None:
-    """Refuse values outside [0, top], and what is no number."""
+    """Raise InputError for values outside [0, top] and missing values."""
     n = len(values)
     try:
         sentence = f"{{rows}}: the {what} is not between 0 and {top:g}. {hint}"
@@ -78,7 +79,7 @@ def check_unit(
     except InputError as error:
         missing = _missing(values)
         if missing.any() and not (_outside(values, top) & ~missing).any():
-            sentence = f"{{rows}}: the {what} is missing (NaN). Fill it in, or leave such rows out."
+            sentence = f"{{rows}}: the {what} is missing (NaN). Fill it in, or remove such rows."
             check_rows(lambda rows: missing[rows], n, sentence, row_number)
         raise InputError(f"{error}{_what_it_may_be(values)}") from None
 
@@ -88,18 +89,18 @@ def _missing(values: Array) -> npt.NDArray[np.bool_]:
 
 
 def _what_it_may_be(values: Array) -> str:
-    """Return what numbers that are no probabilities seem to be instead, as a hint."""
+    """Return a hint on what numbers outside the range may be instead."""
     if np.isnan(values).any():
         return " Some are missing (NaN)."
     if values.min() < 0 or not np.isfinite(values.max()):
         return ""
     if values.ndim == 2 and np.array_equal(values, np.floor(values)):
-        return " If they are numbers of labels, take --kind counts."
+        return " If they are numbers of labels, use --kind counts."
     return " If they are percentages, divide by 100." if 1 < values.max() <= 100 else ""
 
 
 def _outside(values: Array, top: float) -> npt.NDArray[np.bool_]:
-    # The extremes are compared first: two passes without an array for what is nearly always right.
+    # Compare the extremes first: two passes without a temporary array, as values are usually valid.
     if values.size and values.min() >= 0 and values.max() <= top:
         return np.zeros(len(values), dtype=np.bool_)
     wrong = ~((values >= 0) & (values <= top))
@@ -107,7 +108,7 @@ def _outside(values: Array, top: float) -> npt.NDArray[np.bool_]:
 
 
 def check_shares(shares: Array, row_number: RowNumber | None) -> None:
-    """Refuse class probabilities outside [0, 1], and rows of them that do not sum to 1."""
+    """Raise InputError for class probabilities outside [0, 1] and rows that do not sum to 1."""
     if shares.shape[1] < 2:
         raise UsageError("Class probabilities need at least two columns, one for each class.")
     hint = "Give the probability of each class, one column for each."
@@ -116,40 +117,39 @@ def check_shares(shares: Array, row_number: RowNumber | None) -> None:
         lambda rows: np.asarray(np.abs(shares[rows].sum(axis=1) - 1) > SUM_TOLERANCE),
         len(shares),
         "{rows}: the probabilities do not sum to 1. Divide each by the sum of its row; for "
-        "numbers of labels take the kind counts.",
+        "numbers of labels use --kind counts.",
         row_number,
     )
 
 
 def class_counts(counts: npt.ArrayLike, row_number: RowNumber | None) -> Array:
-    """Return numbers of labels ``(n, n_classes)``; raises InputError if they are none."""
+    """Return numbers of labels ``(n, n_classes)``; raises InputError if they are invalid."""
     array = as_rows(counts, "counts", (2,))
     if array.shape[1] < 2:
         raise UsageError("Counts need at least two columns, one for each class.")
     check_rows(
         lambda rows: _outside(array[rows], _MOST_LABELS),
         len(array),
-        "{rows}: a count is no number from 0 up.",
+        "{rows}: a count is not a number from 0 up.",
         row_number,
     )
     check_rows(
         lambda rows: np.asarray((array[rows] != np.floor(array[rows])).any(axis=1)),
         len(array),
-        "{rows}: a count is no whole number. For shares of labels take the kind soft.",
+        "{rows}: a count is not a whole number. For shares of labels use --kind soft.",
         row_number,
     )
     check_rows(
         lambda rows: np.asarray(array[rows].sum(axis=1) == 0),
         len(array),
-        "{rows}: nobody has labelled the row. Leave such rows out.",
+        "{rows}: the row has no labels. Remove such rows.",
         row_number,
     )
     if len(array) and array.sum(axis=1).max() < 2:
         raise InputError(
-            "Each row has one label only, which shows nothing of how sure its class is. Give "
-            "several labels per row, or with the one label a sign label, that of the likelier "
-            "class: the kind hard. Without either, features and labels give bounds: the kind "
-            "features."
+            "Each row has only one label, which says nothing about how uncertain its class is. "
+            "Give several labels per row, or add a sign label, the likelier class (--kind hard). "
+            "With only features and hard labels you get bounds: --kind features."
         )
     return array
 
@@ -170,6 +170,6 @@ def two_valued(values: npt.ArrayLike, what: str) -> npt.NDArray[np.bool_]:
     if not (np.isin(known, (0, 1)).all() or np.isin(known, (-1, 1)).all()):
         raise InputError(
             f"The {what} must have two values, 0 and 1 or -1 and 1, but there are {len(known):,} "
-            f"different ones. A probability is no sign: that is the kind soft or noisy."
+            f"different ones. A probability is not a sign label: use --kind soft or noisy."
         )
     return np.asarray(array > 0)

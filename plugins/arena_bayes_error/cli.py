@@ -1,33 +1,18 @@
-"""Estimate the lowest error that anyone could reach."""
+"""Estimate the Bayes error: the lowest possible error rate."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from arena.cli import options
-from arena.cli.console import console, print_document
-from arena.errors import InputError, UsageError
-from arena.text import printable
+from arena.cli.console import console, print_document, say_failures
+from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES
+from arena.utils.text import printable
 
 app = typer.Typer(help=__doc__, add_completion=False)
-
-_FORMATS = (".svg", ".png", ".json")
-
-
-class _Kind(StrEnum):
-    SOFT = "soft"
-    UNCERTAINTY = "uncertainty"
-    NOISY = "noisy"
-    HARD = "hard"
-    COUNTS = "counts"
-    POSITIVE_CONFIDENCE = "positive-confidence"
-    SCORES = "scores"
-    FEATURES = "features"
 
 
 @app.command()
@@ -35,11 +20,17 @@ def bayes_error(
     file: Annotated[
         Path, typer.Argument(help="CSV, Parquet or .npy.", metavar="FILE", readable=False)
     ],
-    kind: Annotated[_Kind, typer.Option(help="What is known of each row.")],
+    kind: Annotated[
+        str,
+        typer.Option(
+            help="What is known of each row, as below; arena plugins --json lists the kinds of "
+            "other plugins."
+        ),
+    ],
     column: Annotated[
         list[str] | None,
         typer.Option(
-            help="Columns of the labels, or features, split at commas.  [default: the rest]"
+            help="Columns of the labels or features, comma-separated.  [default: the rest]"
         ),
     ] = None,
     sign: Annotated[
@@ -52,89 +43,79 @@ def bayes_error(
         str | None,
         typer.Option(
             help="The positive label of two, or the positive classes of counts, such as 2,3,4.  "
-            "[default: the second, sorted; for counts every class for itself]"
+            "[default: the second in sorted order; for counts each class separately]"
         ),
     ] = None,
     prior: Annotated[
         float | None, typer.Option(help="The share of positive rows, for positive-confidence.")
     ] = None,
     cluster: Annotated[
-        str | None, typer.Option(help="A column of groups of rows: groups were drawn, not rows.")
+        str | None,
+        typer.Option(help="The column of groups, where groups were sampled and not rows."),
     ] = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            help="Also the best possible score in these, split at commas: log_loss, brier, "
-            "roc_auc, average_precision. For soft labels; of counts, brier."
+            help="Metrics whose best possible score is also computed, comma-separated: log_loss, "
+            "brier, roc_auc, average_precision. For soft labels; for counts, brier only."
         ),
     ] = None,
     neighbours: Annotated[
-        int | None, typer.Option(help="How many are asked, for features.  [default: 1]")
+        int | None, typer.Option(help="Number of neighbours, for features.  [default: 1]")
     ] = None,
-    delta: Annotated[float, typer.Option(help="How probably the bound may fail.")] = 0.05,
-    level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
-    resamples: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 1_000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")] = 0,
+    delta: Annotated[float, typer.Option(help="Probability that the bound fails.")] = 0.05,
+    level: Annotated[
+        float, typer.Option(help="Confidence level of the intervals.")
+    ] = DEFAULT_LEVEL,
+    resamples: Annotated[
+        int, typer.Option(help="Number of bootstrap resamples.")
+    ] = DEFAULT_RESAMPLES,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     chart: Annotated[
-        Path | None, typer.Option(help="Draw it: .svg, .png or .json (Vega-Lite).")
+        Path | None, typer.Option(help="Write a chart: .svg, .png or .json (Vega-Lite).")
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Estimate the lowest error rate that any classifier can reach on rows like these.
 
-    soft: the probability of the positive class, or of each class. uncertainty: that of the less
-    likely class. noisy: soft labels with noise, with --sign. hard: observed labels, with --sign, or
-    several columns of them. counts: how many annotators chose each class. positive-confidence:
-    probabilities on positive rows, with --prior. scores: any numbers, with --label. features: any
-    numbers, with --label; they give bounds, by nearest neighbours, and no estimate.
+    soft: the probability of the positive class, or of each class. uncertainty: the probability of
+    the less likely class. noisy: soft labels with noise, with --sign. hard: observed labels, with
+    --sign, or several columns of them. counts: how many annotators chose each class.
+    positive-confidence: probabilities on positive rows, with --prior. scores: any numbers, with
+    --label. features: any numbers, with --label; they give bounds by nearest neighbours, not an
+    estimate.
     """
-    import numpy as np
+    from arena.charts import check_chart_path, write_chart
+    from arena.plugin.manager import PluginManager
+    from arena_bayes_error.functions import bayes_error as estimate
+    from arena_bayes_error.output import document_of, sentences_of
 
-    from arena_bayes_error.asked import Asked
-    from arena_bayes_error.kinds import answer
-    from arena_bayes_error.label_file import read_label_file
-    from arena_bayes_error.telling import document_of, sentences_of
-
-    if chart is not None:
-        _check_chart(chart)
-    read = read_label_file(file)
-    asked = Asked(
-        file=read,
+    check_chart_path(chart)
+    manager = PluginManager()
+    answered = estimate(
+        file,
+        kind,
         columns=options.target_names(column),
         sign=sign,
         label=label,
         positive=positive,
         prior=prior,
         cluster=cluster,
-        metric=options.target_names(metric),
+        metrics=options.target_names(metric),
         neighbours=neighbours,
-        options={
-            "level": level,
-            "delta": delta,
-            "resamples": resamples,
-            "rng": np.random.default_rng(seed),
-            "row_number": read.row_number,
-        },
+        delta=delta,
+        level=level,
+        resamples=resamples,
+        seed=seed,
+        manager=manager,
     )
-    answered = answer(kind.value, asked)
+    say_failures(manager)
     if chart is not None:
-        _draw((answered.fit or answered.found).chart().to_dict(), chart)
+        from arena_bayes_error.charts import specification
+
+        write_chart(specification(answered.fit or answered.found), chart)
     if as_json:
         print_document(document_of(answered, seed))
         return
     for sentence in sentences_of(answered):
         console().print(printable(sentence), soft_wrap=True)
-
-
-def _check_chart(path: Path) -> None:
-    if path.suffix.lower() not in _FORMATS:
-        raise UsageError(f"--chart {path.name}: its ending must be one of {', '.join(_FORMATS)}.")
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise InputError(f"{path} cannot be written: name a file in a folder that exists.")
-
-
-def _draw(specification: Mapping[str, Any], path: Path) -> None:
-    from arena.charts import as_altair, themed
-    from arena.charts.theme import PAGE
-
-    as_altair({**themed(specification), "background": PAGE}).save(str(path))

@@ -1,58 +1,44 @@
-"""An estimate of the Bayes error: the mean of one number per row, and how sure it is."""
+"""An estimate of the Bayes error: the mean of one number per row, with its intervals."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from arena.errors import UsageError
 from arena.intake.table import RowNumber
-from arena.results import as_json
-from arena.types import FloatArray
+from arena.interfaces import FloorSettings
+from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, FloatArray
+from arena.utils.tabular import as_json
 from arena_bayes_error.sampling import blocks, group_codes, mean_loss
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
 __all__ = ["JUDGED_ON", "BayesErrorEstimate", "Options", "mean_of_rows"]
 
-JUDGED_ON = "those that classifiers are judged on"
+JUDGED_ON = "the population that classifiers are evaluated on"
 
 
-class Options(TypedDict, total=False):
-    """What every estimator takes besides its data."""
-
-    level: float
-    """Confidence level of the intervals, in (0, 1); 0.95 by default."""
-    delta: float
-    """The bound holds with a probability of at least 1 - delta; 0.05 by default."""
-    resamples: int
-    """Bootstrap resamples, at least 2; 1,000 by default."""
-    rng: np.random.Generator
-    """The chance of the bootstrap; by default ``numpy.random.default_rng(0)``."""
-    clusters: npt.ArrayLike
-    """``(n,)`` the group of each row, where rows of one are alike, as those of one patient: groups
-    then count as drawn, not rows, in every interval and in the bound."""
-    row_number: RowNumber
-    """Position -> how the row is called in a message; counted from 1 by default."""
+Options = FloorSettings
+"""The options that every estimator takes besides its data."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BayesErrorEstimate:
-    """The estimated Bayes error, a share of rows in [0, 1], and what it rests on."""
+    """The estimated Bayes error, a share of rows in [0, 1], with its assumptions."""
 
     kind: str
     """What was known of each row, such as ``soft``."""
     estimate: float
     """The lowest error rate that any classifier can reach, as estimated."""
     standard_error: float
-    """Of the estimate, rows being drawn independently, or groups of rows."""
+    """Standard error of the estimate when rows, or groups of rows, are sampled independently."""
     interval: tuple[float, float]
     """The estimate plus and minus the t quantile times the standard error, cut to [0, 1]."""
     bootstrap_interval: tuple[float, float]
@@ -69,20 +55,27 @@ class BayesErrorEstimate:
     delta: float
     """The probability with which ``bound`` may fail."""
     bias_bound: tuple[float, float] | None
-    """The least and the greatest possible bias: (0, 0) if unbiased; None: no bound is known."""
+    """The smallest and the largest possible bias: (0, 0) if unbiased; None: no bound is known."""
     assumptions: tuple[str, ...]
-    """What was taken for granted, in sentences."""
+    """The assumptions, in sentences."""
     wilson_interval: tuple[float, float] | None = None
-    """For hard labels with signs: Wilson's interval of a share, better where errors are rare."""
+    """For hard labels with signs: the Wilson interval, which is better where errors are rare."""
     corrected: float | None = None
-    """For several labels per row: the estimate less its estimated bias."""
+    """For several labels per row: the estimate minus its bias under a Dirichlet distribution."""
     corrected_interval: tuple[float, float] | None = None
-    """``interval``, moved by the same amount: what the correction does not know is not in it."""
+    """``corrected`` plus and minus the t quantile times its standard error over resamples of the
+    rows, in each of which the Dirichlet distribution is fitted again."""
+    moment_bounds: tuple[float, float] | None = None
+    """For several labels per row of two classes: the smallest and the largest Bayes error that the
+    counts allow for any probabilities, without sampling error."""
+    moment_interval: tuple[float, float] | None = None
+    """The same bounds with the sampling error of the counts; None if the counts contradict
+    independent labels."""
     refit_interval: tuple[float, float] | None = None
-    """For scores: percentiles over resamples in which the scaling is fitted anew."""
+    """For scores: percentiles over resamples in which the scaling is refitted."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON, with null for what does not apply."""
+        """Return the estimate as JSON, with null for values that do not apply."""
         document: dict[str, Any] = as_json({name: getattr(self, name) for name in self.__slots__})
         return document
 
@@ -97,23 +90,17 @@ class BayesErrorEstimate:
         return frame
 
     def intervals(self) -> dict[str, tuple[float, float]]:
-        """Return every interval that there is, by what it is called for people."""
+        """Return every available interval by its display name."""
         named = {
             "t": self.interval,
             "bootstrap": self.bootstrap_interval,
             "Wilson": self.wilson_interval,
             "corrected for few labels": self.corrected_interval,
-            "scaling fitted anew": self.refit_interval,
+            "moment bounds": self.moment_interval,
+            "scaling refitted": self.refit_interval,
             "Hoeffding": (max(self.estimate - self.bound, 0.0), min(self.estimate + self.bound, 1)),
         }
         return {name: ends for name, ends in named.items() if ends is not None}
-
-    def chart(self) -> alt.LayerChart:
-        """Return a picture of the estimate with each of its intervals."""
-        from arena.charts import as_altair
-        from arena_bayes_error.pictures import intervals_specification
-
-        return as_altair(intervals_specification(self))
 
 
 def mean_of_rows(
@@ -125,16 +112,16 @@ def mean_of_rows(
     assumptions: tuple[str, ...],
     bias_bound: tuple[float, float] | None,
     population: str = JUDGED_ON,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     delta: float = 0.05,
-    resamples: int = 1_000,
+    resamples: int = DEFAULT_RESAMPLES,
     rng: np.random.Generator | None = None,
     clusters: npt.ArrayLike | None = None,
     row_number: RowNumber | None = None,  # noqa: ARG001 - of the checks before
 ) -> BayesErrorEstimate:
     """Return the mean over rows of a loss in [0, top], with its intervals and its bound.
 
-    The rows are read in blocks of 32,768 and nothing of their number is held.
+    The rows are read in blocks of 32,768; memory does not grow with their number.
 
     Parameters
     ----------
@@ -146,11 +133,11 @@ def mean_of_rows(
         The largest possible loss; the bound is ``top * sqrt(log(2/delta) * s / 2)`` with s = 1/n,
         or the sum of the squared shares that the groups have of the rows (Hoeffding).
     kind, assumptions, bias_bound
-        As in the result; what was drawn independently is said before the assumptions.
+        As in the result; a sentence on the sampling units comes before the assumptions.
     population
-        What the rows, or groups of them, were drawn from.
+        What the rows, or groups of them, were sampled from.
     level, delta, resamples, rng, clusters, row_number
-        See :class:`Options`.
+        See :class:`~arena.interfaces.FloorSettings`.
 
     Raises
     ------
@@ -190,12 +177,12 @@ def mean_of_rows(
 
 
 def check_options(n: int, level: float, delta: float, resamples: int) -> None:
-    """Refuse options out of their range; raises UsageError."""
+    """Raise UsageError for options outside their ranges."""
     if n < 2:
         raise UsageError("An interval needs at least two rows; give the labels of more rows.")
     for name, value in (("level", level), ("delta", delta)):
         if not 0 < value < 1:
-            raise UsageError(f"The {name} must lie between 0 and 1, not be {value:g}.")
+            raise UsageError(f"The {name} must be between 0 and 1, not {value:g}.")
     if resamples < 2:
         raise UsageError("At least 2 resamples are needed; 1,000 or more for printed figures.")
 

@@ -4,7 +4,7 @@ Ishida, Yamane, Charoenphakdee, Niu and Sugiyama (2023), "Is the performance of 
 good to be true?": beta = E min(r, 1 - r) with r = P(y = +1 | x). Each function takes what is known
 of n independent rows and returns a :class:`~arena_bayes_error.estimate.BayesErrorEstimate`.
 
-The t interval covers less often than it says where few rows hold most of the doubt, as in set-up D.
+The t interval undercovers if most of the uncertainty is in few rows, as in set-up D.
 Simulated coverage at a level of 0.95 and n = 1,000, on the paper's Gaussian set-ups (20,000
 repetitions for clean soft labels, else 4,000):
 
@@ -18,9 +18,9 @@ the same, Wilson     0.952  0.956  0.951  0.957
 positive confidence  0.954  0.950  0.951  0.940
 ==================== ====== ====== ====== ======
 
-Where rows come in groups that were drawn whole (``clusters``), of one to nine rows that share most
-of their log odds, it covered 0.935 with 20 groups, 0.946 with 60 and 0.949 with 200 (16,000
-repetitions each); taking the rows for independent, 0.70 to 0.73.
+With sampled groups (``clusters``) of one to nine rows that share most of their log odds, it covered
+0.935 with 20 groups, 0.946 with 60 and 0.949 with 200 (16,000 repetitions each); treating the rows
+as independent, 0.70 to 0.73.
 """
 
 from __future__ import annotations
@@ -45,16 +45,14 @@ __all__ = [
 
 UNBIASED = (0.0, 0.0)
 CLEAN = "Each soft label is the true probability of its row, without noise."
-_SIGN = (
-    "The sign label is the likelier class of the row, sign(r - 1/2), not a label that was observed."
-)
+_SIGN = "The sign label is the likelier class of the row, sign(r - 1/2), not an observed label."
 _CERTAIN = (
-    "Every soft label is 0 or 1: if they are labels that were observed, this estimate says "
-    "nothing, and the kinds hard, counts and features are for them."
+    "Every soft label is 0 or 1: if they are observed labels, this estimate is meaningless; use "
+    "--kind hard, counts or features."
 )
 CONTRADICTED = (
-    "The signs contradict the labels: no two classes have a Bayes error above 50%. Is --positive "
-    "the right one, and are the sign labels those of these rows?"
+    "The signs contradict the labels: the Bayes error of two classes cannot exceed 50%. Check "
+    "--positive, and that the sign labels belong to these rows."
 )
 _HALF = "An uncertainty label is the probability of the less likely class."
 
@@ -66,8 +64,8 @@ def from_soft_labels(labels: npt.ArrayLike, **options: Unpack[Options]) -> Bayes
     paper. The bound is sqrt(log(2/delta) / (8n)) for two classes (Proposition 3.2), and
     (1 - 1/n_classes) sqrt(log(2/delta) / (2n)) for several.
 
-    The labels are read in blocks: nothing of their size is held besides them, and any type of
-    number or a memory-mapped file will do.
+    The labels are read in blocks without a copy of their size; any numeric type and memory-mapped
+    files are accepted.
 
     Parameters
     ----------
@@ -79,7 +77,7 @@ def from_soft_labels(labels: npt.ArrayLike, **options: Unpack[Options]) -> Bayes
     Raises
     ------
     InputError
-        With the numbers of the rows that hold no probabilities.
+        If rows are not probabilities; the message lists them.
     UsageError
         If shapes or options do not fit.
 
@@ -112,14 +110,14 @@ def from_soft_labels(labels: npt.ArrayLike, **options: Unpack[Options]) -> Bayes
 
 
 def row_floor(labels: npt.NDArray[Any]) -> FloatArray:
-    """Return the error that is left to the best classifier in each row, ``(n,)``.
+    """Return the ``(n,)`` error probability of the best classifier in each row.
 
     >>> row_floor(np.array([0.75, 0.25])).tolist(), row_floor(np.array([[0.5, 0.5, 0]])).tolist()
     ([0.25, 0.25], [0.5])
     """
     known = np.asarray(labels, dtype=np.float64)
     if known.ndim == 2:
-        # A sum that is off by rounding must not leave an error below 0.
+        # A sum that deviates by rounding must not give an error below 0.
         return np.asarray(np.maximum(1 - known.max(axis=1), 0))
     return np.asarray(np.minimum(known, 1 - known))
 
@@ -139,7 +137,7 @@ def from_uncertainty_labels(
     Raises
     ------
     InputError
-        With the numbers of the rows that are no uncertainty.
+        If rows are outside [0, 0.5]; the message lists them.
 
     Examples
     --------
@@ -147,7 +145,7 @@ def from_uncertainty_labels(
     0.25
     """
     array = as_rows(labels, "uncertainty labels")
-    hint = "It is the probability of the less likely class; for that of one class take kind soft."
+    hint = "It is the probability of the less likely class; for one class use --kind soft."
     check_unit(array, "uncertainty label", hint, options.get("row_number"), top=0.5)
     return mean_of_rows(
         lambda rows: np.asarray(array[rows], dtype=np.float64),
@@ -181,7 +179,7 @@ def from_noisy_soft_labels(
     Raises
     ------
     InputError
-        With the numbers of the rows outside [0, 1], or if the signs are not two-valued.
+        If rows are outside [0, 1] (the message lists them), or the signs are not two-valued.
 
     Examples
     --------
@@ -202,7 +200,7 @@ def from_hard_labels(
     """Estimate from one observed label per row, and sign labels. Unbiased.
 
     A hard label is a noisy soft label that is 0 or 1, so this is the share of rows whose label is
-    not the likelier class. Errors are rare where beta is small: take Wilson's interval then.
+    not the likelier class. Errors are rare where beta is small: use the Wilson interval then.
 
     Parameters
     ----------
@@ -233,7 +231,7 @@ def from_hard_labels(
     if wrong == 0:
         note = (
             "No label differs from its sign label: if the sign labels are the observed labels, "
-            "this estimate says nothing."
+            "this estimate is meaningless."
         )
         found = replace(found, assumptions=(*found.assumptions, note))
     if found.n_clusters is not None:
@@ -271,10 +269,10 @@ def _signed(
 
 
 def refuse_single_labels() -> InputError:
-    """Return the error that one label per row says nothing without a sign."""
+    """Return the error for one label per row without a sign label."""
     return InputError(
-        "One hard label per row shows nothing of how sure its class is: the sign labels are "
-        "missing, the likelier class of each row. Give them with --sign, or several labels per "
-        "row (the kind counts, or several columns of hard labels). With features of the rows, the "
-        "kind features gives bounds."
+        "One hard label per row says nothing about how uncertain its class is. Add sign labels, "
+        "the likelier class of each row, with --sign, or give several labels per row (--kind "
+        "counts, or several columns of hard labels). With only features and hard labels you get "
+        "bounds: --kind features."
     )

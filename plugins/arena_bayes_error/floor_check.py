@@ -1,9 +1,9 @@
-"""Is an error rate too low to be true? The check of every submission, and of the labels.
+"""Tests whether error rates are implausibly low, for submissions and for the labels.
 
-A predictor without the labels errs in row i with probability min(c_i, 1 - c_i) at least, so that
-the number of its errors is at least Poisson-binomial where the labels are drawn row by row. Where
-rows come in groups, as those of one patient, all labels of a group may depend on one another; then
-a bound holds whatever their dependence.
+A predictor without the labels errs in row i with probability at least min(c_i, 1 - c_i). If the
+labels are drawn row by row, its number of errors is stochastically at least Poisson-binomial.
+With groups of rows, such as those of one patient, the labels of a group may be dependent; the bound
+used then holds for any dependence.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import UsageError
-from arena.results import Tabular
 from arena.types import FloatArray, IntArray
+from arena.utils.tabular import Tabular
 from arena_bayes_error.estimators import row_floor
 from arena_bayes_error.sampling import group_codes
 
@@ -32,7 +32,7 @@ _TILTS = np.geomspace(1e-4, 30, 150)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FloorCheck(Tabular):
-    """Which of m submissions have fewer errors than a predictor without the labels would."""
+    """Which of m submissions have implausibly few errors for a predictor without the labels."""
 
     errors: IntArray
     """``(m,)`` numbers of errors."""
@@ -53,13 +53,13 @@ class LabelCheck(Tabular):
     """Whether labels differ from the likelier class of their row as often as soft labels say."""
 
     differing: int
-    """Rows whose label is not the likeliest class."""
+    """Number of rows whose label is not the likeliest class."""
     expected: float
-    """How many would be, were the labels drawn with the soft labels' probabilities."""
+    """Expected number if the labels are drawn with the soft labels' probabilities."""
     p_so_few: float
-    """Probability of so few or fewer: small where annotators were less sure than the labels."""
+    """Probability of this number or fewer: small if annotators are less certain than labels."""
     p_so_many: float
-    """Probability of so many or more: small where the soft labels are not of these labels."""
+    """Probability of this number or more: small if the soft labels belong to other labels."""
     n: int
     """The number of rows."""
 
@@ -67,7 +67,7 @@ class LabelCheck(Tabular):
 def check_labels(
     truth: npt.NDArray[np.integer], soft: FloatArray, clusters: npt.ArrayLike | None = None
 ) -> LabelCheck:
-    """Compare labels with their soft labels, which the floor and every flag rest on.
+    """Compare labels with their soft labels, on which the floor and every flag are based.
 
     Parameters
     ----------
@@ -100,11 +100,11 @@ def check_against_floor(
     alpha: float = 0.05,
     clusters: npt.ArrayLike | None = None,
 ) -> FloorCheck:
-    """Return the probability of so few errors for each submission, and who is flagged.
+    """Return the probability of so few errors for each submission, and which are flagged.
 
     A flag means one of two things: the labels were known (a leak, or overfitting to them), or the
-    annotators were less sure than the labels are. Whoever knows nothing of the labels, however
-    good, is flagged with a probability of at most alpha, all submissions together.
+    annotators were less certain than the labels are. The probability that any submission made
+    without the labels is flagged is at most alpha (familywise).
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def check_against_floor(
     Raises
     ------
     UsageError
-        If alpha or an error is out of its range, or the groups do not fit.
+        If alpha or an error is outside its range, or the groups do not fit.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def check_against_floor(
 
     counts = np.atleast_1d(np.asarray(errors, dtype=np.intp))
     if not 0 < alpha < 1:
-        raise UsageError(f"alpha must lie between 0 and 1, not be {alpha:g}.")
+        raise UsageError(f"alpha must be between 0 and 1, not {alpha:g}.")
     if len(counts) and not (counts.min() >= 0 and counts.max() <= len(floors)):
         raise UsageError(f"Errors must be from 0 to the {len(floors):,} rows there are.")
     p_values = _p_values(counts, floors, group_codes(clusters, len(floors)))
@@ -152,7 +152,7 @@ def _p_values(counts: IntArray, floors: FloatArray, codes: IntArray | None) -> F
     if codes is not None:
         return _at_most(counts, floors, codes)
     cumulated = np.minimum(np.cumsum(errors_distribution(floors)), 1.0)
-    # Beyond the rows that can go wrong at all, every number of errors is to be expected.
+    # More errors than rows that can be wrong: the probability is 1.
     return np.asarray(cumulated[np.minimum(counts, len(cumulated) - 1)])
 
 
@@ -162,7 +162,7 @@ def _at_most(counts: IntArray, floors: FloatArray, codes: IntArray) -> FloatArra
     P(S <= k) <= exp(tk) prod E exp(-t S_g) for every t > 0 (Chernoff), and of all S_g with these
     probabilities the largest E exp(-t S_g) is that of rows that err together: S_g >= j with the
     j-th largest probability p_j of the group, so that it is 1 - (1 - exp(-t)) sum p_j exp(-t(j-1)).
-    The least over 150 values of t is taken.
+    The minimum over 150 values of t is used.
 
     >>> _at_most(np.array([0]), np.array([0.5, 0.5]), np.array([0, 0])).round(6).tolist()  # exact
     [0.5]

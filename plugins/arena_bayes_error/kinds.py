@@ -1,9 +1,10 @@
-"""The kinds of labels that a file may hold, and which estimator takes each."""
+"""The kinds of labels that a file may contain, and the estimator of each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +12,12 @@ import numpy.typing as npt
 from arena.errors import InputError, UsageError
 from arena.intake.cells import merge_equal_numbers
 from arena.intake.faults import show, show_all
+from arena.interfaces import FloorEstimate, FloorSettings
+from arena.plugin.info import attributed
+from arena.plugin.manager import PluginManager
+from arena.types import DEFAULT_LEVEL
 from arena_bayes_error.annotators import from_counts, from_several_hard_labels, shares_of
-from arena_bayes_error.asked import Asked
+from arena_bayes_error.best_scores import MetricFloor, best_score
 from arena_bayes_error.checks import check_shares
 from arena_bayes_error.estimate import BayesErrorEstimate
 from arena_bayes_error.estimators import (
@@ -22,222 +27,323 @@ from arena_bayes_error.estimators import (
     from_uncertainty_labels,
     refuse_single_labels,
 )
-from arena_bayes_error.floors import MetricFloor, best_score
 from arena_bayes_error.neighbours import CoverHartBounds, cover_hart
 from arena_bayes_error.platt import PlattFit, from_scores
 from arena_bayes_error.positive_confidence import from_positive_confidence
+from arena_bayes_error.request import Request
 
-__all__ = ["KINDS", "Answer", "Kind", "answer"]
+__all__ = ["KINDS", "Answer", "Kind", "Parsed", "answer"]
 
 _MOST_CLASSES = 50
-"""A label of more numbers, not all of them whole, is no class."""
+"""A label with more different values, not all of them integers, is a quantity, not a class."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """What was found in a file."""
+    """The result for a file."""
 
-    found: BayesErrorEstimate | CoverHartBounds
+    kind: str
+    """The name of the estimator."""
+    found: BayesErrorEstimate | CoverHartBounds | FloorEstimate
+    """The estimate, or bounds for features."""
     positive: str | None = None
     """The positive one of two texts, or the positive classes."""
     fit: PlattFit | None = None
+    """The scaling of scores to probabilities; None: the kind needs none."""
     metric_floors: tuple[MetricFloor, ...] = ()
-    """The best possible score in each metric that was asked for."""
+    """The best possible score in each requested metric."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parsed:
+    """What was read of the columns."""
+
+    values: tuple[Any, ...]
+    """The arguments of the estimator."""
+    positive: str | None = None
+    metrics: tuple[str, ...] = ()
+    """Whose best possible score is computed too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of labels."""
+    """A kind of labels: how it is read, and the function that estimates."""
 
-    read: Callable[[Asked], Answer]
-    takes: frozenset[str]
-    """The options, besides those that every kind has, that it reads."""
+    name: str
+    description: str
+    read: Callable[[Request], Parsed]
+    function: Callable[[Parsed, FloorSettings], Answer | BayesErrorEstimate | CoverHartBounds]
+    options: frozenset[str]
+
+    def parse(self, labels: Any) -> Parsed:
+        """Read the columns."""
+        return self.read(labels)
+
+    def estimate(self, parsed: Parsed, settings: FloorSettings) -> Any:
+        """Return an :class:`Answer`, which holds more than an estimate."""
+        found = self.function(parsed, settings)
+        return found if isinstance(found, Answer) else Answer(self.name, found, parsed.positive)
 
 
-def answer(kind: str, asked: Asked) -> Answer:
-    """Return what one of :data:`KINDS` says of a file.
+def answer(kind: str, request: Request, manager: PluginManager) -> Answer:
+    """Return the result of an estimator for the columns of a file.
 
     Raises
     ------
+    UnknownNameError
+        If no plugin provides this kind.
     UsageError
-        If something is missing that the kind needs (it says which other kind would do without),
-        or given that it does not read.
+        If something that the kind needs is missing (the message names a kind that does not need
+        it), or an option is given that the kind does not use.
     InputError
         If the file does not hold labels of that kind.
     """
-    chosen = KINDS[kind]
+    chosen = manager.floor_estimators.resolve(kind)
     for option in ("sign", "label", "positive", "prior", "cluster", "metric", "neighbours"):
-        if option not in chosen.takes and getattr(asked, option) not in {None, ()}:
-            others = [name for name, one in KINDS.items() if option in one.takes]
+        if option not in chosen.options and getattr(request, option) not in {None, ()}:
+            others = [one.name for one in manager.floor_estimators if option in one.item.options]
             raise UsageError(
-                f"--kind {kind} does not read --{option}; --kind {', '.join(others)} would. Leave "
-                f"the option or choose the kind."
+                f"--kind {kind} does not use --{option}; --kind {', '.join(others)} does. Remove "
+                f"the option or change the kind."
             )
-    return chosen.read(asked)
+    with attributed(manager.floor_estimators.plugin_of(kind), f"estimating from {kind} labels"):
+        found: Any = chosen.estimate(chosen.parse(request), request.settings())
+    return found if isinstance(found, Answer) else Answer(kind, found, request.positive)
 
 
-def _soft(asked: Asked) -> Answer:
-    names = asked.data_columns()
-    labels = asked.file.numbers(names)
+def _soft(request: Request) -> Parsed:
+    names = request.data_columns()
+    labels = request.file.numbers(names)
     if len(names) == 1:
-        if asked.positive is not None:
+        if request.positive is not None:
             raise UsageError(
-                "One column of soft labels is the probability of the positive class, whatever it "
-                "is called: --positive chooses among the columns of several classes."
+                "A single column of soft labels is the probability of the positive class; "
+                "--positive selects among the columns of several classes."
             )
         labels = labels[:, 0]
-    positive = asked.classes()
+    positive = request.classes()
     if positive is not None:
-        check_shares(labels, asked.options.get("row_number"))
+        check_shares(labels, request.options.get("row_number"))
         labels = np.clip(labels[:, positive].sum(axis=1), 0, 1)
-    settings = asked.settings()
-    found = from_soft_labels(labels, **settings)
+    return Parsed((labels,), request.positive, request.metric)
+
+
+def _estimate_soft(parsed: Parsed, settings: FloorSettings) -> Answer:
+    found = from_soft_labels(*parsed.values, **settings)
     clusters = settings.get("clusters")
-    floors = tuple(best_score(metric, labels, clusters=clusters) for metric in asked.metric)
-    return Answer(found, asked.positive, metric_floors=floors)
+    floors = tuple(
+        best_score(metric, parsed.values[0], clusters=clusters) for metric in parsed.metrics
+    )
+    return Answer("soft", found, parsed.positive, metric_floors=floors)
 
 
-def _uncertainty(asked: Asked) -> Answer:
-    return Answer(from_uncertainty_labels(asked.column("uncertainty label"), **asked.settings()))
+def _uncertainty(request: Request) -> Parsed:
+    return Parsed((request.column("uncertainty label"),))
 
 
-def _noisy(asked: Asked) -> Answer:
-    if asked.sign is None:
+def _noisy(request: Request) -> Parsed:
+    if request.sign is None:
         raise UsageError(
             "Noisy soft labels need sign labels, the likelier class of each row: name their column "
-            "with --sign. Without noise, --kind soft needs none; for shares of several labels, "
-            "--kind counts bounds the bias."
+            "with --sign. Labels without noise are --kind soft, which needs no signs; shares of "
+            "several labels are --kind counts."
         )
-    signs, positive = asked.signs()
-    found = from_noisy_soft_labels(asked.column("noisy soft label"), signs, **asked.settings())
-    return Answer(found, positive)
+    signs, positive = request.signs()
+    return Parsed((request.column("noisy soft label"), signs), positive)
 
 
-def _hard(asked: Asked) -> Answer:
-    names = (asked.label,) if asked.label and not asked.columns else asked.data_columns()
+def _hard(request: Request) -> Parsed:
+    names = (request.label,) if request.label and not request.columns else request.data_columns()
     if len(names) > 1:
-        several, positive = _several(asked, names)
-        return Answer(from_several_hard_labels(several, **asked.settings()), positive)
-    if asked.sign is None:
+        several, positive = _several(request, names)
+        return Parsed((several,), positive)
+    if request.sign is None:
         raise refuse_single_labels()
-    both = asked.file.values(names[0])
+    both = request.file.values(names[0])
     known = both if len(both) == 2 else ()
-    labels, positive = asked.file.two_texts(names[0], "hard label", asked.positive, known)
-    signs, _ = asked.signs(known)
-    return Answer(from_hard_labels(labels, signs, **asked.settings()), positive)
+    labels, positive = request.file.two_texts(names[0], "hard label", request.positive, known)
+    signs, _ = request.signs(known)
+    return Parsed((labels, signs), positive)
 
 
-def _several(asked: Asked, names: tuple[str, ...]) -> tuple[npt.NDArray[np.float64], str | None]:
+def _several(
+    request: Request, names: tuple[str, ...]
+) -> tuple[npt.NDArray[np.float64], str | None]:
     """Return ``(n, m)`` of 0, 1 and NaN, and the text that is 1, if others than 0 and 1 are."""
-    file = asked.file
+    file = request.file
     found = {text for name in names for text in file.values(name)} - {""}
     known = merge_equal_numbers(sorted(found))
     if file.array is not None or not found or (known and {*known.values()} <= {0.0, 1.0}):
         return file.maybe_numbers(names), None
-    return file.texts_of_two(names, "hard label", asked.positive)
+    return file.texts_of_two(names, "hard label", request.positive)
 
 
-def _counts(asked: Asked) -> Answer:
-    names = asked.data_columns()
-    counts = asked.file.numbers(names)
-    positive = asked.classes()
-    floors = _floors_of_counts(asked, counts, positive)
-    if asked.sign is None:
-        found = from_counts(counts, positive, **asked.settings())
-        return Answer(found, asked.positive, metric_floors=floors)
+def _estimate_hard(parsed: Parsed, settings: FloorSettings) -> BayesErrorEstimate:
+    single = len(parsed.values) == 2
+    return (from_hard_labels if single else from_several_hard_labels)(*parsed.values, **settings)
+
+
+def _counts(request: Request) -> Parsed:
+    names = request.data_columns()
+    counts = request.file.numbers(names)
+    positive = request.classes()
+    if request.metric and set(request.metric) != {"brier"}:
+        raise UsageError(
+            "With few labels per row, the best possible score of most metrics is estimated with a "
+            "bias; only brier has a known correction. Use --metric brier, or --kind soft to treat "
+            "the shares as exact."
+        )
+    metrics = request.metric[:1]
+    if request.sign is None:
+        return Parsed((counts, positive, None), request.positive, metrics)
     if positive is None and len(names) == 2:
         positive = [1]
     if positive is None:
         raise UsageError("Sign labels go with two classes: name the positive ones (--positive).")
-    signs, _ = replace(asked, positive=None).signs()
-    found = from_noisy_soft_labels(shares_of(counts, positive), signs, **asked.settings())
-    return Answer(replace(found, kind="counts"), asked.positive, metric_floors=floors)
+    signs, _ = replace(request, positive=None).signs()
+    return Parsed((counts, positive, signs), request.positive, metrics)
 
 
-def _floors_of_counts(
-    asked: Asked, counts: npt.NDArray[np.generic], positive: list[int] | None
-) -> tuple[MetricFloor, ...]:
-    if not asked.metric:
-        return ()
-    if set(asked.metric) != {"brier"}:
+def _estimate_counts(parsed: Parsed, settings: FloorSettings) -> Answer:
+    counts, positive, signs = parsed.values
+    if signs is None:
+        found = from_counts(counts, positive, **settings)
+    else:
+        noisy = from_noisy_soft_labels(shares_of(counts, positive), signs, **settings)
+        found = replace(noisy, kind="counts")
+    clusters, totals = settings.get("clusters"), np.asarray(counts).sum(axis=1)
+    floors = tuple(
+        best_score(one, shares_of(counts, positive), totals, clusters) for one in parsed.metrics
+    )
+    return Answer("counts", found, parsed.positive, metric_floors=floors)
+
+
+def _positive_confidence(request: Request) -> Parsed:
+    if request.prior is None:
         raise UsageError(
-            "Shares of few labels make every best possible score look better than it is; only "
-            "that of brier is known without this bias. Ask for --metric brier, or take soft labels "
-            "for the truth (--kind soft)."
+            "Positive confidence needs the share of positive rows among all: give it with --prior. "
+            "With probabilities for rows of both classes, use --kind soft, which needs no prior."
         )
-    clusters = asked.settings().get("clusters")
-    shares = shares_of(counts, positive)
-    return (best_score("brier", shares, np.asarray(counts).sum(axis=1), clusters),)
+    return Parsed((request.column("confidence"), request.prior))
 
 
-def _positive_confidence(asked: Asked) -> Answer:
-    if asked.prior is None:
+def _scores(request: Request) -> Parsed:
+    if request.label is None:
         raise UsageError(
-            "Confidence on positive rows needs the share of positive rows among all: give it with "
-            "--prior. With the probability on rows of both classes, --kind soft needs none."
+            "Scores are scaled to probabilities with observed labels: name their column with "
+            "--label. If the numbers are probabilities already, use --kind soft."
         )
-    confidence = asked.column("confidence")
-    return Answer(from_positive_confidence(confidence, asked.prior, **asked.settings()))
-
-
-def _scores(asked: Asked) -> Answer:
-    if asked.label is None:
-        raise UsageError(
-            "Scores are scaled to probabilities against observed labels: name their column with "
-            "--label. Numbers that are probabilities already are the kind soft."
-        )
-    labels, positive = asked.file.two_texts(
-        asked.label,
+    labels, positive = request.file.two_texts(
+        request.label,
         "label",
-        asked.positive,
+        request.positive,
         otherwise=" For labels of more values, --kind features gives bounds.",
     )
-    found, fit = from_scores(asked.column("score"), labels, **asked.settings())
-    return Answer(found, positive, fit)
+    return Parsed((request.column("score"), labels), positive)
 
 
-def _features(asked: Asked) -> Answer:
-    if asked.label is None:
+def _estimate_scores(parsed: Parsed, settings: FloorSettings) -> Answer:
+    found, fit = from_scores(*parsed.values, **settings)
+    return Answer("scores", found, parsed.positive, fit)
+
+
+def _features(request: Request) -> Parsed:
+    if request.label is None:
         raise UsageError(
-            "Bounds from features need the observed label of each row: name its column with "
-            "--label. For soft labels without features, --kind soft needs none."
+            "With only features and hard labels you get bounds: name the column of the observed "
+            "labels with --label. For soft labels, use --kind soft."
         )
-    texts = [name for name in asked.left() if asked.file.starts_with_text(name)]
+    texts = [name for name in request.left() if request.file.starts_with_text(name)]
     if texts:
         raise InputError(
-            f"Features must be numbers, and {show_all(texts)} of {asked.file.path} hold text: name "
-            f"the others with --column, or write a column of 0 and 1 for each text."
+            f"Features must be numbers, but {show_all(texts)} of {request.file.path} contain text: "
+            f"name the numeric columns with --column, or encode each text as a 0/1 column."
         )
-    features = asked.file.numbers(asked.data_columns())
-    _refuse_quantities(asked.file.values(asked.label), asked.label)
-    labels = asked.file.codes(asked.label, "label")
-    level = asked.options.get("level", 0.95)
-    neighbours = 1 if asked.neighbours is None else asked.neighbours
-    return Answer(cover_hart(features, labels, neighbours=neighbours, level=level))
+    features = request.file.numbers(request.data_columns())
+    _refuse_quantities(request.file.values(request.label), request.label)
+    labels = request.file.codes(request.label, "label")
+    return Parsed((features, labels, 1 if request.neighbours is None else request.neighbours))
+
+
+def _estimate_features(parsed: Parsed, settings: FloorSettings) -> CoverHartBounds:
+    features, labels, neighbours = parsed.values
+    level = settings.get("level", DEFAULT_LEVEL)
+    return cover_hart(features, labels, neighbours=neighbours, level=level)
 
 
 def _refuse_quantities(values: tuple[str, ...], label: str) -> None:
     numbers = merge_equal_numbers(values) or {}
-    if len(numbers) > _MOST_CLASSES and not all(one.is_integer() for one in numbers.values()):
+    if len(numbers) > _MOST_CLASSES and not all(
+        one == one.to_integral_value() for one in numbers.values()
+    ):
         raise InputError(
-            f"The label {show(label)} has {len(numbers):,} different numbers: it is a quantity, "
-            f"and only a class has an error rate. Name a column of classes with --label, or cut "
-            f"the quantity into classes."
+            f"The label {show(label)} has {len(numbers):,} different values: it is a quantity, and "
+            f"an error rate needs classes. Name a column of classes with --label, or bin the "
+            f"quantity into classes."
         )
 
 
-def _kind(read: Callable[[Asked], Answer], *takes: str) -> Kind:
-    return Kind(read, frozenset(takes))
+def _direct(function: Callable[..., BayesErrorEstimate]) -> Callable[..., BayesErrorEstimate]:
+    """Return a function of parsed labels that passes them on."""
+    return lambda parsed, settings: function(*parsed.values, **settings)
 
 
-KINDS: Mapping[str, Kind] = {
-    "soft": _kind(_soft, "positive", "cluster", "metric"),
-    "uncertainty": _kind(_uncertainty, "cluster"),
-    "noisy": _kind(_noisy, "sign", "positive", "cluster"),
-    "hard": _kind(_hard, "label", "sign", "positive", "cluster"),
-    "counts": _kind(_counts, "sign", "positive", "cluster", "metric"),
-    "positive-confidence": _kind(_positive_confidence, "prior", "cluster"),
-    "scores": _kind(_scores, "label", "positive", "cluster"),
-    "features": _kind(_features, "label", "neighbours"),
-}
-"""What is known of each row -> how it is read, and estimated from."""
+KINDS = (
+    Kind(
+        "soft",
+        "The probability of the positive class, or of each class.",
+        _soft,
+        _estimate_soft,
+        frozenset({"positive", "cluster", "metric"}),
+    ),
+    Kind(
+        "uncertainty",
+        "The probability of the less likely class.",
+        _uncertainty,
+        _direct(from_uncertainty_labels),
+        frozenset({"cluster"}),
+    ),
+    Kind(
+        "noisy",
+        "Soft labels with noise, with --sign.",
+        _noisy,
+        _direct(from_noisy_soft_labels),
+        frozenset({"sign", "positive", "cluster"}),
+    ),
+    Kind(
+        "hard",
+        "Observed labels, with --sign, or several columns of them.",
+        _hard,
+        _estimate_hard,
+        frozenset({"label", "sign", "positive", "cluster"}),
+    ),
+    Kind(
+        "counts",
+        "How many annotators chose each class.",
+        _counts,
+        _estimate_counts,
+        frozenset({"sign", "positive", "cluster", "metric"}),
+    ),
+    Kind(
+        "positive-confidence",
+        "Probabilities on positive rows, with --prior.",
+        _positive_confidence,
+        _direct(from_positive_confidence),
+        frozenset({"prior", "cluster"}),
+    ),
+    Kind(
+        "scores",
+        "Any numbers, with --label.",
+        _scores,
+        _estimate_scores,
+        frozenset({"label", "positive", "cluster"}),
+    ),
+    Kind(
+        "features",
+        "Any numbers, with --label; they give bounds by nearest neighbours, not an estimate.",
+        _features,
+        _estimate_features,
+        frozenset({"label", "neighbours"}),
+    ),
+)
+"""What the hook provides."""

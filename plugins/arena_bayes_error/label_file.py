@@ -1,7 +1,8 @@
-"""Files of labels: CSV, Parquet and .npy, with the row of each in the file."""
+"""Files of labels: CSV, Parquet and .npy, with row numbers for messages."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,18 +25,17 @@ from arena.intake.cells import (
 )
 from arena.intake.content import read_content
 from arena.intake.encoding import to_utf8
-from arena.intake.faults import FaultList, clean, describe, show, show_all
+from arena.intake.faults import FaultList, Refused, clean, describe, show, show_all
 from arena.intake.parquet_file import MAGIC
+from arena.intake.solution import MAX_SOLUTION_BYTES, SOLUTION_BOUNDS
 from arena.intake.submission import READING_ERRORS, read_table
 from arena.intake.table import RawTable, RowNumber, count_from_one
 
-__all__ = ["LabelFile", "read_label_file"]
+__all__ = ["LabelFile", "label_table", "read_label_file"]
 
-_MOST_BYTES = 2**31 - 2**20
 _FAULTS_SHOWN = 3
 _SPLIT = {"too few fields", "too many fields"}
 _NEAR_THE_START = 1_000
-_MOST_ROWS = 2**31 - 1
 _MAGIC_OF_NUMPY = b"\x93NUMPY"
 _NUMBER = r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*"
 _ALL_NUMBERS = re.compile(rf"{_NUMBER}([,;\t]{_NUMBER})*".encode())
@@ -104,7 +104,7 @@ class LabelFile:
         allowed
             Two texts, where they are known: then one of them need not occur.
         otherwise
-            What would do without two values, for the message.
+            An alternative that needs no two values, for the message.
 
         Raises
         ------
@@ -134,7 +134,7 @@ class LabelFile:
             raise InputError(
                 f"The {what}s in {show_all(names)} of {self.path} must have two values, but have "
                 f"{len(both):,}: {show_all(both)}. For more than two classes, count the labels of "
-                f"each row and take --kind counts, with one column for each class."
+                f"each row and use --kind counts, with one column per class."
             )
         chosen = self._chosen(positive, both, f"{what} in {self.path}")
         coded = [
@@ -202,7 +202,7 @@ class LabelFile:
 
 
 def _refusal(path: Path, faults: FaultList) -> InputError:
-    """Return what is wrong with a file: of each kind of faults the first few."""
+    """Return an error with the first few faults of each kind."""
     found = faults.to_tuple(_FAULTS_SHOWN)
     lines = [describe(fault) for fault in found]
     if any(fault.kind in _SPLIT for fault in found):
@@ -214,14 +214,14 @@ def _refusal(path: Path, faults: FaultList) -> InputError:
 
 
 def read_label_file(path: Path) -> LabelFile:
-    """Read a CSV, Parquet or .npy file, told apart by content.
+    """Read a CSV, Parquet or .npy file; the format is detected from the content.
 
-    A CSV file whose first line is all numbers has no header. An .npy file is mapped, not read.
+    A CSV file whose first line is all numbers has no header. An .npy file is memory-mapped.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or holds no table.
+        If the file cannot be read or is not a table.
     """
     try:
         with path.open("rb") as file:
@@ -238,6 +238,30 @@ def read_label_file(path: Path) -> LabelFile:
         raise InputError(f"{path} cannot be read: {clean(why).rstrip('.')}.") from error
 
 
+def label_table(labels: Any) -> LabelFile:
+    """Return the columns of a file, an array, a data frame or a mapping of names to columns.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or the labels are no table.
+
+    Examples
+    --------
+    >>> label_table({"cat": [3, 1], "dog": [2, 4]}).names
+    ('cat', 'dog')
+    """
+    if isinstance(labels, str | Path):
+        return read_label_file(Path(labels))
+    if not hasattr(labels, "keys"):
+        return _of_array(Path("the array"), np.asarray(labels))
+    columns = {str(name): pa.array(labels[name], from_pandas=True) for name in labels}
+    if not columns or len({len(column) for column in columns.values()}) > 1:
+        raise InputError("The columns of labels must be there and have equally many rows.")
+    names, values = tuple(columns), tuple(columns.values())
+    return LabelFile(Path("the table"), names, values, None, count_from_one, has_header=True)
+
+
 def _of_numpy(path: Path) -> LabelFile:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -245,8 +269,12 @@ def _of_numpy(path: Path) -> LabelFile:
         raise InputError(
             f"{path} cannot be read: it is damaged, or holds objects. Save an array of numbers."
         ) from error
+    return _of_array(path, array)
+
+
+def _of_array(path: Path, array: npt.NDArray[Any]) -> LabelFile:
     if array.ndim not in (1, 2) or array.dtype.kind not in "fiub" or not array.size:
-        raise InputError(f"{path} must hold numbers of one or two dimensions, and some.")
+        raise InputError(f"{path} must be a non-empty array of numbers with one or two dimensions.")
     table = array[:, None] if array.ndim == 1 else array
     names = tuple(str(at) for at in range(table.shape[1]))
     return LabelFile(path, names, (), table, count_from_one, has_header=False)
@@ -254,17 +282,16 @@ def _of_numpy(path: Path) -> LabelFile:
 
 def _of_table(path: Path) -> LabelFile:
     faults = FaultList()
-    content = read_content(path, _MOST_BYTES, faults)
     table: RawTable | None = None
     headless = False
-    if content is not None:
-        data = content.data
+    with contextlib.suppress(Refused):  # its fault has been added
+        data = read_content(path, MAX_SOLUTION_BYTES, faults).data
         if not data.startswith(MAGIC):
             data = to_utf8(data, faults)
             first = _LINE.search(data)
             headless = first is not None and _ALL_NUMBERS.fullmatch(first[0]) is not None
             data = _header_for(first[0]) + data if headless and first else data
-        table = read_table(data, (), _MOST_ROWS, _MOST_BYTES, faults)
+        table = read_table(data, (), SOLUTION_BOUNDS, faults)
     if faults or table is None:
         raise _refusal(path, faults)
     columns = table.columns

@@ -1,64 +1,60 @@
 """Bounds of the Bayes error from features and hard labels, by nearest neighbours.
 
 Cover and Hart (1967), "Nearest neighbor pattern classification": with enough rows the error E of
-the nearest neighbour satisfies beta <= E <= beta (2 - K/(K-1) beta). Bounds, not an estimate: they
-hold in the limit of many rows, and distances that suit the features badly only widen them.
+the nearest neighbour satisfies beta <= E <= beta (2 - K/(K-1) beta). These are bounds, not an
+estimate: they hold in the limit of many rows, and unsuitable distances only widen them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from arena.errors import InputError, UsageError
-from arena.results import Tabular
-from arena.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    import altair as alt
+from arena.evaluation.levels import check_level
+from arena.types import DEFAULT_LEVEL, FloatArray, IntArray
+from arena.utils.tabular import Tabular
 
 __all__ = ["CoverHartBounds", "cover_hart"]
 
 _ASSUMPTIONS = (
-    "The bounds hold for very many rows; with few, the neighbours are far away and both are too "
-    "high.",
-    "The rows are drawn independently from those that classifiers are judged on, and none is a "
-    "copy of another.",
-    "Classifiers know these features only; who knows more may err less.",
+    "The bounds hold in the limit of many rows; with few, neighbours are far away and both bounds "
+    "are too high.",
+    "The rows are sampled independently from the population that classifiers are evaluated on, and "
+    "none is a copy of another.",
+    "Classifiers use these features only; a classifier with more information may do better.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class CoverHartBounds(Tabular):
-    """Between which errors the Bayes error lies, in the limit of many rows."""
+    """Bounds of the Bayes error in the limit of many rows."""
 
     lower: float
     """(K-1)/K (1 - sqrt(1 - K/(K-1) E)), with E the neighbours' error."""
     upper: float
-    """The neighbours' error E, but never more than that of guessing, (K-1)/K."""
+    """The neighbours' error E, at most the error of guessing, (K-1)/K."""
     lower_end: float
     """The lower bound at the lower end of an interval for E."""
     upper_end: float
-    """The upper end of that interval: Wilson's, which takes rows for independent."""
+    """The upper end of that interval: a Wilson interval, which assumes independent rows."""
     error: float
     """The share of rows whose label is not the one that their neighbours predict."""
     neighbours: int
+    """Number of neighbours that vote."""
     n: int
+    """Number of rows."""
     n_classes: int
+    """Number of classes."""
     level: float
+    """Confidence level of the limits, in (0, 1)."""
     copies: int
-    """Rows whose features are those of another row: their neighbours are no other rows at all."""
+    """Rows with the same features as another row; copies make both bounds too low."""
     assumptions: tuple[str, ...]
-
-    def chart(self) -> alt.LayerChart:
-        """Return a picture of the bounds, and of their outer ends."""
-        from arena.charts import as_altair
-        from arena_bayes_error.pictures import bounds_specification
-
-        return as_altair(bounds_specification(self))
+    """What the bounds rest on, one sentence each."""
 
 
 def cover_hart(
@@ -66,14 +62,14 @@ def cover_hart(
     labels: npt.ArrayLike,
     *,
     neighbours: int = 1,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     standardised: bool = True,
 ) -> CoverHartBounds:
     """Return the bounds from the error of each row's nearest neighbours, itself left out.
 
-    For two classes any odd number of neighbours will do: in the limit their error lies between
+    For two classes any odd number of neighbours is valid: in the limit their error lies between
     beta and that of one neighbour, and the lower bound grows with it. For more classes, one.
-    Distances are Euclidean. The time grows with n² where there are more than some 15 features.
+    Distances are Euclidean. The time grows with n² for more than about 15 features.
 
     Parameters
     ----------
@@ -82,17 +78,17 @@ def cover_hart(
     labels
         ``(n,)`` of at least two values.
     neighbours
-        How many are asked; the majority is the prediction.
+        How many vote; the majority is the prediction.
     level
         Confidence level of the ends, in (0, 1).
     standardised
-        Whether each feature is brought to mean 0 and standard deviation 1; if not, the unit of
-        each decides how much it counts.
+        Whether each feature is scaled to mean 0 and standard deviation 1; otherwise its unit
+        determines its weight.
 
     Raises
     ------
     InputError
-        If a feature is no finite number, or there is one class only.
+        If a feature is not a finite number, or there is only one class.
     UsageError
         If shapes, the level or the number of neighbours do not fit.
 
@@ -135,18 +131,19 @@ def _checked(
     x, y = np.asarray(features, dtype=np.float64), np.asarray(labels)
     if x.ndim != 2 or y.shape != (len(x),):
         raise UsageError("Features are (n, n_features) and labels (n,), of the same n.")
-    if not 0 < level < 1:
-        raise UsageError(f"The level must lie between 0 and 1, not be {level:g}.")
+    check_level(level)
     if not np.isfinite(x).all():
-        raise InputError("A feature is no finite number: fill in or leave out such rows.")
+        raise InputError("A feature is not a finite number: fill it in, or remove such rows.")
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise InputError("There is one class only, which everybody predicts without an error.")
+        raise InputError("There is only one class, so no classifier makes an error.")
     if not 1 <= neighbours < len(x):
-        raise UsageError(f"Neighbours must be from 1 to {len(x) - 1}, the rows less one.")
+        raise UsageError(
+            f"The number of neighbours must be from 1 to {len(x) - 1}, one less than the rows."
+        )
     if neighbours > 1 and (len(classes) > 2 or neighbours % 2 == 0):
         raise UsageError(
-            "More than one neighbour gives bounds for two classes only, and for an odd number."
+            "More than one neighbour is available for two classes and odd numbers only."
         )
     return x, classes, codes
 
@@ -154,7 +151,7 @@ def _checked(
 def _majority(x: FloatArray, codes: IntArray, n_classes: int, neighbours: int) -> IntArray:
     from sklearn.neighbors import NearestNeighbors
 
-    # Asked without rows, each of its own rows is left out of its neighbours.
+    # Without query rows, scikit-learn excludes each row from its own neighbours.
     found = NearestNeighbors(n_neighbors=neighbours).fit(x).kneighbors(return_distance=False)
     votes = np.stack([(codes[found] == code).sum(axis=1) for code in range(n_classes)], axis=1)
     return np.asarray(votes.argmax(axis=1))

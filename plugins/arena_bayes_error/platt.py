@@ -1,20 +1,20 @@
-"""The Bayes error from scores that are no probabilities, such as those of reviewers.
+"""The Bayes error from scores that are not probabilities, such as reviewers' ratings.
 
-Ishida et al. (2023), section 5.4: scores are scaled to probabilities against hard labels (Platt
-1999), then soft labels they are. The fit is the unpenalised maximum likelihood, to its optimum.
+Ishida et al. (2023), section 5.4: scores are scaled to probabilities with hard labels (Platt 1999)
+and then used as soft labels. The fit is the unpenalised maximum likelihood estimate.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from arena.errors import InputError, UsageError
-from arena.results import Tabular
 from arena.types import FloatArray, IntArray
+from arena.utils.tabular import Tabular
 from arena_bayes_error.checks import as_rows, check_rows, two_valued
 from arena_bayes_error.estimate import (
     BayesErrorEstimate,
@@ -24,9 +24,6 @@ from arena_bayes_error.estimate import (
 )
 from arena_bayes_error.estimators import row_floor
 from arena_bayes_error.sampling import blocks, group_codes
-
-if TYPE_CHECKING:
-    import altair as alt
 
 __all__ = ["PlattFit", "fit_platt", "from_scores"]
 
@@ -40,20 +37,15 @@ class PlattFit(Tabular):
     """Scores turned into probabilities: 1 / (1 + exp(-(intercept + slope * score)))."""
 
     slope: float
+    """The factor of the score."""
     intercept: float
+    """The constant that is added."""
     scores: FloatArray
-    """``(n,)`` as they were given."""
+    """``(n,)`` scores as given."""
     positive: npt.NDArray[np.bool_]
     """``(n,)`` whether the label is the positive one."""
     probabilities: FloatArray
     """``(n,)`` of the positive label, as fitted."""
-
-    def chart(self) -> alt.LayerChart:
-        """Return the share of positive labels by score, with the fitted curve."""
-        from arena.charts import as_altair
-        from arena_bayes_error.pictures import calibration_specification
-
-        return as_altair(calibration_specification(self))
 
 
 def from_scores(
@@ -61,9 +53,9 @@ def from_scores(
 ) -> tuple[BayesErrorEstimate, PlattFit]:
     """Estimate from scores and one observed label per row, through Platt scaling.
 
-    ``interval`` takes the fit as known; ``refit_interval``, from resamples of the rows in which the
-    scaling is fitted anew, does not, and is the one to tell people. 50 resamples are fitted at a
-    time: some 3 kB are held for each row.
+    ``interval`` treats the fit as known; ``refit_interval`` refits the scaling in each resample of
+    the rows and is the one to report. 50 resamples are fitted at a time, with about 3 kB of memory
+    for each row.
 
     Parameters
     ----------
@@ -76,13 +68,13 @@ def from_scores(
 
     Returns
     -------
-    The estimate, of no known bound on its bias, and the fit.
+    The estimate, whose bias has no known bound, and the fit.
 
     Raises
     ------
     InputError
-        With the numbers of the rows whose score is no number; if a label does not occur; or if the
-        scores separate the labels, so that no likelihood is the largest.
+        If scores are not numbers (the message lists the rows), a label does not occur, or the
+        scores separate the labels, so that the likelihood has no maximum.
     UsageError
         If shapes or options do not fit.
 
@@ -105,8 +97,8 @@ def from_scores(
         assumptions=(
             "The log odds of the label are a linear function of the score.",
             "A label depends on the row through its score only.",
-            "The interval and the bound take the fitted scaling as known; the interval with the "
-            "scaling fitted anew does not.",
+            "The interval and the bound treat the fitted scaling as known; the interval with the "
+            "refitted scaling does not.",
         ),
         bias_bound=None,
         **options,
@@ -119,21 +111,21 @@ def from_scores(
 def fit_platt(
     scores: FloatArray, positive: npt.NDArray[np.bool_], **options: Unpack[Options]
 ) -> PlattFit:
-    """Return the scaling of the largest likelihood; raises as :func:`from_scores` does."""
+    """Return the maximum likelihood scaling; raises like :func:`from_scores`."""
     if len(scores) != len(positive):
         raise UsageError(f"There are {len(positive):,} labels for {len(scores):,} scores.")
     check_rows(
         lambda rows: ~np.isfinite(scores[rows]),
         len(scores),
-        "{rows}: the score is no finite number.",
+        "{rows}: the score is not a finite number.",
         options.get("row_number"),
     )
     if positive.all() or not positive.any():
-        raise InputError("All labels are the same: scores are scaled against labels of both kinds.")
+        raise InputError("All labels are the same: scaling the scores needs both labels.")
     if bool(_separated(scores, positive[None, :])[0]):
         raise InputError(
-            "The scores separate the two labels, so that every scaling that is steeper is likelier "
-            "and none is the best. Give rows of both labels whose scores overlap."
+            "The scores separate the two labels perfectly, so the likelihood has no maximum. Add "
+            "rows of both labels whose scores overlap."
         )
     middle, unit = _standard(scores)
     weights = np.ones((1, len(scores)))
@@ -225,7 +217,7 @@ def _refitted(
 ) -> FloatArray:
     """Return the ``(B,)`` floors of resamples of the rows, or of their groups.
 
-    Where one has no overlap, the floor is that of its steepest scaling: 0, ties apart.
+    If the scores of a resample do not overlap, the floor is 0, apart from ties.
     """
     units = len(scores) if codes is None else int(codes.max()) + 1
     middle, unit = _standard(scores)

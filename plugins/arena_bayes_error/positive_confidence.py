@@ -1,4 +1,4 @@
-"""The Bayes error from positive rows only, each with how sure its class is, and the class prior."""
+"""The Bayes error from positive rows with their confidence, and the class prior."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def from_positive_confidence(
     if not 0 < prior < 1:
         raise UsageError(
             f"The prior is the share of positive rows among all, between 0 and 1, not {prior:g}. "
-            f"It cannot be seen in positive rows: take it from elsewhere."
+            f"Positive rows alone do not determine it."
         )
     array = as_rows(confidence, "positive confidence")
     hint = "It is the probability of the positive class, on rows that are positive."
     check_unit(array, "confidence", hint, options.get("row_number"))
 
     def loss_of(rows: slice) -> FloatArray:
-        # Up to 1/2 the loss is the prior, so that r = 0 needs no division.
+        # Up to r = 1/2 the loss equals the prior, so r = 0 needs no division.
         r = np.maximum(np.asarray(array[rows], dtype=np.float64), 0.5)
         return np.asarray(prior * (1 / r - 1))
 
@@ -66,7 +66,7 @@ def from_positive_confidence(
         prior,
         kind="positive-confidence",
         assumptions=given,
-        population="the positive ones",
+        population="the population of positive rows",
         bias_bound=UNBIASED,
         **options,
     )

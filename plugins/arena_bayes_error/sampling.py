@@ -1,7 +1,7 @@
-"""What was drawn independently, rows or whole groups of them, and the mean loss over it.
+"""The sampling units, rows or whole groups of them, and the mean loss over them.
 
-A mean takes its losses block by block and holds nothing of the number of rows: of rows a histogram,
-of groups two numbers each.
+Losses are added block by block, and memory does not grow with the number of rows: rows are kept as
+a histogram, groups as two numbers each.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ class MeanLoss(Protocol):
         """Return how many rows, or groups of rows, were drawn independently."""
 
     def add(self, rows: slice, loss: FloatArray) -> None:
-        """Take the ``(k,)`` losses of a slice of the rows; slices come in their order."""
+        """Add the ``(k,)`` losses of a slice of the rows; slices come in order."""
 
     def standard_error(self) -> float:
-        """Return that of the mean."""
+        """Return the standard error of the mean."""
 
     def share_of_squares(self) -> float:
         """Return the sum of the squared shares that units have of the rows, 1/n of n rows."""
 
     def resampled(self, resamples: int, rng: np.random.Generator) -> FloatArray:
-        """Return ``(resamples,)`` means of units drawn anew."""
+        """Return ``(resamples,)`` means of bootstrap resamples of the units."""
 
 
 def blocks(n: int, size: int = _ROWS) -> Iterator[slice]:
@@ -77,12 +77,12 @@ def group_codes(clusters: npt.ArrayLike | None, n: int) -> IntArray | None:
     if codes.shape != (n,):
         raise UsageError(f"There are {codes.size:,} groups for {n:,} rows: give one for each row.")
     if len(groups) < 2:
-        raise UsageError("An interval needs at least two groups of rows; all rows are of one.")
+        raise UsageError("An interval needs at least two groups of rows, but all rows are in one.")
     return np.asarray(codes, dtype=np.intp)
 
 
 class _OfRows:
-    """Each row is a draw.
+    """Sampling of single rows.
 
     The bootstrap draws counts of 1,024 bins of losses, each worth the mean of its rows: exact for
     losses of few values, and otherwise without the variance within bins, at most (top/2048)².
@@ -98,7 +98,7 @@ class _OfRows:
     def add(self, rows: slice, loss: FloatArray) -> None:
         own, done = float(loss.mean()), rows.start
         share = len(loss) / (done + len(loss))
-        # No matrix product: threads of BLAS cost more than a block does on a busy machine.
+        # Not a matrix product: BLAS threads cost more than a block on a busy machine.
         self._squares += float(np.square(loss - own).sum()) + (own - self.mean) ** 2 * done * share
         self.mean += (own - self.mean) * share
         self.n_units += len(loss)
@@ -117,7 +117,7 @@ class _OfRows:
 
 
 class _OfGroups:
-    """Whole groups are draws; the mean is that of all rows, a ratio of sums over groups.
+    """Sampling of whole groups; the mean over all rows is a ratio of sums over groups.
 
     The bootstrap draws groups; of more than 4,096, counts of 1,024 bins of what they add to the
     mean, as a first-order change of the ratio.

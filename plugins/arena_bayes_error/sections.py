@@ -1,4 +1,4 @@
-"""The sections of a report on the floor."""
+"""The report sections on the Bayes error."""
 
 from __future__ import annotations
 
@@ -9,58 +9,60 @@ import numpy as np
 
 from arena.interfaces import Study
 from arena.types import Chart, Section, Table
-from arena_bayes_error.of_study import BoardErrors, BoardFloor
-from arena_bayes_error.pictures import board_specification
-from arena_bayes_error.whose import best_scored, nearest_to_the_floor
+from arena.utils.formatting import level_text
+from arena_bayes_error.charts import board_specification
+from arena_bayes_error.output import best_scored, nearest_to_the_floor
+from arena_bayes_error.study import BoardErrors, BoardFloor
 
 __all__ = ["floor_sections"]
 
 _MEANING = (
-    "Where annotators disagree on a row, nobody can know its label: even the best possible "
-    "prediction is wrong on a share of such rows. That share is the floor."
+    "Where annotators disagree on a row, its label cannot be predicted with certainty: even the "
+    "best possible prediction is wrong on a share of such rows. That share is the Bayes error, the "
+    "lowest possible error rate."
 )
-_LEFT = "What lies between it and the best team is what is left to gain."
+_LEFT = "The difference between it and the best team is the remaining headroom."
 _ERRORS = (
-    "Two errors are told of each team. The error against the labels is what happened; it has good "
-    "and bad luck in it, as the labels have. The error against the soft labels is how "
-    "often the team would be wrong if the annotators were asked anew; it is never below the "
-    "floor, and the distance between the two is what the team could still learn."
+    "Each team has two error rates. The error against the labels is the observed one; it includes "
+    "chance, as the labels do. The error against the soft labels is the expected error if the "
+    "annotators labelled the rows again; it is never below the Bayes error, and the difference "
+    "between the two is what the team could still improve."
 )
 _FLAG = (
-    "A team that is right more often than the floor allows either knew the labels (a leak, or so "
-    "many attempts that it fitted them), or the annotators were less sure than the labels are. "
-    "Both readings are to be looked at before anything is said of a team."
+    "If a team has fewer errors than the Bayes error allows, either it knew the labels (a leak, or "
+    "so many submissions that it fitted them), or the annotators were less certain than the labels "
+    "are. Examine both explanations before you accuse a team."
 )
-_LABELS = "{differing:.2%} of the labels are not the likeliest class of their row, where "
+_LABELS = "{differing:.2%} of the labels are not the likeliest class of their row, and "
 _SURER = (
-    f"{_LABELS}{{expected:.2%}} were to be expected from the annotators' doubt: the labels are "
-    "surer than the annotators, which alone may be why a team seems too good."
+    f"{_LABELS}{{expected:.2%}} were expected from the annotators' disagreement: the labels are "
+    "more certain than the annotators, which alone may explain why a team has so few errors."
 )
 _AS_SURE = (
-    f"{_LABELS}{{expected:.2%}} were to be expected from the annotators' doubt: the labels are no "
-    "surer than the annotators, so that the first reading is the likelier one."
+    f"{_LABELS}{{expected:.2%}} were expected from the annotators' disagreement: the labels are "
+    "not more certain than the annotators, so the first explanation is more likely."
 )
 _LUCK = 0.05
 _CHANCE = {
     False: "the Poisson-binomial probability",
-    True: "a bound of the probability, whatever the labels of a group of rows have in common "
-    "(Chernoff),",
+    True: "an upper bound of the probability that holds for any dependence within groups of rows "
+    "(Chernoff)",
 }
 
 
 def floor_sections(result: Any) -> Iterable[Section]:
-    """Return the sections for a result that holds the finding of ``bayes-floor``."""
+    """Return the sections for a result that holds the finding of ``bayes-error``."""
     for finding in getattr(result, "findings", ()):
         found = finding.details
-        if finding.analysis != "bayes-floor" or not isinstance(found, BoardFloor):
+        if finding.analysis != "bayes-error" or not isinstance(found, BoardFloor):
             continue
         yield Section(
-            "How much better could anyone do",
+            "Lowest possible error rate",
             "\n\n".join([finding.verdict, _MEANING, *_of_errors(found)]),
             tables=(_table(found, getattr(result, "study", None)), *finding.tables),
             charts=_charts(found, result),
         )
-        yield Section("How the floor was computed", _method(found), technical=True)
+        yield Section("How the Bayes error was computed", _method(found), technical=True)
 
 
 def _of_errors(found: BoardFloor) -> Iterable[str]:
@@ -78,25 +80,28 @@ def _of_errors(found: BoardFloor) -> Iterable[str]:
 def _table(found: BoardFloor, study: Study | None) -> Table:
     low, high = found.floor.interval
     rows: list[tuple[str, str]] = [
-        ("lowest possible error rate", f"{found.floor.estimate:.3%} ({low:.3%} to {high:.3%})")
+        (
+            "lowest possible error rate (Bayes error)",
+            f"{found.floor.estimate:.3%} ({low:.3%} to {high:.3%})",
+        )
     ]
     if found.metric is not None:
         rows.append((f"best possible {found.metric.metric}", f"{found.metric.value:.5g}"))
         if study is not None and len(study.scores):
             best, teams = best_scored(study)
-            rows.append((f"best {found.metric.metric} of the board", f"{best:.5g} ({teams})"))
+            rows.append((f"best {found.metric.metric} on the leaderboard", f"{best:.5g} ({teams})"))
     if found.errors is not None:
         room = found.errors.headroom
-        whose = ""
+        best_team = ""
         if study is not None and study.teams:
-            whose = f" ({nearest_to_the_floor(study, found.errors.against_soft)})"
+            best_team = f" ({nearest_to_the_floor(study, found.errors.against_soft)})"
         rows.append(
             (
-                f"left to gain for the best team by the soft labels{whose}",
+                f"headroom of the best team against the soft labels{best_team}",
                 f"{room.estimate:.3%} ({room.low:.3%} to {room.high:.3%})",
             )
         )
-    return Table("The floor", ("what", "value"), tuple(rows))
+    return Table("Lowest possible error rate", ("what", "value"), tuple(rows))
 
 
 def _charts(found: BoardFloor, result: Any) -> tuple[Chart, ...]:
@@ -115,10 +120,10 @@ def _charts(found: BoardFloor, result: Any) -> tuple[Chart, ...]:
     return (
         Chart(
             "errors-above-the-floor",
-            "Errors of the teams, and the floor",
-            "One line for each team, the fewest errors first, with its error against the labels "
-            "and against the soft labels; a band marks the lowest possible error rate, as wide as "
-            "its interval. Nobody stays left of the band by skill alone.",
+            "Error rates of the teams and the Bayes error",
+            "Error rates of each team against the labels and against the soft labels, the fewest "
+            "errors first; a band marks the interval of the lowest possible error rate. Skill "
+            "alone does not bring a team to the left of the band.",
             specification,
         ),
     )
@@ -127,17 +132,17 @@ def _charts(found: BoardFloor, result: Any) -> tuple[Chart, ...]:
 def _method(found: BoardFloor) -> str:
     floor = found.floor
     text = (
-        f"The floor is the mean over {floor.n:,} rows of the error that is left to the best "
-        f"prediction given the soft label (Ishida et al. 2023, Eq. 4), with a t interval at "
-        f"{floor.level:.0%}; {' '.join(floor.assumptions)}"
+        f"The Bayes error is estimated by the mean over {floor.n:,} rows of the error of the best "
+        f"prediction given the soft label (Ishida et al. 2023, Eq. 4), with a "
+        f"{level_text(floor.level)} t interval. {' '.join(floor.assumptions)}"
     )
     if found.errors is None:
         return text
     return (
         f"{text} A probability of 1/2 or more counts as the positive class, of several classes the "
         f"likeliest. Errors against the soft labels are exact expectations. The headroom is the "
-        f"least mean difference to the floor over the submissions, corrected for selection by "
-        f"{found.errors.headroom.partitions} random partitions of the rows. A submission is "
+        f"smallest mean difference to it over the submissions, corrected for selection by "
+        f"{found.errors.headroom.choices} bootstrap draws of the rows. A submission is "
         f"flagged if {_CHANCE[floor.n_clusters is not None]} of so few errors, adjusted by Holm, "
         f"is at most {found.errors.check.alpha:g}."
     )

@@ -1,4 +1,4 @@
-"""Simulated teams, honest ones and attackers, each seeing only what a participant sees."""
+"""Simulated teams, honest ones and attackers; each sees only what a participant can see."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from arena.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from arena.interfaces import Competitor
+    from arena.interfaces import Competitor, Paper
 
-__all__ = ["provide_competitors"]
+__all__ = ["provide_competitors", "provide_papers"]
 
 
 @hookimpl
@@ -18,3 +18,11 @@ def provide_competitors() -> list[Competitor]:
     from arena_competitors.catalogue import all_competitors
 
     return list(all_competitors())
+
+
+@hookimpl
+def provide_papers() -> list[Paper]:
+    """Provide the paper on the Ladder."""
+    from arena_competitors.paper import LadderPaper
+
+    return [LadderPaper()]

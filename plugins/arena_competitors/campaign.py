@@ -1,4 +1,4 @@
-"""Attacks repeated, on average: each attacker against each mechanism, with standard errors."""
+"""Repeated attacks: each attacker against each mechanism, means with standard errors."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
-from arena.execution import Progress, Silence
 from arena.interfaces import Competitor, HasVariants, Mechanism
-from arena.scopes import Scope
+from arena.public_board.instances import Scope
 from arena.types import FloatArray
+from arena.utils.engines import Engine, cluster_in_use, local_engine
+from arena.utils.parallel import NoProgress, Progress
+from arena_competitors.attack import Point, checkpoints, play
 from arena_competitors.naming import written
-from arena_competitors.play import Point, checkpoints, play
 from arena_competitors.public_board import BoardSettings
 from arena_competitors.rows import Rows
 
@@ -29,17 +31,22 @@ MEASURES = tuple(field.name for field in dataclasses.fields(Point) if field.name
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """How an attack fares against a mechanism as it sends more, on average over repetitions."""
+    """The mean result of an attack on a mechanism by the number of submissions."""
 
     attack: str
+    """The attack."""
     setting: str
     """The attack with the setting that was strongest, where it has several."""
     mechanism: str
+    """The mechanism."""
     submissions: tuple[int, ...]
+    """Numbers of submissions at which the results are known."""
     mean: Mapping[str, FloatArray]
     """``(n_points,)`` of each of ``MEASURES``."""
     standard_error: Mapping[str, FloatArray]
     """The same; NaN after a single repetition."""
+    repeats: int
+    """Number of repetitions."""
 
     @property
     def last_bias(self) -> float:
@@ -48,8 +55,16 @@ class Curve:
 
     @property
     def largest_bias(self) -> float:
-        """The largest bias on the way."""
+        """The largest bias at any number of submissions."""
         return float(self.mean["bias"].max())
+
+    @property
+    def bias_bound(self) -> float | None:
+        """The largest one-sided 95% upper bound of the bias by Student's t; None: 1 repetition."""
+        error = self.standard_error["bias"]
+        if self.repeats < 2:
+            return None
+        return float((self.mean["bias"] + stdtrit(self.repeats - 1, 0.95) * error).max())
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return it as JSON: one object per point."""
@@ -71,21 +86,26 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """How attacks are repeated.
+    """The repetitions of attacks.
 
-    Every repetition has rows, an attacker and a mechanism of its own chance, and the same for
-    every attack and mechanism, so that two of them differ by less than their standard errors.
+    Every repetition draws its own random numbers for rows, attacker and mechanism. They are the
+    same for every attack and mechanism, which reduces the variance of differences.
     """
 
     make_rows: MakeRows
+    """Draws the rows of a repetition."""
     submissions: int
+    """Submissions before the attacker's last one."""
     repeats: int
+    """Number of repetitions."""
     scope: Scope = "team"
+    """An instance of the mechanism for each team or for each rank."""
     seed: int = 0
+    """The seed of all random numbers."""
 
     @property
     def settings(self) -> BoardSettings:
-        """What is decided of the board."""
+        """The organiser's settings of the board."""
         return BoardSettings(self.submissions, self.scope)
 
     def rows(self, repetition: int) -> Rows:
@@ -97,47 +117,50 @@ class Campaign:
         attacks: Mapping[str, Competitor],
         mechanisms: Mapping[str, Mechanism],
         progress: Progress | None = None,
+        engine: Engine | None = None,
     ) -> list[Curve]:
         """Return a curve for every attack and mechanism, in their order, by name.
 
-        Of an attack with several settings, the one that ends with the largest bias counts.
+        For an attack with several settings, the one with the largest final bias is returned. The
+        repetitions run on the engine; None: on a cluster in use, else in this process.
 
         Raises
         ------
         UsageError
             If an attack does not suit the metric.
         """
-        progress = progress or Silence()
-        settings = {name: _settings_of(name, attack) for name, attack in attacks.items()}
-        plays = sum(map(len, settings.values())) * len(mechanisms) * self.repeats
-        progress.start("Attacking", plays)
-        return [
-            max(
-                (
-                    self._curve(name, setting, competitor, label, mechanism, progress)
-                    for setting, competitor in settings[name]
-                ),
-                key=lambda curve: curve.last_bias,
-            )
-            for name in attacks
+        progress = progress or NoProgress()
+        at = checkpoints(self.submissions)
+        curves = [
+            (name, setting, competitor, label, mechanism)
+            for name, attack in attacks.items()
             for label, mechanism in mechanisms.items()
+            for setting, competitor in _settings_of(name, attack)
         ]
+        plays = (
+            (repetition, competitor, mechanism, at)
+            for _, _, competitor, _, mechanism in curves
+            for repetition in range(self.repeats)
+        )
+        progress.start("Attacking", len(curves) * self.repeats)
+        played = (engine or cluster_in_use() or local_engine(1)).run(_play, (self,), plays)
+        found: dict[tuple[str, str], Curve] = {}
+        for name, setting, _, label, _ in curves:
+            values = np.empty((self.repeats, len(at), len(MEASURES)))
+            for repetition in range(self.repeats):
+                values[repetition] = [
+                    [getattr(point, measure) for measure in MEASURES] for point in next(played)
+                ]
+                progress.advance()
+            curve = self._curve(name, setting, label, at, values)
+            best = found.setdefault((name, label), curve)
+            if curve.last_bias > best.last_bias:
+                found[name, label] = curve
+        return list(found.values())
 
     def _curve(
-        self,
-        attack: str,
-        setting: str,
-        competitor: Competitor,
-        label: str,
-        mechanism: Mechanism,
-        progress: Progress,
+        self, attack: str, setting: str, label: str, at: tuple[int, ...], values: FloatArray
     ) -> Curve:
-        at = checkpoints(self.submissions)
-        values = np.empty((self.repeats, len(at), len(MEASURES)))
-        for repetition in range(self.repeats):
-            points = self._play(repetition, competitor, mechanism, at)
-            values[repetition] = [[getattr(point, name) for name in MEASURES] for point in points]
-            progress.advance()
         mean, error = values.mean(axis=0), np.full(values.shape[1:], np.nan)
         if self.repeats > 1:
             error = values.std(axis=0, ddof=1) / np.sqrt(self.repeats)
@@ -148,11 +171,13 @@ class Campaign:
             submissions=at,
             mean=dict(zip(MEASURES, mean.T, strict=True)),
             standard_error=dict(zip(MEASURES, error.T, strict=True)),
+            repeats=self.repeats,
         )
 
-    def _play(
+    def play(
         self, repetition: int, competitor: Competitor, mechanism: Mechanism, at: Sequence[int]
     ) -> list[Point]:
+        """Return the points of one repetition of an attack on a mechanism."""
         _, player, noise = self._streams(repetition)
         rng, seed = np.random.default_rng(player), int(noise.generate_state(1)[0])
         return play(competitor, mechanism, self.rows(repetition), self.settings, at, rng, seed)
@@ -161,8 +186,18 @@ class Campaign:
         return np.random.SeedSequence(self.seed, spawn_key=(repetition,)).spawn(3)
 
 
+def _play(
+    campaign: Campaign,
+    repetition: int,
+    competitor: Competitor,
+    mechanism: Mechanism,
+    at: Sequence[int],
+) -> list[Point]:
+    return campaign.play(repetition, competitor, mechanism, at)
+
+
 def _settings_of(name: str, attack: Competitor) -> list[tuple[str, Competitor]]:
-    """Return the settings of an attack by the name that asks for each of them."""
+    """Return the settings of an attack with their specifications."""
     if not isinstance(attack, HasVariants):
         return [(name, attack)]
     variants = attack.variants()

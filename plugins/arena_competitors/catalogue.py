@@ -1,18 +1,19 @@
-"""Every competitor of this plugin, and where one that runs another finds it."""
+"""All competitors of this plugin."""
 
 from __future__ import annotations
 
 from arena.interfaces import Competitor
-from arena.registry import Registry
-from arena_competitors.boosting import Boosting, Multiclass
-from arena_competitors.copycat import Copycat
-from arena_competitors.flipping import BlockFlip, PairProbe
-from arena_competitors.lightgbm_search import LightGBMSearch
-from arena_competitors.lightgbm_team import LightGBMClimber, LightGBMSeeds
-from arena_competitors.log_loss_oracle import LogLossOracle
-from arena_competitors.ranking_oracle import AucOracle
-from arena_competitors.searching import RandomSearch
-from arena_competitors.sybil import Sybil
+from arena.plugin.registry import Registry
+from arena_competitors.attackers.boosting import Boosting, Multiclass
+from arena_competitors.attackers.copycat import Copycat
+from arena_competitors.attackers.flipping import BlockFlip, PairProbe
+from arena_competitors.attackers.log_loss_oracle import LogLossOracle
+from arena_competitors.attackers.overfitter import RandomSearch
+from arena_competitors.attackers.ranking_oracle import AucOracle
+from arena_competitors.attackers.sybil import Sybil
+from arena_competitors.lightgbm.search import LightGBMSearch
+from arena_competitors.lightgbm.team import LightGBMClimber, LightGBMSeeds
+from arena_competitors.scikit_learn.team import model_teams
 
 __all__ = ["all_competitors"]
 
@@ -35,6 +36,7 @@ def all_competitors() -> tuple[Competitor, ...]:
         LightGBMClimber(),
         LightGBMSeeds(),
         Copycat(),
+        *model_teams(),
     )
     registry = Registry[Competitor]("competitor")
     for competitor in single:

@@ -1,4 +1,4 @@
-"""The picture of attacks: what is shown, and what is true, as more is sent."""
+"""The chart of an attack: released and true scores by number of submissions."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ _QUANTITIES = {
     "last submission, public rows": ("final_public", [2, 2]),
     "last submission, hidden rows": ("fresh", [8, 4]),
 }
+_LEGEND = {"orient": "top", "columns": 1}
+"""Above the panels: the viewer's font may be wider than the one that labels were measured with."""
 
 
 def attack_chart(curves: Sequence[Curve], metric: str) -> Chart:
@@ -28,9 +30,9 @@ def attack_chart(curves: Sequence[Curve], metric: str) -> Chart:
     attacks = list(dict.fromkeys(curve.attack for curve in curves))
     return Chart(
         name="attacks",
-        title="What the public board shows, and what is true",
+        title="Released and true scores",
         description=(
-            f"The {metric} that the board shows best, and the public and hidden score of the "
+            f"The best {metric} that the board shows, and the public and hidden score of the "
             f"attacker's last submission, by the number of submissions, per mechanism."
         ),
         specification={
@@ -78,19 +80,21 @@ def _panel(curves: Sequence[Curve], metric: str) -> Specification:
                 "type": "nominal",
                 "title": "mechanism",
                 "scale": {"domain": mechanisms},
+                "legend": _LEGEND,
             },
             "strokeDash": {
                 "field": "quantity",
                 "type": "nominal",
                 "title": None,
                 "scale": {"domain": list(_QUANTITIES), "range": dashes},
+                "legend": _LEGEND,
             },
         },
     }
 
 
 def write_chart(chart: Chart, path: Path) -> None:
-    """Write a picture as SVG, PNG or Vega-Lite JSON, by the file's ending; no network is used.
+    """Write a chart as SVG, PNG or Vega-Lite JSON, by the file's ending; no network is used.
 
     Raises
     ------
@@ -99,7 +103,7 @@ def write_chart(chart: Chart, path: Path) -> None:
     """
     ending = path.suffix.lower()
     if ending not in FORMATS:
-        raise UsageError(f"{path.name}: a chart is written as {', '.join(FORMATS)}.")
+        raise UsageError(f"{path.name}: the file name of a chart must end in {', '.join(FORMATS)}.")
     specification = themed({**chart.specification, "background": "white"})
     if ending == ".json":
         path.write_text(json.dumps(specification, indent=1, allow_nan=False), encoding="utf-8")

@@ -1,28 +1,28 @@
-"""How a competitor is asked for."""
+"""Formats a competitor as its specification: name and parameters."""
 
 from __future__ import annotations
 
 import dataclasses
 
 from arena.interfaces import Competitor
-from arena.specification import Specification
+from arena.plugin.specification import Specification
 
 __all__ = ["written"]
 
 
 def written(competitor: Competitor) -> str:
-    """Return a competitor as it is asked for, with the parameters that can be written.
+    """Return the specification of a competitor, with the parameters that can be written.
 
-    >>> from arena_competitors.flipping import BlockFlip
+    >>> from arena_competitors.attackers.flipping import BlockFlip
     >>> written(BlockFlip(rows=16))
     'block-flip(rows=16)'
     """
     if not dataclasses.is_dataclass(competitor):
         return competitor.name
     values = {one.name: getattr(competitor, one.name) for one in dataclasses.fields(competitor)}
-    told = {
+    parameters = {
         name: value
         for name, value in values.items()
         if name != "name" and isinstance(value, str | int | float)
     }
-    return str(Specification(competitor.name, told))
+    return str(Specification(competitor.name, parameters))

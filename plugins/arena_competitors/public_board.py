@@ -1,4 +1,4 @@
-"""A public board in memory: instances of a mechanism, and what is shown to whom."""
+"""A public board in memory: instances of a mechanism and the releases to each team."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from arena.clipping import clip_values, conceivable_scores
 from arena.errors import MetricError
+from arena.evaluation.standard_errors import standard_error_of_difference
 from arena.interfaces import (
     ClipsScores,
     Evaluation,
@@ -20,8 +20,8 @@ from arena.interfaces import (
     ReviewsBoard,
     traits_of,
 )
-from arena.paired_error import standard_error_of_difference
-from arena.scopes import Placed, Scope, instances
+from arena.public_board.clipping import clip_values, conceivable_scores
+from arena.public_board.instances import InstanceRelease, MemoryLog, Scope, instances
 from arena.types import Release
 from arena_competitors.rows import Rows
 from arena_competitors.scoring import scorer
@@ -34,32 +34,32 @@ _BASELINE = 0
 
 @dataclass(frozen=True, slots=True)
 class BoardSettings:
-    """What the organiser decides of the public board, beside the mechanism."""
+    """The organiser's settings of the public board, apart from the mechanism."""
 
     submissions: int
-    """How many may be sent before the last one: the budget that a mechanism is told."""
+    """The number of submissions before the last one; passed to the mechanism as the budget."""
     scope: Scope = "team"
-    """What an instance of the mechanism is kept for."""
+    """Whether there is one instance of the mechanism per team or per rank."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shown:
-    """What became of a submission, as the organiser knows it."""
+    """The result of a submission, as the organiser sees it."""
 
     prediction: npt.NDArray[Any]
     public_score: float
-    """At full precision, by the metric itself."""
+    """The public score at full precision."""
     score: float
-    """What is shown."""
+    """The released score."""
     improved: bool
     previous: float | None
-    """What was shown to the same team before."""
+    """The previous release to the same team."""
 
 
 class PublicBoardRun:
     """Scores submissions on the public rows and releases them through a mechanism.
 
-    The host's own rules for scope, clip and standard errors hold. The public rows of every
+    The host's rules for scope, clip and standard errors apply. The public rows of every
     committed submission stay in memory, since a mechanism may compare with any of them.
     """
 
@@ -72,6 +72,7 @@ class PublicBoardRun:
         self._compared = rows.score if clip is None else scorer(self._metric)
         better = self._metric.greater_is_better
         self._instances = instances(settings.scope, greater_is_better=better)
+        self._log = MemoryLog()
         self._predictions: dict[int, npt.NDArray[Any]] = {}
         self._shown: dict[int, float] = {}
         self._unscored = self._evaluation(settings.submissions)
@@ -85,7 +86,7 @@ class PublicBoardRun:
             )
 
     def _evaluation(self, budget: int) -> Evaluation:
-        """Return what is the same of every submission."""
+        """Return the parts of an evaluation that all submissions share."""
         return Evaluation(
             submission=0,
             score=np.nan,
@@ -101,12 +102,12 @@ class PublicBoardRun:
         score = self._compared(self._rows.public_truth, public)
         if not np.isfinite(score):
             raise MetricError(
-                f"{self._metric.name} has no finite value for what the attack submitted."
+                f"{self._metric.name} has no finite value for the attack's submission."
             )
         return score
 
     def send(self, move: Move, *, commit: bool = True) -> Shown:
-        """Release a submission; without ``commit`` as if it had not been sent afterwards.
+        """Release a submission; without ``commit`` it is undone afterwards.
 
         Raises
         ------
@@ -116,22 +117,24 @@ class PublicBoardRun:
         number = len(self._predictions) + (self.baseline_score is None)
         public = move.prediction[self._rows.public]
         compared = self._score(public)
-        placed = self._place(number, move.team, public, compared)
+        released = self._release(number, move.team, public, compared)
         previous = self._shown.get(move.team)
         if commit:
             self._predictions[number] = public
-            self._instances.take_up(str(move.team), placed)
-            self._shown[move.team] = placed.release.score
+            self._log.add(number, str(move.team), released)
+            self._shown[move.team] = released.release.score
         plain = self._metric is self._rows.metric
         return Shown(
             prediction=move.prediction,
             public_score=compared if plain else self._rows.score(self._rows.public_truth, public),
-            score=placed.release.score,
-            improved=placed.release.improved,
+            score=released.release.score,
+            improved=released.release.improved,
             previous=previous,
         )
 
-    def _place(self, number: int, team: int, public: npt.NDArray[Any], score: float) -> Placed:
+    def _release(
+        self, number: int, team: int, public: npt.NDArray[Any], score: float
+    ) -> InstanceRelease:
         rng = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(number,)))
         evaluation = replace(
             self._unscored,
@@ -139,13 +142,11 @@ class PublicBoardRun:
             score=score,
             standard_error_of_difference=lambda other: self._standard_error(public, other),
         )
-        worse = min if evaluation.greater_is_better else max
 
-        def answer(state: Mapping[str, Any], bound: float | None, _: int) -> Release:
-            shown = evaluation if bound is None else replace(evaluation, score=worse(score, bound))
-            return self._mechanism.release(state, shown, rng)
+        def release(state: Mapping[str, Any], bound: float | None, _: int) -> Release:
+            return self._mechanism.release(state, evaluation.at_most(bound), rng)
 
-        return self._instances.place(str(team), answer)
+        return self._instances.release(str(team), release, self._log)
 
     def _standard_error(self, public: npt.NDArray[Any], other: int) -> float:
         pair = np.stack([public, self._predictions[other]])
@@ -153,7 +154,7 @@ class PublicBoardRun:
 
 
 def review(name: str, mechanism: Mechanism, rows: Rows, settings: BoardSettings) -> list[str]:
-    """Return what an organiser should know of a mechanism for these rows, in sentences.
+    """Return a mechanism's warnings for these rows, in sentences.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The rows that are fought over: public ones that the board scores, and hidden ones that judge."""
+"""Rows for attacks: public rows that the board scores, hidden rows that measure the bias."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from arena.errors import UsageError
-from arena.interfaces import Metric, Participation
-from arena.types import IntArray, PredictionKind
+from arena.errors import InputError, UsageError
+from arena.interfaces import Metric, NeedsRowContext, Participation
+from arena.types import IntArray, PredictionKind, Solution, Usage
+from arena_competitors.attackers.overfitter import random_values
 from arena_competitors.scoring import ScoreOf, expected_score, scorer
-from arena_competitors.searching import random_values
 
-__all__ = ["Rows", "constant_prediction", "synthetic_rows"]
+__all__ = ["Rows", "competition_rows", "constant_prediction", "synthetic_rows"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """The truth of n public and h hidden rows, and where they stand in a submission of N rows."""
+    """The truth of n public and h hidden rows, and their positions in a submission of N rows."""
 
     metric: Metric
     n_classes: int | None
@@ -32,16 +32,16 @@ class Rows:
     """``(h,)`` positions in a submission."""
     hidden_truth: npt.NDArray[Any]
     baseline: npt.NDArray[Any] | None
-    """The baseline's prediction of all rows."""
+    """The baseline's predictions for all rows."""
     expected: Callable[[npt.NDArray[Any]], float] | None = None
-    """The score to expect of a prediction on new rows, where that is known."""
+    """The expected score of a prediction on new rows, if known."""
     score: ScoreOf = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "score", scorer(self.metric))
 
     def participation(self, submissions: int, baseline_score: float | None) -> Participation:
-        """Return what a participant may know of them."""
+        """Return what a participant is allowed to know about the rows."""
         return Participation(
             metric=self.metric,
             n_rows=self.n_rows,
@@ -57,22 +57,22 @@ class Rows:
         return self.score(self.hidden_truth, prediction[self.hidden])
 
     def true_score(self, prediction: npt.NDArray[Any]) -> float:
-        """Return the score to expect on new rows, or the hidden one where that is not known."""
+        """Return the expected score on new rows, or the hidden score if it is not known."""
         return self.expected(prediction) if self.expected else self.hidden_score(prediction)
 
 
 def synthetic_rows(
     metric: Metric, n_public: int, n_rows: int, n_classes: int, rng: np.random.Generator
 ) -> Rows:
-    """Return rows whose labels are pure chance: uniform over the classes, or exponential numbers.
+    """Return rows with random labels: uniform over the classes, or exponential numbers.
 
-    Which rows are public is drawn. If all are, the hidden rows are the same rows with labels drawn
-    anew, so that there is still something to judge by.
+    The public rows are drawn at random. If all rows are public, the hidden rows are the same rows
+    with newly drawn labels.
 
     Raises
     ------
     UsageError
-        If the numbers of rows or classes do not go together, or the metric takes texts.
+        If the numbers of rows or classes are inconsistent, or the metric takes texts.
 
     Examples
     --------
@@ -81,7 +81,15 @@ def synthetic_rows(
     >>> len(rows.public), len(rows.hidden), rows.true_score(np.zeros(100, dtype=int))
     (40, 60, 0.5)
     """
-    _check(metric, n_public, n_rows, n_classes)
+    if n_public < 2 or n_rows < n_public:
+        raise UsageError(
+            f"There must be at least 2 public rows, and as many rows in all: not {n_public:,} of "
+            f"{n_rows:,}."
+        )
+    if n_classes < 2:
+        raise UsageError(f"There must be at least 2 classes, not {n_classes}.")
+    if metric.prediction is PredictionKind.TEXT:
+        raise UsageError(f"{metric.name} takes texts, and no attack can guess texts.")
     numeric = metric.prediction is PredictionKind.VALUE
 
     def truths(size: int) -> npt.NDArray[Any]:
@@ -103,24 +111,51 @@ def synthetic_rows(
     )
 
 
-def _check(metric: Metric, n_public: int, n_rows: int, n_classes: int) -> None:
-    if n_public < 2 or n_rows < n_public:
-        raise UsageError(
-            f"There must be at least 2 public rows, and as many rows in all: not {n_public:,} of "
-            f"{n_rows:,}."
-        )
-    if n_classes < 2:
-        raise UsageError(f"There must be at least 2 classes, not {n_classes}.")
-    if metric.prediction is PredictionKind.TEXT:
-        raise UsageError(f"{metric.name} takes texts, and there is no attack that guesses texts.")
-
-
 def constant_prediction(
     metric: Metric, n_rows: int, n_classes: int | None, *, mean: float = 1.0
 ) -> npt.NDArray[Any]:
-    """Return a submission that knows nothing: the first label, equal probabilities, or a mean."""
+    """Return a constant submission: the first label, equal probabilities, or a mean."""
     if metric.prediction is PredictionKind.LABEL:
         return np.zeros(n_rows, dtype=np.intp)
     if n_classes is None or n_classes == 2:
         return np.full(n_rows, 0.5 if n_classes else mean)
     return np.full((n_rows, n_classes), 1.0 / n_classes)
+
+
+def competition_rows(solution: Solution, metric: Metric) -> Rows:
+    """Return the public rows of a solution as attacked rows, and its private rows as hidden rows.
+
+    The baseline is a constant prediction, like ``sample_submission.csv``. The private rows estimate
+    the true score.
+
+    Raises
+    ------
+    InputError
+        If there are several targets or too few public or private rows, or if the metric needs more
+        than the truth of each row.
+    """
+    if len(solution.targets) != 1:
+        raise InputError("Attacks are run on solutions with one target; this one has several.")
+    if isinstance(metric, NeedsRowContext) or metric.prediction is PredictionKind.TEXT:
+        raise InputError(f"There is no attack on {metric.name}: it needs further columns.")
+    public, private = (
+        np.flatnonzero(solution.usage == np.uint8(usage)) for usage in (Usage.PUBLIC, Usage.PRIVATE)
+    )
+    if len(public) < 2 or len(private) < 2:
+        raise InputError(
+            "An attack needs at least two public rows, and two private rows to measure its bias."
+        )
+    classes = solution.targets[0].classes
+    n_classes = None if classes is None else len(classes)
+    truth: npt.NDArray[Any] = solution.truth.reshape(solution.n_rows)
+    mean = 0.0 if n_classes else float(truth[public].mean())
+    return Rows(
+        metric=metric,
+        n_classes=n_classes,
+        n_rows=solution.n_rows,
+        public=public,
+        public_truth=truth[public],
+        hidden=private,
+        hidden_truth=truth[private],
+        baseline=constant_prediction(metric, solution.n_rows, n_classes, mean=mean),
+    )

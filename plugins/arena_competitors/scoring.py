@@ -1,4 +1,4 @@
-"""The score of one submission, thousands of times: what the metric can do is found out once."""
+"""Scores single submissions thousands of times on the metric's fastest path."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ScoreOf: TypeAlias = Callable[[npt.NDArray[Any], npt.NDArray[Any]], float]
 def scorer(metric: Metric) -> ScoreOf:
     """Return a function of truth and prediction, ``(n,)`` each or with columns, to the score.
 
-    To 12 significant digits, as the host has it, on the fastest path that the metric offers.
+    Scores are rounded to 12 significant digits, as on the host.
 
     >>> from arena_metrics.pointwise import Accuracy
     >>> scorer(Accuracy())(np.array([0, 1, 1]), np.array([0, 1, 0]))
@@ -55,9 +55,9 @@ def _from_mean(metric: HasRowValues, mean: float) -> float:
 def expected_score(
     metric: Metric, n_classes: int | None, n_rows: int
 ) -> Callable[[npt.NDArray[Any]], float] | None:
-    """Return a function of a prediction to the score to expect if labels are pure chance.
+    """Return a function from a prediction to its expected score under random labels.
 
-    Exact for a metric that is a mean over rows; None for any other, and without classes.
+    Exact for a metric that is a mean over rows; otherwise, or without classes, None.
 
     >>> from arena_metrics.pointwise import Accuracy
     >>> expected = expected_score(Accuracy(), 4, 100)

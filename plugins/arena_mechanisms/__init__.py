@@ -1,4 +1,4 @@
-"""What the public board releases: every score, rounded scores, or steps that are worth showing."""
+"""Built-in mechanisms of the public board: unrestricted, rounded, Ladder and noisy releases."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["provide_mechanisms"]
 
 @hookimpl
 def provide_mechanisms() -> list[Mechanism]:
-    """Provide two that release every score, two Ladders, and two that add noise."""
+    """Provide ``full`` and ``kaggle``, two Ladders, and two mechanisms that add noise."""
     from arena_mechanisms.ladder import Ladder, LadderFree
     from arena_mechanisms.noisy import NoisyLadder, Thresholdout
     from arena_mechanisms.rounding import Full, Kaggle

@@ -18,26 +18,28 @@ __all__ = ["Ladder", "LadderFree", "default_eta"]
 
 
 def default_eta(n_rows: int, budget: int | None) -> float:
-    """Return the step that Blum and Hardt (2015, Theorem 3.1) give the order of, its constant 1.
+    """Return the step of the order in Blum and Hardt (2015, Theorem 3.1), with constant 1.
 
     ``n^(-1/3) log(k n)^(1/3)`` with the natural logarithm, n rows and a budget of k submissions;
-    at most 1. Without a limit of submissions k is taken as n: the step grows with the third root
-    of a logarithm, so that it hardly depends on k.
+    at most 1. Without a limit on submissions, k is set to n: the step grows with the cube root of a
+    logarithm, so it hardly depends on k. ``k n`` counts as at least 2, so that the step is above 0.
 
     >>> round(default_eta(4000, 400), 3), round(default_eta(4000, None), 3)
     (0.153, 0.161)
+    >>> round(default_eta(1, 1), 3)
+    0.885
     """
-    return min(1.0, float(np.cbrt(np.log((budget or n_rows) * n_rows) / n_rows)))
+    return min(1.0, float(np.cbrt(np.log(max((budget or n_rows) * n_rows, 2)) / n_rows)))
 
 
 @dataclass(frozen=True)
 class Ladder:
-    """The Ladder with a fixed step (Blum and Hardt 2015, Figure 1).
+    """Release a new score if it is better by a fixed step (Blum and Hardt 2015, Figure 1).
 
-    The released loss R starts at infinity. A submission whose loss on the public rows is smaller
-    than R by strictly more than the step is released, rounded to the nearest multiple of the step,
-    and becomes R; every other one is answered with R again. What is shown never gets worse, and
-    stays within the range of conceivable scores.
+    The released loss R starts at infinity. If the loss of a submission on the public rows is
+    smaller than R by strictly more than the step, it is rounded to the nearest multiple of the
+    step, released, and becomes the new R. For every other submission R is released again. The
+    released score never gets worse, and it stays within the range of possible scores.
 
     Parameters
     ----------
@@ -45,12 +47,12 @@ class Ladder:
         The step as a share of the metric's range, in (0, 1]. None: :func:`default_eta`.
     start
         ``infinity``: the first submission is always released. ``baseline``: R starts at the public
-        score of the organiser's baseline, at full precision for the comparison and rounded where
-        it is shown; a team that does not beat it is shown that.
+        score of the organiser's baseline: at full precision in the comparison, rounded when shown.
+        A team that does not beat it sees the baseline's score.
     clip
-        Row values are moved into these bounds before their mean is taken, or into [0, c] for a
-        number c; of a metric without row values the score is. Needed where the range is not
-        bounded. It bears on the public board only.
+        Row values are clipped to these bounds before averaging; a number c means [0, c]. For a
+        metric without row values the score itself is clipped. Required if the metric's range is not
+        bounded. Affects the public board only.
 
     Raises
     ------
@@ -75,6 +77,12 @@ class Ladder:
     clip: Clip = None
 
     name: ClassVar[str] = "ladder"
+    for_participants: ClassVar[str] = (
+        "A submission gets a new public score only if it is better than the last public score "
+        "by more than a fixed step; otherwise the last one is shown again. Public scores are "
+        "rounded to that step, so that they reveal little about the labels. Method: the "
+        "Ladder of Blum and Hardt (2015)."
+    )
 
     def __post_init__(self) -> None:
         if self.eta is not None:
@@ -83,11 +91,24 @@ class Ladder:
         object.__setattr__(self, "clip", steps.as_clip(self.name, self.clip))
 
     def review(self, board: PublicBoard) -> Sequence[str]:
-        """Return a warning if the step leaves nothing to be released."""
+        """Return a warning if the step is the default, or if it leaves nothing to be released."""
         steps.require_bounded_scores(self.name, board, self.start)
         low, high = board.score_range or (0.0, 1.0)
         step = self._share(board.n_rows, board.budget) * (high - low)
-        return steps.say_if_nothing_passes(self.name, "eta", step, board)
+        blocked = steps.warnings_if_nothing_passes(self.name, "eta", step, board)
+        if blocked or self.eta is not None:
+            return blocked
+        submissions = (
+            "with no limit on submissions"
+            if board.budget is None
+            else f"for at most {board.budget:,} submissions"
+        )
+        return [
+            f"The mechanism ladder has no eta, so its step is {step:.3g}, from {board.n_rows:,} "
+            f"public rows {submissions}: smaller improvements are not shown. If you know the "
+            f"smallest gain that matters, give it as eta; else use ladder-free, whose step is the "
+            f"standard error of each improvement."
+        ]
 
     def release(
         self,
@@ -95,10 +116,10 @@ class Ladder:
         evaluation: Evaluation,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> Release:
-        """Return the rounded score, if it is better by more than the step, or the last one."""
+        """Return the rounded score if it is better by more than the step, else the last release."""
         step = self.step(evaluation)
         before = self.standing_before(state, evaluation, step)
-        if before is not None and not steps.beats(evaluation, before, step, evaluation.score):
+        if before is not None and not evaluation.beats(before.bar, by=step):
             return Release(before.score, improved=False, state=before.to_state())
         shown = steps.round_to_multiple(evaluation.score, step)
         return steps.climb(evaluation, before, shown)
@@ -106,7 +127,7 @@ class Ladder:
     def step(self, evaluation: Evaluation) -> float:
         """Return the step in the metric's unit."""
         share = self._share(evaluation.n_rows, evaluation.budget)
-        return share * steps.range_width(evaluation)
+        return share * evaluation.range_width
 
     def _share(self, n_rows: int, budget: int | None) -> float:
         return default_eta(n_rows, budget) if self.eta is None else self.eta
@@ -114,7 +135,7 @@ class Ladder:
     def standing_before(
         self, state: Mapping[str, Any], evaluation: Evaluation, step: float
     ) -> Standing | None:
-        """Return what a submission has to beat, if there is anything."""
+        """Return the score that a submission has to beat; None if there is none."""
         baseline = evaluation.baseline
         shown = None if baseline is None else steps.round_to_multiple(baseline, step)
         return steps.standing(state, evaluation, self.start, shown)
@@ -122,29 +143,31 @@ class Ladder:
 
 @dataclass(frozen=True)
 class LadderFree:
-    """The parameter-free Ladder (Blum and Hardt 2015, Figure 2).
+    """Release a new score if it is better by a standard error (Blum and Hardt 2015, Figure 2).
+
+    This is the parameter-free Ladder. For every other submission the last release is repeated.
 
     The step is the standard error of the paired difference from the best submission so far,
-    s / sqrt(n), with s the sample standard deviation of the differences of row values (n - 1). A
-    metric without row values has it from influence values, an opaque one from a paired bootstrap.
-    The first submission has nothing to be paired with and is always released.
+    s / sqrt(n), with s the sample standard deviation of the differences of row values (n - 1). For
+    a metric without row values it comes from influence values; if there are none either, from a
+    paired bootstrap. The first submission has no predecessor and is always released.
 
-    The published step is one standard error, and rows come in whole numbers: a submission that
-    mends two rows of the best so far gains 2/n, more than sqrt(2)/n, and is released, which tells
-    both labels. ``z`` and ``minimum_step`` are options beyond the paper against that.
+    The published step is one standard error. A submission that corrects two rows of the best so far
+    gains 2/n, which is more than the step sqrt(2)/n. It is released, and the release reveals both
+    labels. ``z`` and ``minimum_step`` are options beyond the paper that prevent this.
 
     Parameters
     ----------
     z
-        How many standard errors the step is; not negative.
+        The step as a number of standard errors, at least 0.
     minimum_step
         The step is at least this share of the metric's range.
     rounding
-        ``"1/n"``: to multiples of 1/n of the metric's range, as published; a number: to multiples
-        of it, in the metric's unit; None: not at all, as in the authors' own code.
+        ``"1/n"``: to multiples of 1/n of the metric's range, as published. A number: to multiples
+        of that number, in the metric's unit. None: no rounding, as in the authors' code.
     start, clip
-        As in :class:`Ladder`. The baseline is compared in pairs too, where its submission is
-        known; to beat a bare number only the smallest step is asked for.
+        As in :class:`Ladder`. The comparison with the baseline is paired too if its submission is
+        known; if only its score is known, just ``minimum_step`` applies.
 
     Raises
     ------
@@ -170,13 +193,20 @@ class LadderFree:
     clip: Clip = None
 
     name: ClassVar[str] = "ladder-free"
+    for_participants: ClassVar[str] = (
+        "A submission gets a new public score only if it is better than the best one so far "
+        "by more than the statistical uncertainty of the difference; otherwise the last "
+        "public score is shown again. Method: the parameter-free Ladder of Blum and Hardt "
+        "(2015)."
+    )
 
     def __post_init__(self) -> None:
         if not _is_number(self.z) or not 0 <= self.z < np.inf:
-            raise UsageError(f"{self.name}: z is a number from 0 on, not {self.z!r}.")
+            raise UsageError(f"{self.name}: z must be a number of at least 0, not {self.z!r}.")
         if not (self.rounding in ("1/n", None) or _is_positive(self.rounding)):
             raise UsageError(
-                f'{self.name}: rounding is "1/n", None or a positive number, not {self.rounding!r}.'
+                f'{self.name}: rounding must be "1/n", None or a positive number, '
+                f"not {self.rounding!r}."
             )
         steps.check_share(self.name, "minimum_step", self.minimum_step, zero=True)
         steps.check_start(self.name, self.start)
@@ -187,7 +217,7 @@ class LadderFree:
         steps.require_bounded_scores(self.name, board, self.start)
         low, high = board.score_range or (0.0, 1.0)
         step = self.minimum_step * (high - low)
-        return steps.say_if_nothing_passes(self.name, "minimum_step", step, board)
+        return steps.warnings_if_nothing_passes(self.name, "minimum_step", step, board)
 
     def release(
         self,
@@ -195,7 +225,7 @@ class LadderFree:
         evaluation: Evaluation,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> Release:
-        """Return the score, if it is better by more than the step, or the last one."""
+        """Return the score if it is better by more than the step, else the last release."""
         baseline = evaluation.baseline
         shown = None if baseline is None else self._rounded(baseline, evaluation)
         before = steps.standing(state, evaluation, self.start, shown)
@@ -204,20 +234,25 @@ class LadderFree:
         return steps.climb(evaluation, before, self._rounded(evaluation.score, evaluation))
 
     def _passes(self, evaluation: Evaluation, before: Standing) -> bool:
-        """Return whether a submission passes; the standard error is asked for only if it may."""
-        least = self.minimum_step * steps.range_width(evaluation)
-        if not steps.beats(evaluation, before, least, evaluation.score):
-            return False
-        if before.submission is None:  # a bare number has no rows to be paired with
-            return True
-        error = evaluation.standard_error_of_difference(before.submission)
-        return steps.beats(evaluation, before, max(self.z * error, least), evaluation.score)
+        """Return whether a submission is better by more than the step.
+
+        The standard error is computed for every submission, even where it is not needed. With a
+        metric that can only be called as a whole it dominates the running time, so skipping it
+        would reveal through the response time which submissions are better.
+        """
+        step = self.minimum_step * evaluation.range_width
+        if before.submission is not None:  # a score without a submission cannot be paired
+            error = evaluation.standard_error_of_difference(before.submission)
+            if np.isnan(error):  # a single row or group
+                return False
+            step = max(self.z * error, step)
+        return evaluation.beats(before.bar, by=step)
 
     def _rounded(self, score: float, evaluation: Evaluation) -> float:
         if self.rounding is None:
             return score
         if isinstance(self.rounding, str):
-            unit = steps.range_width(evaluation) / evaluation.n_rows
+            unit = evaluation.range_width / evaluation.n_rows
             return steps.round_to_multiple(score, unit)
         return steps.round_to_multiple(score, self.rounding)
 

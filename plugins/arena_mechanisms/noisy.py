@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,23 +23,22 @@ _THRESHOLDS_PER_NOISE = 16
 
 @dataclass(frozen=True)
 class NoisyLadder(Ladder):
-    """A Ladder with Laplace noise on the comparison and on the release.
+    """Release a new score, with Laplace noise, if it is better by a noisy step.
 
     After the shaky Ladder of Hardt (2017, Climbing a shaky ladder), which makes the Ladder
-    differentially private by noise. Here is its idea and not its calibration: neither its
-    algorithm nor its theorem is claimed, and no bound is promised.
+    differentially private by noise. This implements the idea, not the calibration: it is not the
+    published algorithm, its theorem does not apply, and no bound is guaranteed.
 
-    A submission passes if its score and a draw of noise are better than what is shown by strictly
-    more than the step. It is then shown with another draw, rounded to a multiple of the step, but
-    never worse than what was shown before.
+    A submission passes if its score plus noise is better than the released score by strictly more
+    than the step. It is then released with a second noise draw, rounded to a multiple of the step,
+    and never worse than the previous release.
 
     Parameters
     ----------
     eta, start, clip
-        As of ``ladder``.
-    noise
-        The scale of the Laplace noise as a share of the range, in (0, 1]. None: an eighth of eta,
-        so that a submission that gains nothing passes with probability exp(-8)/2 = 0.0002.
+        As in ``ladder``. The scale of the Laplace noise as a share of the range, in (0, 1]. None:
+        an eighth of eta, so a submission without any gain passes with probability exp(-8)/2 =
+        0.0002.
 
     Raises
     ------
@@ -56,6 +55,11 @@ class NoisyLadder(Ladder):
     noise: float | None = None
 
     name: ClassVar[str] = "noisy-ladder"
+    for_participants: ClassVar[str] = (
+        "A submission gets a new public score only if it is better than the last public score "
+        "by more than a step; otherwise the last one is shown again. The comparison and the "
+        "score include a little random noise. Method: after the shaky Ladder of Hardt (2017)."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -65,37 +69,40 @@ class NoisyLadder(Ladder):
     def release(
         self, state: Mapping[str, Any], evaluation: Evaluation, rng: np.random.Generator
     ) -> Release:
-        """Return the noisy rounded score, if the noisy comparison passes, or the last one."""
+        """Return the noisy rounded score if the noisy comparison passes, else the last release."""
         step = self.step(evaluation)
-        width = steps.range_width(evaluation)
+        width = evaluation.range_width
         scale = step / _STEPS_PER_NOISE if self.noise is None else width * self.noise
         before = self.standing_before(state, evaluation, step)
-        # Noise is added to losses, so that a score is treated as a loss mirrored.
-        noise = steps.to_loss(1.0, evaluation) * rng.laplace(scale=scale, size=2)
-        compared, released = evaluation.score + noise
-        if before is not None and not steps.beats(evaluation, before, step, float(compared)):
+        # Noise is added to losses; a score is treated as a negative loss.
+        noise = evaluation.to_loss(1.0) * rng.laplace(scale=scale, size=2)
+        compared, released = (evaluation.score + noise).tolist()
+        noisy = replace(evaluation, score=compared)
+        if before is not None and not noisy.beats(before.bar, by=step):
             return Release(before.score, improved=False, state=before.to_state())
-        return steps.climb(evaluation, before, steps.round_to_multiple(float(released), step))
+        return steps.climb(evaluation, before, steps.round_to_multiple(released, step))
 
 
 @dataclass(frozen=True)
 class Thresholdout:
-    """Thresholdout, the reusable holdout of Dwork et al. (2015), for a leaderboard.
+    """Release a new score, with noise, if it differs by a noisy threshold (Dwork et al. 2015).
 
-    Of the algorithm (Generalization in Adaptive Data Analysis and Holdout Reuse, Figure 1): a query
-    is answered with its training estimate while its holdout estimate lies within a noisy threshold
-    of it, and else with the holdout estimate and Laplace noise.
+    This is Thresholdout, the reusable holdout, for a leaderboard.
 
-    A leaderboard has no training set of the team's. **What stands for the training estimate is
-    this project's choice: the answer that the team had last**, which is what it knows of its score
-    without a new look at the labels. So a submission is answered with the last answer again while
-    its public score lies within the threshold of it, and with its noisy score once it is further
-    away, to either side. The first one has no training estimate and is answered with its noisy
-    score. The theorem is about queries whose training estimates come from a set of its own, so
-    that it is not claimed for this use. A released score can get worse; a board shows the best.
+    The algorithm (Generalization in Adaptive Data Analysis and Holdout Reuse, Figure 1) answers a
+    query with its training estimate if the holdout estimate is within a noisy threshold of it, and
+    otherwise with the holdout estimate plus Laplace noise.
 
-    Noise of scale s: on the answer Lap(s); on the threshold Lap(2s), drawn anew after every answer
-    that used the labels; on each comparison Lap(4s). Answers stay within the conceivable scores.
+    A leaderboard has no access to a team's training set. **This project uses the team's previous
+    answer as the training estimate**: it is what the team knows about its score without using the
+    labels again. A submission gets the previous answer again if its public score is within the
+    threshold of it, and otherwise its noisy score. The first submission has no training estimate
+    and gets its noisy score. The theorem assumes training estimates from a separate set, so it does
+    not apply to this use. A released score can get worse; the board shows a team's best.
+
+    Noise of scale s: on the answer Lap(s); on the threshold Lap(2s), redrawn after every answer
+    that used the labels; on each comparison Lap(4s). Answers stay within the range of possible
+    scores.
 
     Parameters
     ----------
@@ -103,12 +110,13 @@ class Thresholdout:
         As a share of the metric's range, in (0, 1]. None: 4 / sqrt(n), at most 1: the 0.04 of the
         paper's experiments at their n = 10,000.
     noise
-        The scale s as a share of the range, in (0, 1]. None: a sixteenth of the threshold, with
-        which an unchanged score is answered anew in 1.2 of 100 cases.
+        The scale s as a share of the range, in (0, 1]. None: a sixteenth of the threshold, so an
+        unchanged score gets a new answer in 1.2% of cases.
     budget
-        How many answers may use the labels; then the last one is repeated for good. None: no limit.
+        The number of answers that may use the labels; after that the last answer is repeated. None:
+        no limit.
     start, clip
-        As of ``ladder``: with ``baseline`` the first training estimate is the baseline's score.
+        As in ``ladder``; with ``baseline`` the first training estimate is the baseline's score.
 
     Raises
     ------
@@ -132,6 +140,12 @@ class Thresholdout:
     clip: Clip = None
 
     name: ClassVar[str] = "thresholdout"
+    for_participants: ClassVar[str] = (
+        "A submission gets a new public score only if its score on the public rows differs "
+        "from the last public score by more than a threshold; otherwise the last one is shown "
+        "again. A new public score includes a little random noise. Method: after Thresholdout "
+        "of Dwork et al. (2015)."
+    )
 
     def __post_init__(self) -> None:
         for parameter in ("threshold", "noise"):
@@ -141,21 +155,21 @@ class Thresholdout:
         whole = isinstance(self.budget, int) and not isinstance(self.budget, bool)
         if self.budget is not None and not (whole and self.budget >= 1):
             raise UsageError(
-                f"{self.name}: budget is a whole number from 1 on, not {self.budget!r}."
+                f"{self.name}: budget must be a whole number of at least 1, not {self.budget!r}."
             )
         steps.check_start(self.name, self.start)
         object.__setattr__(self, "clip", steps.as_clip(self.name, self.clip))
 
     def review(self, board: PublicBoard) -> Sequence[str]:
-        """Return nothing; refuse scores without a bounded range."""
+        """Return no warnings; raise InputError for scores without a bounded range."""
         steps.require_bounded_scores(self.name, board, self.start)
         return ()
 
     def release(
         self, state: Mapping[str, Any], evaluation: Evaluation, rng: np.random.Generator
     ) -> Release:
-        """Return the noisy score, if it is far enough from the last answer, or that again."""
-        width = steps.range_width(evaluation)
+        """Return the noisy score if it is far enough from the last answer, else the last answer."""
+        width = evaluation.range_width
         threshold = width * self._threshold(evaluation.n_rows)
         scale = threshold / _THRESHOLDS_PER_NOISE if self.noise is None else width * self.noise
         first, renewed, compared, answered = (scale * rng.laplace(size=4)).tolist()
@@ -167,11 +181,9 @@ class Thresholdout:
             spent or abs(evaluation.score - last) <= before["threshold"] + 4 * compared
         ):
             return Release(last, improved=False, state=before)
-        answer = steps.within_range(evaluation.score + answered, evaluation)
+        answer = evaluation.within_range(evaluation.score + answered)
         best = before["best"]
-        improved = best is None or (
-            steps.to_loss(answer, evaluation) < steps.to_loss(best, evaluation)
-        )
+        improved = best is None or (evaluation.to_loss(answer) < evaluation.to_loss(best))
         after = {
             "score": answer,
             "best": answer if improved else best,

@@ -1,4 +1,4 @@
-"""Mechanisms that release every score, whole or rounded. They protect nothing from an attacker."""
+"""Mechanisms that release every score, exact or rounded. They do not protect against attackers."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ class Full:
     """Release every score at full precision."""
 
     name: ClassVar[str] = "full"
+    for_participants: ClassVar[str] = (
+        "The public score is the exact score of a submission on the public rows."
+    )
 
     def release(
         self,
@@ -28,7 +31,7 @@ class Full:
         evaluation: Evaluation,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> Release:
-        """Return the score itself; ``improved`` if it is better than every earlier one."""
+        """Return the exact score; ``improved`` if it is better than every earlier one."""
         return _release(evaluation.score, evaluation.score, state, evaluation)
 
 
@@ -36,8 +39,8 @@ class Full:
 class Kaggle:
     """Release scores rounded for display, as Kaggle does (Blum and Hardt 2015, Figure 7).
 
-    Ranks are by full precision unless ``rank_rounded`` is true; the rounding and the ranking are
-    separate, because a board that ranks by more than it shows releases more than it shows.
+    Teams are ranked by the full-precision score unless ``rank_rounded`` is true. A board that ranks
+    at full precision reveals more than the rounded scores that it shows.
 
     Raises
     ------
@@ -49,6 +52,9 @@ class Kaggle:
     rank_rounded: bool = False
 
     name: ClassVar[str] = "kaggle"
+    for_participants: ClassVar[str] = (
+        "The public score is the score of a submission on the public rows, rounded."
+    )
 
     def __post_init__(self) -> None:
         if not 0 < self.rounding < np.inf:
@@ -60,7 +66,7 @@ class Kaggle:
         evaluation: Evaluation,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> Release:
-        """Return the rounded score; ``improved`` if what it ranks by is better than before."""
+        """Return the rounded score; ``improved`` if the ranked score is better than before."""
         shown = round_to_multiple(evaluation.score, self.rounding)
         ranked = shown if self.rank_rounded else evaluation.score
         return _release(shown, ranked, state, evaluation)
@@ -70,7 +76,6 @@ def _release(
     shown: float, ranked: float, state: Mapping[str, Any], evaluation: Evaluation
 ) -> Release:
     best = state.get("best")
-    sign = 1 if evaluation.greater_is_better else -1
-    improved = best is None or sign * ranked > sign * best
+    improved = best is None or evaluation.to_loss(ranked) < evaluation.to_loss(best)
     kept = {"best": ranked, "submission": evaluation.submission} if improved else dict(state)
     return Release(score=shown, improved=improved, state=kept, ranked_by=ranked)

@@ -1,4 +1,4 @@
-"""The metrics of arena, as a plugin: nothing heavy is imported before a metric is used."""
+"""Plugin with arena's metrics; heavy packages are imported only when a metric is used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["provide_metrics"]
 
 @hookimpl
 def provide_metrics() -> Iterable[Metric | MetricFamily]:
-    """Return every metric, and the family ``sklearn:``."""
+    """Return all metrics and metric families of this plugin."""
     from arena_metrics.catalogue import all_metrics
 
     return all_metrics()

@@ -1,16 +1,16 @@
-"""Every metric of this plugin, in the order in which people look for them."""
+"""The metrics of this plugin, in the order in which they are listed."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from arena_metrics.classification import F1, BalancedAccuracy, Matthews, QuadraticWeightedKappa
+from arena_metrics.correlation import Pearson, RSquared
+from arena_metrics.detection import MeanAveragePrecision
 from arena_metrics.foreign.family import FAMILIES
-from arena_metrics.labels import F1, BalancedAccuracy, Matthews, QuadraticWeightedKappa
-from arena_metrics.lists import MapAtK
-from arena_metrics.masks import Dice, IntersectionOverUnion
-from arena_metrics.moments import Pearson, RSquared
+from arena_metrics.map_at_k import MapAtK
+from arena_metrics.ndcg import NdcgAtK
 from arena_metrics.pointwise import Accuracy, Brier, LogLoss
-from arena_metrics.queries import NdcgAtK
 from arena_metrics.rank_correlation import Gini, Spearman
 from arena_metrics.ranking import AveragePrecision, RocAuc
 from arena_metrics.regression import (
@@ -22,6 +22,7 @@ from arena_metrics.regression import (
     RootMeanSquaredLogError,
     SymmetricMeanAbsolutePercentageError,
 )
+from arena_metrics.segmentation import Dice, IntersectionOverUnion
 from arena_metrics.sklearn_family import ScikitLearn
 from arena_metrics.survival import ConcordanceIndex
 
@@ -32,7 +33,7 @@ __all__ = ["all_metrics"]
 
 
 def all_metrics() -> tuple[Metric | MetricFamily, ...]:
-    """Return a prototype of every metric, with its default parameters, and the families.
+    """Return every metric with its default parameters, and the metric families.
 
     >>> [metric.name for metric in all_metrics() if hasattr(metric, "name")][:3]
     ['accuracy', 'balanced_accuracy', 'f1']
@@ -60,6 +61,7 @@ def all_metrics() -> tuple[Metric | MetricFamily, ...]:
         Spearman(),
         NdcgAtK(),
         MapAtK(),
+        MeanAveragePrecision(),
         ConcordanceIndex(),
         Dice(),
         IntersectionOverUnion(),

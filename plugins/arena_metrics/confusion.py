@@ -1,4 +1,4 @@
-"""The base of metrics of predicted labels that are a function of the confusion matrix."""
+"""Base class of the metrics that are functions of the confusion matrix."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.types import FloatArray, MetricTraits, PredictionKind, WeightArray
-from arena_metrics.delta import gradient
-from arena_metrics.engine import choose_engine
-from arena_metrics.rows import as_codes, drawn_rows
+from arena_metrics.delta_method import gradient
+from arena_metrics.kernels.engine import choose_engine
+from arena_metrics.rows import as_codes
 
 __all__ = ["FunctionOfConfusion"]
 
 _COUNTS_PER_ROW_WEIGHT = 8
-"""Counting costs plain numpy an eighth of a sorted row weight."""
+"""In plain numpy, counting costs an eighth of sorting, per row weight."""
 
 
 class FunctionOfConfusion(ABC):
-    """A metric of labels that is ``of_confusion`` of the counts of (true, predicted) classes.
+    """A metric of predicted labels, computed by :meth:`from_confusion` from the confusion matrix.
 
-    Resampling counts the cells under every weighting, not ``n_classes**2`` columns of indicators;
-    influence values follow by the delta method from the shares of the cells.
+    Resampling counts the cells of the matrix under every weighting at once. Influence values come
+    from the delta method applied to the cell frequencies.
     """
 
     name: ClassVar[str]
@@ -36,21 +36,12 @@ class FunctionOfConfusion(ABC):
         return MetricTraits(score_range=(-1.0, 1.0))
 
     @abstractmethod
-    def of_confusion(self, matrix: Any) -> Any:
+    def from_confusion(self, matrix: Any) -> Any:
         """Return the score of ``(n_classes, n_classes, ...)`` counts, true classes first.
 
-        A class without a row and without a prediction makes no difference. Analytic around
-        positive counts, for complex numbers too. NaN where undefined.
+        Classes with neither rows nor predictions must not change the score. The function must be
+        analytic at positive counts and accept complex numbers. NaN where undefined.
         """
-
-    @abstractmethod
-    def _library_score(
-        self,
-        truth: npt.NDArray[np.int64],
-        prediction: npt.NDArray[np.int64],
-        weight: FloatArray | None,
-    ) -> float:
-        """Return the score as scikit-learn computes it; NaN where it would warn."""
 
     def score(
         self,
@@ -58,18 +49,17 @@ class FunctionOfConfusion(ABC):
         prediction: npt.NDArray[Any],
         weight: npt.NDArray[Any] | None = None,
     ) -> float:
-        """Return the score of one submission; NaN where it is not defined."""
-        truth, prediction, weight = drawn_rows(truth, prediction, weight)
-        if not len(truth):
-            return np.nan
-        return float(self._library_score(as_codes(truth), as_codes(prediction), weight))
+        """Return the score of one submission; NaN where undefined."""
+        cells, n_classes = _cells(truth, prediction)
+        counts = np.bincount(cells, weights=weight, minlength=n_classes**2).astype(np.float64)
+        return float(self._quietly(counts.reshape(n_classes, n_classes)))
 
     def resample(
         self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any], weights: WeightArray
     ) -> FloatArray:
         """Return ``(m, B)`` scores under each column of weights; NaN where undefined.
 
-        Holds ``8 * n_classes**2 * B`` bytes per submission.
+        Uses ``8 * n_classes**2 * B`` bytes per submission.
         """
         cells, n_classes = _cells(truth, predictions)
         engine = choose_engine(predictions.size * weights.shape[1] // _COUNTS_PER_ROW_WEIGHT)
@@ -83,7 +73,7 @@ class FunctionOfConfusion(ABC):
     ) -> FloatArray:
         """Return ``(m, n)`` influence values by the delta method; NaN where undefined.
 
-        Takes time as ``n_classes**4``.
+        The cost grows with ``n_classes**4``.
         """
         cells, n_classes = _cells(truth, predictions)
         values = np.empty(cells.shape)
@@ -99,13 +89,13 @@ class FunctionOfConfusion(ABC):
 
     def _quietly(self, matrix: Any) -> Any:
         with np.errstate(divide="ignore", invalid="ignore"):
-            return self.of_confusion(matrix)
+            return self.from_confusion(matrix)
 
 
 def _cells(
     truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
 ) -> tuple[npt.NDArray[np.int64], int]:
-    """Return ``(m, n)`` codes of the cell of each row, and the number of classes."""
+    """Return the ``(m, n)`` cell of the confusion matrix of each row, and the number of classes."""
     true, predicted = as_codes(truth), as_codes(predictions)
     n_classes = int(max(true.max(initial=1), predicted.max(initial=1))) + 1
     return true * n_classes + predicted, n_classes

@@ -1,4 +1,4 @@
-"""Checks of the parameters of metrics, in one place."""
+"""Validation of metric parameters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def require_choice(metric: str, parameter: str, value: Any, choices: Sequence[st
 
 
 def require_inside(metric: str, parameter: str, value: Any, low: float, high: float) -> None:
-    """Raise UsageError unless the value is a number strictly between the ends.
+    """Raise UsageError unless the value is a number strictly between ``low`` and ``high``.
 
     >>> require_inside("quantile_loss", "alpha", 1.5, 0, 1)
     Traceback (most recent call last):

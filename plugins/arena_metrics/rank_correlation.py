@@ -1,4 +1,4 @@
-"""Metrics of how well the order of predicted numbers follows that of the targets."""
+"""Metrics that compare the order of predicted numbers with that of the targets."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.types import FloatArray, MetricTraits, PredictionKind, WeightArray
-from arena_metrics.engine import Engine, choose_engine
-from arena_metrics.ranks import MadeOfLast, Ranking, running_sums
-from arena_metrics.rows import as_matrix, constant, drawn_rows
+from arena_metrics.kernels.engine import Engine, choose_engine
+from arena_metrics.ranks import CachedLast, Ranking, cumulative_sums
+from arena_metrics.rows import as_matrix, drawn_rows, is_constant
 
 __all__ = ["Gini", "Spearman"]
 
@@ -33,7 +33,7 @@ class _RankCorrelation(ABC):
 
     @abstractmethod
     def _score(self, truth: FloatArray, prediction: FloatArray, weight: FloatArray | None) -> float:
-        """Return the score of rows that all have weight."""
+        """Return the score of rows with positive weights."""
 
     @abstractmethod
     def _resample(
@@ -51,16 +51,16 @@ class _RankCorrelation(ABC):
         prediction: npt.NDArray[Any],
         weight: npt.NDArray[Any] | None = None,
     ) -> float:
-        """Return the score of one submission; NaN where it is not defined."""
+        """Return the score of one submission; NaN where undefined."""
         truth, prediction, weight = drawn_rows(truth, prediction, weight)
-        return np.nan if constant(truth) else self._score(truth, prediction, weight)
+        return np.nan if is_constant(truth) else self._score(truth, prediction, weight)
 
     def resample(
         self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any], weights: WeightArray
     ) -> FloatArray:
         """Return ``(m, B)`` scores under each column of weights; NaN where undefined.
 
-        Beside the result it holds 512 bytes per row, and 40.
+        Uses about 550 bytes per row besides the result.
         """
         engine = choose_engine(predictions.size * weights.shape[1])
         truth = np.asarray(truth, dtype=np.float64)
@@ -89,26 +89,26 @@ class _RankCorrelation(ABC):
 def _bilinear(values: FloatArray, ranking: Ranking) -> tuple[np.float64, FloatArray]:
     """Return E[values * midrank] of centred values, and its influence values.
 
-    Each row is once the one that is ranked, and once among those that others are ranked over.
+    Each row contributes twice: with its own rank, and to the ranks of the rows above it.
     """
     n = len(values)
-    in_order = ranking.in_order(values)
-    influence = ranking.whole_midranks() * (0.5 / n)
+    in_order = ranking.to_rank_order(values)
+    influence = ranking.integer_midranks() * (0.5 / n)
     influence *= in_order
     mean = np.float64(influence.mean())
-    below = ranking.astride(running_sums(in_order))
+    below = ranking.doubled_sums(cumulative_sums(in_order))
     below *= 0.5 / n
     influence -= below
     influence -= 2.0 * mean
-    return mean, ranking.by_row(influence)
+    return mean, ranking.to_row_order(influence)
 
 
 @dataclass(frozen=True)
 class Gini(_RankCorrelation):
-    """Normalised Gini: the covariance of target and rank of prediction, over the best possible.
+    """Normalised Gini: the covariance of target and predicted rank, relative to the best possible.
 
-    Ties share their mean rank. For targets 0 and 1 it is 2 AUC - 1. Kaggle's ``gini`` breaks ties
-    by the order of the file, which rewards nothing but that order.
+    Ties get their mean rank. For targets 0 and 1 it equals 2 AUC - 1. Kaggle's ``gini`` instead
+    breaks ties by the order of the rows in the file, which is arbitrary.
 
     Examples
     --------
@@ -147,26 +147,26 @@ class Gini(_RankCorrelation):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _BestGini:
-    """What a prediction is set against: the truth as its own prediction; NaN if constant."""
+    """The Gini statistic of the truth as its own prediction; NaN if constant."""
 
     response: FloatArray
-    """``(n,)``: the truth less its mean."""
+    """``(n,)``: the truth minus its mean."""
     mean: np.float64
     of_mean: FloatArray
     """``(n,)`` influence values of the mean."""
 
 
 def _best_gini(truth: FloatArray) -> _BestGini:
-    response = np.full(len(truth), np.nan) if constant(truth) else truth - truth.mean()
+    response = np.full(len(truth), np.nan) if is_constant(truth) else truth - truth.mean()
     return _BestGini(response, *_bilinear(response, Ranking(truth)))
 
 
-_BEST_GINI = MadeOfLast(_best_gini)
+_BEST_GINI = CachedLast(_best_gini)
 
 
 @dataclass(frozen=True)
 class Spearman(_RankCorrelation):
-    """Spearman's rank correlation, ties sharing their mean rank; NaN if either is constant.
+    """Spearman's rank correlation; ties get their mean rank. NaN if either side is constant.
 
     Examples
     --------
@@ -177,7 +177,7 @@ class Spearman(_RankCorrelation):
     name = "spearman"
 
     def _score(self, truth: FloatArray, prediction: FloatArray, weight: FloatArray | None) -> float:
-        if constant(prediction):
+        if is_constant(prediction):
             return np.nan
         of_truth = Ranking(truth, weight).midranks()
         of_prediction = Ranking(prediction, weight).midranks()
@@ -206,42 +206,42 @@ class Spearman(_RankCorrelation):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ranked:
-    """What Spearman's correlation needs of either side."""
+    """The ranks of one side (truth or prediction) and their variance."""
 
     ranking: Ranking
     ranks: npt.NDArray[np.int64]
-    """``(n,)``: the midranks, times 2n: whole numbers, whose sums are quick and exact."""
+    """``(n,)``: the centred midranks times 2n: integers, whose sums are fast and exact."""
     variance: float
-    """Of the midranks: (1 - sum of p cubed) / 12 with the shares p of the groups of ties."""
+    """Of the midranks: (1 - sum of p**3) / 12, where p are the fractions of tied rows per value."""
     of_variance: FloatArray | float
-    """``(n,)``: how a row moves the variance, over the variance; 0 where nothing is tied."""
+    """``(n,)`` influence values of the variance, relative to it; 0 without ties."""
 
 
 def _ranked(values: FloatArray) -> _Ranked:
     n, ranking = len(values), Ranking(values)
-    ranks = ranking.whole_midranks()
-    shares = ranking.shares_of_ties()
+    ranks = ranking.integer_midranks()
+    shares = ranking.tie_shares()
     if shares is None:
-        return _Ranked(ranking, ranking.by_row(ranks), (1.0 - 1.0 / n**2) / 12.0, 0.0)
+        return _Ranked(ranking, ranking.to_row_order(ranks), (1.0 - 1.0 / n**2) / 12.0, 0.0)
     squares = np.square(shares)
-    of_ties = float(squares.mean())  # over rows, so that it is the sum of cubes over groups
+    of_ties = float(squares.mean())  # a mean over rows is the sum of cubes over groups
     of_variance = np.divide(3.0 * (of_ties - squares), 1.0 - of_ties)
-    return _Ranked(ranking, ranking.by_row(ranks), (1.0 - of_ties) / 12.0, of_variance)
+    return _Ranked(ranking, ranking.to_row_order(ranks), (1.0 - of_ties) / 12.0, of_variance)
 
 
-_RANKED_TRUTH = MadeOfLast(_ranked)
+_RANKED_TRUTH = CachedLast(_ranked)
 
 
 def _spearman_influence(true: _Ranked, predicted: _Ranked) -> FloatArray:
     """Return the influence values of the correlation of the midranks.
 
-    A row moves the mean product by its own, and by the ranks of the rows above it on either side,
-    which are less those below it; and where there are ties both variances.
+    A row affects the mean product directly and through the ranks of the other rows on both sides;
+    with ties it also affects both variances.
     """
     moved = true.ranks * predicted.ranks
     product, n = moved.mean(), len(moved)
-    moved -= true.ranking.twice_below(predicted.ranks)
-    moved -= predicted.ranking.twice_below(true.ranks)
+    moved -= true.ranking.doubled_kernel_sums(predicted.ranks)
+    moved -= predicted.ranking.doubled_kernel_sums(true.ranks)
     influence = moved - 3.0 * product
     influence -= 0.5 * product * (true.of_variance + predicted.of_variance)
     influence /= 4.0 * n * n * np.sqrt(true.variance * predicted.variance)

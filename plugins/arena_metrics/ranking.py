@@ -1,4 +1,4 @@
-"""Metrics of how well scores rank the positive rows: ROC AUC and average precision."""
+"""Metrics that evaluate a ranking of positive and negative rows: ROC AUC, average precision."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.types import FloatArray, MetricTraits, PredictionKind, WeightArray
-from arena_metrics.engine import choose_engine
+from arena_metrics.kernels.engine import choose_engine
 from arena_metrics.parameters import require_choice
-from arena_metrics.ranks import Ranking, running_sums
-from arena_metrics.rows import as_codes, as_matrix, constant, drawn_rows, positive_rows
+from arena_metrics.ranks import Ranking, cumulative_sums
+from arena_metrics.rows import as_codes, as_matrix, drawn_rows, is_constant, positive_rows
 
 __all__ = ["AveragePrecision", "RocAuc"]
 
 
 @dataclass(frozen=True)
 class RocAuc:
-    """Area under the ROC curve: the share of pairs of rows of two classes ranked rightly.
+    """Area under the ROC curve: the fraction of positive-negative pairs in the correct order.
 
-    A tie counts half. Under integer weights the score is that of the repeated rows exactly.
+    A tie counts one half. Integer weights are exactly equivalent to repeating the rows.
 
     Parameters
     ----------
     average
-        With more than two classes, each is set against the rest: ``macro`` is the mean of their
-        areas, ``weighted`` that mean weighted by the rows of each class.
+        With more than two classes, one class is compared with the rest at a time: ``macro`` is the
+        mean of the areas, ``weighted`` the mean weighted by the number of rows of each class.
 
     Notes
     -----
-    Undefined (NaN) unless every class occurs. Influence values are the placements of DeLong,
-    DeLong and Clarke-Pearson (1988), with the number of positives as random as it is.
+    Undefined (NaN) unless every class occurs. Influence values are based on the placements of
+    DeLong, DeLong and Clarke-Pearson (1988) and account for the random number of positives.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class RocAuc:
 
     @property
     def traits(self) -> MetricTraits:
-        """Every class must occur; the score does not depend on how often (``macro``)."""
+        """Every class must occur; bootstrap draws are stratified by class."""
         return MetricTraits(score_range=(0.0, 1.0), needs_every_class=True, stratify_by_class=True)
 
     def score(
@@ -69,7 +69,7 @@ class RocAuc:
 
         truth, prediction, weight = drawn_rows(truth, prediction, weight)
         parts = self._one_against_rest(truth, prediction[np.newaxis])
-        if any(constant(positive) for positive, _ in parts):
+        if any(is_constant(positive) for positive, _ in parts):
             return np.nan
         areas = [
             roc_auc_score(positive, scores[0], sample_weight=weight) for positive, scores in parts
@@ -82,18 +82,17 @@ class RocAuc:
     ) -> FloatArray:
         """Return ``(m, B)`` areas under each column of weights; NaN where a class is absent.
 
-        Beside the result it holds ``n * B / 2`` bytes of packed weights, and 40 bytes per row.
+        Uses ``n * B / 2`` bytes of packed weights and 40 bytes per row besides the result.
         """
         engine = choose_engine(predictions.size * weights.shape[1])
         areas = []
         for positive, scores in self._one_against_rest(truth, predictions):
-            doubled, pairs = engine.pairs_won(scores, positive, weights)
+            doubled, pairs = engine.concordant_pairs(scores, positive, weights)
             with np.errstate(invalid="ignore"):
                 areas.append(doubled / (2 * pairs))
         if predictions.ndim == 2:
             return areas[0]
-        codes = as_codes(truth)
-        rows = np.stack([engine.column_sums(weights[codes == k]) for k in range(len(areas))])
+        rows = engine.category_counts(as_codes(truth)[np.newaxis], len(areas), weights)[0]
         shares = self._shares(rows)
         return np.asarray(np.einsum("kmb,kb->mb", np.stack(areas), shares))
 
@@ -119,14 +118,14 @@ class RocAuc:
     def _one_against_rest(
         self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
     ) -> list[tuple[npt.NDArray[np.bool_], FloatArray]]:
-        """Return ``(n,)`` positives and ``(m, n)`` scores: one pair, or one for each class."""
+        """Return ``(n,)`` positive rows and ``(m, n)`` scores, for each class if more than two."""
         if predictions.ndim == 2:
             return [(positive_rows(self.name, truth), _floats(predictions))]
         codes = as_codes(truth)
         return [(codes == k, _floats(predictions[:, :, k])) for k in range(predictions.shape[2])]
 
     def _shares(self, rows: npt.NDArray[Any]) -> FloatArray:
-        """Return what each class counts, given its rows: ``(n_classes, ...)``, of sum 1."""
+        """Return the ``(n_classes, ...)`` weights of the classes, which sum to 1."""
         counted = rows if self.average == "weighted" else np.ones(rows.shape)
         return np.asarray(counted / counted.sum(axis=0))
 
@@ -138,43 +137,43 @@ def _floats(predictions: npt.NDArray[Any]) -> FloatArray:
 def _area_and_influence(
     positive: npt.NDArray[np.bool_], scores: FloatArray
 ) -> tuple[float, FloatArray]:
-    """Return the area, and how it moves with each row: ``(placement - area) / class share``."""
+    """Return the area and its influence values: ``(placement - area) / class frequency``."""
     n = len(scores)
     n_positives = int(np.count_nonzero(positive))
     n_negatives = n - n_positives
     if not n_positives or not n_negatives:
         return np.nan, np.full(n, np.nan)
     ranking = Ranking(scores)
-    of_positive = positive[ranking.order]
-    # Ties count half, so pairs are counted twice: a positive's with the negatives below it, and
-    # a negative's with the positives above it, which are those that are not below it.
-    below = running_sums(~of_positive)
-    twice_won = ranking.astride(below)
-    not_below = ranking.astride(np.arange(n + 1, dtype=np.int32))
+    of_positive = ranking.to_rank_order(positive)
+    # Ties count half, so everything is doubled to stay in integers. A positive counts the
+    # negatives below it, a negative the positives above it (all positives less those below it).
+    below = cumulative_sums(~of_positive)
+    twice_won = ranking.doubled_sums(below)
+    not_below = ranking.doubled_sums(np.arange(n + 1, dtype=np.int32))
     np.subtract(2 * n_positives, not_below, out=not_below)
     not_below *= ~of_positive
     twice_won += not_below
     pairs = n_positives * n_negatives
-    area = float(twice_won.sum(dtype=np.int64) / (4 * pairs))  # each pair at both of its rows
+    area = float(twice_won.sum(dtype=np.int64) / (4 * pairs))  # each pair is counted at both rows
     in_order = twice_won * (n / (2 * pairs))
     in_order -= area * n / n_negatives
     influence = np.multiply(
         of_positive, area * n * (1 / n_positives - 1 / n_negatives), dtype=np.float64
     )
     in_order -= influence
-    influence[ranking.order] = in_order
+    influence[ranking.order] = in_order  # to_row_order without allocating another array
     return area, influence
 
 
 @dataclass(frozen=True)
 class AveragePrecision:
-    """Average precision: the precision at each threshold, weighted by the recall that it gains.
+    """Average precision: the mean of the precisions at each threshold, weighted by gain in recall.
 
-    As scikit-learn has it: no interpolation, and equal scores share one threshold.
+    As in scikit-learn: no interpolation, and equal scores share one threshold.
 
     Notes
     -----
-    Undefined (NaN) without a positive row. It depends on prevalence, so resampling is not
+    Undefined (NaN) without positive rows. It depends on the prevalence, so bootstrap draws are not
     stratified by class. Two classes only.
 
     Examples
@@ -199,7 +198,7 @@ class AveragePrecision:
         prediction: npt.NDArray[Any],
         weight: npt.NDArray[Any] | None = None,
     ) -> float:
-        """Return the average precision of one submission; NaN without a positive row."""
+        """Return the average precision of one submission; NaN without positive rows."""
         from sklearn.metrics import average_precision_score
 
         truth, prediction, weight = drawn_rows(truth, prediction, weight)
@@ -211,17 +210,15 @@ class AveragePrecision:
     def resample(
         self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any], weights: WeightArray
     ) -> FloatArray:
-        """Return ``(m, B)`` scores under each column of weights; NaN without a positive row."""
+        """Return ``(m, B)`` scores under each column of weights; NaN without positive rows."""
         engine = choose_engine(predictions.size * weights.shape[1])
         positive = positive_rows(self.name, truth)
-        sums = engine.precision_sums(_floats(predictions), positive, weights)
-        with np.errstate(invalid="ignore"):
-            return np.asarray(sums / engine.column_sums(weights[positive]))
+        return engine.weighted_average_precision(_floats(predictions), positive, weights)
 
     def influence_values(
         self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
     ) -> FloatArray:
-        """Return ``(m, n)`` influence values; NaN without a positive row."""
+        """Return ``(m, n)`` influence values; NaN without positive rows."""
         positive = positive_rows(self.name, truth)
         if not positive.any():
             return np.full(predictions.shape, np.nan)
@@ -229,24 +226,24 @@ class AveragePrecision:
 
 
 def _precision_influence(positive: npt.NDArray[np.bool_], scores: FloatArray) -> FloatArray:
-    """Return how the mean precision over the positives moves with each row.
+    """Return the influence values of the average precision.
 
-    With P and N the shares of positives and of rows at or above a score, and pi that of all
-    positives, the score is E[y P(s) / N(s)] / pi: a row moves its own term, P and N of every
-    positive at or below it, and pi.
+    With P(s) and N(s) the fractions of positives and of rows at or above a score s, and pi the
+    fraction of positives, the score is E[y P(s) / N(s)] / pi. A row affects its own term, P and N
+    of every positive at or below it, and pi.
     """
     ranking = Ranking(scores)
-    of_positive = positive[ranking.order]
+    of_positive = ranking.to_rank_order(positive)
     n, n_positives = len(scores), np.count_nonzero(positive)
-    # Positives, and rows, at or above each place.
-    found = n_positives - ranking.before(running_sums(of_positive))
-    per_row_seen = of_positive / ranking.before(np.arange(n, -1, -1))
+    # Positives found, and rows seen, at or above each position.
+    found = n_positives - ranking.sums_below(cumulative_sums(of_positive))
+    per_row_seen = of_positive / ranking.sums_below(np.arange(n, -1, -1))
     hits = found * per_row_seen
-    own = ranking.through(running_sums(per_row_seen))
+    own = ranking.sums_through(cumulative_sums(per_row_seen))
     own -= hits.sum() / n_positives
     own *= of_positive
     own += hits
     hits *= per_row_seen
-    own -= ranking.through(running_sums(hits))
+    own -= ranking.sums_through(cumulative_sums(hits))
     own *= n / n_positives
-    return ranking.by_row(own)
+    return ranking.to_row_order(own)

@@ -1,9 +1,9 @@
-"""Metrics of numbers that are a mean over the rows, or the root of one."""
+"""Regression metrics that are a mean over the rows, or the square root of one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,22 +25,8 @@ __all__ = [
 _LOWEST_LOG = float(np.nextafter(-1.0, 0.0))
 
 
-class _Regression(Pointwise):
-    """A pointwise metric that scikit-learn has under the name ``_function``."""
-
-    _function: ClassVar[str]
-
-    def _library_score(
-        self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any], weight: FloatArray | None
-    ) -> float:
-        from sklearn import metrics
-
-        score: float = getattr(metrics, self._function)(truth, prediction, sample_weight=weight)
-        return score
-
-
 @dataclass(frozen=True)
-class MeanAbsoluteError(_Regression):
+class MeanAbsoluteError(Pointwise):
     """Mean absolute error, in the unit of the target.
 
     Examples
@@ -50,7 +36,6 @@ class MeanAbsoluteError(_Regression):
     """
 
     name = "mae"
-    _function = "mean_absolute_error"
 
     @np.errstate(over="ignore")
     def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
@@ -59,7 +44,7 @@ class MeanAbsoluteError(_Regression):
 
 
 @dataclass(frozen=True)
-class MeanSquaredError(_Regression):
+class MeanSquaredError(Pointwise):
     """Mean squared error, in the square of the target's unit.
 
     Examples
@@ -69,7 +54,6 @@ class MeanSquaredError(_Regression):
     """
 
     name = "mse"
-    _function = "mean_squared_error"
 
     @np.errstate(over="ignore")
     def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
@@ -79,7 +63,7 @@ class MeanSquaredError(_Regression):
 
 @dataclass(frozen=True)
 class RootMeanSquaredError(MeanSquaredError):
-    """Root of the mean squared error, in the unit of the target.
+    """Root mean squared error, in the unit of the target.
 
     Examples
     --------
@@ -88,7 +72,6 @@ class RootMeanSquaredError(MeanSquaredError):
     """
 
     name = "rmse"
-    _function = "root_mean_squared_error"
 
     def from_mean(self, mean: FloatArray) -> FloatArray:
         """Return the root."""
@@ -96,10 +79,10 @@ class RootMeanSquaredError(MeanSquaredError):
 
 
 @dataclass(frozen=True)
-class RootMeanSquaredLogError(_Regression):
-    """Root of the mean squared difference of log(1 + value): relative errors, large values tamed.
+class RootMeanSquaredLogError(Pointwise):
+    """Root mean squared logarithmic error: RMSE of log(1 + value), a measure of relative error.
 
-    Defined for values above -1, as in scikit-learn; Kaggle's competitions have targets from 0.
+    Defined for values above -1, as in scikit-learn; on Kaggle, targets are at least 0.
 
     Examples
     --------
@@ -108,12 +91,11 @@ class RootMeanSquaredLogError(_Regression):
     """
 
     name = "rmsle"
-    _function = "root_mean_squared_log_error"
 
     @property
     def traits(self) -> MetricTraits:
-        """Values and targets above -1."""
-        above = (_LOWEST_LOG, np.inf)
+        """Predictions and targets must be above -1."""
+        above = (_LOWEST_LOG, 1e100)
         return MetricTraits(prediction_range=above, truth_range=above)
 
     @np.errstate(over="ignore")
@@ -127,10 +109,10 @@ class RootMeanSquaredLogError(_Regression):
 
 
 @dataclass(frozen=True)
-class MeanAbsolutePercentageError(_Regression):
-    """Mean of |f - y| / |y|, a fraction and not a percentage.
+class MeanAbsolutePercentageError(Pointwise):
+    """Mean absolute percentage error |f - y| / |y|, as a fraction.
 
-    As in scikit-learn a target of 0 is taken as 2.2e-16, so one such row drowns all others.
+    As in scikit-learn, a target of 0 is replaced by 2.2e-16, so one such row dominates the score.
 
     Examples
     --------
@@ -139,7 +121,6 @@ class MeanAbsolutePercentageError(_Regression):
     """
 
     name = "mape"
-    _function = "mean_absolute_percentage_error"
 
     @np.errstate(over="ignore")
     def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
@@ -152,8 +133,8 @@ class MeanAbsolutePercentageError(_Regression):
 class SymmetricMeanAbsolutePercentageError(Pointwise):
     """Mean of 2 |f - y| / (|y| + |f|), between 0 and 2; a row where both are 0 counts 0.
 
-    The definition of the M3 competition (Makridakis and Hibon 2000) as a fraction; sites that
-    show it as a percentage show 100 times this.
+    The definition of the M3 competition (Makridakis and Hibon 2000), as a fraction. Platforms that
+    report a percentage show 100 times this value.
 
     Examples
     --------
@@ -170,21 +151,15 @@ class SymmetricMeanAbsolutePercentageError(Pointwise):
 
     @np.errstate(over="ignore")
     def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
-        """Return twice the absolute error as a fraction of the sum of the magnitudes."""
+        """Return twice the absolute error over the sum of the absolute values."""
         scale = np.abs(predictions) + np.abs(truth)
         error = np.abs(predictions - truth)
         return np.asarray(2.0 * np.divide(error, scale, out=np.zeros_like(scale), where=scale > 0))
 
-    def _library_score(
-        self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any], weight: FloatArray | None
-    ) -> float:
-        values = self.row_values(truth, prediction[np.newaxis])[0]
-        return float(np.average(values, weights=weight))
-
 
 @dataclass(frozen=True)
-class QuantileLoss(_Regression):
-    """Pinball loss: least for the alpha quantile of the target (Koenker and Bassett 1978).
+class QuantileLoss(Pointwise):
+    """Pinball loss, minimised by the alpha quantile of the target (Koenker and Bassett 1978).
 
     Parameters
     ----------
@@ -206,14 +181,6 @@ class QuantileLoss(_Regression):
 
     @np.errstate(over="ignore")
     def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
-        """Return alpha times what is missing, or 1 - alpha times what is too much."""
-        missing = truth - predictions
-        return np.asarray(np.maximum(self.alpha * missing, (self.alpha - 1.0) * missing))
-
-    def _library_score(
-        self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any], weight: FloatArray | None
-    ) -> float:
-        from sklearn.metrics import mean_pinball_loss
-
-        score: float = mean_pinball_loss(truth, prediction, sample_weight=weight, alpha=self.alpha)
-        return score
+        """Return alpha times an underestimate, or 1 - alpha times an overestimate."""
+        residual = truth - predictions
+        return np.asarray(np.maximum(self.alpha * residual, (self.alpha - 1.0) * residual))

@@ -1,4 +1,4 @@
-"""Small preparations that the metrics share: rows with weight, codes, positives."""
+"""Preparation of rows shared by the metrics: weights, class codes, positive rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from arena.errors import MetricError
 from arena.types import FloatArray
 
-__all__ = ["as_codes", "as_matrix", "constant", "drawn_rows", "positive_rows"]
+__all__ = ["as_codes", "as_matrix", "drawn_rows", "is_constant", "positive_rows"]
 
 _Rows = tuple[npt.NDArray[Any], npt.NDArray[Any], FloatArray | None]
 
@@ -20,9 +20,9 @@ def drawn_rows(
     prediction: npt.NDArray[Any],
     weight: npt.NDArray[Any] | None,
 ) -> _Rows:
-    """Return the rows of positive weight: a row of weight 0 must not count as a class seen.
+    """Return the rows with positive weight: a class whose rows all have weight 0 does not occur.
 
-    The weight is float64, as scikit-learn wants it, or None if every row counts once.
+    The weight is float64, as scikit-learn expects, or None if every row counts once.
     """
     if weight is None:
         return truth, prediction, None
@@ -32,27 +32,27 @@ def drawn_rows(
     return truth[drawn], prediction[drawn], np.asarray(weight[drawn], dtype=np.float64)
 
 
-def constant(values: npt.NDArray[Any]) -> bool:
-    """Return whether there is no row, or all rows are equal.
+def is_constant(values: npt.NDArray[Any]) -> bool:
+    """Return whether all values are equal; True if there are none.
 
-    >>> constant(np.array([1.0, 1.0])), constant(np.array([1.0, 2.0]))
+    >>> is_constant(np.array([1.0, 1.0])), is_constant(np.array([1.0, 2.0]))
     (True, False)
     """
     return values.size == 0 or bool((values == values[0]).all())
 
 
 def as_codes(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Return class codes as integers, wherever they were stored as floats."""
+    """Return class codes as integers; they may be stored as floats."""
     return np.ascontiguousarray(values, dtype=np.int64)
 
 
 def as_matrix(rows: list[FloatArray]) -> FloatArray:
-    """Return ``(m, n)`` of m rows; a single one, as a release asks for, is not copied."""
+    """Stack m rows to ``(m, n)``; a single row, as in the release of a score, is not copied."""
     return rows[0][np.newaxis] if len(rows) == 1 else np.stack(rows)
 
 
 def positive_rows(metric: str, truth: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Return where the truth is the positive class, code 1 of two.
+    """Return where the truth is the positive class (code 1 of two classes).
 
     Raises
     ------

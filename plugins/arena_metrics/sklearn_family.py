@@ -1,4 +1,4 @@
-"""``sklearn:NAME``: any metric of scikit-learn that compares a truth with predictions."""
+"""``sklearn:NAME``: any metric of scikit-learn that compares truth and predictions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import difflib
 import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -28,8 +29,11 @@ _BY_NAME: Mapping[str, PredictionKind] = {
     "roc_auc_score": PredictionKind.SCORE,
     "top_k_accuracy_score": PredictionKind.SCORE,
 }
-"""What is neither a label nor a number."""
+"""Metrics whose predictions are neither labels nor numbers."""
 _NUMBERS = ("_error", "_deviance", "r2_score", "d2_", "explained_variance", "_pinball_")
+_POWERS: Mapping[str, float] = {"mean_poisson_deviance": 1.0, "mean_gamma_deviance": 2.0}
+_LARGEST, _LARGEST_SCORE = 1e100, 1e300
+_LOWEST_LOG = float(np.nextafter(-1.0, 0.0))
 _OTHER_KINDS = (
     "_curve",
     "_matrix",
@@ -43,14 +47,14 @@ _OTHER_KINDS = (
     "label_ranking",
     "dcg_score",
 )
-"""Parts of the names of what returns no number, or takes no single target."""
+"""Parts of the names of functions that do not return a number or need several targets."""
 
 
 @dataclass(frozen=True)
 class ScikitLearnMetric:
-    """A function of :mod:`sklearn.metrics`, in its natural sign.
+    """A function of :mod:`sklearn.metrics`, with its sign unchanged.
 
-    Scored as a whole, so resampling calls the function once per submission and resample.
+    Resampling calls the function once per submission and resample.
     """
 
     name: str
@@ -60,15 +64,34 @@ class ScikitLearnMetric:
 
     @property
     def greater_is_better(self) -> bool:
-        """False for names that end in ``_error``, ``_loss`` or ``_deviance``."""
+        """False for functions whose names end in ``_error``, ``_loss`` or ``_deviance``."""
         return not self.function.endswith(("_error", "_loss", "_deviance"))
 
     @property
     def traits(self) -> MetricTraits:
-        """Probabilities lie in [0, 1]."""
+        """Ranges in which the function accepts every value and does not overflow."""
+        taken = inspect.signature(_function(self.function)).parameters
+        return replace(self._ranges, row_weights="sample_weight" in taken)
+
+    @property
+    def _ranges(self) -> MetricTraits:
         probabilities = (PredictionKind.PROBABILITY, PredictionKind.CLASS_PROBABILITIES)
         if self.prediction in probabilities:
             return MetricTraits(prediction_range=(0.0, 1.0))
+        if "log_error" in self.function:
+            above = (_LOWEST_LOG, _LARGEST)
+            return MetricTraits(prediction_range=above, truth_range=above)
+        power = _POWERS.get(self.function, self.parameters.get("power", 0.0))
+        if power and ("deviance" in self.function or "tweedie" in self.function):
+            # The deviance contains powers up to |power| + 2 of a ratio; none may overflow.
+            largest = _LARGEST ** (1.0 / max(1.0, abs(power)))
+            positive, not_negative = (1.0 / largest, largest), (0.0, largest)
+            if power >= 2:
+                return MetricTraits(prediction_range=positive, truth_range=positive)
+            any_sign = (-largest, largest)
+            return MetricTraits(
+                prediction_range=positive, truth_range=not_negative if power > 0 else any_sign
+            )
         return MetricTraits()
 
     def score(
@@ -77,27 +100,50 @@ class ScikitLearnMetric:
         prediction: npt.NDArray[Any],
         weight: npt.NDArray[Any] | None = None,
     ) -> float:
-        """Return what the function returns; NaN where it warns that it is undefined.
+        """Return the value of the function, with three exceptions.
+
+        Whether a score is finite must not depend on the truth, as this would reveal information
+        about labels. Therefore values closer to 0 than 1e-100 count as 0, scores are clipped to
+        +-1e300, and the function is given the full list of classes. If it warns that the score is
+        undefined, the value that it substitutes is used.
 
         Raises
         ------
         ValueError
             If the function refuses the rows or its parameters.
         UsageError
-            If there are weights and the function takes none.
+            If weights are given and the function does not support them.
         """
         function = _function(self.function)
         truth, prediction, weight = drawn_rows(truth, prediction, weight)
-        if self.prediction is not PredictionKind.VALUE:
+        if self.prediction is PredictionKind.VALUE:
+            truth, prediction = _flushed(truth), _flushed(prediction)
+        else:
             truth = as_codes(truth)
         if self.prediction is PredictionKind.LABEL:
             prediction = as_codes(prediction)
+        taken = inspect.signature(function).parameters
         keywords = dict(self.parameters)
+        if "labels" in taken and self.prediction not in (
+            PredictionKind.LABEL,
+            PredictionKind.VALUE,
+        ):
+            keywords.setdefault(
+                "labels", np.arange(prediction.shape[1] if prediction.ndim > 1 else 2)
+            )
         if weight is not None:
-            if "sample_weight" not in inspect.signature(function).parameters:
+            if "sample_weight" not in taken:
                 raise UsageError(f"The metric {self.name!r} takes no weights.")
             keywords["sample_weight"] = weight
-        return _call(function, truth, prediction, keywords)
+        with warnings.catch_warnings(), np.errstate(over="ignore"):
+            warnings.simplefilter("ignore")
+            score = float(function(truth, prediction, **keywords))
+        return float(np.clip(score, -_LARGEST_SCORE, _LARGEST_SCORE))
+
+
+def _flushed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Set values that would overflow as a divisor to 0."""
+    return np.where(np.abs(values) < 1.0 / _LARGEST, 0.0, values)
 
 
 @dataclass(frozen=True)
@@ -118,10 +164,8 @@ Did you mean max_error?
     prefix: str = "sklearn"
 
     def known(self) -> Sequence[str]:
-        """Return the names of the functions that compare a truth with predictions."""
-        from sklearn import metrics
-
-        return tuple(name for name in sorted(metrics.__all__) if _is_metric(metrics, name))
+        """Return the names of the functions that compare truth and predictions."""
+        return _known()
 
     def make(self, rest: str, parameters: Mapping[str, Any]) -> ScikitLearnMetric:
         """Return the metric.
@@ -129,7 +173,7 @@ Did you mean max_error?
         Raises
         ------
         UnknownNameError
-            If scikit-learn has no such metric; the message holds the nearest names.
+            If scikit-learn has no such metric; the message suggests similar names.
         UsageError
             If the function does not take one of the parameters.
         """
@@ -144,26 +188,16 @@ Did you mean max_error?
             if name not in taken or name == "sample_weight":
                 raise UsageError(
                     f"The metric 'sklearn:{rest}' has no parameter {name!r}. "
-                    f"It takes: {', '.join(taken)}."
+                    f"Its parameters: {', '.join(taken)}."
                 )
         return ScikitLearnMetric(f"{self.prefix}:{rest}", rest, _kind(rest), dict(parameters))
 
 
-def _call(
-    function: Callable[..., Any],
-    truth: npt.NDArray[Any],
-    prediction: npt.NDArray[Any],
-    keywords: Mapping[str, Any],
-) -> float:
-    from sklearn.exceptions import UndefinedMetricWarning
+@cache
+def _known() -> tuple[str, ...]:
+    from sklearn import metrics
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("error", UndefinedMetricWarning)
-        try:
-            return float(function(truth, prediction, **keywords))
-        except UndefinedMetricWarning:
-            return np.nan
+    return tuple(name for name in sorted(metrics.__all__) if _is_metric(metrics, name))
 
 
 def _function(name: str) -> Callable[..., Any]:

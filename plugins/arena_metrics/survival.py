@@ -1,4 +1,4 @@
-"""The concordance index of times that may be censored."""
+"""The concordance index of survival times with censoring."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from arena.types import (
     RowContext,
     WeightArray,
 )
-from arena_metrics.engine import Engine, choose_engine
+from arena_metrics.kernels.engine import Engine, choose_engine
 from arena_metrics.parameters import require_choice
 from arena_metrics.rows import drawn_rows
 
@@ -26,30 +26,30 @@ __all__ = ["ConcordanceIndex"]
 
 _RESAMPLES_AT_ONCE = 64
 _WORK_OF_A_PAIR = 0.1
-"""A pair of rows costs plain numpy a tenth of a sorted row weight."""
+"""In plain numpy, a pair of rows costs a tenth of sorting one row weight."""
 
 
 @dataclass(frozen=True)
 class ConcordanceIndex:
-    """Harrell's concordance index: the share of comparable pairs of rows that are ordered rightly.
+    """Harrell's concordance index: the fraction of comparable pairs in the correct order.
 
-    The target is a time. Two rows are comparable if the earlier of them had its event: a time is
-    compared with a later one, and with an equal one that is censored. A tie of predictions counts
-    half. Under integer weights the score is that of the repeated rows exactly.
+    The target is a time. Two rows are comparable if the event of the earlier one was observed; of
+    two equal times, an observed event comes before a censored one. Tied predictions count half.
+    Integer weights are exactly equivalent to repeating the rows.
 
     Parameters
     ----------
     predicts
-        ``time``: a larger prediction means a later event, as the column that is predicted has it,
-        and as in lifelines' ``concordance_index``. ``risk``: it means an earlier one, as in
-        scikit-survival's ``concordance_index_censored``.
+        ``time``: a larger prediction means a later event, as in lifelines' ``concordance_index``.
+        ``risk``: a larger prediction means an earlier event, as in scikit-survival's
+        ``concordance_index_censored``.
     event
-        The column of the solution that holds 1 where the event was observed and 0 where the time
-        is censored. Without a column of the default name every event was observed.
+        The column of the solution that is 1 if the event was observed and 0 if the time is
+        censored. If there is no column with the default name, all events count as observed.
 
     Notes
     -----
-    Harrell, Califf, Pryor, Lee and Rosati (1982). Undefined (NaN) if no pair is comparable.
+    Harrell, Califf, Pryor, Lee and Rosati (1982). Undefined (NaN) without comparable pairs.
     Influence values are the derivatives of the ratio of the two sums over pairs.
 
     Examples
@@ -75,28 +75,27 @@ class ConcordanceIndex:
 
     @property
     def traits(self) -> MetricTraits:
-        """The column of events is no target."""
+        """The column of events is not a target."""
         return MetricTraits(score_range=(0.0, 1.0), extra_columns=(self.event,))
 
     def for_rows(self, context: RowContext) -> ConcordanceIndex:
-        """Return the metric that knows of these rows whether their event was observed.
+        """Return the metric bound to the event column of these rows.
 
         Raises
         ------
         MetricError
-            If the column that was named is not there, or holds other numbers than 0 and 1.
+            If the named column is missing or has values other than 0 and 1.
         """
         events = context.extra.get(self.event)
         if events is None and self.event != "event":
             raise MetricError(
-                f"The solution has no column {self.event!r} that says whether the event was "
-                f"observed (1) or the time is censored (0): name it, as in "
-                f"concordance_index(event=observed)."
+                f"The solution has no column {self.event!r} for whether the event was observed (1) "
+                f"or the time is censored (0): name it, as in concordance_index(event=observed)."
             )
         if events is not None and not np.isin(events, (0.0, 1.0)).all():
             raise MetricError(
-                f"The column {self.event!r} of the solution must hold 1 where the event was "
-                f"observed and 0 where the time is censored, and nothing else."
+                f"The column {self.event!r} of the solution must contain only 1 (event observed) "
+                f"and 0 (time censored)."
             )
         bound = copy.copy(self)
         object.__setattr__(bound, "_observed", None if events is None else events == 1.0)
@@ -108,23 +107,23 @@ class ConcordanceIndex:
         prediction: npt.NDArray[Any],
         weight: npt.NDArray[Any] | None = None,
     ) -> float:
-        """Return the index of one submission; NaN if no pair of rows is comparable."""
+        """Return the index of one submission; NaN without comparable pairs."""
         rows = np.arange(len(truth))
         rows, _, counted = drawn_rows(rows, rows, weight)
         if not len(rows):
             return np.nan
         weights = np.ones(len(rows)) if counted is None else counted
         pairs = _Pairs(truth[rows], self._events(len(truth))[rows])
-        right = pairs.ordered_rightly(self._risks(prediction[rows]), weights[:, np.newaxis])[0]
+        concordant = pairs.concordant(self._risks(prediction[rows]), weights[:, np.newaxis])[0]
         comparable = pairs.comparable(weights[:, np.newaxis])[0]
-        return float(right / comparable) if comparable > 0 else np.nan
+        return float(concordant / comparable) if comparable > 0 else np.nan
 
     def resample(
         self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any], weights: WeightArray
     ) -> FloatArray:
-        """Return ``(m, B)`` scores under each column of weights; NaN where no pair is comparable.
+        """Return ``(m, B)`` scores under each column of weights; NaN without comparable pairs.
 
-        Beside the result it holds 1.5 kB per row.
+        Uses 1.5 kB per row besides the result.
         """
         pairs = _Pairs(truth, self._events(len(truth)))
         scores = np.empty((len(predictions), weights.shape[1]))
@@ -132,7 +131,7 @@ class ConcordanceIndex:
             columns = slice(start, start + _RESAMPLES_AT_ONCE)
             strip = weights[:, columns].astype(np.float64)
             for j, prediction in enumerate(predictions):
-                scores[j, columns] = pairs.ordered_rightly(self._risks(prediction), strip)
+                scores[j, columns] = pairs.concordant(self._risks(prediction), strip)
             with np.errstate(invalid="ignore"):
                 scores[:, columns] /= pairs.comparable(strip)
         return scores
@@ -140,7 +139,7 @@ class ConcordanceIndex:
     def influence_values(
         self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
     ) -> FloatArray:
-        """Return ``(m, n)`` influence values; NaN if no pair of rows is comparable."""
+        """Return ``(m, n)`` influence values; NaN without comparable pairs."""
         pairs = _Pairs(truth, self._events(len(truth)))
         return np.stack([pairs.influence(self._risks(one)) for one in predictions])
 
@@ -152,7 +151,7 @@ class ConcordanceIndex:
 
 
 class _Pairs:
-    """The comparable pairs of rows, given their times and whether their event was observed."""
+    """The comparable pairs of rows, given their times and whether the event was observed."""
 
     def __init__(self, times: npt.NDArray[Any], observed: npt.NDArray[np.bool_]) -> None:
         self.observed = observed[:, np.newaxis]
@@ -161,53 +160,52 @@ class _Pairs:
         changed |= np.diff(observed[self._sorted])
         self._ends = np.append(np.flatnonzero(changed), len(times) - 1)
         self.order = np.empty(len(times), dtype=np.intp)
-        """Of the times, a censored one after an equal one that is not; ties share a place."""
+        """Dense ranks of the times; of equal times, censored ones come after observed ones."""
         self.order[self._sorted] = np.concatenate([[0], np.cumsum(changed)])
 
     def comparable(self, weights: FloatArray) -> FloatArray:
-        """Return the ``(B,)`` weights of all comparable pairs."""
+        """Return the ``(B,)`` total weights of the comparable pairs."""
         return np.asarray(np.einsum("nb,nb->b", weights * self.observed, self._later(weights)))
 
-    def ordered_rightly(self, risks: npt.NDArray[Any], weights: FloatArray) -> FloatArray:
-        """Return the ``(B,)`` weights of the comparable pairs in which the earlier is riskier."""
+    def concordant(self, risks: npt.NDArray[Any], weights: FloatArray) -> FloatArray:
+        """Return the ``(B,)`` weights of comparable pairs whose earlier row has the higher risk."""
         engine = self._engine(weights.shape[1])
-        # Asked of the rows with an event only: the others' sums are 0.
-        asked = self.observed[:, 0]
-        below = engine.sums_of_earlier_below(_places(risks), -self.order, weights, asked)
+        selected = self.observed[:, 0]  # the sums of rows without an event are 0
+        below = engine.concordance_sums(_dense_ranks(risks), -self.order, weights, selected)
         return np.asarray(0.5 * np.einsum("nb,nb->b", weights, below))
 
     def influence(self, risks: npt.NDArray[Any]) -> FloatArray:
-        """Return ``(n,)``: how the index moves with each row, through the pairs that it is in."""
+        """Return the ``(n,)`` influence values; a row acts through the pairs that contain it."""
         ones, engine = np.ones((len(risks), 1)), self._engine(2)
         events = ones * self.observed
-        places = _places(risks)
-        of_pairs, asked = engine.sums_of_earlier_below, np.ones(len(risks), dtype=np.bool_)
-        as_earlier = of_pairs(places, -self.order, ones, asked) * events
-        as_later = of_pairs(places.max() - places, self.order, events, asked)
-        right = 0.5 * (as_earlier + as_later)[:, 0]
+        ranks = _dense_ranks(risks)
+        sums, selected = engine.concordance_sums, np.ones(len(risks), dtype=np.bool_)
+        as_earlier = sums(ranks, -self.order, ones, selected) * events
+        as_later = sums(ranks.max() - ranks, self.order, events, selected)
+        concordant = 0.5 * (as_earlier + as_later)[:, 0]
         comparable = (self._later(ones) * events + self._earlier(events))[:, 0]
         total = 0.5 * comparable.sum()
         with np.errstate(invalid="ignore", divide="ignore"):
-            index = 0.5 * right.sum() / total
-            return np.asarray(len(risks) * (right - index * comparable) / total)
+            index = 0.5 * concordant.sum() / total
+            return np.asarray(len(risks) * (concordant - index * comparable) / total)
 
     def _engine(self, n_weightings: int) -> Engine:
         pairs = len(self.order) ** 2 * _WORK_OF_A_PAIR
         return choose_engine(int(pairs * (1 + n_weightings * _WORK_OF_A_PAIR)))
 
     def _later(self, weights: FloatArray) -> FloatArray:
-        """Return ``(n, B)``: at each row the weight of the rows after it."""
+        """Return ``(n, B)``: for each row the weight of the rows with later times."""
         through = np.cumsum(weights[self._sorted], axis=0)
         return np.asarray(through[-1] - through[self._ends[self.order]])
 
     def _earlier(self, weights: FloatArray) -> FloatArray:
-        """Return ``(n, B)``: at each row the weight of the rows before it."""
+        """Return ``(n, B)``: for each row the weight of the rows with earlier times."""
         through = np.cumsum(weights[self._sorted], axis=0)
         before = np.concatenate([np.zeros((1, weights.shape[1])), through[self._ends]])
         return np.asarray(before[self.order])
 
 
-def _places(values: npt.NDArray[Any]) -> IntArray:
-    """Return the place of each value among the different ones, from 0."""
-    places: Any = np.unique(values, return_inverse=True)[1]
-    return np.asarray(places.reshape(-1), dtype=np.intp)
+def _dense_ranks(values: npt.NDArray[Any]) -> IntArray:
+    """Return the rank of each value among the distinct values, from 0."""
+    ranks: Any = np.unique(values, return_inverse=True)[1]
+    return np.asarray(ranks.reshape(-1), dtype=np.intp)

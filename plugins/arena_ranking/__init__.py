@@ -1,4 +1,4 @@
-"""Ranks of a leaderboard and how certain they are."""
+"""The plugin for rank uncertainty: the analysis ``ranks`` and its report sections."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def provide_analyses() -> Iterable[Analysis]:
 
 @hookimpl
 def provide_report_sections(result: Any) -> Iterable[Section]:
-    """Provide challengeR's readings of a ranked board."""
-    from arena_ranking.readings.sections import sections_of_result
+    """Provide the challengeR-style report sections of a ranked board."""
+    from arena_ranking.challenger.sections import sections_of_result
 
     return sections_of_result(result)

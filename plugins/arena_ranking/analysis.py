@@ -8,24 +8,26 @@ from typing import Any
 import numpy as np
 
 from arena.errors import UsageError
-from arena.execution import available_workers
+from arena.evaluation.best_score import intervals_of_teams
+from arena.evaluation.ranks import best_first
+from arena.evaluation.scores import round_significant
 from arena.interfaces import Study
-from arena.leaderboard import best_first
-from arena.resampling import round_significant
 from arena.types import Finding, FloatArray, IntArray, Table
-from arena_ranking.copies import near_copies
-from arena_ranking.differences import floor_standard_errors
-from arena_ranking.evidence import PairwiseEvidence, pairwise_evidence
-from arena_ranking.paired import PairedTests, top_against_others
-from arena_ranking.readings.top import top_of_board
-from arena_ranking.simultaneous import RankIntervals, rank_intervals
-from arena_ranking.spread import (
-    RankSpread,
+from arena.utils.formatting import percent
+from arena.utils.parallel import available_workers
+from arena.utils.tabular import as_json
+from arena_ranking.board_ranks import BoardRanks, board_ranks
+from arena_ranking.bootstrap_ranks import (
+    BootstrapRankRanges,
+    bootstrap_rank_ranges,
     prize_shares,
-    rank_spread,
-    score_intervals,
     share_in_top,
 )
+from arena_ranking.challenger.top import top_of_board
+from arena_ranking.evidence import PairwiseEvidence
+from arena_ranking.near_duplicates import near_duplicates
+from arena_ranking.paired_tests import PairedTests, top_against_others
+from arena_ranking.simultaneous import RankIntervals
 from arena_ranking.verdict import ranks_verdict
 
 __all__ = ["Ranks"]
@@ -36,16 +38,16 @@ _TABLE_ROWS = 10
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """Score intervals, simultaneous rank intervals, tiers, spread, prizes and paired tests.
+    """Score intervals, simultaneous rank intervals, tiers, bootstrap ranks, prizes, paired tests.
 
-    For 3,000 submissions and 1,000 resamples the process peaks at 1.0 GB, or at 1.2 GB where row
+    For 3,000 submissions and 1,000 resamples the process peaks at 1.0 GB, or at 1.2 GB if row
     values of 20,000 rows are used.
     """
 
     name: str = "ranks"
 
     def run(self, study: Study, rng: np.random.Generator) -> Finding:
-        """Return the finding. All chance is in the study's resamples, but for those within tasks.
+        """Return the finding. ``rng`` is used only for resamples within tasks.
 
         Raises
         ------
@@ -53,33 +55,29 @@ class Ranks:
             If the study holds no submission.
         """
         if not len(study.scores):
-            raise UsageError("There is no submission to rank.")
+            raise UsageError("There is no submission to rank: add at least one.")
         workers = available_workers()
         better_is_greater = study.metric.greater_is_better
-        evidence = pairwise_evidence(study, workers=workers)
-        same = evidence.first_identical
-        scores = round_significant(study.scores)[same]
-        resampled = round_significant(study.resampled)[same]
-        floored = floor_standard_errors(evidence.standard_errors, evidence.differing, scores)
-        intervals = rank_intervals(
-            scores,
-            resampled,
-            study.level,
-            greater_is_better=better_is_greater,
-            standard_errors=floored,
-            workers=workers,
-        )
-        spread = rank_spread(resampled, study.level, greater_is_better=better_is_greater)
+        ranked = board_ranks(study, workers=workers)
+        evidence, intervals = ranked.evidence, ranked.intervals
+        scores, resampled = ranked.scores, ranked.resampled
+        spread = bootstrap_rank_ranges(resampled, study.level, greater_is_better=better_is_greater)
         prizes = prize_shares(spread.ranks, study.teams)
         order = best_first(scores, greater_is_better=better_is_greater)
         tests = _paired_tests(scores, evidence, order)
         return Finding(
             analysis=self.name,
-            verdict=ranks_verdict(intervals.better, order, study.level),
-            document=_document(study, evidence, intervals, spread, prizes, tests),
-            columns=_columns(score_intervals(resampled, study.level), intervals, spread, prizes),
+            verdict=ranks_verdict(
+                intervals.better,
+                intervals.possible_winner,
+                order,
+                study.level,
+                ranked.not_offered,
+            ),
+            document=_document(study, ranked, spread, prizes, tests),
+            columns=_columns(intervals_of_teams(study), intervals, spread, prizes),
             tables=_tables(study, spread, prizes, tests, order),
-            details=top_of_board(study, evidence, floored, rng, workers=workers),
+            details=top_of_board(study, evidence, ranked.standard_errors, rng, workers=workers),
         )
 
 
@@ -96,33 +94,34 @@ def _paired_tests(
 def _columns(
     score_ends: tuple[FloatArray, FloatArray],
     intervals: RankIntervals,
-    spread: RankSpread,
+    spread: BootstrapRankRanges,
     prizes: FloatArray,
 ) -> dict[str, list[Any]]:
     arrays = {
-        "score_low": round_significant(score_ends[0]),
-        "score_high": round_significant(score_ends[1]),
         "rank_low": intervals.low,
         "rank_high": intervals.high,
         "tier": intervals.tier,
-        "spread_low": spread.low,
-        "spread_high": spread.high,
+        "possible_winner": intervals.possible_winner,
+        "bootstrap_rank_low": spread.low,
+        "bootstrap_rank_high": spread.high,
         "rank_median": spread.median,
-        "share_won": spread.share_won,
+        "win_rate": spread.win_rate,
         "prize_share": round_significant(prizes),
     }
-    return {name: array.tolist() for name, array in arrays.items()}
+    ends = (as_json(round_significant(end)) for end in score_ends)  # null where withheld
+    columns = dict(zip(("score_low", "score_high"), ends, strict=True))
+    return columns | {name: array.tolist() for name, array in arrays.items()}
 
 
 def _document(
     study: Study,
-    evidence: PairwiseEvidence,
-    intervals: RankIntervals,
-    spread: RankSpread,
+    ranked: BoardRanks,
+    spread: BootstrapRankRanges,
     prizes: FloatArray,
     tests: PairedTests | None,
 ) -> dict[str, Any]:
-    copies = near_copies(
+    evidence, intervals = ranked.evidence, ranked.intervals
+    copies = near_duplicates(
         evidence.standard_errors, evidence.deviations, evidence.differing, evidence.n_units
     )
     return {
@@ -131,6 +130,12 @@ def _document(
         "standard_errors_from": evidence.source,
         "critical_value": float(round_significant(intervals.critical_value)),
         "rounds": intervals.rounds,
+        "comparisons": ranked.comparisons,
+        "effective_units": float(round_significant(evidence.effective_units, 4)),
+        "not_offered": ranked.not_offered,
+        "possible_in_top": {
+            str(k): study.submissions[intervals.possible_top(k)].tolist() for k in _TOPS
+        },
         "submissions": study.submissions.tolist(),
         "share_in_top": {str(k): share_in_top(spread.ranks, k).tolist() for k in _TOPS},
         "prizes": _prizes_of_teams(study.teams, prizes),
@@ -170,20 +175,20 @@ def _tests_document(study: Study, tests: PairedTests) -> dict[str, Any]:
 
 def _tables(
     study: Study,
-    spread: RankSpread,
+    spread: BootstrapRankRanges,
     prizes: FloatArray,
     tests: PairedTests | None,
     order: IntArray,
 ) -> tuple[Table, ...]:
     shown = order[:_TABLE_ROWS]
     chances = Table(
-        "How often each would come first on another draw of the rows",
+        "How often each submission is first on random samples of the rows",
         ("team", "submission", "first", "among the first 3", "share of the prize"),
         tuple(
-            (study.teams[j], int(study.submissions[j]), float(won), float(top), float(prize))
+            (study.teams[j], int(study.submissions[j]), percent(won), percent(top), percent(prize))
             for j, won, top, prize in zip(
                 shown,
-                spread.share_won[shown],
+                spread.win_rate[shown],
                 share_in_top(spread.ranks[shown], 3),
                 prizes[shown],
                 strict=True,
@@ -194,12 +199,15 @@ def _tables(
 
 
 def _tests_table(study: Study, tests: PairedTests, order: IntArray) -> Table:
-    """Return the tests against the next few of the board."""
+    """Return the table of tests against the next submissions on the board."""
     place_of = {int(other): place for place, other in enumerate(tests.others)}
     places = [place_of[int(j)] for j in order[1 : _TABLE_ROWS + 1]]
     corrected = (tests.raw, tests.bonferroni, tests.holm, tests.benjamini_hochberg)
     return Table(
-        f"How surprising the lead of {study.teams[tests.top]} would be if there were none",
+        f"Is {study.teams[tests.top]} better than each of these teams? Paired tests: smaller "
+        f"values are stronger evidence, corrected for {tests.comparisons:,} comparisons. They make "
+        "no allowance for few or skewed rows: where they and the rank intervals disagree, the rank "
+        "intervals hold",
         ("team", "lead", "uncorrected", "Bonferroni", "Holm", "Benjamini-Hochberg"),
         tuple(
             (

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import UsageError
-from arena.execution import run_tasks
 from arena.types import FloatArray, IntArray
+from arena.utils.parallel import run_tasks
 
 __all__ = [
     "FEW_ROWS",
@@ -22,12 +22,13 @@ __all__ = [
 ]
 
 FEW_ROWS = 10
-"""A standard error that rests on fewer differing rows is raised to what ten would give."""
+"""With fewer differing rows, a standard error is raised to its value for ten rows."""
 
 _BLOCK = 256
 _PAIRS_AT_ONCE = 2**22
 _CANCELLED = 1e-6
-_NOISE = 1e-11
+_NOISE = 1e-9
+"""Influence values are found by a numerical slope with a relative error of about 1e-11."""
 
 
 def sum_by_unit(values: FloatArray, units: IntArray | None) -> FloatArray:
@@ -49,7 +50,7 @@ def standard_errors_from_values(
     """Return the standard errors of all pairwise differences, from row or influence values.
 
     ``SE_jk = sqrt(U / (U - 1)) / n * ||v_j - v_k||`` with each v centred: for U = n rows the
-    usual standard error of a mean difference, for U clusters the one of whole clusters.
+    usual standard error of a mean difference, for U clusters the cluster-robust one.
 
     Parameters
     ----------
@@ -95,8 +96,8 @@ def standard_errors_from_resamples(resampled: FloatArray, *, workers: int = 1) -
 
     Returns
     -------
-    ``(m, m)`` as :func:`standard_errors_from_values`, with a relative error of its own of about
-    ``1 / sqrt(2 B)``.
+    ``(m, m)`` as :func:`standard_errors_from_values`, with a relative error of about ``1 / sqrt(2
+    B)``.
 
     Examples
     --------
@@ -139,7 +140,7 @@ def _fill_products(vectors: FloatArray, products: FloatArray, start: int) -> Non
     stop = start + _BLOCK
     block = vectors[start:stop] @ vectors[start:].T
     square = block[:, : len(block)]
-    square += square.T.copy()  # a product of a matrix with itself is symmetric to rounding only
+    square += square.T.copy()  # the product is symmetric only up to rounding
     square /= 2
     products[start:stop, start:] = block
     products[start:, start:stop] = block.T
@@ -148,7 +149,7 @@ def _fill_products(vectors: FloatArray, products: FloatArray, start: int) -> Non
 def _fill_exactly(
     vectors: FloatArray, squared: FloatArray, first: IntArray, second: IntArray
 ) -> None:
-    """Compute nearly equal pairs from their differences: the product form has cancelled there."""
+    """Compute nearly equal pairs directly, since the product form loses digits there."""
     step = max(1, _PAIRS_AT_ONCE // max(1, vectors.shape[1]))
     for start in range(0, len(first), step):
         j, k = first[start : start + step], second[start : start + step]
@@ -157,13 +158,20 @@ def _fill_exactly(
 
 
 def floor_standard_errors(
-    standard_errors: FloatArray, differing: npt.NDArray[np.uint8], scores: FloatArray
+    standard_errors: FloatArray,
+    differing: npt.NDArray[np.uint8],
+    scores: FloatArray,
+    *,
+    n_units: int | None = None,
+    needed: float = 0.0,
 ) -> FloatArray:
-    """Return the standard errors on which a claim about ranks may rest.
+    """Return standard errors that are safe for claims about ranks.
 
-    Two submissions that differ in r < 10 rows have a standard error from r numbers only; it is
-    multiplied by ``sqrt(10 / r)``, which for accuracy makes it ``sqrt(10) / n``. Where r is 0, or
-    the standard error is within the noise of floating point, the pair is tied and gets 0: see
+    If two submissions differ in r < 10 rows, their standard error comes from r numbers only; it is
+    multiplied by ``sqrt(10 / r)``, which for accuracy makes it ``sqrt(10) / n``. A pair that
+    differs in fewer rows than ``needed`` cannot be decided and gets infinity. Neither applies if
+    every unit differs: small numbers of groups are handled by the degrees of freedom. Where r is 0,
+    or the standard error is within the noise of floating point, it is 0: see
     :func:`arena_ranking.simultaneous.rank_intervals`.
 
     Parameters
@@ -173,7 +181,11 @@ def floor_standard_errors(
     differing
         ``(m, m)`` numbers of rows, or clusters, in which two submissions differ.
     scores
-        ``(m,)``; their size tells what is noise.
+        ``(m,)``; the larger one of a pair sets its level of floating-point noise.
+    n_units
+        The number of rows, or clusters. None: more than differ.
+    needed
+        From :func:`arena_ranking.small_samples.sign_test_units`.
 
     Examples
     --------
@@ -183,8 +195,18 @@ def floor_standard_errors(
     [[0.0, 0.1414], [0.1414, 0.0]]
     """
     floored = standard_errors.copy()
-    few = (differing < FEW_ROWS) & (differing > 0)
+    some_equal = differing < (np.inf if n_units is None else n_units)
+    few = (differing < FEW_ROWS) & (differing > 0) & some_equal
     floored[few] *= np.sqrt(FEW_ROWS / differing[few])
+    floored[(differing < needed) & some_equal] = np.inf
     floored[differing == 0] = 0.0
-    floored[floored <= _NOISE * np.max(np.abs(scores), initial=0.0)] = 0.0
+    sizes = _NOISE * np.abs(scores)
+    for own, size in zip(floored, sizes, strict=True):
+        own[own <= np.maximum(sizes, size)] = 0.0
+    if n_units is not None:
+        # Not a constant difference, but one with an unknown standard error, such as that of
+        # an F1 score of 0.
+        floored[(floored == 0) & (differing < min(n_units, 255)) & (differing > 0)] = np.inf
+        unequal = (differing == 0) & (scores[:, np.newaxis] != scores)
+        floored[unequal] = np.inf
     return floored

@@ -1,4 +1,4 @@
-"""What a study says about each pair of submissions, from the best source that its metric offers."""
+"""Standard errors and degrees of freedom of all pairs, from the best source a metric offers."""
 
 from __future__ import annotations
 
@@ -9,30 +9,39 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from arena.execution import run_tasks
-from arena.interfaces import HasRowValues, Study
-from arena.resampling import influence_values
+from arena.evaluation.clusters import cluster_leverage, size_degrees_of_freedom
+from arena.evaluation.row_weights import row_weights_of
+from arena.evaluation.scores import influence_values
+from arena.interfaces import HasRowValues, Study, traits_of
 from arena.types import FloatArray, IntArray
+from arena.utils.parallel import run_tasks
 from arena_ranking.differences import (
     standard_errors_from_resamples,
     standard_errors_from_values,
     sum_by_unit,
 )
 from arena_ranking.fingerprints import count_differing, first_identical, row_fingerprints
+from arena_ranking.small_samples import (
+    difference_shapes,
+    pooled_degrees_of_freedom,
+)
 
-__all__ = ["PairwiseEvidence", "pairwise_evidence"]
+__all__ = ["FEW_IN_CLASS", "PairwiseEvidence", "pairwise_evidence"]
 
 _BLOCK_BYTES = 16 * 2**20
 _MOST_VALUES = 6e7
 _MOST_PRODUCTS = 2e11
 
+FEW_IN_CLASS = 10
+"""With fewer units in a class, the class sets the degrees of freedom."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairwiseEvidence:
-    """Standard errors of differences, and which submissions are the same."""
+    """Standard errors of all differences, and which submissions are identical."""
 
     standard_errors: FloatArray
-    """``(m, m)`` of the differences, not floored."""
+    """``(m, m)`` standard errors of the differences, not floored."""
     deviations: FloatArray
     """``(m,)`` standard error of each score alone."""
     differing: npt.NDArray[np.uint8]
@@ -43,6 +52,39 @@ class PairwiseEvidence:
     """``row values``, ``influence values`` or ``resampled scores``."""
     n_units: int
     """The number of rows, or of clusters."""
+    degrees_of_freedom: FloatArray
+    """``(m, m)`` degrees of freedom of the standard errors."""
+    skewness: FloatArray
+    """``(m, m)`` skewness of the units' differences over the square root of U; 0 if unknown.
+    """
+    rarest_class: int
+    """The number of units in the rarest class, for a metric that is not defined without it; else
+    the number of units."""
+
+    @property
+    def effective_units(self) -> float:
+        """The effective number of units: the median degrees of freedom of the pairs, plus 1."""
+        m = len(self.standard_errors)
+        pairs = np.triu_indices(min(m, 200), k=1)
+        return float(np.median(self.degrees_of_freedom[pairs]) + 1) if m > 1 else self.n_units
+
+    def subset(self, positions: IntArray) -> PairwiseEvidence:
+        """Return the evidence on the submissions at some positions."""
+        pairs = np.ix_(positions, positions)
+        _, first, inverse = np.unique(
+            self.first_identical[positions], return_index=True, return_inverse=True
+        )
+        return PairwiseEvidence(
+            standard_errors=self.standard_errors[pairs],
+            deviations=self.deviations[positions],
+            differing=self.differing[pairs],
+            first_identical=np.asarray(first[inverse], dtype=np.intp),
+            source=self.source,
+            n_units=self.n_units,
+            degrees_of_freedom=self.degrees_of_freedom[pairs],
+            skewness=self.skewness[pairs],
+            rarest_class=self.rarest_class,
+        )
 
 
 def pairwise_evidence(study: Study, *, workers: int = 1) -> PairwiseEvidence:
@@ -66,18 +108,46 @@ def pairwise_evidence(study: Study, *, workers: int = 1) -> PairwiseEvidence:
         np.minimum(differing, count_differing(of_values), out=differing)
     if vectors is not None:
         errors = standard_errors_from_values(vectors, n_rows, workers=workers)
+        shapes = difference_shapes(vectors)
+        degrees, skewness = shapes.degrees_of_freedom, shapes.skewness
         scale = np.sqrt(n_units / max(n_units - 1, 1)) / n_rows
         source = "row values" if isinstance(study.metric, HasRowValues) else "influence values"
     else:
         vectors = study.resampled - study.resampled.mean(axis=1, keepdims=True)
         errors = standard_errors_from_resamples(study.resampled, workers=workers)
+        degrees = np.broadcast_to(pooled_degrees_of_freedom(study.resampled, n_units), errors.shape)
+        skewness = np.broadcast_to(0.0, errors.shape)
         scale = 1 / np.sqrt(study.resampled.shape[1] - 1)
         source = "resampled scores"
     deviations: FloatArray = np.sqrt(np.einsum("jd,jd->j", vectors, vectors)) * scale
     first = first_identical(of_predictions)
     if (first != np.arange(len(first))).any():
-        errors, deviations = errors[np.ix_(first, first)], deviations[first]
-    return PairwiseEvidence(errors, deviations, differing, first, source, n_units)
+        pairs = np.ix_(first, first)
+        errors, degrees, skewness = errors[pairs], degrees[pairs], skewness[pairs]
+        deviations = deviations[first]
+    weights = row_weights_of(study.metric)
+    if units is not None or weights is not None:
+        of_rows = np.arange(n_rows) if units is None else units
+        degrees = np.minimum(degrees, size_degrees_of_freedom(of_rows, weights))
+    rarest = _units_of_the_rarest_class(study, units, n_units)
+    if rarest < FEW_IN_CLASS:
+        # The mean of r units of a class is subtracted from them: r - 1 degrees of freedom, and a
+        # variance that is too small by (r - 1) / r. From ten on the kurtosis allows for it.
+        degrees = np.minimum(degrees, rarest - 1)
+        errors = errors * np.sqrt(rarest / max(rarest - 1, 1))
+    return PairwiseEvidence(
+        errors, deviations, differing, first, source, n_units, degrees, skewness, rarest
+    )
+
+
+def _units_of_the_rarest_class(study: Study, units: IntArray | None, n_units: int) -> int:
+    if study.classes is None or study.truth.ndim > 1:
+        return n_units
+    if not traits_of(study.metric).needs_every_class:
+        return n_units
+    of_rows = np.arange(len(study.truth)) if units is None else units
+    codes = np.unique(study.truth)
+    return min(len(np.unique(of_rows[study.truth == code])) for code in codes)
 
 
 def _read(
@@ -135,4 +205,8 @@ def _read_block(
         of_values = row_fingerprints(values, units)
     if values is not None:
         values = sum_by_unit(values - values.mean(axis=1, keepdims=True), units)
+        weights = row_weights_of(metric)
+        if (units is not None or weights is not None) and values.shape[1] > 1:
+            of_rows = np.arange(len(truth)) if units is None else units
+            values *= cluster_leverage(of_rows, weights)
     return _Block(of_predictions, of_values, values)

@@ -1,7 +1,7 @@
-"""Which submissions are the same, and which differ in a few rows only, without comparing all rows.
+"""Finds submissions that are identical or differ in few rows, without comparing all rows.
 
 A submission is reduced to 256 hashes, one per group of rows. Two submissions differ in at least as
-many rows as they have different hashes; for a few rows, the two numbers are nearly always equal.
+many rows as they have different hashes; for a few rows, the two counts are nearly always equal.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def row_fingerprints(values: npt.NDArray[Any], units: IntArray | None = None) ->
     """
     n_rows = values.shape[1]
     bits = _bits(values).reshape(len(values), -1)
-    bits ^= bits >> np.uint64(32)  # the digits of a round float stand in its upper half only
+    bits ^= bits >> np.uint64(32)  # a round float has digits in its upper half only
     bits *= _keys(bits.shape[1])
     if values.ndim > 2:
         bits = bits.reshape(len(values), n_rows, -1).sum(axis=2, dtype=np.uint64)

@@ -12,12 +12,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 
 from arena.errors import UsageError
-from arena.results import Tabular
-from arena.types import FloatArray, IntArray
+from arena.evaluation.levels import check_level
+from arena.types import DEFAULT_LEVEL, FloatArray, IntArray
+from arena.utils.parallel import run_tasks
+from arena.utils.tabular import Tabular
 from arena_ranking.differences import standard_errors_from_resamples
-from arena_ranking.maxima import largest_differences
+from arena_ranking.max_statistics import largest_differences, largest_leads
+from arena_ranking.small_samples import (
+    BONFERRONI_BELOW,
+    SKEWNESS_FACTOR,
+    normal_equivalents,
+    sign_test_units,
+    without_skewness,
+)
 
 if TYPE_CHECKING:
     import altair as alt
@@ -26,6 +36,9 @@ __all__ = ["RankIntervals", "rank_intervals", "tiers", "transitive_closure"]
 
 _Relation = npt.NDArray[np.bool_]
 _MARGIN = 1 + 1e-9
+_NO_DIFFERENCE = 1e-9
+_FEW_LEADS = 50
+_ROWS_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,19 +46,55 @@ class RankIntervals(Tabular):
     """Ranks that hold for all submissions at once with the stated confidence."""
 
     low: IntArray
-    """``(m,)`` the best rank that is possible: 1 + the number shown to be better."""
+    """``(m,)`` the best rank that is possible: 1 + the number that provably beat it."""
     high: IntArray
-    """``(m,)`` the worst rank that is possible: m less the number shown to be worse."""
+    """``(m,)`` the worst rank that is possible: m less the number that it provably beats."""
     tier: IntArray
     """``(m,)`` from 1; see :func:`tiers`."""
     better: _Relation
-    """``(m, m)``: True where the first is shown to be better than the second; one byte each."""
+    """``(m, m)``: True where the first provably beats the second."""
+    possible_winner: npt.NDArray[np.bool_]
+    """``(m,)``: whether it may truly be the best; see :func:`rank_intervals`. The truly best
+    submission is among them with the confidence ``level``."""
     level: float
     """The confidence level."""
     critical_value: float
-    """What a difference divided by its standard error had to exceed, in the last round."""
+    """The critical value of the last round for a difference divided by its standard error, with
+    infinitely many degrees of freedom."""
     rounds: int
-    """Rounds of the stepdown, the last one included, in which nothing more was decided."""
+    """Rounds of the stepdown, including the last one, which decided nothing more; 0 if no pair
+    could be tested."""
+
+    def possible_top(self, k: int) -> npt.NDArray[np.bool_]:
+        """Return ``(m,)`` whether each submission may truly be among the best k.
+
+        The tau-best set of Mogstad et al. (2024) for tau = k: those that fewer than k submissions
+        provably beat. For k = 1 :attr:`possible_winner` is never larger in
+        expectation, since it allows for m - 1 comparisons and not for m (m - 1).
+        """
+        return np.asarray(self.low <= k)
+
+    def subset(self, positions: IntArray, scores: FloatArray) -> RankIntervals:
+        """Return the ranks of some submissions among themselves, with the same decisions.
+
+        Parameters
+        ----------
+        positions
+            ``(t,)`` of those that are ranked.
+        scores
+            ``(t,)`` their scores; larger is better.
+        """
+        better = self.better[np.ix_(positions, positions)]
+        return RankIntervals(
+            low=1 + better.sum(axis=0),
+            high=len(better) - better.sum(axis=1),
+            tier=tiers(better, scores),
+            better=better,
+            possible_winner=self.possible_winner[positions],
+            level=self.level,
+            critical_value=self.critical_value,
+            rounds=self.rounds,
+        )
 
     def chart(self, teams: Sequence[str]) -> alt.LayerChart:
         """Return a picture of the ranks that are not excluded; ``teams`` are m names."""
@@ -60,23 +109,32 @@ class RankIntervals(Tabular):
 def rank_intervals(
     scores: FloatArray,
     resampled: FloatArray,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     *,
     greater_is_better: bool = True,
     standard_errors: FloatArray | None = None,
+    degrees_of_freedom: FloatArray | None = None,
+    skewness: FloatArray | None = None,
+    n_units: int | None = None,
     workers: int = 1,
 ) -> RankIntervals:
     """Decide which submissions are better than which others, all at once.
 
     With D_jk the difference of two scores (larger is better) and SE_jk its standard error, c is
     the ``level`` quantile over joint resamples of the largest ``(D*_jk - D_jk) / SE_jk`` over all
-    ordered pairs, and j is shown to be better than k if ``D_jk > c SE_jk``. Decided pairs leave
-    the family, c is found again, and so on until nothing more is decided (stepdown); at last the
-    consequences are added (if j is better than k and k than l, then j than l).
+    ordered pairs, and j is better than k if ``D_jk > c_jk SE_jk``, with c_jk the t quantile at
+    probability that c has under the normal distribution. With fewer than 50 units c_jk is
+    Bonferroni's, at ``alpha / (number of open ordered pairs)``, and no resample is used. Decided
+    pairs leave the family, c is found again, and so on until nothing more is decided (stepdown); at
+    last the consequences are added (if j is better than k and k than l, then j than l).
 
-    When (j, k) is decided, the reverse pair (k, j) stays in the family: it is a hypothesis of its
-    own, and only with it does the stepdown keep the level whatever the true scores are. It costs
-    next to nothing.
+    When (j, k) is decided, the reverse pair (k, j) stays in the family. It is a separate
+    hypothesis, and the stepdown keeps the level for all true scores only if it is included. The
+    cost is negligible.
+
+    A possible winner is a submission j with ``D_kj <= c_j SE_kj`` for every k, where c_j is found
+    in the same way from the m - 1 differences to j alone (Hsu 1984; Hansen, Lunde and Nason 2011,
+    as a one-step set).
 
     Parameters
     ----------
@@ -89,9 +147,16 @@ def rank_intervals(
     greater_is_better
         The direction of the scores.
     standard_errors
-        ``(m, m)``, symmetric. A pair with 0 is tied: it is never decided. By default from
-        the resampled scores, without the floor of
+        ``(m, m)``, symmetric. A pair with 0 differs by the same amount on every unit: it is
+        decided by a sign test on ``n_units``, unless the difference is 0. A pair with infinity is
+        not decided. By default from the resampled scores, without the floor of
         :func:`~arena_ranking.differences.floor_standard_errors`.
+    degrees_of_freedom
+        ``(m, m)`` of the standard errors; None: infinite, as with many units.
+    skewness
+        ``(m, m)`` of the units' differences, over the square root of their number; None: 0.
+    n_units
+        The number of rows, or of clusters; None: many, and a standard error of 0 decides nothing.
     workers
         Threads; the result does not depend on them.
 
@@ -118,16 +183,43 @@ def rank_intervals(
     signed, resampled = _checked(scores, resampled, level, greater_is_better)
     if standard_errors is None:
         standard_errors = standard_errors_from_resamples(resampled, workers=workers)
-    if standard_errors.shape != (len(scores), len(scores)):
-        raise UsageError("The standard errors must be one row and one column per submission.")
-    errors = resampled - signed[:, np.newaxis]
-    better, critical_value, rounds = _step_down(signed, errors, standard_errors, level, workers)
+    given = {
+        "standard errors": standard_errors,
+        "degrees of freedom": degrees_of_freedom,
+        "skewness": skewness,
+    }
+    for name, matrix in given.items():
+        if matrix is not None and matrix.shape != (len(scores), len(scores)):
+            raise UsageError(f"The {name} must be one row and one column per submission.")
+    if skewness is not None and not greater_is_better:
+        skewness = -skewness
+    tested = (standard_errors > 0) & np.isfinite(standard_errors)
+    np.fill_diagonal(tested, False)
+    precisions = np.zeros_like(standard_errors)
+    np.divide(1.0, standard_errors, out=precisions, where=tested)
+    few_units = n_units is not None and n_units < BONFERRONI_BELOW
+    constant = standard_errors == 0
+    sizes = _NO_DIFFERENCE * np.abs(signed)
+    for j, (score, size) in enumerate(zip(signed, sizes, strict=True)):
+        constant[j] &= score - signed > np.maximum(sizes, size)
+    family = _Family(
+        signed,
+        resampled - signed[:, np.newaxis],
+        precisions,
+        _evidence(signed, precisions, degrees_of_freedom, skewness, few_units, workers),
+        constant,
+        n_units,
+        level,
+    )
+    better, at_first, critical_value, rounds = family.step_down(workers)
+    possible = family.possible_winners(at_first, workers)
     better = transitive_closure(better, signed)
     return RankIntervals(
         low=1 + better.sum(axis=0),
         high=len(signed) - better.sum(axis=1),
         tier=tiers(better, signed),
         better=better,
+        possible_winner=possible,
         level=level,
         critical_value=critical_value,
         rounds=rounds,
@@ -137,13 +229,12 @@ def rank_intervals(
 def _checked(
     scores: FloatArray, resampled: FloatArray, level: float, greater_is_better: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Return scores and resampled scores signed so that larger is better, or refuse them."""
+    """Return scores and resampled scores signed so that larger is better, after validation."""
     if scores.ndim != 1 or not len(scores) or not np.isfinite(scores).all():
         raise UsageError("Ranks need at least one submission, and every score finite.")
     if resampled.ndim != 2 or len(resampled) != len(scores):
         raise UsageError("The resampled scores must be one row per submission.")
-    if not 0 < level < 1:
-        raise UsageError(f"The level must lie between 0 and 1, not at {level}.")
+    check_level(level)
     defined = np.isfinite(resampled).all(axis=0)
     if defined.sum() < 2:
         raise UsageError("Rank intervals need at least two resamples in which all scores exist.")
@@ -152,43 +243,134 @@ def _checked(
     return sign * scores, np.ascontiguousarray(sign * kept)
 
 
-def _step_down(
+@dataclass(frozen=True, slots=True, eq=False)
+class _Family:
+    """All ordered pairs of a board, larger scores being better."""
+
+    scores: FloatArray
+    errors: FloatArray
+    """``(m, B)`` resampled less observed scores."""
+    precisions: FloatArray
+    """``(m, m)`` one over the standard errors of the pairs that are tested, and 0."""
+    evidence: FloatArray
+    """``(m, m)`` normal equivalents of the leads of j over k: see :func:`_evidence`."""
+    constant: _Relation
+    """``(m, m)``: True where j leads k by the same amount on every unit."""
+    n_units: int | None
+    level: float
+
+    @property
+    def few_units(self) -> bool:
+        """Whether Bonferroni's critical value is used."""
+        return self.n_units is not None and self.n_units < BONFERRONI_BELOW
+
+    def step_down(self, workers: int) -> tuple[_Relation, _Relation, float, int]:
+        """Decide ordered pairs in rounds.
+
+        Returns the decided pairs, those of the first round, the last critical value and the
+        number of rounds.
+        """
+        m, open_pairs = len(self.scores), self.precisions > 0
+        decided = self.constant_leads(m * (m - 1))
+        critical_value, rounds, at_first = 0.0, 0, decided.copy()
+        while open_pairs.any():
+            rounds += 1
+            if self.few_units:
+                critical_value = _bonferroni(self.level, int(open_pairs.sum()))
+            else:
+                largest = largest_differences(
+                    self.errors, self.precisions, open_pairs, workers=workers
+                )
+                critical_value = _quantile(largest, self.level)
+            new = open_pairs & (self.evidence > critical_value)
+            if not new.any():
+                break
+            decided |= new
+            open_pairs &= ~new
+            if rounds == 1:
+                at_first |= new
+        return decided, at_first, critical_value, rounds
+
+    def possible_winners(self, at_first: _Relation, workers: int) -> npt.NDArray[np.bool_]:
+        """Return ``(m,)``: True where no other submission provably beats this one.
+
+        ``at_first`` are the pairs decided with all pairs in the family. The critical value for m -
+        1 of them is no larger, so a submission that is worse there is also worse here.
+        """
+        m = len(self.scores)
+        possible = ~self.constant_leads(m - 1).any(axis=0)
+        against = self.evidence.max(axis=0)
+        if self.few_units:
+            return np.asarray(possible & (against <= _bonferroni(self.level, max(m - 1, 1))))
+        possible &= ~at_first.any(axis=0)
+        resamples = self.errors.shape[1]
+        level = min(1.0, self.level * (resamples + 1) / resamples)
+        # The largest lead of a few submissions over j is no larger than that of all, and neither is
+        # its quantile: what does not exceed it need not be compared with all.
+        few = np.linspace(0, m - 1, min(_FEW_LEADS, m)).astype(np.intp)
+        for others in (few, np.arange(m)) if m > _FEW_LEADS else (few,):
+            rows = np.flatnonzero(possible & (against > 0))
+            exceeds = np.zeros(m, dtype=np.bool_)
+            found = largest_leads(self.errors, self.precisions, rows, others, workers=workers)
+            for j, leads in found:
+                exceeds[j] = against[j] > _quantile(leads, level)
+            against = np.where(exceeds, against, 0.0)
+        return np.asarray(possible & ~exceeds)
+
+    def constant_leads(self, pairs: int) -> _Relation:
+        """Return the constant leads, if there are units enough for a sign test of so many pairs."""
+        if self.n_units is None or self.n_units < sign_test_units(pairs, self.level):
+            return np.zeros_like(self.constant)
+        return self.constant.copy()
+
+
+def _evidence(
     scores: FloatArray,
-    errors: FloatArray,
-    standard_errors: FloatArray,
-    level: float,
+    precisions: FloatArray,
+    degrees_of_freedom: FloatArray | None,
+    skewness: FloatArray | None,
+    few_units: bool,
     workers: int,
-) -> tuple[_Relation, float, int]:
-    """Return the decided ordered pairs, the last critical value and the number of rounds."""
-    open_pairs = standard_errors > 0
-    np.fill_diagonal(open_pairs, False)
-    precisions = np.zeros_like(standard_errors)
-    np.divide(1.0, standard_errors, out=precisions, where=open_pairs)
-    decided = np.zeros_like(open_pairs)
-    critical_value, rounds = 0.0, 0
-    while open_pairs.any():
-        rounds += 1
-        largest = largest_differences(errors, precisions, open_pairs, workers=workers)
-        quantile = float(np.quantile(largest, level, method="inverted_cdf"))
-        critical_value = max(quantile, 0.0)
-        new = open_pairs & _exceeds(scores, critical_value, standard_errors)
-        if not new.any():
-            break
-        decided |= new
-        open_pairs &= ~new
-    return decided, critical_value, rounds
+) -> FloatArray:
+    """Return ``(m, m)``: how far j leads k, as a value of the normal distribution.
+
+    The pair is decided at a normal critical value that is smaller. 0 where j does not lead or the
+    pair is not tested. A small margin is taken off: discrete scores can hit the boundary exactly,
+    which must not decide a pair.
+    """
+    found = np.zeros_like(precisions)
+
+    def fill(start: int) -> None:
+        for j, score in enumerate(scores[start : start + _ROWS_AT_ONCE], start):
+            ahead = np.flatnonzero((scores < score) & (precisions[j] > 0))
+            statistics = raw = (score - scores[ahead]) * precisions[j, ahead] / _MARGIN
+            if skewness is not None and not few_units:
+                statistics = without_skewness(raw, SKEWNESS_FACTOR * skewness[j, ahead])
+            if degrees_of_freedom is not None:
+                statistics = normal_equivalents(statistics, degrees_of_freedom[j, ahead])
+            if skewness is not None and few_units:
+                # The skewness of few units is mostly noise: there it does not increase the t value.
+                statistics = np.minimum(statistics, without_skewness(raw, skewness[j, ahead]))
+            found[j, ahead] = statistics
+
+    starts = ((start,) for start in range(0, len(scores), _ROWS_AT_ONCE))
+    for _ in run_tasks(fill, starts, workers=workers):
+        pass
+    return found
 
 
-def _exceeds(scores: FloatArray, critical_value: float, standard_errors: FloatArray) -> _Relation:
-    """Compare with a margin: discrete scores hit the boundary exactly, and that decides nothing."""
-    exceeds = np.empty(standard_errors.shape, dtype=np.bool_)
-    for j, score in enumerate(scores):
-        exceeds[j] = score - scores > critical_value * _MARGIN * standard_errors[j]
-    return exceeds
+def _bonferroni(level: float, comparisons: int) -> float:
+    return float(-ndtri((1 - level) / comparisons))
+
+
+def _quantile(largest: FloatArray, level: float) -> float:
+    """Return the inverse of the empirical distribution function, at least 0."""
+    at = max(int(np.ceil(level * len(largest))) - 1, 0)
+    return max(float(np.partition(largest, at)[at]), 0.0)
 
 
 def transitive_closure(better: _Relation, scores: FloatArray) -> _Relation:
-    """Add the consequences: who is better than someone better than me is better than me.
+    """Add the implied pairs: if j is better than k and k than l, then j is better than l.
 
     Parameters
     ----------
@@ -214,9 +396,9 @@ def transitive_closure(better: _Relation, scores: FloatArray) -> _Relation:
 def tiers(better: _Relation, scores: FloatArray) -> IntArray:
     """Return 1 + the length of the longest chain of submissions above each one.
 
-    With the confidence of ``better``, everyone in tier t has at least t - 1 truly better
-    submissions above, and tier 1 contains the best. It does not say that those of one tier are
-    worth the same: none of them is shown to be better.
+    Tier 1: submissions that no other submission provably beats. With the confidence of ``better``,
+    every submission in tier t has at least t - 1 truly better ones above it, and tier 1 contains
+    the best. Submissions of one tier need not be equally good; none of them provably beats another.
 
     Parameters
     ----------

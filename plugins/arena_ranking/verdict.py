@@ -1,4 +1,4 @@
-"""One sentence on a board, for a person who knows no statistics."""
+"""The verdict on a board: one or two sentences for readers without statistics."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.types import IntArray
+from arena.utils.formatting import level_text
 
 __all__ = ["ranks_verdict", "undecided_at_the_top"]
 
 
 def undecided_at_the_top(better: npt.NDArray[np.bool_], order: IntArray) -> int:
-    """Return how many submissions from the first on have nobody better among themselves.
+    """Return how many submissions, from the first on, cannot be told apart from each other.
 
     Parameters
     ----------
     better
-        ``(m, m)``: True where the first is shown to be better than the second.
+        ``(m, m)``: True where the first is provably better than the second.
     order
         ``(m,)`` positions, best first.
 
@@ -32,32 +33,47 @@ def undecided_at_the_top(better: npt.NDArray[np.bool_], order: IntArray) -> int:
     return len(order)
 
 
-def ranks_verdict(better: npt.NDArray[np.bool_], order: IntArray, level: float) -> str:
-    """Say what is shown about the top of the board.
+def ranks_verdict(
+    better: npt.NDArray[np.bool_],
+    possible_winner: npt.NDArray[np.bool_],
+    order: IntArray,
+    level: float,
+    not_offered: str | None = None,
+) -> str:
+    """Return the verdict: which submissions may be the best, and what is known about the top.
+
+    If the ranks are not claimed at the level, ``not_offered`` is the reason; the verdict then
+    includes it.
 
     Examples
     --------
     >>> better = np.array([[0, 0, 1], [0, 0, 0], [0, 0, 0]], dtype=bool)
-    >>> ranks_verdict(better, np.array([0, 1, 2]), 0.95)
-    'None of the first 2 of 3 is shown to be better than the others of them at 95 %.'
+    >>> ranks_verdict(better, np.array([True, True, False]), np.array([0, 1, 2]), 0.95)
+    '2 of 3 submissions may truly be the best. The top 2 cannot be told apart (95% confidence).'
     """
-    m = len(order)
+    m, possible = len(order), int(possible_winner.sum())
     if m == 1:
         return "There is one submission and nothing to compare it with."
-    at = f"at {100 * level:.10g} %"
+    confidence = f"({level_text(level)} confidence)"
+    if not_offered is not None:
+        confidence = f"(not at {level_text(level)} confidence). {not_offered.rstrip('.')}"
     undecided = undecided_at_the_top(better, order)
-    if undecided == m:
-        return f"None of the {m:,} submissions is shown to be better than another {at}."
-    if undecided > 1:
-        return (
-            f"None of the first {undecided:,} of {m:,} is shown to be better than the others "
-            f"of them {at}."
-        )
-    beaten = int(better[order[0]].sum())
-    if beaten == m - 1:
-        whom = "the other one" if m == 2 else f"each of the other {m - 1:,}"
-        return f"The first of {m:,} is shown to be better than {whom} {at}."
-    return (
-        f"The first of {m:,} is shown to be better than the second and {beaten - 1:,} more, "
-        f"but not than the other {m - 1 - beaten:,}, {at}."
+    if undecided == m and possible == m:
+        return f"The {m:,} submissions cannot be told apart {confidence}."
+    may = (
+        "Only the first submission may truly be the best."
+        if possible == 1
+        else f"{possible:,} of {m:,} submissions may truly be the best."
     )
+    beaten = int(better[order[0]].sum())
+    if undecided == m:
+        top = f"When all pairs are compared, none of the {m:,} can be told apart"
+    elif undecided > 1:
+        top = f"The top {undecided:,} cannot be told apart"
+    elif beaten == m - 1:
+        top = (
+            f"The first is better than {'the other' if m == 2 else f'each of the other {m - 1:,}'}"
+        )
+    else:
+        top = f"The first is better than {beaten:,} of the other {m - 1:,}"
+    return f"{may} {top} {confidence}."

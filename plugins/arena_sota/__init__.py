@@ -1,4 +1,4 @@
-"""The state of the art behind a board: how much of the best score is luck among many."""
+"""The best true performance behind a leaderboard, and the selection bias of its best score."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from arena.hookspecs import hookimpl
-from arena.interfaces import Analysis
+from arena.interfaces import Analysis, Paper
 from arena.types import Section
 
 
@@ -19,8 +19,16 @@ def provide_analyses() -> Iterable[Analysis]:
 
 
 @hookimpl
+def provide_papers() -> Iterable[Paper]:
+    """Provide the paper on multiplicity."""
+    from arena_sota.paper import Multiplicity
+
+    return [Multiplicity()]
+
+
+@hookimpl
 def provide_report_sections(result: Any) -> Iterable[Section] | None:
-    """Provide the section on how much of the best score is luck."""
+    """Provide the section on the selection bias of the best score."""
     from arena_sota.sections import sota_sections
 
     return sota_sections(result)

@@ -1,4 +1,4 @@
-"""The analysis ``sota``: whether the best score of a board can be luck."""
+"""The analysis ``sota``: the selection bias of the best score of a leaderboard."""
 
 from __future__ import annotations
 
@@ -8,32 +8,33 @@ from typing import Any
 import numpy as np
 
 from arena.errors import UsageError
+from arena.evaluation.scores import round_significant
 from arena.interfaces import Study
-from arena.resampling import round_significant
-from arena.results import as_json
 from arena.types import Finding
-from arena_sota.of_study import BoardMaximum, best_of_study, interval_of_best
-from arena_sota.verdict import per_cent, who_counts
+from arena.utils.tabular import as_json
+from arena_sota.estimate import SotaEstimate
+from arena_sota.study import BoardMaximum, best_of_study, interval_of_best
+from arena_sota.verdict import HARDLY, who_counts
 
 __all__ = ["Sota", "board_document"]
 
 
 @dataclass(frozen=True, slots=True)
 class Sota:
-    """The estimate of the best true score, with the dependence that the predictions show.
+    """The estimate of the best true performance, with the dependence of the predictions.
 
-    For accuracies it holds one byte per submission and row, for AUCs sixteen; 3,000 submissions of
+    Memory: one byte per submission and row for accuracies, sixteen for AUCs; 3,000 submissions of
     20,000 rows take 60 MB and 1 GB.
     """
 
     name: str = "sota"
 
     def run(self, study: Study, rng: np.random.Generator) -> Finding:
-        """Return the finding; ``details`` is a :class:`~arena_sota.of_study.BoardMaximum`.
+        """Return the finding; ``details`` is a :class:`~arena_sota.study.BoardMaximum`.
 
-        Where no model fits the metric or the board, the verdict rests on the rows alone.
+        If no model fits the metric or the board, the verdict is based on the row bootstrap alone.
         """
-        reason = "The metric counts no right rows and is no area under a ROC curve."
+        reason = "The metric is neither an accuracy nor the area under a ROC curve."
         board = None
         if len(study.scores) > 1:
             try:
@@ -45,7 +46,7 @@ class Sota:
             counts = who_counts(
                 len(study.scores), board.dependence.n_clusters, board.estimate.n_teams
             )
-            verdict = f"{board.estimate.verdict} {counts}".rstrip()
+            verdict = f"{_verdict(board.estimate)} {counts}".rstrip()
             return Finding(self.name, verdict, document, details=board)
         interval = interval_of_best(study)
         document = {"model": None, "reason": reason, "interval_of_best": list(interval)}
@@ -53,20 +54,18 @@ class Sota:
 
 
 def board_document(board: BoardMaximum, study: Study) -> dict[str, Any]:
-    """Return the finding as JSON: the estimate, the dependence, and the near-copies."""
-    groups = board.dependence.clusters
-    sizes = np.bincount(groups)
-    copies = [study.submissions[groups == one].tolist() for one in np.flatnonzero(sizes > 1)]
+    """Return the finding as JSON: the estimate and the dependence of the submissions."""
     document: dict[str, Any] = as_json(
         {
             "model": board.model,
             **board.estimate.to_dict(),
             "rho0": board.rho0,
+            "rho0_source": board.rho0_source,
+            "assumptions": board.assumptions,
             "rho0_interval": list(board.dependence.rho0_interval),
             "rho_pair": board.dependence.rho_pair,
             "submissions": len(study.submissions),
             "clusters": board.dependence.n_clusters,
-            "near_copies": copies,
             "interval_of_best": list(board.interval),
         }
     )
@@ -77,15 +76,30 @@ def _rounded(value: Any) -> Any:
     return float(round_significant(np.array(value))) if isinstance(value, float) else value
 
 
+def _verdict(estimate: SotaEstimate) -> str:
+    """Return whether selection explains the best score, without a second corrected score.
+
+    The board itself prints the best score corrected with the predictions.
+    """
+    if estimate.sota is None:
+        return estimate.verdict
+    hardly = estimate.observed_maximum - estimate.sota < HARDLY
+    return (
+        f"Selection among {estimate.n_teams:,} teams explains "
+        f"{'almost nothing' if hardly else 'part'} of the best score."
+    )
+
+
 def _verdict_without_model(study: Study, interval: tuple[float, float]) -> str:
+    if not np.isfinite(interval).all():
+        return "The selection bias of the best score cannot be estimated on these rows."
     better = study.metric.greater_is_better
     worst_end = interval[0] if better else interval[1]
     reached = study.scores > worst_end if better else study.scores < worst_end
     count = int(reached.sum())
-    first = (
-        f"The best true score of this board lies between {interval[0]:.4g} and {interval[1]:.4g}, "
-        f"at {per_cent(study.level)} confidence"
-    )
     if count <= 1:
-        return f"{first}, and no other score reaches into that range."
-    return f"{first}; {count:,} scores reach into that range, so the first may be the luckiest."
+        return "No other score is within the interval of the best true score."
+    return (
+        f"{count:,} scores are within the interval of the best true score, so the first place may "
+        f"be due to chance."
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from arena.types import FloatArray
+from arena.types import DEFAULT_LEVEL, FloatArray
 from arena_sota.binormal import auc_maximum
 from arena_sota.checks import board_scores
 from arena_sota.estimate import Maximum, SotaEstimate, Target, solve
@@ -23,13 +23,13 @@ def estimate_auc_sota(
     *,
     rho: float = 0.0,
     target: Target = "mean",
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     repetitions: int = 400,
 ) -> SotaEstimate:
     """Estimate the true AUC of the best submission from the scores of a board alone.
 
-    The same drawings serve every weight that is tried (Møllersen and Holsbø, section 5.2.3, who
-    take rho = 0). The AUCs are those of the board, shrunk, and not drawn from it.
+    The same simulated errors are used for every weight (Møllersen and Holsbø, section 5.2.3, with
+    rho = 0 there). The true AUCs are the shrunken scores of the board; they are not resampled.
 
     Parameters
     ----------
@@ -38,19 +38,19 @@ def estimate_auc_sota(
     positives, negatives
         Numbers of rows of the two classes.
     rng
-        The source of chance.
+        The random number generator.
     rho
         The share of a score's variance, within a class, that all submissions have in common.
     target, level
         As in :func:`~arena_sota.estimate.estimate_sota`.
     repetitions
-        Drawings of the board; the estimate's own standard error is about that of the best score
-        over their square root.
+        Number of simulated boards; the standard error of the estimate is about that of the best
+        score over their square root.
 
     Raises
     ------
     UsageError
-        If something is out of range, or fewer than two scores are above 0.5.
+        If an argument is out of range, or fewer than two scores are above 0.5.
 
     Examples
     --------

@@ -16,10 +16,10 @@ _LARGEST = 1 - 2.0**-53
 
 
 def reach(variance: npt.ArrayLike, negligible: float = _NEGLIGIBLE) -> FloatArray:
-    """Return how far a sum of independent 0/1 variables of this variance may stray from its mean.
+    """Return how far a sum of independent 0/1 variables may deviate from its mean.
 
-    By Bernstein's inequality it strays farther, to one side, with a probability of at most
-    ``negligible``, whatever its distribution.
+    By Bernstein's inequality, for sums with this variance a larger deviation to one side has
+    probability at most ``negligible``.
 
     >>> round(float(reach(900.0)), 1)
     270.1

@@ -2,8 +2,8 @@
 
 A negative row has the score sqrt(rho) Z_i + sqrt(1 - rho) e_ij and a positive one mu_j more, where
 Z_i is common to all classifiers: AUC_j = Phi(mu_j / sqrt 2). With rho = 0 this is the model of
-Møllersen and Holsbø, section 5.2; they leave correlation as future work (5.3.1). No normal
-approximation of the AUC is made, which for 52 positives is off by more than two standard
+Møllersen and Holsbø, section 5.2; they leave correlation as future work (5.3.1). The AUC is
+not approximated by a normal distribution, which for 52 positives is off by more than two standard
 deviations.
 """
 
@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy import special
 
 from arena.errors import UsageError
-from arena.results import Tabular
-from arena.types import FloatArray, IntArray
+from arena.types import DEFAULT_LEVEL, FloatArray, IntArray
+from arena.utils.tabular import Tabular
 from arena_sota.checks import success_probabilities
 
 __all__ = ["DrawnMaximum", "auc_maximum", "separation"]
@@ -35,14 +36,14 @@ _TINY = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawnMaximum(Tabular):
-    """Drawings of the best of m observed AUCs."""
+    """A simulated distribution of the best of m observed AUCs."""
 
     draws: FloatArray
     """``(repetitions,)``, ascending."""
     theta_sota: float
     """The AUC of the best classifier."""
     left_out: float = 0.0
-    """Nobody is left out of this model."""
+    """Always 0: this model has no bounds."""
 
     @property
     def mean(self) -> float:
@@ -56,8 +57,46 @@ class DrawnMaximum(Tabular):
 
     @property
     def bias(self) -> float:
-        """By how much the best score is too good on average."""
+        """The selection bias: the expected best score minus the best true performance."""
         return self.mean - self.theta_sota
+
+    @property
+    def simulation_error(self) -> float:
+        """Standard error of the mean."""
+        return self.std / float(np.sqrt(len(self.draws)))
+
+    @property
+    def std_simulation_error(self) -> float:
+        """Standard error of the standard deviation, from the kurtosis of the draws."""
+        centred = self.draws - self.draws.mean()
+        variance = float((centred**2).mean())
+        if variance == 0:
+            return 0.0
+        kurtosis = float((centred**4).mean()) / variance**2
+        return self.std * float(np.sqrt(max(kurtosis - 1, 0.0) / (4 * len(self.draws))))
+
+    def at_least(self, score: float) -> float:
+        """Return the share of draws in which the best score is ``score`` or higher."""
+        return float((self.draws >= score).mean())
+
+    def at_least_error(self, score: float) -> float:
+        """Return the standard error of :meth:`at_least`, with one draw more on each side.
+
+        Without them a share of 0 or 1 would have no error.
+        """
+        share = ((self.draws >= score).sum() + 1) / (len(self.draws) + 2)
+        return float(np.sqrt(share * (1 - share) / len(self.draws)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary as JSON."""
+        return {
+            "mean": self.mean,
+            "std": self.std,
+            "interval": list(self.interval()),
+            "theta_sota": self.theta_sota,
+            "bias": self.bias,
+            "left_out": self.left_out,
+        }
 
     def cdf(self, score: float) -> float:
         """Return the probability that the best score is at most ``score``; linear between draws."""
@@ -68,7 +107,16 @@ class DrawnMaximum(Tabular):
         """Return the score that the best one does not exceed with this probability."""
         return float(np.quantile(self.draws, share))
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
+    def quantile_error(self, share: float) -> float:
+        """Return the standard error of a quantile: half the distance between two others.
+
+        Their shares are one binomial standard error below and above.
+        """
+        step = float(np.sqrt(share * (1 - share) / len(self.draws)))
+        ends = np.quantile(self.draws, [max(share - step, 0.0), min(share + step, 1.0)])
+        return float(ends[1] - ends[0]) / 2
+
+    def interval(self, level: float = DEFAULT_LEVEL) -> tuple[float, float]:
         """Return the two quantiles between which the best score lies with this probability."""
         return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
 
@@ -93,11 +141,11 @@ def auc_maximum(
 ) -> DrawnMaximum:
     """Draw the best of m observed AUCs.
 
-    The scores of the rarer class are drawn, at most 512 of them: where it has more, the deviation
-    of their mean is narrowed to that of all. The rows of the other class are drawn too where they
-    are at most 256; where they are more, an AUC is, given the rarer class, a mean over that many
-    independent rows, and is drawn with the first three moments of that mean.
-    Classifiers who are 7 standard deviations below the best are left away.
+    At most 512 scores of the rarer class are drawn; if it has more rows, the deviation of their
+    mean is scaled to that of all rows. Up to 256 rows of the other class are drawn as well. If it
+    has more, the AUC given the rarer class is a mean over independent rows and is drawn from a
+    distribution with the first three moments of this mean. Classifiers more than 7 standard
+    deviations below the best are excluded.
 
     Parameters
     ----------
@@ -106,7 +154,7 @@ def auc_maximum(
     positives, negatives
         Numbers of rows of the two classes.
     rng
-        The source of chance: the same state gives the same rows and errors whatever ``auc`` is.
+        The generator; the same state gives the same rows and errors for every ``auc``.
     rho
         The share of a score's variance that all classifiers have in common, in [0, 1).
     repetitions
@@ -115,7 +163,7 @@ def auc_maximum(
     Raises
     ------
     UsageError
-        If something is out of range.
+        If an argument is out of range.
 
     Examples
     --------
@@ -143,7 +191,7 @@ def _check(positives: int, negatives: int, rho: float, repetitions: int) -> None
 
 
 def _relevant(values: FloatArray, rare: int, other: int, rho: float) -> IntArray:
-    """Return the classifiers who can overtake the best one, in descending order."""
+    """Return the classifiers that can overtake the best one, in descending order."""
     top = float(values.max())
     deviation = np.sqrt(np.maximum(values * (1 - values), 0.01) * (1 / rare + 1 / other))
     own = _REACH * deviation * min(1.0, np.sqrt(1 - rho) + 0.2)
@@ -162,7 +210,7 @@ def _draw_rows(
         shift = mu[start : start + size, np.newaxis]
         scores = common + np.sqrt(1 - rho) * rng.standard_normal((len(shift), rare + other))
         scores[:, :rare] += shift
-        # Their places from 1 on; no scores are tied.
+        # Ranks from 1; no scores are tied.
         ranks = (np.argsort(scores, axis=1) < rare) @ np.arange(1.0, rare + other + 1)
         best = max(best, float(ranks.max() - rare * (rare + 1) / 2) / (rare * other))
     return best
@@ -173,7 +221,7 @@ def _draw_given_rare(
 ) -> float:
     """Draw the rarer class, and each AUC given it; return the largest.
 
-    By symmetry the rarer class may be called the positive one.
+    By symmetry the rarer class is treated as the positive one.
     """
     drawn = min(rare, _MOST_DRAWN)
     common = np.sqrt(rho) * rng.standard_normal(drawn)
@@ -187,7 +235,7 @@ def _draw_given_rare(
         scores = shift + common + own
         shares = special.ndtr(scores)
         mean = _as_of_all(shares, special.ndtr(shift[:, 0] / np.sqrt(2)), rare)
-        if rho:  # what the common part of the other class adds
+        if rho:  # the common component of the other class
             mean += (np.interp(scores, grid, below) - shares).mean(axis=1)
         if table is None:
             variance, skewness = _moments_of_a_row(np.sort(scores, axis=1), rho)
@@ -234,7 +282,7 @@ def _moments_of_a_row(scores: FloatArray, rho: float) -> tuple[FloatArray, Float
 
     It adds the share h of the ``(k, rare)`` ascending scores above its own; given its common part
     z, the mean of ``h^p`` is a sum over the scores of P(own score < s) times the number of p-tuples
-    of which s is the least. Averaged over z, since the mean given z is no chance of its own.
+    of which s is the least. Averaged over z, because the mean given z adds no variance.
     """
     rare = scores.shape[1]
     above = np.arange(rare, 0, -1.0) / rare

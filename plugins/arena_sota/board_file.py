@@ -1,77 +1,149 @@
-"""Scores of a board that somebody published: read with their decimals, and set against n rows.
+"""Scores of a published leaderboard, read with their decimals and matched to the number of rows.
 
-Sites show a score with a few digits, some rounded and some cut off. Where only one number of right
-rows fits what is shown, that number is meant.
+Platforms show a few digits of a score, rounded or truncated. If only one number of correct rows
+fits the digits, the exact score is known.
 """
 
 from __future__ import annotations
 
 import csv
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from arena.errors import InputError
-from arena.registry import nearest
-from arena.text import printable
+from arena.errors import InputError, UsageError
+from arena.plugin.registry import nearest
 from arena.types import FloatArray
+from arena.utils.text import printable
 
 __all__ = ["ShownScores", "exact_scores", "read_numbers", "read_scores"]
 
+_Row: TypeAlias = tuple[int, list[str]]
+"""The line number of a row, and its cells."""
 _MOST_BYTES = 200 * 2**20
+_MOST_WRONG = 0.01
+"""The largest share of cells that are no scores and are left out."""
 _SLACK = 1e-9
-_READINGS = {"rounded": (-0.5, 0.5), "cut off": (0.0, 1.0)}
-"""Where the exact score may lie, in units of the last digit above what is shown."""
+_READINGS = {"rounded": (-0.5, 0.5), "truncated": (0.0, 1.0)}
+"""Range of the exact score above the displayed one, in units of the last digit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownScores:
-    """Scores as a board shows them."""
+    """Scores as displayed on a board."""
 
     values: FloatArray
     """``(m,)`` in [0, 1]."""
     decimals: int
     """The most digits after the point."""
+    notes: tuple[str, ...] = ()
+    """What was left out, in sentences."""
 
 
-def read_scores(path: Path, column: str) -> ShownScores:
+def read_scores(path: Path, column: str, where: str | None = None) -> ShownScores:
     """Read a column of scores from a CSV file; empty cells are left out.
+
+    A few cells, at most 1%, that are no score between 0 and 1 are left out with a note. Of a file
+    with the private and the public board below each other the private one is read, with a note.
+
+    Parameters
+    ----------
+    path
+        The file.
+    column
+        The column of the scores.
+    where
+        ``COLUMN=VALUE``: only these rows are read.
 
     Raises
     ------
     InputError
-        If the file or the column is not there, or a cell is no number between 0 and 1.
+        If the file or a column does not exist, there are fewer than two scores, or too many cells
+        are no scores.
     """
     try:
         if path.stat().st_size > _MOST_BYTES:
-            raise InputError(f"{path} is larger than 200 MiB, which no board is.")
+            raise InputError(f"{path} is larger than 200 MiB, the limit for a leaderboard file.")
         with path.open(newline="", encoding="utf-8-sig") as file:
-            return _read(csv.reader(file), path, column)
+            reader = csv.reader(file)
+            header = [name.strip() for name in next(reader, [])]
+            rows = [(number, row) for number, row in enumerate(reader, start=2) if any(row)]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} cannot be read as CSV: {error}.") from error
+    at = _position(header, column, path)
+    rows, notes = _one_split(header, rows, where, path)
+    values, decimals, wrong = [], 0, []
+    for number, row in rows:
+        text = row[at].strip() if at < len(row) else ""
+        value = _score(text)
+        if text and value is None:
+            wrong.append((number, text))
+        elif value is not None:
+            values.append(value)
+            decimals = max(decimals, len(text.partition(".")[2].rstrip("eE+-")))
+    if wrong and len(wrong) > _MOST_WRONG * (len(values) + len(wrong)):
+        number, text = wrong[0]
+        raise InputError(
+            f"{path}, row {number}, column {printable(column)}: {printable(text[:40])} is not a "
+            f"score between 0 and 1. Divide percentages by 100; losses are not supported."
+        )
+    if wrong:
+        listed = ", ".join(f"{printable(text[:40])} (row {number})" for number, text in wrong[:5])
+        more = f" and {len(wrong) - 5:,} more" if len(wrong) > 5 else ""
+        notes.append(f"Left out, because they are no scores between 0 and 1: {listed}{more}.")
+    if len(values) < 2:
+        raise InputError(f"{path} holds {len(values)} scores; at least two are needed.")
+    return ShownScores(np.array(values), decimals, tuple(notes))
 
 
-def _read(rows: Iterator[list[str]], path: Path, column: str) -> ShownScores:
-    header = [name.strip() for name in next(rows, [])]
+def _position(header: list[str], column: str, path: Path) -> int:
     if column not in header:
         guess = nearest(column, header)
         hint = f"Did you mean {printable(guess)}?" if guess else "Its columns are: "
         listed = "" if guess else ", ".join(printable(name) for name in header[:20]) + "."
         raise InputError(f"{path} has no column {printable(column)}. {hint}{listed}")
-    at = header.index(column)
-    values, decimals = [], 0
-    for number, row in enumerate(rows, start=2):
-        text = row[at].strip() if at < len(row) else ""
-        if text:
-            values.append(_number(text, path, number, column))
-            decimals = max(decimals, len(text.partition(".")[2].rstrip("eE+-")))
-    if len(values) < 2:
-        raise InputError(f"{path} holds {len(values)} scores, but a board has at least two.")
-    return ShownScores(np.array(values), decimals)
+    return header.index(column)
+
+
+def _one_split(
+    header: list[str], rows: list[_Row], where: str | None, path: Path
+) -> tuple[list[_Row], list[str]]:
+    """Return the rows of one split, and a note if it was selected without being asked for."""
+
+    def cells(at: int) -> list[str]:
+        return [row[at].strip() if at < len(row) else "" for _, row in rows]
+
+    if where is not None:
+        name, equals, wanted = where.partition("=")
+        if not equals:
+            raise UsageError(f"--where takes COLUMN=VALUE, such as board=private; not {where!r}.")
+        own = cells(_position(header, name.strip(), path))
+        kept = [row for row, cell in zip(rows, own, strict=True) if cell == wanted.strip()]
+        if not kept:
+            known = ", ".join(printable(one) for one in sorted(set(own))[:20])
+            raise InputError(f"{path} has no row with {printable(where)}; the values are {known}.")
+        return kept, []
+    for at, name in enumerate(header):
+        own = [cell.casefold() for cell in cells(at)]
+        if set(own) == {"private", "public"}:
+            kept = [row for row, cell in zip(rows, own, strict=True) if cell == "private"]
+            note = (
+                f"Only the {len(kept):,} private rows of the column {printable(name)} are read; "
+                f"pass --where for the others."
+            )
+            return kept, [note]
+    return rows, []
+
+
+def _score(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0 <= value <= 1 else None
 
 
 def read_numbers(path: Path) -> FloatArray:
@@ -80,7 +152,7 @@ def read_numbers(path: Path) -> FloatArray:
     Raises
     ------
     InputError
-        If the file cannot be read, or a line is no number.
+        If the file cannot be read, or a line is not a number.
     """
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
@@ -93,29 +165,16 @@ def read_numbers(path: Path) -> FloatArray:
                 values.append(float(line))
             except ValueError:
                 shown = printable(line.strip()[:40])
-                raise InputError(f"{path}, row {row}: {shown} is no number.") from None
+                raise InputError(f"{path}, row {row}: {shown} is not a number.") from None
     if not values:
-        raise InputError(f"{path} holds no number.")
+        raise InputError(f"{path} contains no numbers.")
     return np.array(values)
-
-
-def _number(text: str, path: Path, row: int, column: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value <= 1:
-        raise InputError(
-            f"{path}, row {row}, column {printable(column)}: {printable(text[:40])} is no score "
-            f"between 0 and 1. A score in percent must be divided by 100, and a loss has none."
-        )
-    return value
 
 
 def _counts(
     shown: ShownScores, total: int, reading: tuple[float, float]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return the fewest and the most counts of ``total`` that each score may stand for."""
+    """Return the smallest and the largest count out of ``total`` that each score may represent."""
     unit = 10.0**-shown.decimals
     low = np.ceil((shown.values + reading[0] * unit) * total - _SLACK * total)
     high = np.floor((shown.values + reading[1] * unit) * total + _SLACK * total)
@@ -128,14 +187,14 @@ def _fits(shown: ShownScores, total: int, reading: tuple[float, float]) -> bool:
 
 
 def exact_scores(shown: ShownScores, total: int, what: str) -> tuple[FloatArray, tuple[str, ...]]:
-    """Return the scores as multiples of 1/total where what is shown says which, and notes.
+    """Return the scores as multiples of 1/total where the digits determine them, and notes.
 
     Parameters
     ----------
     shown
-        The scores as they are shown.
+        The displayed scores.
     total
-        What every exact score is a multiple of 1 over: the number of rows of an accuracy.
+        Every exact score is a multiple of 1/total: the number of rows for an accuracy.
     what
         What ``total`` counts, for the notes.
 
@@ -144,24 +203,25 @@ def exact_scores(shown: ShownScores, total: int, what: str) -> tuple[FloatArray,
     >>> some = ShownScores(np.array([0.29199, 0.36]), 5)
     >>> scores, notes = exact_scores(some, 250, "rows")
     >>> (scores * 250).round(6).tolist(), notes
-    ([73.0, 90.0], ('The scores are cut off after 5 digits, not rounded; they are read so.',))
+    ([73.0, 90.0], ('The scores are truncated after 5 digits, not rounded; they are read so.',))
     >>> exact_scores(some, 251, "rows")[1][0][:65]
-    'The scores are no multiples of 1/251, rounded or cut off; of 1/25'
+    'The scores are not multiples of 1/251, rounded or truncated; they'
     """
     for name, reading in _READINGS.items():
         if _fits(shown, total, reading):
             low, high = _counts(shown, total, reading)
             scores = np.where(low == high, low / total, shown.values)
             cut = "" if name == "rounded" else (
-                f"The scores are cut off after {shown.decimals} digits, not rounded; they are "
+                f"The scores are truncated after {shown.decimals} digits, not rounded; they are "
                 f"read so."
             )  # fmt: skip
             return scores, (cut,) if cut else ()
     fitting = _nearest_total(shown, total)
-    found = f"of 1/{fitting:,} they are" if fitting else "nor of any number near it"
+    found = f"they are of 1/{fitting:,}" if fitting else "nor of any number near it"
     return shown.values, (
-        f"The scores are no multiples of 1/{total:,}, rounded or cut off; {found}. Look whether "
-        f"{total:,} is the number of {what} of this board.",
+        f"The scores are not multiples of 1/{total:,}, rounded or truncated; {found}. Check that "
+        f"{total:,} is the number of {what} of this leaderboard. If each score is a mean of values "
+        f"other than 0 and 1, such as Dice, it is no accuracy, and these estimates do not hold.",
     )
 
 

@@ -1,4 +1,4 @@
-"""What the functions of this package refuse, in sentences."""
+"""Input checks of this package."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = [
     "board_scores",
     "check_numbers",
     "check_theta0",
-    "nobody_inside",
+    "no_classifier_message",
     "success_probabilities",
 ]
 
@@ -22,14 +22,14 @@ _LEAST = 1e-12
 
 
 def success_probabilities(theta: npt.ArrayLike) -> FloatArray:
-    """Return the probabilities as an array; raises UsageError if one is none."""
+    """Return the probabilities as an array; raises UsageError if one is out of range."""
     values = np.atleast_1d(np.asarray(theta, dtype=np.float64))
     if values.ndim != 1 or not len(values):
         raise UsageError("The success probabilities must be one number or a list of them.")
     wrong = np.flatnonzero(~((values >= 0) & (values <= 1)))
     if len(wrong):
         raise UsageError(
-            f"A success probability lies between 0 and 1, but number {wrong[0] + 1} is "
+            f"A success probability must lie between 0 and 1, but number {wrong[0] + 1} is "
             f"{values[wrong[0]]:g}."
         )
     return values
@@ -38,7 +38,7 @@ def success_probabilities(theta: npt.ArrayLike) -> FloatArray:
 def check_numbers(
     n_rows: int, n_classifiers: int | None, rho0: float, theta0: float | None, correct0: int | None
 ) -> None:
-    """Refuse numbers that are out of range; raises UsageError."""
+    """Raise UsageError for numbers that are out of range."""
     if not 1 <= n_rows <= _MOST_ROWS:
         raise UsageError(f"The number of rows must lie between 1 and {_MOST_ROWS:,}.")
     if n_classifiers is not None and n_classifiers < 1:
@@ -52,25 +52,25 @@ def check_numbers(
 
 
 def check_theta0(rho0: float, theta0: float) -> None:
-    """Refuse a common cause without variation; raises UsageError."""
+    """Raise UsageError for a common cause without variation."""
     if rho0 > 0 and not _LEAST <= theta0 <= 1 - _LEAST:
         raise UsageError(
-            f"theta0 is {theta0:g}: where every row is easy, or none, nothing can correlate with "
-            f"it. Give --theta0 strictly between 0 and 1, or --rho 0."
+            f"theta0 is {theta0:g}: if all rows or none are easy, the common cause does not vary "
+            f"and nothing correlates with it. Give --theta0 strictly between 0 and 1, or --rho 0."
         )
 
 
 def check_room_for_a_cause(rho0: float, scores: FloatArray) -> None:
-    """Refuse a common cause where the best score is perfect; raises UsageError."""
+    """Raise UsageError for a common cause if the best score is perfect."""
     if rho0 > 0 and scores.max() > 1 - _LEAST:
         raise UsageError(
-            f"The best score is 1, so every row counts as easy, and no common cause can tell rows "
-            f"apart: the correlation {rho0:.3g} says nothing here. Take none: --rho 0."
+            f"The best score is 1, so every row counts as easy and the common cause does not vary: "
+            f"a correlation of {rho0:.3g} has no meaning here. Give --rho 0."
         )
 
 
-def nobody_inside(values: FloatArray, rho0: float, theta0: float) -> str:
-    """Return the sentence that no classifier is possible, and which rho0 would leave one."""
+def no_classifier_message(values: FloatArray, rho0: float, theta0: float) -> str:
+    """Return the message that no classifier is possible, and which rho0 would allow one."""
     least, most = bounds(rho0, theta0)
     return (
         f"With rho0 {rho0:g} and theta0 {theta0:g} a success probability must lie between "
@@ -80,7 +80,7 @@ def nobody_inside(values: FloatArray, rho0: float, theta0: float) -> str:
 
 
 def board_scores(scores: npt.ArrayLike) -> FloatArray:
-    """Return the scores of a board as an array; raises UsageError if they are none."""
+    """Return the scores of a board as an array; raises UsageError if they are not valid."""
     values = np.asarray(scores, dtype=np.float64)
     if values.ndim != 1 or len(values) < 2:
         raise UsageError("A board needs the scores of at least two teams.")

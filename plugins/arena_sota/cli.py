@@ -1,4 +1,4 @@
-"""Ask whether a winner is the best, or the luckiest of many."""
+"""Estimate the selection bias of the best score of many."""
 
 from __future__ import annotations
 
@@ -12,13 +12,33 @@ from arena.cli import options
 from arena.cli.console import console, print_document, say_note
 from arena.cli.folder import Directory, Wait, find_folder
 from arena.errors import UsageError
+from arena.types import DEFAULT_LEVEL
+from arena.utils.formatting import level_text
+from arena.utils.progress import stage
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from arena_sota.binormal import DrawnMaximum
     from arena_sota.estimate import SotaEstimate
+    from arena_sota.maximum import SampleMaximum
+    from arena_sota.posterior import BestPosterior
 
 app = typer.Typer(no_args_is_help=True, help=__doc__, add_completion=False)
+
+
+_Chart = Annotated[
+    Path | None, typer.Option(help="Write a chart: .svg, .png or .json (Vega-Lite).")
+]
+_Where = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN=VALUE",
+        help="Only these rows of the file.  [default: private, if a column holds private and "
+        "public]",
+    ),
+]
+_SHARES = (0.025, 0.05, 0.5, 0.95, 0.975)
 
 
 class _Method(StrEnum):
@@ -48,61 +68,176 @@ class _Model(StrEnum):
 
 @app.command("max")
 def max_command(
-    rows: Annotated[int, typer.Option(help="Rows that every classifier is scored on.")],
+    rows: Annotated[
+        int | None, typer.Option(help="Number of rows that every classifier is scored on.")
+    ] = None,
     classifiers: Annotated[
-        int | None, typer.Option(help="How many classifiers.  [default: as --theta-file has]")
+        int | None, typer.Option(help="Number of classifiers.  [default: that of --theta-file]")
     ] = None,
     theta: Annotated[
-        float | None, typer.Option(help="The success probability of every classifier.")
+        float | None, typer.Option(help="The success probability, or AUC, of every classifier.")
     ] = None,
     uniform: Annotated[
         tuple[float, float] | None,
-        typer.Option(metavar="A B", help="Success probabilities drawn evenly from A to B."),
+        typer.Option(metavar="A B", help="Success probabilities uniform on A to B."),
     ] = None,
     theta_file: Annotated[
         Path | None, typer.Option(help="Success probabilities, one number per line.")
     ] = None,
-    rho: Annotated[float, typer.Option(help="Correlation with the common cause, rho0.")] = 0.0,
+    rho: Annotated[float, typer.Option(help="Correlation with a common cause, rho0.")] = 0.0,
     theta0: Annotated[
         float | None, typer.Option(help="Share of easy rows.  [default: the best classifier's]")
     ] = None,
     correct0: Annotated[
-        int | None, typer.Option(help="Easy rows, if they are known.  [default: drawn]")
+        int | None, typer.Option(help="Number of easy rows, if known.  [default: binomial]")
     ] = None,
+    at: Annotated[
+        list[float] | None,
+        typer.Option(help="Also the probability that the best score is this or higher."),
+    ] = None,
+    metric: Annotated[
+        _Model, typer.Option("--metric", "-m", help="The metric of the scores.")
+    ] = _Model.ACCURACY,
+    positives: Annotated[
+        int | None, typer.Option(help="Number of positive rows, for roc_auc.")
+    ] = None,
+    negatives: Annotated[
+        int | None, typer.Option(help="Number of negative rows, for roc_auc.")
+    ] = None,
+    repetitions: Annotated[
+        int, typer.Option(min=2, help="Number of simulations, for roc_auc.")
+    ] = 2_000,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed, for roc_auc.")] = 0,
+    chart: _Chart = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Say how good the best of many classifiers looks, beside how good it is.
+    """Compute the distribution of the best score of many classifiers, and its selection bias.
 
-    Nothing is drawn: the distribution of the best score is computed exactly.
+    The distribution is exact, except for roc_auc: it is simulated, and each figure has its error.
     """
-    from arena_sota.maximum import sample_maximum
+    from arena.charts import check_chart_path
 
+    check_chart_path(chart)
     given = _theta(theta, uniform, theta_file)
-    maximum = sample_maximum(rows, given, classifiers, rho0=rho, theta0=theta0, correct0=correct0)
-    document = {"schema": "arena/sota-max/1", **maximum.to_dict()}
+    maximum: SampleMaximum | DrawnMaximum
+    if metric is _Model.ACCURACY:
+        from arena_sota.maximum import sample_maximum
+
+        if rows is None or positives is not None or negatives is not None:
+            raise UsageError("An accuracy needs --rows, and no --positives and --negatives.")
+        maximum = sample_maximum(
+            rows, given, classifiers, rho0=rho, theta0=theta0, correct0=correct0
+        )
+        behind = f"{classifiers or maximum.n_classifiers:,} scores on {rows:,} rows"
+    else:
+        if positives is None or negatives is None or (rows, theta0, correct0) != (None,) * 3:
+            raise UsageError(
+                "roc_auc needs --positives and --negatives instead of --rows, and has no easy rows."
+            )
+        with stage("Simulating boards"):
+            maximum, classifiers = _auc_maximum(
+                given, classifiers, positives, negatives, rho, repetitions, seed
+            )
+        behind = f"{classifiers:,} AUCs on {positives:,} positive and {negatives:,} negative rows"
+    reached = [
+        {
+            "score": score,
+            "probability": maximum.at_least(score),
+            "simulation_error": maximum.at_least_error(score),
+        }
+        for score in at or ()
+    ]
+    quantiles = [
+        {
+            "share": share,
+            "score": maximum.quantile(share),
+            "simulation_error": maximum.quantile_error(share),
+        }
+        for share in _SHARES
+    ]
+    if chart is not None:
+        _write(maximum, chart)
+    document = {
+        "schema": "arena/sota-max/1",
+        **maximum.to_dict(),
+        "quantiles": quantiles,
+        "at_least": reached,
+        "simulation_error": maximum.simulation_error,
+        "std_simulation_error": maximum.std_simulation_error,
+    }
     if as_json:
         print_document(document)
         return
     low, high = maximum.interval()
+    mean_error = maximum.simulation_error
     out = console()
     out.print(
-        f"The best of {maximum.n_classifiers:,} scores on {rows:,} rows is {maximum.mean:.4f} on "
-        f"average (standard deviation {maximum.std:.4f}; 95 %: {low:.4f} to {high:.4f}).",
+        f"The best of {behind} is {maximum.mean:.4f}{_error(mean_error)} on average (standard "
+        f"deviation {maximum.std:.4f}{_error(maximum.std_simulation_error)}; 95%: {low:.4f} to "
+        f"{high:.4f}).",
         soft_wrap=True,
     )
+    if mean_error is not None:
+        out.print(
+            "This is simulated: after ± stands the standard error of the simulation (smaller with "
+            "more --repetitions).",
+            soft_wrap=True,
+        )
     out.print(
-        f"The best classifier is truly worth {maximum.theta_sota:.4f}, so the best score is "
-        f"{maximum.bias:.4f} too good.",
+        f"The best true performance is {maximum.theta_sota:.4f}, so the selection bias is "
+        f"{maximum.bias:.4f}{_error(mean_error)}.",
         soft_wrap=True,
     )
+    ends = ", ".join(
+        f"{one['share']:g}: {one['score']:.4f}{_error(one['simulation_error'])}"
+        for one in quantiles
+    )
+    out.print(f"Quantiles of the best score: {ends}.", soft_wrap=True)
+    for one in reached:
+        error = _error(one["simulation_error"])
+        out.print(f"P(best score >= {one['score']:g}) = {one['probability']:.4g}{error}.")
     if maximum.left_out:
-        out.print(f"{maximum.left_out:,.6g} classifiers are outside what rho allows.")
+        out.print(f"{maximum.left_out:,.6g} classifiers are outside the bounds that rho sets.")
+
+
+def _error(error: float | None) -> str:
+    return "" if error is None else f" ± {error:.2g}"
+
+
+def _auc_maximum(
+    given: Any,
+    classifiers: int | None,
+    positives: int,
+    negatives: int,
+    rho: float,
+    repetitions: int,
+    seed: int,
+) -> tuple[DrawnMaximum, int]:
+    """Return the simulated best AUC, and the number of classifiers."""
+    import numpy as np
+
+    from arena_sota.binormal import auc_maximum
+
+    rng = np.random.default_rng(seed)
+    if hasattr(given, "ppf"):
+        if classifiers is None:
+            raise UsageError("--uniform needs the number of classifiers: give --classifiers.")
+        given = given.ppf((np.arange(classifiers) + 0.5) / classifiers)
+    values = np.atleast_1d(np.asarray(given, dtype=np.float64))
+    size = classifiers or len(values)
+    if len(values) not in (1, size):
+        raise UsageError(f"There are {len(values):,} AUCs for {size:,} classifiers.")
+    values = np.broadcast_to(values, size).copy()
+    drawn = auc_maximum(values, positives, negatives, rng, rho=rho**2, repetitions=repetitions)
+    return drawn, size
 
 
 def _theta(theta: float | None, uniform: tuple[float, float] | None, file: Path | None) -> Any:
     given = [one for one in (theta, uniform, file) if one is not None]
     if len(given) != 1:
-        raise UsageError("Say what the classifiers are: one of --theta, --uniform, --theta-file.")
+        raise UsageError(
+            "Describe the classifiers with one of --theta, --uniform and --theta-file."
+        )
     if uniform is not None:
         from scipy.stats import uniform as distribution
 
@@ -128,46 +263,63 @@ def estimate(
         ),
     ] = None,
     score_column: Annotated[str, typer.Option(help="The column of the scores.")] = "score",
-    rows: Annotated[int | None, typer.Option(help="Rows that the scores are of.")] = None,
-    classes: Annotated[int, typer.Option(help="Labels; a guess is right once in so many.")] = 2,
+    where: _Where = None,
+    rows: Annotated[int | None, typer.Option(help="Number of rows behind each score.")] = None,
+    classes: Annotated[
+        int, typer.Option(help="Number of classes; a guess is right with probability 1/classes.")
+    ] = 2,
     rho: Annotated[
         float | None,
         typer.Option(
-            help="Correlation with the common cause.  [default: 0.6, for roc_auc 0; estimated "
-            "from stored predictions]"
+            help="Correlation with a common cause.  [default: 0.6, for roc_auc 0; estimated if "
+            "predictions are stored]"
         ),
     ] = None,
-    method: Annotated[_Method, typer.Option(help="How scores become what they are worth.")] = (
+    method: Annotated[_Method, typer.Option(help="How true performances follow from scores.")] = (
         _Method.SHRINK
     ),
     target: Annotated[
-        _Target, typer.Option(help="What must equal the best score: the mean, or its upper end.")
+        _Target, typer.Option(help="What must equal the best score: its mean, or its upper limit.")
     ] = _Target.MEAN,
     metric: Annotated[
-        _Model, typer.Option("--metric", "-m", help="What the scores are.")
+        _Model, typer.Option("--metric", "-m", help="The metric of the scores.")
     ] = _Model.ACCURACY,
-    positives: Annotated[int | None, typer.Option(help="Positive rows, for roc_auc.")] = None,
-    negatives: Annotated[int | None, typer.Option(help="Negative rows, for roc_auc.")] = None,
+    positives: Annotated[
+        int | None, typer.Option(help="Number of positive rows, for roc_auc.")
+    ] = None,
+    negatives: Annotated[
+        int | None, typer.Option(help="Number of negative rows, for roc_auc.")
+    ] = None,
     theta: Annotated[
-        _Theta, typer.Option(help="Draw the teams' worth anew each time, or keep it.")
+        _Theta, typer.Option(help="Resample the true performances, or keep them fixed.")
     ] = _Theta.BOOTSTRAP,
-    level: Annotated[float, typer.Option(help="Of the interval.")] = 0.95,
+    level: Annotated[
+        float, typer.Option(help="Confidence level of the intervals.")
+    ] = DEFAULT_LEVEL,
     count: Annotated[
-        _Count, typer.Option(help="Stored predictions: the final submissions, or all.")
+        _Count, typer.Option(help="Of stored predictions: the final submissions, or all.")
     ] = _Count.ALL,
-    repetitions: Annotated[int, typer.Option(min=2, help="Drawings, for roc_auc.")] = 400,
-    seed: Annotated[int, typer.Option(min=0, help="Of all chance; only roc_auc has any.")] = 0,
+    repetitions: Annotated[
+        int, typer.Option(min=2, help="Number of simulations, for roc_auc.")
+    ] = 400,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed, for roc_auc.")] = 0,
+    chart: _Chart = None,
     directory: Directory = None,
     wait: Wait = 0.0,
     as_json: options.AsJson = False,
 ) -> None:
-    """Estimate what the best of a board is truly worth, having been the best of many.
+    """Estimate the true performance of the best of a leaderboard, corrected for selection.
 
-    Of a board that somebody published, or of the predictions that this competition holds: then the
-    dependence of the submissions is estimated, and near-copies count once.
+    The scores come from a published leaderboard, or from the predictions stored by this
+    competition. With predictions, the dependence of the submissions is estimated and
+    near-duplicates count once.
     """
     import numpy as np
 
+    from arena.charts import check_chart_path
+    from arena_sota.verdict import assumptions_of
+
+    check_chart_path(chart)
     rng = np.random.default_rng(seed)
     choices = {"method": method.value, "target": target.value, "theta": theta.value}
     if board is None:
@@ -175,18 +327,42 @@ def estimate(
     else:
         sizes = {"rows": rows, "classes": classes, "positives": positives, "negatives": negatives}
         found, used = _of_board(
-            board, score_column, metric, sizes, rho, {**choices, "level": level}, repetitions, rng
+            board,
+            (score_column, where),
+            metric,
+            sizes,
+            rho,
+            {**choices, "level": level},
+            repetitions,
+            rng,
         )
-        document = {**found.to_dict(), "rho0": used}
+        source = "default" if rho is None else "given"
+        drawn = theta.value if metric is _Model.ACCURACY else "fixed"
+        assumed = assumptions_of(found.method, used, source, drawn)
+        document = {
+            **found.to_dict(),
+            "rho0": used,
+            "rho0_source": source,
+            "assumptions": assumed,
+        }
+    if chart is not None:
+        _write(found, chart)
     if as_json:
         print_document({"schema": "arena/sota-estimate/1", **document})
     else:
         _print_estimate(found, document)
 
 
+def _write(result: SampleMaximum | DrawnMaximum | SotaEstimate | BestPosterior, path: Path) -> None:
+    from arena.charts import write_chart
+    from arena_sota.charts import report_chart
+
+    write_chart(report_chart(result).specification, path)
+
+
 def _of_board(
     board: Path,
-    column: str,
+    column: tuple[str, str | None],
     metric: _Model,
     sizes: dict[str, int | None],
     rho: float | None,
@@ -199,11 +375,13 @@ def _of_board(
     from arena_sota.board_file import exact_scores, read_scores
     from arena_sota.estimate import estimate_sota
 
-    shown = read_scores(board, column)
+    shown = read_scores(board, *column)
     needed = ("rows",) if metric is _Model.ACCURACY else ("positives", "negatives")
     missing = [f"--{name}" for name in needed if sizes[name] is None]
     if missing:
-        raise UsageError(f"Say {' and '.join(missing)}: how many the scores of {board} are of.")
+        raise UsageError(
+            f"Give {' and '.join(missing)}: the number of rows behind the scores in {board}."
+        )
     numbers = [int(sizes[name] or 0) for name in needed]
     if min(numbers) < 1:
         raise UsageError("The numbers of rows must be at least 1.")
@@ -213,15 +391,16 @@ def _of_board(
         found = estimate_sota(scores, numbers[0], int(sizes["classes"] or 2), rho0=used, **choices)
     else:
         if choices["method"] == "crop":
-            raise UsageError("For roc_auc there is the method shrink only.")
+            raise UsageError("For roc_auc only --method shrink is available.")
         pairs = numbers[0] * numbers[1]
         scores, notes = exact_scores(shown, 2 * pairs, "half pairs of rows")
         used = 0.0 if rho is None else rho
         kept = {name: choices[name] for name in ("target", "level")}
-        found = estimate_auc_sota(
-            scores, numbers[0], numbers[1], rng, rho=used**2, repetitions=repetitions, **kept
-        )
-    for note in notes:
+        with stage("Simulating boards"):
+            found = estimate_auc_sota(
+                scores, numbers[0], numbers[1], rng, rho=used**2, repetitions=repetitions, **kept
+            )
+    for note in (*shown.notes, *notes):
         say_note(note)
     return found, used
 
@@ -234,35 +413,156 @@ def _of_competition(
     rng: np.random.Generator,
     wait: float,
 ) -> tuple[dict[str, Any], SotaEstimate]:
+    from arena.evaluation.best_score import corrected_best
     from arena_sota.analysis import board_document
-    from arena_sota.of_study import best_of_study, refuse_without_model
-    from arena_sota.stored import open_study
+    from arena_sota.stored_study import open_study
+    from arena_sota.study import best_of_study, refuse_without_model
 
-    with open_study(folder, every=count is _Count.ALL, wait=wait) as study:
+    with (
+        stage("Correcting the best score"),
+        open_study(folder, every=count is _Count.ALL, wait=wait) as study,
+    ):
         found = best_of_study(study, rng, rho0=rho, **choices)
         if found is None:
             raise refuse_without_model(study.metric.name)
-        return board_document(found, study), found.estimate
+        best = corrected_best(study, rng)
+        corrected = {"estimate": best.estimate, "low": best.low, "high": best.high}
+        return {**board_document(found, study), "corrected_best": corrected}, found.estimate
 
 
 def _print_estimate(found: SotaEstimate, document: dict[str, Any]) -> None:
-    from arena_sota.verdict import of_the_predictions, per_cent, who_counts, who_is_left_out
+    from arena_sota.verdict import of_the_predictions, who_counts, who_is_left_out
 
     out = console()
+    corrected = document.get("corrected_best")
+    if corrected is not None:
+        out.print(
+            f"From the predictions: corrected for selection, the best score is worth about "
+            f"{corrected['estimate']:.4f}; the best true score is between {corrected['low']:.4f} "
+            f"and {corrected['high']:.4f} ({level_text(found.level)} confidence). From the scores "
+            f"alone:",
+            soft_wrap=True,
+        )
     distinct = found.n_teams + found.at_or_below_chance
     counts = who_counts(document.get("submissions", distinct), distinct, found.n_teams)
     out.print(f"{found.verdict} {counts}".rstrip(), soft_wrap=True)
     low, high = found.interval
     stands = not found.solved and found.expected_maximum < found.observed_maximum
-    case = "If the first too were worth just its score," if stands else "In that case"
+    case = "If every score were a true performance" if stands else "Under the estimate"
     out.print(
-        f"{case} {per_cent(found.level)} of best scores lie between {low:.4f} and {high:.4f}.",
+        f"{case}, {level_text(found.level)} of best scores lie between {low:.4f} and {high:.4f}.",
         soft_wrap=True,
     )
+    if found.sota_interval is not None:
+        low, high = found.sota_interval
+        out.print(
+            f"The best true accuracy is between {low:.4f} and {high:.4f} "
+            f"({level_text(found.level)} confidence, for any true accuracies and any dependence "
+            f"between teams).",
+            soft_wrap=True,
+        )
+    elif corrected is None:
+        out.print("There is no confidence interval for this estimate: scores alone do not give it.")
+    if found.empirical_bayes is not None:
+        out.print(f"By empirical Bayes it is {found.empirical_bayes:.4f}.")
+    if found.simulation_error is not None:
+        out.print(
+            f"The best score is simulated: the estimate has a simulation error of about "
+            f"{found.simulation_error:.4f} (standard error; smaller with more --repetitions).",
+            soft_wrap=True,
+        )
     if "clusters" in document:
         out.print(of_the_predictions(document), soft_wrap=True)
     if found.left_out:
         out.print(who_is_left_out(found.left_out, document["rho0"]), soft_wrap=True)
+    out.print("Assumptions of the estimate:")
+    for sentence in document["assumptions"]:
+        out.print(f"  {sentence}", soft_wrap=True)
+
+
+@app.command()
+def posterior(
+    board: Annotated[Path, typer.Argument(help="A CSV file of accuracies.", readable=False)],
+    rows: Annotated[int, typer.Option(help="Number of rows behind each score.")],
+    score_column: Annotated[str, typer.Option(help="The column of the scores.")] = "score",
+    where: _Where = None,
+    classes: Annotated[
+        int, typer.Option(help="Number of classes; a guess is right with probability 1/classes.")
+    ] = 2,
+    rho: Annotated[float, typer.Option(help="Correlation with a common cause, rho0.")] = 0.6,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="Tolerance for the best score.  [default: one row, 1/rows]"),
+    ] = None,
+    prior: Annotated[
+        tuple[float, float] | None,
+        typer.Option(
+            metavar="A B",
+            help="A prior uniform on A to B.  [default: between guessing and 1]",
+        ),
+    ] = None,
+    level: Annotated[
+        float, typer.Option(help="Probability of the credible interval.")
+    ] = DEFAULT_LEVEL,
+    chart: _Chart = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Compute a posterior of the best true accuracy by approximate Bayesian computation.
+
+    The accuracies are the scores of the board moved toward or away from guessing. A best true
+    accuracy is kept with the exact probability that the best score on such a board is within
+    epsilon of the observed one.
+    """
+    import numpy as np
+
+    from arena.charts import check_chart_path
+    from arena.evaluation.levels import check_level
+    from arena_sota.board_file import exact_scores, read_scores
+    from arena_sota.posterior import best_posterior
+
+    check_chart_path(chart)
+    check_level(level)
+    if prior is not None and not 0 <= prior[0] < prior[1] <= 1:
+        raise UsageError("--prior takes two accuracies A and B with 0 <= A < B <= 1.")
+    shown = read_scores(board, score_column, where)
+    scores, notes = exact_scores(shown, rows, "rows")
+    for note in (*shown.notes, *notes):
+        say_note(note)
+    within = prior or (1 / classes, 1.0)
+    found = best_posterior(
+        scores,
+        rows,
+        classes,
+        rho0=rho,
+        epsilon=epsilon,
+        prior=lambda best: ((best >= within[0]) & (best <= within[1])).astype(np.float64),
+    )
+    words = f"uniform on {within[0]:.4g} to {within[1]:.4g}"
+    low, high = found.interval(level)
+    observed = float(scores.max())
+    if chart is not None:
+        _write(found, chart)
+    if as_json:
+        document = {
+            "mean": found.mean,
+            "interval": [low, high],
+            "level": level,
+            "observed_maximum": observed,
+            "epsilon": found.epsilon,
+            "rho0": rho,
+            "prior": words,
+            "best": found.best.tolist(),
+            "probability": found.probability.tolist(),
+        }
+        print_document({"schema": "arena/sota-posterior/1", **document})
+        return
+    console().print(
+        f"The best true accuracy is {found.mean:.4f} on average, and between {low:.4f} and "
+        f"{high:.4f} with a probability of {level:.10g}; the best score is {observed:.4f}. Prior: "
+        f"{words}. Assumes rho0 {rho:g}, a tolerance of {found.epsilon:.4g}, and true accuracies "
+        f"spread as the scores are.",
+        soft_wrap=True,
+    )
 
 
 @app.command()
@@ -274,7 +574,7 @@ def similarity(
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Turn how often two classifiers agree into their correlation."""
+    """Convert how often two classifiers agree into their correlation."""
     from arena_sota.dependence import correlation_from_similarity
 
     pair = correlation_from_similarity(similarity, theta, theta2)
@@ -282,5 +582,5 @@ def similarity(
     if as_json:
         print_document({"schema": "arena/sota-similarity/1", "rho_pair": pair, "rho0": root})
         return
-    common = "no common cause" if root is None else f"rho0 {root:.4f}"
-    console().print(f"The correlation of the two is {pair:.4f}: {common}.")
+    common = "no common cause explains it" if root is None else f"rho0 {root:.4f}"
+    console().print(f"Their correlation is {pair:.4f}: {common}.")

@@ -1,6 +1,6 @@
 """Classifiers that depend on each other through one common cause per row.
 
-Y0 ~ Bernoulli(theta0) says whether a row is one that classifiers tend to get right. Every Y_j has
+Y0 ~ Bernoulli(theta0) is 1 for easy rows, which classifiers tend to get right. Every Y_j has
 the correlation rho0 with it, and given Y0 they are independent (Boland, Proschan and Tong 1989;
 Møllersen and Holsbø, *Accounting for multiplicity in machine learning benchmark performance*,
 Eq. 6 to 8). Two classifiers then have the correlation rho0 squared.
@@ -91,7 +91,7 @@ def correlation_from_similarity(
     Raises
     ------
     UsageError
-        If no two classifiers of these accuracies can agree so seldom, or so often.
+        If two classifiers with these accuracies cannot agree on such a share of the rows.
 
     Examples
     --------

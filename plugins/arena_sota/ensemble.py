@@ -1,10 +1,10 @@
-"""Which classifiers can become the best, as a few probabilities with weights.
+"""Compression of many classifiers to a few success probabilities with weights.
 
-What the maximum needs of the classifiers is a sum over them of a smooth function of their success
-probability: of log F, or of 1 - F. Two reductions make it cheap. A classifier so far below the
-best that it cannot overtake it is left away. And where there are many, the function is
-interpolated between Chebyshev points of narrow panels, so that the sum over classifiers becomes a
-sum over points with fixed weights.
+The distribution of the maximum requires sums over classifiers of a smooth function of their success
+probability: of log F, or of 1 - F. Two reductions make this cheap. Classifiers so far below the
+best that they cannot overtake it are excluded. For many classifiers, the function is interpolated
+between Chebyshev points of narrow panels, so that the sum over classifiers becomes a sum over
+points with fixed weights.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _POINTS = 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedThetas:
-    """Success probabilities and how much each counts."""
+    """Success probabilities and their weights."""
 
     theta: FloatArray
     """``(q,)`` in [0, 1]."""
     weight: FloatArray
-    """``(q,)``; of interpolation points some are negative."""
+    """``(q,)``; weights of interpolation points may be negative."""
 
     @property
     def top(self) -> float:
@@ -48,10 +48,10 @@ def _deviation(theta: float, n_rows: int) -> float:
 
 
 def _least_relevant(top: float, n_rows: int) -> float:
-    """Return the probability below which a classifier cannot overtake one of ``top``.
+    """Return the probability below which a classifier cannot overtake one with probability ``top``.
 
-    Leaving a classifier away changes F by at most the probability that it does: a difference of
-    two counts of which :func:`~arena_sota.binomials.reach` holds, its steps up to 2 being wider.
+    Excluding a classifier changes F by at most the probability that it overtakes, bounded with
+    :func:`~arena_sota.binomials.reach` for the difference of two counts, whose steps are up to 2.
     """
     grid = np.linspace(0.0, top, 2_000)
     variances = n_rows * (grid * (1 - grid) + top * (1 - top))
@@ -60,7 +60,7 @@ def _least_relevant(top: float, n_rows: int) -> float:
 
 
 def condense(theta: FloatArray, n_rows: int, draws: int | None = None) -> WeightedThetas:
-    """Return points and weights that stand for these success probabilities.
+    """Return points and weights that represent these success probabilities.
 
     ``sum_j f(theta_j)`` is ``weight @ f(points)`` for f such as log F of a score on n rows. Up to
     20 distinct values in a panel are taken as they are; equal ones are counted.
@@ -72,8 +72,8 @@ def condense(theta: FloatArray, n_rows: int, draws: int | None = None) -> Weight
     n_rows
         The number n of rows.
     draws
-        How many are drawn with replacement; None: each is there once. The best may not be drawn,
-        so that more of the others matter.
+        How many are drawn with replacement; None: each occurs once. The best may not be drawn, so
+        more of the others matter.
 
     Examples
     --------
@@ -92,13 +92,13 @@ def condense(theta: FloatArray, n_rows: int, draws: int | None = None) -> Weight
 
 
 def _sure_to_be_reached(theta: FloatArray, draws: int | None) -> float:
-    """Return a value that the best of these is sure to reach: one of the draws is above it."""
+    """Return a value that the best of the draws exceeds almost surely."""
     enough = 1 if draws is None else math.ceil(len(theta) * (1 - _MISSED ** (1 / draws)))
     return float(np.partition(theta, len(theta) - enough)[len(theta) - enough])
 
 
 def _edges(top: float, bottom: float, n_rows: int) -> Iterator[tuple[float, float]]:
-    """Yield the panels from the top down; near 1 they narrow as the scale of errors does."""
+    """Yield the panels in descending order; near 1 they narrow with the standard deviation."""
     high = top
     while high >= bottom:
         width = min(_PANEL * _deviation(high, n_rows), max((1 - high) / 2, 1 / n_rows))
@@ -107,7 +107,7 @@ def _edges(top: float, bottom: float, n_rows: int) -> Iterator[tuple[float, floa
 
 
 def _panels(values: FloatArray, n_rows: int) -> Iterator[slice]:
-    """Yield the values of each panel that holds any."""
+    """Yield the values of each non-empty panel."""
     last = len(values)
     while last:
         high = float(values[last - 1])
@@ -127,7 +127,7 @@ def _condense_panel(values: FloatArray, weights: FloatArray) -> WeightedThetas:
 
 
 def _interpolation(values: FloatArray, points: FloatArray, angles: FloatArray) -> FloatArray:
-    """Return the matrix that takes a function at the points to its interpolant at the values."""
+    """Return the interpolation matrix from values at the points to values at ``values``."""
     barycentric = np.sin(angles) * (-1.0) ** np.arange(len(points))
     apart = values[:, np.newaxis] - points
     hits = apart == 0
@@ -146,7 +146,7 @@ def quadrature(
     n_rows: int,
     surely: float | None = None,
 ) -> WeightedThetas:
-    """Return points and weights that stand for a distribution of success probabilities.
+    """Return points and weights that represent a distribution of success probabilities.
 
     ``weight @ f(points)`` is the integral of f times the density over that part of ``[low, high]``
     from which a classifier can become the best, ``surely`` being what the best of those drawn is

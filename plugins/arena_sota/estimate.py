@@ -1,4 +1,4 @@
-"""What the best submission is worth, when its score was the best of many.
+"""The true performance of the best submission, corrected for its selection among many.
 
 Møllersen and Holsbø, *Accounting for multiplicity in machine learning benchmark performance*,
 section 5: find success probabilities whose expected best score is the best score of the board;
@@ -8,16 +8,18 @@ the largest of them is the estimate.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from arena.errors import UsageError
-from arena.results import as_json
-from arena.types import FloatArray
+from arena.evaluation.levels import check_level
+from arena.types import DEFAULT_LEVEL, FloatArray
+from arena.utils.tabular import as_json
 from arena_sota.checks import board_scores, check_numbers, check_room_for_a_cause
+from arena_sota.empirical_bayes import empirical_bayes_best, interval_of_best_accuracy
 from arena_sota.maximum import maximum_of_values
 from arena_sota.shrink_and_crop import Gap, crop, shrink
 from arena_sota.verdict import reach_of_others, sota_verdict
@@ -40,7 +42,7 @@ class Maximum(Protocol):
 
     @property
     def left_out(self) -> float:
-        """Classifiers that the model cannot hold."""
+        """Classifiers that the model excludes."""
 
     def cdf(self, score: float) -> float:
         """Return the probability that the best score is at most ``score``."""
@@ -55,51 +57,74 @@ MaximumOf: TypeAlias = Callable[[FloatArray, float], Maximum]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SotaEstimate:
-    """The estimate, or that there is none and what that means. Scores are in [0, 1]."""
+    """The estimate, or the reason why there is none. Scores are in [0, 1]."""
 
     solved: bool
+    """Whether the equation has a solution; otherwise the estimate is the nearest value."""
     sota: float | None
     """The true performance of the best submission; None: there is no solution."""
     method: Method
+    """How scores were corrected: ``shrink`` or ``crop``."""
     target: Target
+    """What equals the best score under the estimate: its mean or its median."""
     parameter: float | None
-    """The weight w of the observed scores (shrink), or the score c above which none is kept."""
+    """The weight w of the observed scores (shrink), or the largest score c kept (crop)."""
     neighbours: tuple[tuple[float, float], ...]
-    """Crop moves in steps: the two next to the solution, each with its expected best score."""
+    """For crop, which moves in steps: the two crops that bracket the target, each with its
+    expected best score."""
     interval: tuple[float, float]
     """Of the best score, if that were the true performances."""
     expected_maximum: float
     """The mean of the best score, if that were the true performances."""
     observed_maximum: float
+    """The best score on the leaderboard."""
     n_teams: int
     """The number m of teams with a score above chance."""
     n_above: int | None
     """Teams whose score is above the estimate."""
     left_out: float
-    """Teams outside the bounds that the dependence sets; they cannot become the best."""
+    """Teams outside the bounds of the dependence model; they cannot become the best."""
     at_or_below_chance: int
-    """Scores that were left out before anything else."""
+    """Scores at or below chance, which are left out first."""
     level: float
+    """Confidence level, in (0, 1)."""
     verdict: str
-    """One sentence for a person who knows no statistics."""
+    """One sentence for non-statisticians."""
     performances: FloatArray
-    """``(k,)`` the true performances of the solution, or of the side that comes nearest to one."""
+    """``(k,)`` the true performances of the solution, or of the closest approximation."""
     observed: FloatArray
     """``(m,)`` the scores above chance."""
     maximum: Any
     """The distribution of the best score, if those were the true performances."""
+    sota_interval: tuple[float, float] | None = None
+    """Confidence interval for the best true accuracy, without a model of the teams and for every
+    method. None for AUCs, whose standard errors cannot be computed from scores."""
+    empirical_bayes: float | None = None
+    """The best true accuracy by empirical Bayes; None for AUCs."""
+
+    @property
+    def simulation_error(self) -> float | None:
+        """Standard error of the simulated expected best score; None where it is exact.
+
+        The error of the estimate itself is about as large.
+        """
+        error: float | None = self.maximum.simulation_error
+        return error
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the arrays as JSON."""
+        """Return everything except the arrays as JSON."""
         name = "weight" if self.method == "shrink" else "crop"
         document: dict[str, Any] = as_json(
             {
                 "solved": self.solved,
                 "sota": self.sota,
+                "sota_interval": None if self.sota_interval is None else list(self.sota_interval),
+                "empirical_bayes": self.empirical_bayes,
                 name: self.parameter,
                 "neighbours": [list(pair) for pair in self.neighbours],
                 "interval": list(self.interval),
                 "expected_maximum": self.expected_maximum,
+                "simulation_error": self.simulation_error,
                 "observed_maximum": self.observed_maximum,
                 "n_teams": self.n_teams,
                 "n_above": self.n_above,
@@ -121,11 +146,12 @@ def estimate_sota(
     method: Method = "shrink",
     target: Target = "mean",
     theta: Theta = "bootstrap",
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
+    n_scores: int | None = None,
 ) -> SotaEstimate:
     """Estimate the true accuracy of the best submission from the scores of a board alone.
 
-    Nothing is drawn: the papers' draws of classifiers and of rows are both done by exact sums.
+    The computation is exact: sums replace the papers' simulations of classifiers and rows.
 
     Parameters
     ----------
@@ -134,10 +160,10 @@ def estimate_sota(
     n_rows
         The number n of rows that they were computed on.
     classes
-        The number of labels: a guess is right once in so many.
+        The number of classes; a guess is right with probability 1/classes.
     rho0
-        Correlation of each classifier with the common cause, in [0, 1); the papers take 0.6.
-        :func:`~arena_sota.predictions.estimate_dependence` finds it where predictions are held.
+        Correlation of each classifier with the common cause, in [0, 1); 0.6 in the papers.
+        :func:`~arena_sota.dependence_estimate.estimate_dependence` finds it from predictions.
     method
         ``shrink``: w score + (1 - w)/classes (Eq. 9). ``crop``: scores up to c, drawn up to m.
     target
@@ -145,15 +171,18 @@ def estimate_sota(
         end of its interval, the more cautious estimate.
     theta
         ``bootstrap``: m classifiers drawn from these performances, as in the papers; ``fixed``:
-        just these, and then shrink always has a solution.
+        exactly these; shrink then always has a solution.
     level
-        Of the interval, in (0, 1).
+        Of the intervals, in (0, 1).
+    n_scores
+        The number of scores on these rows from which the best was selected; None: the given ones.
+        Larger if a score is the best of several submissions.
 
     Raises
     ------
     UsageError
         If fewer than two scores are above chance, a score is not in [0, 1], or an argument is out
-        of range or does not go with another.
+        of range or incompatible with another.
 
     Examples
     --------
@@ -174,8 +203,14 @@ def estimate_sota(
             n_rows, performances, size, random=theta == "bootstrap", rho0=rho0, settled=settled
         )
 
-    return solve(
+    found = solve(
         values, 1 / classes, maximum_of, method=method, target=target, theta=theta, level=level
+    )
+    best, selected_from = found.observed_maximum, n_scores or len(values)
+    return replace(
+        found,
+        sota_interval=interval_of_best_accuracy(best, n_rows, selected_from, level),
+        empirical_bayes=empirical_bayes_best(values, n_rows, rho0=rho0),
     )
 
 
@@ -195,7 +230,7 @@ def solve(
     Raises
     ------
     UsageError
-        If fewer than two scores are above chance, or the arguments do not go together.
+        If fewer than two scores are above chance, or the arguments are incompatible.
     """
     above = values[values > chance]
     _check_solvable(values, above, chance, method, theta, level)
@@ -238,17 +273,17 @@ def _check_solvable(
 ) -> None:
     if len(above) < 2:
         raise UsageError(
-            f"Only {len(above)} of {len(values)} scores are above {chance:.4g}, which guessing "
-            f"reaches. At least two are needed: look whether larger is better, and at the classes."
+            f"Only {len(above)} of {len(values)} scores are above {chance:.4g}, the score of "
+            f"guessing; at least two are needed. Check that higher is better, and the number of "
+            f"classes."
         )
-    if not 0 < level < 1:
-        raise UsageError(f"The level must lie between 0 and 1, not at {level:g}.")
+    check_level(level)
     if method == "crop" and theta == "fixed":
-        raise UsageError("Crop draws the scores that it keeps, so it needs theta bootstrap.")
+        raise UsageError("Method crop resamples the scores that it keeps: use --theta bootstrap.")
 
 
 def _gap(observed: float, target: Target, level: float, maximum_of: MaximumOf) -> Gap:
-    """Return by how much the target lies above the observed best score; 0 at the solution."""
+    """Return the target minus the observed best score; 0 at the solution."""
     if target == "mean":
         return lambda performances: maximum_of(performances, np.inf).mean - observed
     return lambda performances: (1 + level) / 2 - maximum_of(performances, 1e-2).cdf(observed)

@@ -1,4 +1,4 @@
-"""The distribution function of the largest of many scores, without any simulation.
+"""The distribution function of the largest of many scores, without simulation.
 
 Given the number K of rows with Y0 = 1, the classifiers are independent and each has
 X_j = Bin(K, p1_j) + Bin(n - K, p0_j) successes. So F(x) = sum_K P(K) prod_j F_j(x | K), and for
@@ -24,8 +24,8 @@ _CERTAIN = 1e-17
 _STEP = 0.7
 """First step between the values of K that are summed over, in standard deviations of K."""
 SETTLED = 1e-4
-"""Halving the step between values of K stops when it changes no probability by more: the error
-that is left is about the square of this change."""
+"""The step between values of K is halved until no probability changes by more: the remaining error
+is about the square of this change."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,11 +34,11 @@ class Model:
 
     n_rows: int
     classifiers: WeightedThetas
-    """Their weights sum to the number of classifiers that count or, if random, to the share."""
+    """Their weights sum to the number of included classifiers or, if random, to their share."""
     size: int
     """The number m of classifiers."""
     random: bool
-    """Whether the success probabilities are drawn anew each time."""
+    """Whether the success probabilities are drawn at random each time."""
     rho0: float
     theta0: float
     correct0: int | None
@@ -82,10 +82,10 @@ def cumulative(model: Model, settled: float = SETTLED) -> FloatArray:
     Parameters
     ----------
     model
-        What the classifiers are.
+        The classifiers and their dependence.
     settled
-        See :data:`SETTLED`. Infinite where only the mean is wanted: its errors cancel, while
-        single probabilities are off by up to 0.01.
+        See :data:`SETTLED`. Infinite if only the mean is needed: its errors cancel, while single
+        probabilities are off by up to 0.01.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The sample maximum: how good the best of m classifiers looks on n rows, beside how good it is.
+"""The sample maximum: the distribution of the best of m scores on n rows, and its bias.
 
 Sources: Møllersen and Holsbø, *Accounting for multiplicity in machine learning benchmark
 performance*, sections 3 and 4 (there called the sample maximum estimator). The dependent cases,
@@ -9,21 +9,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from arena.errors import UsageError
-from arena.results import Tabular
-from arena.types import FloatArray, IntArray
-from arena_sota.checks import check_numbers, check_theta0, nobody_inside, success_probabilities
+from arena.types import DEFAULT_LEVEL, FloatArray, IntArray
+from arena.utils.tabular import Tabular
+from arena_sota.checks import (
+    check_numbers,
+    check_theta0,
+    no_classifier_message,
+    success_probabilities,
+)
 from arena_sota.dependence import bounds, inside_bounds
 from arena_sota.ensemble import WeightedThetas, condense, quadrature
 from arena_sota.exact import SETTLED, Model, cumulative
-
-if TYPE_CHECKING:
-    from arena.types import Chart
 
 __all__ = ["SampleMaximum", "maximum_of_values", "sample_maximum"]
 
@@ -33,18 +35,20 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampleMaximum(Tabular):
-    """The distribution of the best of m observed scores; scores are shares of n rows, in [0, 1]."""
+    """The distribution of the best of m observed scores, which are proportions of n rows."""
 
     n_rows: int
+    """Number of rows behind each score."""
     n_classifiers: int
+    """Number of classifiers."""
     counts: IntArray
-    """``(k,)`` numbers of right rows, ascending and without a gap; all others are negligible."""
+    """``(k,)`` consecutive numbers of correct rows; the probability of all others is negligible."""
     cumulative: FloatArray
-    """``(k,)`` the probability that no classifier has more right rows than that."""
+    """``(k,)`` the probability that no classifier has more correct rows."""
     theta_sota: float
     """The expected success probability of the best classifier (Eq. 1)."""
     left_out: float
-    """Classifiers outside the bounds of rho0 and theta0, who count as never the best. Of random
+    """Classifiers outside the bounds of rho0 and theta0, which count as never the best. Of random
     classifiers, the expected number."""
 
     @property
@@ -70,8 +74,22 @@ class SampleMaximum(Tabular):
 
     @property
     def bias(self) -> float:
-        """By how much the best score is too good on average."""
+        """The selection bias: the expected best score minus the best true performance."""
         return self.mean - self.theta_sota
+
+    @property
+    def simulation_error(self) -> None:
+        """None: this distribution is exact."""
+
+    @property
+    def std_simulation_error(self) -> None:
+        """None: this distribution is exact."""
+
+    def at_least_error(self, _score: float) -> None:
+        """Return None: this distribution is exact."""
+
+    def quantile_error(self, _share: float) -> None:
+        """Return None: this distribution is exact."""
 
     def cdf(self, score: float) -> float:
         """Return the probability that the best score is at most ``score``."""
@@ -82,6 +100,12 @@ class SampleMaximum(Tabular):
     def sf(self, score: float) -> float:
         """Return the probability that the best score is above ``score``."""
         return 1.0 - self.cdf(score)
+
+    def at_least(self, score: float) -> float:
+        """Return the probability that the best score is ``score`` or higher."""
+        count = np.ceil(score * self.n_rows - _ROUNDING)
+        at = int(np.searchsorted(self.counts, count, side="left")) - 1
+        return 1.0 - float(self.cumulative[at]) if at >= 0 else 1.0
 
     def pmf(self, score: float) -> float:
         """Return the probability that the best score is ``score``; 0 if no count gives it."""
@@ -99,11 +123,11 @@ class SampleMaximum(Tabular):
             If the share is not in [0, 1].
         """
         if not 0 <= share <= 1:
-            raise UsageError(f"A quantile is asked for by a share in [0, 1], not {share:g}.")
+            raise UsageError(f"The probability of a quantile must be in [0, 1], not {share:g}.")
         at = min(int(np.searchsorted(self.cumulative, share, side="left")), len(self.counts) - 1)
         return float(self.scores[at])
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
+    def interval(self, level: float = DEFAULT_LEVEL) -> tuple[float, float]:
         """Return the two quantiles between which the best score lies with this probability."""
         return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
 
@@ -117,12 +141,6 @@ class SampleMaximum(Tabular):
             "bias": self.bias,
             "left_out": self.left_out,
         }
-
-    def chart(self, observed: float | None = None) -> Chart:
-        """Return a picture of the distribution, with an observed best score marked."""
-        from arena_sota.pictures import maximum_picture
-
-        return maximum_picture(self, observed)
 
 
 def sample_maximum(
@@ -146,10 +164,10 @@ def sample_maximum(
         different ones (Eq. 4), or a frozen continuous distribution of ``scipy.stats`` on an
         interval within [0, 1], from which each classifier's is drawn, smooth inside it.
     n_classifiers
-        The number m, where ``theta`` does not say it.
+        The number m, if ``theta`` does not determine it.
     random
-        Draw the m probabilities with replacement from the array ``theta``: its bootstrap, without
-        drawing.
+        Whether the m probabilities are drawn with replacement from the array ``theta``: the exact
+        bootstrap distribution.
     rho0
         Correlation of each classifier with the common cause, in [0, 1); 0: independent (Eq. 6, 7).
     theta0
@@ -161,8 +179,8 @@ def sample_maximum(
     Raises
     ------
     UsageError
-        If something is out of range, or rho0 and theta0 leave no classifier possible; the message
-        says which rho0 would.
+        If an argument is out of range, or rho0 and theta0 allow no classifier; the message names
+        the largest rho0 that does.
 
     Examples
     --------
@@ -172,7 +190,7 @@ def sample_maximum(
     >>> round(sample_maximum(3_000, 0.9, 1_000, rho0=0.6, theta0=0.9).mean, 4)
     0.914
     >>> coins = sample_maximum(20, 0.5, 1_000)
-    >>> round(coins.sf(17 / 20), 4)
+    >>> round(coins.at_least(18 / 20), 4)
     0.1823
     """
     check_numbers(n_rows, n_classifiers, rho0, theta0, correct0)
@@ -207,7 +225,7 @@ def maximum_of_values(
     check_theta0(rho0, theta0)
     inside = inside_bounds(values, rho0, theta0)
     if not inside.any():
-        raise UsageError(nobody_inside(values, rho0, theta0))
+        raise UsageError(no_classifier_message(values, rho0, theta0))
     weighted = condense(values[inside], n_rows, _draws_inside(inside, size) if random else None)
     scale = (1.0 if random else float(size)) / len(values)
     model = Model(
@@ -253,7 +271,7 @@ def _of_distribution(
     check_theta0(rho0, theta0)
     least, most = bounds(rho0, theta0)
     if most <= low or least >= high:
-        raise UsageError(nobody_inside(np.array([low, high]), rho0, theta0))
+        raise UsageError(no_classifier_message(np.array([low, high]), rho0, theta0))
     surely = float(theta.ppf(1e-12 ** (1 / n_classifiers) * theta.cdf(most)))
     start, end = max(low, least, 0.0), min(high, most, 1.0)
     weighted = quadrature(theta.pdf, start, end, n_rows, surely)
@@ -276,7 +294,7 @@ def _expected_largest(theta: Any, size: int) -> float:
 
 
 def _draws_inside(inside: npt.NDArray[np.bool_], size: int) -> int:
-    """Return a number of draws that at least fall inside the bounds, nearly always."""
+    """Return a number of draws that almost surely fall inside the bounds."""
     expected = size * inside.mean()
     return max(int(expected - 7 * np.sqrt(expected)), 1) if not inside.all() else size
 

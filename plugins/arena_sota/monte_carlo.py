@@ -1,4 +1,4 @@
-"""The sample maximum by simulation: to check what is computed, and for any other dependence."""
+"""The sample maximum by simulation: to check exact results, and for other dependence models."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ import numpy.typing as npt
 
 from arena.errors import UsageError
 from arena.types import FloatArray, IntArray
-from arena_sota.checks import check_numbers, check_theta0, nobody_inside, success_probabilities
+from arena_sota.checks import (
+    check_numbers,
+    check_theta0,
+    no_classifier_message,
+    success_probabilities,
+)
 from arena_sota.dependence import conditional_probabilities, inside_bounds
 
 __all__ = ["DrawCounts", "simulate_maximum"]
@@ -32,8 +37,8 @@ def simulate_maximum(
 ) -> FloatArray:
     """Draw the best of m observed scores many times.
 
-    Given the number of easy rows, a classifier's count is the sum of two binomials: nothing is
-    drawn row by row, as the papers do.
+    Given the number of easy rows, a classifier's count is the sum of two binomials, so rows are not
+    drawn one by one as in the papers.
 
     Parameters
     ----------
@@ -41,13 +46,13 @@ def simulate_maximum(
         The number n of rows.
     theta
         ``(m,)`` success probabilities, one for each classifier; or a function that draws the
-        counts of all classifiers at once, for a dependence of your own.
+        counts of all classifiers at once, for any other dependence.
     repetitions
         How often to draw.
     rng
-        The source of chance.
+        The random number generator.
     random, rho0, theta0, correct0
-        As in :func:`~arena_sota.maximum.sample_maximum`; not looked at if ``theta`` is a function.
+        As in :func:`~arena_sota.maximum.sample_maximum`; ignored if ``theta`` is a function.
 
     Returns
     -------
@@ -56,7 +61,7 @@ def simulate_maximum(
     Raises
     ------
     UsageError
-        As :func:`~arena_sota.maximum.sample_maximum` does.
+        As :func:`~arena_sota.maximum.sample_maximum`.
 
     Examples
     --------
@@ -79,7 +84,7 @@ def simulate_maximum(
     check_theta0(rho0, theta0)
     inside = inside_bounds(values, rho0, theta0)
     if not inside.any():
-        raise UsageError(nobody_inside(values, rho0, theta0))
+        raise UsageError(no_classifier_message(values, rho0, theta0))
     right, wrong = conditional_probabilities(values, rho0, theta0)
     easy = rng.binomial(n_rows, theta0, repetitions) if correct0 is None else None
     largest = np.empty(repetitions, dtype=np.intp)

@@ -1,9 +1,9 @@
-"""What the best true performance may be, by Bayes: approximate in the data, exact in the sum.
+"""The posterior of the best true performance, by approximate Bayesian computation.
 
 Møllersen and Holsbø, section 5.3.2, propose approximate Bayesian computation: draw performances
 from a prior, simulate a board, and keep the largest performance if the best simulated score is
 within epsilon of the observed one. As the distribution of the best score is known exactly, the
-chance of being kept is computed here instead of drawn.
+acceptance probability is computed here instead of simulated.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import UsageError
-from arena.results import Tabular
-from arena.types import FloatArray
+from arena.types import DEFAULT_LEVEL, FloatArray
+from arena.utils.tabular import Tabular
 from arena_sota.checks import board_scores, check_numbers
 from arena_sota.maximum import SampleMaximum, maximum_of_values
 
@@ -35,7 +35,7 @@ class BestPosterior(Tabular):
     probability: FloatArray
     """``(k,)`` summing to 1."""
     epsilon: float
-    """How near to the observed best score a board's must come."""
+    """The tolerance for the difference of simulated and observed best score."""
     prior: str
     """The prior, in words."""
 
@@ -44,7 +44,7 @@ class BestPosterior(Tabular):
         """The posterior mean."""
         return float(self.best @ self.probability)
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
+    def interval(self, level: float = DEFAULT_LEVEL) -> tuple[float, float]:
         """Return the performances between which the best lies with this probability."""
         cumulative = np.cumsum(self.probability) - self.probability / 2
         ends = np.interp([(1 - level) / 2, (1 + level) / 2], cumulative, self.best)
@@ -77,7 +77,7 @@ def best_posterior(
     Raises
     ------
     UsageError
-        As :func:`~arena_sota.estimate.estimate_sota` does; or the prior or epsilon leaves nothing.
+        As :func:`~arena_sota.estimate.estimate_sota`, or if prior or epsilon exclude everything.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def best_posterior(
         raise UsageError("A posterior needs at least two scores above guessing.")
     width = 1 / n_rows if epsilon is None else epsilon
     if not width > 0:
-        raise UsageError("Epsilon must be above 0: no board gives the same best score exactly.")
+        raise UsageError("Epsilon must be above 0.")
     top = float(above.max())
     deviation = np.sqrt(max(top * (1 - top), 1 / n_rows) / n_rows)
     low = max(chance + 1e-6, top - _REACH * deviation)
@@ -119,7 +119,9 @@ def best_posterior(
     density = np.ones(_GRID) if prior is None else np.asarray(prior(best), dtype=np.float64)
     weight = kept * density
     if not (np.isfinite(weight).all() and weight.min() >= 0 and weight.sum() > 0):
-        raise UsageError("No performance that the prior allows comes so near to the best score.")
+        raise UsageError(
+            "The prior allows no performance whose best score is within epsilon of the observed."
+        )
     words = "uniform between guessing and 1" if prior is None else "given by the caller"
     return BestPosterior(best, weight / weight.sum(), width, words)
 

@@ -1,4 +1,4 @@
-"""The two ways from the scores of a board to performances whose best looks as the board's does."""
+"""Shrinking and cropping: true performances whose expected best score is the observed one."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _EQUAL = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """What the true performances are, if the best of them is to look as the board's."""
+    """The true performances whose best score matches the observed one."""
 
     side: int
-    """0: solved; 1: even the scores as they are give less; -1: even guessing gives more."""
+    """0: solved; 1: the unchanged scores give less; -1: guessing gives more."""
     parameter: float
-    """The weight of the scores as they stand, or the largest score that is kept."""
+    """The weight of the observed scores, or the largest score that is kept."""
     performances: FloatArray
     """``(k,)``, in the order of the scores."""
     neighbours: tuple[tuple[float, FloatArray], ...] = ()
@@ -30,11 +30,11 @@ class Found:
 
 
 Gap: TypeAlias = Callable[[FloatArray], float]
-"""By how much the best of such performances looks better than the board's best; 0 is sought."""
+"""The expected best score of such performances minus the observed one, whose root is found."""
 
 
 def shrink(above: FloatArray, chance: float, gap: Gap, tolerance: float) -> Found:
-    """Find how far the scores above chance must be drawn to it: ``weight * score + ...``."""
+    """Find the weight of ``weight * score + (1 - weight) * chance`` that closes the gap."""
     from scipy.optimize import brentq
 
     def shrunk(weight: float) -> FloatArray:
@@ -52,7 +52,7 @@ def shrink(above: FloatArray, chance: float, gap: Gap, tolerance: float) -> Foun
 
 
 def crop(above: FloatArray, chance: float, gap: Gap, tolerance: float) -> Found:  # noqa: ARG001
-    """Find the two crops between which the gap changes its sign, and take the nearer one."""
+    """Bisect to the two adjacent crops that bracket the target, and take the nearer one."""
     crops = np.unique(above)
 
     def kept(at: int) -> FloatArray:

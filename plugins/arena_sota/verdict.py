@@ -1,4 +1,4 @@
-"""One sentence on a best score, for a person who knows no statistics."""
+"""The meaning of an estimate of the best true performance, in sentences for non-statisticians."""
 
 from __future__ import annotations
 
@@ -11,29 +11,31 @@ from arena.intake.faults import plural
 from arena.types import FloatArray
 
 __all__ = [
+    "HARDLY",
+    "assumptions_of",
     "of_the_predictions",
-    "per_cent",
     "reach_of_others",
     "sota_verdict",
     "who_counts",
     "who_is_left_out",
 ]
 
-_HARDLY = 0.0005
+HARDLY = 0.0005
+"""A smaller difference of scores counts as almost nothing."""
 _ERRORS = 2
-"""Standard errors of what is drawn by which a winner must lie beyond the others' reach."""
+"""How many standard errors of a simulated mean are added to the reach of the other teams."""
 
 
 def reach_of_others(
     scores: FloatArray, level: float, maximum_of: Callable[[FloatArray, float], Any]
 ) -> float:
-    """Return how high luck may lift the best of all but the first, were they worth their scores.
+    """Return the upper limit of the best score of all but the first team, if scores were true.
 
-    It is the upper end of the interval of their best score; where that is drawn, two standard
-    errors of its mean are added. Only beyond it a winner is said to be more than lucky. The
-    expected best score of a board that has the winner in it cannot decide that: it lies below the
-    winner's score by a hair of simulation error, or because draws of the teams do not always hold
-    the winner.
+    This is the upper end of the interval of their best score; where it is simulated, two standard
+    errors of its mean are added. Only a winner beyond it is said to exceed what selection explains.
+    The expected best score of a board that includes the winner cannot decide that: it may be lower
+    than the winner's score because of simulation error, or because resampled teams do not always
+    include the winner.
 
     Parameters
     ----------
@@ -60,13 +62,13 @@ def sota_verdict(
     n_above: int | None,
     reach: float = np.inf,
 ) -> str:
-    """Return whether the best score can be luck.
+    """Return whether selection among many teams can explain the best score.
 
     Parameters
     ----------
     side
         0: there is a solution; 1: the expected best score is below the observed one even if every
-        team is worth its score; -1: above it even if all guess.
+        score equals the true performance; -1: it is above even if all teams guess.
     target
         ``mean`` or ``upper``.
     observed, expected
@@ -76,120 +78,157 @@ def sota_verdict(
     n_teams, n_above
         How many teams there are, and how many scored above the estimate.
     reach
-        With side 1: :func:`reach_of_others`; luck explains the winner up to it.
+        With side 1: :func:`reach_of_others`; selection explains the winner up to it.
 
     Examples
     --------
-    >>> sota_verdict(0, "mean", 0.9116, 0.9116, 0.9070, 3_558, 841)[:70]
-    'The best score of 0.9116 is what luck among 3,558 teams would give on '
+    >>> sota_verdict(0, "mean", 0.9116, 0.9116, 0.9070, 3_558, 841)[:69]
+    'The best of 3,558 scores is 0.9116 on average if the best true perfor'
     """
     if side > 0:
         return _of_winner(observed, reach, n_teams)
     if (side < 0 or sota is None) and target == "upper":
         return (
-            f"Even if none of the {n_teams:,} teams did better than guessing, the best score of "
-            f"{observed:.4f} would still be within the reach of luck: nothing on this board is "
-            f"surely more than that."
+            f"Even if none of the {n_teams:,} teams were better than guessing, a best score of "
+            f"{observed:.4f} would be within the expected range: the scores do not show that any "
+            f"team is better than guessing."
         )
     if side < 0 or sota is None:
         return (
-            f"Even if none of the {n_teams:,} teams did better than guessing, the best score would "
-            f"be about {expected:.4f}, above the {observed:.4f} that was reached: nothing on this "
-            f"board is more than luck explains."
+            f"Even if none of the {n_teams:,} teams were better than guessing, the expected best "
+            f"score would be about {expected:.4f}, above the observed {observed:.4f}: selection "
+            f"alone explains the best score."
         )
-    if observed - sota < _HARDLY:
+    if observed - sota < HARDLY:
         return (
-            f"Luck among {n_teams:,} teams explains next to nothing of the best score of "
-            f"{observed:.4f}: the best is truly worth about {sota:.4f}."
+            f"Selection among {n_teams:,} teams explains almost nothing of the best score of "
+            f"{observed:.4f}: the best true performance is about {sota:.4f}."
         )
-    others = f"; {plural(n_above or 0, 'team')} scored above that."
+    others = f"{plural(n_above or 0, 'team')} scored above that performance."
     if target == "upper":
         return (
-            f"The best score of {observed:.4f} is still within the reach of luck among {n_teams:,} "
-            f"teams if the best of them is truly worth only {sota:.4f}{others}"
+            f"The best score of {observed:.4f} is within the range expected of the best of "
+            f"{n_teams:,} scores even if the best true performance is only {sota:.4f}; {others}"
         )
     return (
-        f"The best score of {observed:.4f} is what luck among {n_teams:,} teams would give on "
-        f"average if the best of them is truly worth {sota:.4f}{others}"
+        f"The best of {n_teams:,} scores is {observed:.4f} on average if the best true performance "
+        f"is {sota:.4f}: {observed - sota:.4f} of the best score is selection bias. {others}"
     )
 
 
 def who_counts(n_given: int, n_distinct: int, n_counting: int) -> str:
-    """Return why there are fewer teams in the sentence than scores on the board, or nothing.
+    """Return why fewer teams are counted than there are scores, or an empty text.
 
     >>> who_counts(43, 41, 40)
-    'Of 43 scores on the board 40 count here: 2 near-copies of another and 1 no better than \
-guessing are left out.'
+    'Of 43 scores, 40 are counted: 2 near-duplicates and 1 score no better than guessing are left \
+out.'
     >>> who_counts(43, 43, 43)
     ''
     """
     copies, guesses = n_given - n_distinct, n_distinct - n_counting
-    said = (
-        [plural(copies, "near-copy").replace("copys", "copies") + " of another"] if copies else []
-    )
-    said += [f"{guesses:,} no better than guessing"] if guesses else []
+    said = [plural(copies, "near-duplicate")] if copies else []
+    said += [f"{plural(guesses, 'score')} no better than guessing"] if guesses else []
     if not said:
         return ""
     are = "is" if copies + guesses == 1 else "are"
     return (
-        f"Of {n_given:,} scores on the board {n_counting:,} count here: {' and '.join(said)} {are} "
-        f"left out."
+        f"Of {n_given:,} scores, {n_counting:,} are counted: {' and '.join(said)} {are} left out."
     )
 
 
 def who_is_left_out(n_teams: float, rho0: float) -> str:
-    """Return what it means that teams are outside the bounds of the dependence, and what to do.
+    """Return the meaning of teams outside the bounds of the dependence model, and what to do.
 
-    >>> who_is_left_out(1, 0.6)[:74]
-    '1 team scores too low to have as much in common with the best as rho 0.600'
+    >>> who_is_left_out(1, 0.6)[:64]
+    '1 team scores too low for a correlation of 0.600 with the common'
     """
     teams = "1 team scores" if n_teams == 1 else f"{n_teams:,.6g} teams score"
     return (
-        f"{teams} too low to have as much in common with the best as rho {rho0:.3f} says, so the "
-        f"estimate takes it that none of these comes first by luck. To let them, give a smaller "
-        f"--rho, and see whether the estimate changes."
+        f"{teams} too low for a correlation of {rho0:.3f} with the common cause, so the estimate "
+        f"assumes that they never come first by chance. To include them, give a smaller --rho and "
+        f"check whether the estimate changes."
     )
 
 
 def of_the_predictions(document: Mapping[str, Any]) -> str:
-    """Return what the predictions of a board show, and with what the estimate was made.
+    """Return the correlation shown by the predictions and the one used for the estimate.
 
     >>> of_the_predictions({"submissions": 6, "clusters": 6, "rho0": 0.514,
     ...                     "rho0_interval": [0.498, 0.53]})
-    'None of the 6 submissions is a near-copy of another. The estimate was made with a correlation \
-of 0.514; the predictions themselves show one between 0.498 and 0.530.'
+    'None of the 6 submissions is a near-duplicate of another. The estimate uses a correlation \
+with the common cause of 0.514; the predictions show one between 0.498 and 0.530.'
     """
     given, distinct = document["submissions"], document["clusters"]
-    counted = f"The {given:,} submissions count as {distinct:,}, near-copies of each other once."
+    counted = f"The {given:,} submissions count as {distinct:,}; near-duplicates count once."
     if given == distinct:
-        counted = f"None of the {given:,} submissions is a near-copy of another."
+        counted = f"None of the {given:,} submissions is a near-duplicate of another."
     low, high = document["rho0_interval"]
-    shown = "how much the predictions show cannot be told"
+    shown = "the predictions do not show how large it is"
     if low is not None and high is not None:
-        shown = f"the predictions themselves show one between {low:.3f} and {high:.3f}"
-    return f"{counted} The estimate was made with a correlation of {document['rho0']:.3f}; {shown}."
+        shown = f"the predictions show one between {low:.3f} and {high:.3f}"
+    return (
+        f"{counted} The estimate uses a correlation with the common cause of "
+        f"{document['rho0']:.3f}; {shown}."
+    )
 
 
-def per_cent(level: float) -> str:
-    """Return a level in per cent.
+_RHO = {
+    "given": "as given",
+    "default": "the default of the papers, not estimated from these scores",
+    "predictions": "estimated from the stored predictions",
+}
+_METHODS = {
+    "shrink": "The true performances are the scores shrunk toward guessing by a common factor.",
+    "crop": "The true performances are those of the scores up to a limit, resampled.",
+}
 
-    >>> per_cent(0.95)
-    '95 %'
+
+def assumptions_of(method: str, rho0: float, source: str, theta: str = "fixed") -> list[str]:
+    """Return what an estimate assumes, in sentences.
+
+    Parameters
+    ----------
+    method
+        ``shrink`` or ``crop``.
+    rho0
+        The correlation with the common cause.
+    source
+        Where it comes from: ``given``, ``default`` or ``predictions``.
+    theta
+        ``bootstrap`` or ``fixed``.
+
+    Examples
+    --------
+    >>> assumptions_of("shrink", 0.6, "default")[0]
+    'rho0 is 0.600, the default of the papers, not estimated from these scores.'
     """
-    return f"{100 * level:.10g} %"
+    cause = "The errors of the teams are independent."
+    if rho0:
+        cause = (
+            f"All teams have the correlation {rho0:.3f} with one common cause per row and are "
+            f"independent given it; any two then have the correlation {rho0**2:.3f}."
+        )
+    drawn = ["They are resampled with replacement."] if theta == "bootstrap" else []
+    return [
+        f"rho0 is {rho0:.3f}, {_RHO[source]}.",
+        cause,
+        " ".join([_METHODS[method], *drawn]),
+        "No score is itself the best of several submissions on these rows.",
+    ]
 
 
 def _of_winner(observed: float, reach: float, n_teams: int) -> str:
-    others = f"if the other {n_teams - 1:,} teams were" if n_teams > 2 else "if the other team was"
+    others = f"the other {n_teams - 1:,} teams" if n_teams > 2 else "the other team"
+    assumed = f"if the true performance of {others} equalled the score"
     if observed > reach:
         return (
-            f"The winner's score is beyond what luck explains under these assumptions: {others} "
-            f"worth just what they scored, luck would hardly lift the best of them above "
-            f"{reach:.4f}, and the winner reached {observed:.4f}, {observed - reach:.4f} more. "
-            f"Intervals that rest on the rows alone may overlap all the same."
+            f"The winner's score exceeds what selection explains under these assumptions: "
+            f"{assumed}, the best of them would rarely score above {reach:.4f}, and the winner "
+            f"reached {observed:.4f}, {observed - reach:.4f} more. Intervals that rest on the rows "
+            f"alone may still overlap."
         )
     return (
-        f"The lead of the winner is about what the best of many shows by luck: {others} worth just "
-        f"what they scored, luck could lift the best of them to {reach:.4f}, and the winner "
-        f"reached {observed:.4f}. Nothing more can be told from this board."
+        f"The winner's lead is within what selection explains: {assumed}, the best of them could "
+        f"score up to {reach:.4f}, and the winner reached {observed:.4f}. These scores alone do "
+        f"not show more."
     )

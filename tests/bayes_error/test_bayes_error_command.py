@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
 
-from arena_bayes_error import cli
+import arena
+from arena.errors import ArenaError, UsageError
+from arena.hookspecs import hookimpl
+from arena.interfaces import FloorEstimate
+from arena.plugin.manager import PluginManager
 from arena_bayes_error.annotators import from_counts
+from arena_bayes_error.charts import specification
 from arena_bayes_error.estimators import from_soft_labels
-from arena_bayes_error.kinds import KINDS
+from arena_bayes_error.output import document_of, sentences_of
 from competition_folder import SCHEMAS, document
 from program import run_here, run_program, write_csv
 
@@ -42,13 +48,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_the_command_offers_every_kind_and_its_schemas_know_them():
-    offered = {kind.value for kind in cli._Kind}
-    assert offered == set(KINDS)
-    known = json.loads((SCHEMAS / "bayes-error-1.json").read_text())["properties"]["kind"]["enum"]
-    assert {*known, "features"} == offered
-
-
+@pytest.mark.slow
 def test_formats_agree(folder):
     c = pd.read_csv(folder / "all.csv")["c"]
     wanted = from_soft_labels(c).estimate
@@ -66,6 +66,7 @@ def test_formats_agree(folder):
         assert printed["n"] == 60
 
 
+@pytest.mark.slow
 def test_kinds(folder):
     frame = pd.read_csv(folder / "all.csv")
     wrong = (frame["label"] != frame["sign"]).mean()
@@ -95,6 +96,7 @@ def test_kinds(folder):
     assert ask(folder, "u.csv", "--kind", "uncertainty")["estimate"] == pytest.approx(u.mean())
 
 
+@pytest.mark.slow
 def test_counts_and_several_hard_labels(folder):
     counts = np.random.default_rng(1).integers(0, 5, (30, 3)) + 1
     np.savetxt(folder / "bare.csv", counts, fmt="%d", delimiter=",")
@@ -127,10 +129,11 @@ def test_groups_and_other_metrics(folder):
     assert floors["roc_auc"]["standard_error"] is None
     assert list(floors) == ["log_loss", "brier", "roc_auc"]
     said = run_here("bayes-error", *soft, "--cluster", "patient", "--metric", "brier", cwd=folder)
-    assert "estimated from 60 in 20 groups" in said.stdout
+    assert "estimated from 60 rows in 20 groups" in said.stdout
     assert "best possible brier" in said.stdout
 
 
+@pytest.mark.slow
 def test_brier_of_counts_is_corrected_for_few_labels(folder):
     counts = np.random.default_rng(2).multinomial(4, [0.5, 0.3, 0.2], 500)
     np.savetxt(folder / "counts.csv", counts, fmt="%d", delimiter=",")
@@ -138,9 +141,12 @@ def test_brier_of_counts_is_corrected_for_few_labels(folder):
     printed = ask(folder, *given, "--metric", "brier")
     (brier,) = printed["metric_floors"]
     assert brier["value"] == pytest.approx(1 - 0.25 - 0.09 - 0.04, abs=0.02)
-    assert "only that of brier is known" in refused(folder, *given, "--metric", "brier,log_loss")
+    assert "only brier has a known correction" in refused(
+        folder, *given, "--metric", "brier,log_loss"
+    )
 
 
+@pytest.mark.slow
 def test_features_give_bounds_and_no_estimate(folder):
     rng = np.random.default_rng(0)
     kind = rng.choice(["ill", "well", "unsure"], 400)
@@ -162,7 +168,7 @@ def test_features_give_bounds_and_no_estimate(folder):
     assert said.stdout.startswith("Bounds, not an estimate")
     doubled = (folder / "x.csv").read_text()
     (folder / "x.csv").write_text(doubled + doubled.partition("\n")[2])
-    assert "800 rows have the features of another row" in run_here(*given, cwd=folder).stdout
+    assert "800 rows have the same features as another row" in run_here(*given, cwd=folder).stdout
     np.save(folder / "x.npy", np.column_stack([rng.normal(size=50), np.arange(50) % 2]))
     given = ("bayes-error", "x.npy", "--kind", "features", "--label", "1", "--neighbours", 5)
     assert ask_bounds(folder, *given)["neighbours"] == 5
@@ -178,33 +184,42 @@ def ask_bounds(folder, *arguments):
         (("--kind", "soft"), "name them with --column"),
         (("--kind", "soft", "--column", "x"), "no column 'x'"),
         (("--kind", "noisy", "--column", "c"), "--sign.*--kind soft"),
-        (("--kind", "noisy", "--column", "c", "--sign", "c"), "two values.*the kind soft.*counts"),
+        (("--kind", "noisy", "--column", "c", "--sign", "c"), "two values.*--kind soft.*counts"),
         (("--kind", "scores", "--column", "c", "--label", "id"), "--kind features gives bounds"),
-        (("--kind", "hard", "--label", "label"), "sign labels are missing"),
+        (("--kind", "hard", "--label", "label"), "Add sign labels"),
         (("--kind", "positive-confidence", "--column", "c"), "--prior.*--kind soft"),
-        (("--kind", "scores", "--column", "c"), "--label.*kind soft"),
+        (("--kind", "scores", "--column", "c"), "--label.*--kind soft"),
         (("--kind", "scores", "--column", "c", "--label", "label", "--positive", "?"), "'no', 'ye"),
         (("--kind", "counts", "--column", "c,s"), "Rows 3, .*from 0"),
-        (("--kind", "counts", "--column", "id,c", "--positive", "9"), "--positive names classes"),
+        (
+            ("--kind", "counts", "--column", "id,c", "--positive", "9"),
+            "--positive takes column names",
+        ),
         (("--kind", "soft", "--column", "s"), "Rows 3, 4.*not between 0 and 1"),
         (("--kind", "soft", "--column", "c", "--chart", "c.gif"), "--chart c.gif"),
         (("--kind", "soft", "--column", "label"), "row 2, column 'label'"),
-        (("--kind", "soft", "--column", "c", "--positive", "yes"), "whatever it is called"),
-        (("--kind", "soft", "--column", "c", "--sign", "s"), "not read --sign; --kind noisy, hard"),
-        (("--kind", "soft", "--column", "c", "--prior", "0.5"), "--kind positive-confidence would"),
-        (("--kind", "soft", "--column", "c", "--metric", "f1"), "best possible f1 is not known"),
-        (("--kind", "noisy", "--column", "c", "--sign", "s", "--metric", "brier"), "--kind soft"),
+        (("--kind", "soft", "--column", "c", "--positive", "yes"), "selects among the columns"),
+        (
+            ("--kind", "soft", "--column", "c", "--sign", "s"),
+            "--sign; --kind counts, hard, noisy",
+        ),
+        (("--kind", "soft", "--column", "c", "--prior", "0.5"), "--kind positive-confidence does"),
+        (("--kind", "soft", "--column", "c", "--metric", "f1"), "not f1"),
+        (
+            ("--kind", "noisy", "--column", "c", "--sign", "s", "--metric", "brier"),
+            "--kind counts, soft",
+        ),
         (("--kind", "soft", "--column", "c", "--cluster", "x"), "no column 'x'"),
         (("--kind", "features", "--column", "c"), "--label.*--kind soft"),
         (("--kind", "features", "--column", "c", "--label", "sign", "--neighbours", "2"), "odd"),
         (("--kind", "features", "--column", "c", "--label", "sign", "--cluster", "s"), "cluster"),
-        (("--kind", "features", "--column", "sign", "--label", "s"), "must be numbers, and 'sign'"),
-        (("--kind", "features", "--label", "s"), "Features must be numbers, and 'label', 'sign'"),
-        (("--kind", "features", "--column", "s", "--label", "c"), "quantity.*cut the quantity"),
+        (("--kind", "features", "--column", "sign", "--label", "s"), "must be numbers, but 'sign'"),
+        (("--kind", "features", "--label", "s"), "Features must be numbers, but 'label'"),
+        (("--kind", "features", "--column", "s", "--label", "c"), "quantity.*bin the quantity"),
         (("--kind", "features", "--column", "c", "--label", "s", "--neighbours", "0"), "from 1"),
         (
             ("--kind", "hard", "--column", "label,s"),
-            "have 4: .*take --kind counts, with one column",
+            "have 4: .*use --kind counts, with one column",
         ),
     ],
 )
@@ -240,6 +255,7 @@ def test_objects_in_npy_are_never_unpickled(folder):
     assert "cannot be read" in refused(folder, "bad.npy", "--kind", "soft")
 
 
+@pytest.mark.slow
 def test_several_hard_labels_may_be_two_texts(folder):
     rows = [("dog", "cat", ""), ("dog", "dog", "cat"), ("cat", "cat", "cat")]
     write_csv(folder / "labels.csv", ["ann", "bob", "cy"], rows)
@@ -264,19 +280,21 @@ def test_the_corrected_value_is_the_one_to_quote(folder):
     printed = ask(folder, "counts.csv", "--kind", "counts")
     said = run_here("bayes-error", "counts.csv", "--kind", "counts", cwd=folder).stdout
     first, raw, bias = said.splitlines()[:3]
-    assert f"less than about {printed['corrected']:.3%} of rows" in first
-    assert f"Not corrected: {printed['estimate']:.3%}" in raw
+    assert f"is about {printed['corrected']:.3%}, estimated" in first
+    assert f"Uncorrected: {printed['estimate']:.3%}" in raw
     assert f"at most {-100 * printed['bias_bound'][0]:.3f} percentage points" in bias
 
 
+@pytest.mark.slow
 def test_words_and_a_picture(folder):
     arguments = ("--kind", "scores", "--column", "c", "--label", "label", "--resamples", 50)
     called = run_here("bayes-error", "all.csv", *arguments, "--chart", "c.json", cwd=folder)
     assert called.returncode == 0, called.stderr
-    assert "No classifier can err on less than" in called.stdout
+    assert "The lowest error rate that any classifier can reach" in called.stdout
     assert "layer" in (folder / "c.json").read_text()
 
 
+@pytest.mark.slow
 def test_same_seed_same_bytes(folder):
     arguments = ("bayes-error", "all.csv", "--kind", "soft", "--column", "c", "--json")
     first = run_program(*arguments, cwd=folder)
@@ -285,6 +303,7 @@ def test_same_seed_same_bytes(folder):
     assert other.stdout != first.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DATA.exists(), reason="the real annotations are not here")
 def test_real_annotations(folder):
     file = DATA / "cifar10h_counts.npy"
@@ -293,3 +312,49 @@ def test_real_annotations(folder):
     file = DATA / "iclr_2017.csv"
     given = ("--column", "weightedAverage", "--label", "decision")
     assert round(100 * ask(folder, file, "--kind", "scores", *given)["estimate"], 2) == 8.61
+
+
+class ShareOfDoubt:
+    """A stranger's estimator: the share of rows that an annotator marked as doubtful, halved."""
+
+    name = "doubt"
+    description = "Whether an annotator doubted the label."
+    options = frozenset({"label"})
+
+    def parse(self, labels):
+        if labels.label is None:
+            raise UsageError("doubt needs --label.")
+        return labels.codes(labels.label, "mark")
+
+    def estimate(self, parsed, settings):
+        share = parsed.mean() / 2
+        said = ("Half of the doubtful labels are wrong.",)
+        return FloorEstimate(share, (0.0, 0.5), settings["level"], len(parsed), said)
+
+
+class Stranger:
+    @hookimpl
+    def provide_floor_estimators(self):
+        return [ShareOfDoubt()]
+
+
+def test_a_strangers_estimator_is_a_kind_like_ours():
+    manager = PluginManager()
+    manager.register(Stranger(), "stranger")
+    marks = {"mark": ["sure", "sure", "doubtful", "sure"]}
+    answer = arena.bayes_error(marks, "doubt", label="mark", level=0.9, manager=manager)
+    assert (answer.kind, answer.found.estimate, answer.found.level) == ("doubt", 0.125, 0.9)
+    printed = document_of(answer, 0)
+    jsonschema.validate(printed, json.loads((SCHEMAS / "bayes-error-1.json").read_text()))
+    assert (printed["kind"], printed["bound"]) == ("doubt", None)
+    said = " ".join(sentences_of(answer))
+    assert "is 12.500%, estimated from 4 rows (90% interval: 0.000% to 50.000%)" in said
+    assert "Half of the doubtful labels are wrong." in said
+    assert specification(answer.found)["layer"]
+    for kind, options, problem in (
+        ("doubt", {}, "doubt needs --label"),
+        ("doubt", {"label": "mark", "prior": 0.5}, "does not use --prior"),
+        ("doupt", {}, "no kind of labels 'doupt'. Did you mean 'doubt'"),
+    ):
+        with pytest.raises(ArenaError, match=problem):
+            arena.bayes_error(marks, kind, manager=manager, **options)

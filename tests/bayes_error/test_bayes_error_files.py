@@ -38,7 +38,7 @@ def test_decimal_commas_in_a_file_split_at_commas_are_named(tmp_path):
         ([0.5, np.nan, 0.7], "Row 2: the soft label is missing"),
         ([0.5, np.nan, 7.0], "Rows 2 and 3: the soft label is not between 0 and 1"),
         ([5.5, 20, 100], "divide by 100"),
-        ([[3, 1], [0, 4]], "take --kind counts"),
+        ([[3, 1], [0, 4]], "use --kind counts"),
         ([[30.5, 69.5], [25, 75]], "divide by 100"),
     ],
 )
@@ -70,8 +70,8 @@ def test_the_picture_names_its_intervals_in_percent(tmp_path):
         (row["team"], row["what"]) for one in (intervals, bound) for row in one["data"]["values"]
     ]
     assert drawn == [
-        ("t interval", "interval at 95%"),
-        ("bootstrap interval", "interval at 95%"),
-        ("Hoeffding's bound", "bound that holds with 95%"),
+        ("t interval", "95% interval"),
+        ("bootstrap interval", "95% interval"),
+        ("Hoeffding bound", "bound with probability 95%"),
     ]
     assert intervals["encoding"]["x"]["axis"]["format"] == ".2~%"

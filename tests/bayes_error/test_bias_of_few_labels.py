@@ -13,9 +13,9 @@ from scipy.special import softmax
 
 from arena.types import FloatArray
 from arena_bayes_error.annotators import from_counts
-from arena_bayes_error.gaussians import SETUPS
+from arena_bayes_error.gaussian_setups import SETUPS
 
-N, REPETITIONS = 2_000, 80
+N = 2_000
 
 
 def _gaussian(setup: str) -> Callable[[np.random.Generator], FloatArray]:
@@ -63,13 +63,22 @@ def jackknife(counts: FloatArray) -> float:
     return float((m[:, 0] * plain - (m[:, 0] - 1) * (left * counts / m).sum(axis=1)).mean())
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("m", [3, 5, 50])
-@pytest.mark.parametrize("truth", TRUTHS)
-def test_the_dirichlet_correction_is_the_better_one(truth: str, m: int) -> None:
+CAMPAIGN = [(truth, m, 80) for truth in TRUTHS for m in (3, 5, 50)]
+SLOW = [("A", 3, 20), ("C", 50, 20), ("5 classes", 5, 20), ("4 classes", 50, 20)]
+"""One number of labels for each kind of truth."""
+
+
+@pytest.mark.parametrize(
+    ("truth", "m", "repetitions"),
+    [
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in SLOW),
+        *(pytest.param(*one, marks=pytest.mark.campaign) for one in CAMPAIGN),
+    ],
+)
+def test_the_dirichlet_correction_is_the_better_one(truth: str, m: int, repetitions: int) -> None:
     rng = np.random.default_rng([m, 99])
     errors = []
-    for _ in range(REPETITIONS):
+    for _ in range(repetitions):
         p = TRUTHS[truth](rng)
         counts = rng.multinomial(m, p).astype(float)
         found = from_counts(counts, resamples=2, rng=rng)

@@ -19,6 +19,7 @@ from arena_bayes_error.annotators import (
     from_several_hard_labels,
     shares_of,
 )
+from arena_bayes_error.charts import chart
 from arena_bayes_error.dirichlet import dirichlet_fit, expected_bias
 from arena_bayes_error.estimators import (
     from_hard_labels,
@@ -26,13 +27,15 @@ from arena_bayes_error.estimators import (
     from_soft_labels,
     from_uncertainty_labels,
 )
-from arena_bayes_error.gaussians import SETUPS, noisy_labels
+from arena_bayes_error.functions import bayes_error
+from arena_bayes_error.gaussian_setups import SETUPS, noisy_labels
 from arena_bayes_error.platt import from_scores
 from arena_bayes_error.positive_confidence import from_positive_confidence
 from bayes_simulation import UNBIASED, draws, truth
+from thinned import examples
 
 PROBABILITIES = arrays(np.float64, st.integers(2, 60), elements=st.floats(0, 1))
-HYPOTHESIS = settings(deadline=None, max_examples=50, derandomize=True)
+HYPOTHESIS = settings(max_examples=examples(50))
 DATA = Path(__file__).parents[3] / "shared" / "data" / "soft-labels"
 needs_data = pytest.mark.skipif(not DATA.exists(), reason="the real annotations are not here")
 
@@ -99,18 +102,22 @@ def test_bootstrap_is_that_of_the_rows():
 
 @pytest.mark.parametrize("kind", UNBIASED)
 @pytest.mark.parametrize("setup", ["A", "B", "C", "D"])
-@pytest.mark.slow
-def test_unbiased(setup, kind):
-    values = np.array([found.estimate for found in draws(setup, kind, 40, 2_000, seed=11)])
+@pytest.mark.parametrize(
+    "repetitions",
+    [pytest.param(400, marks=pytest.mark.slow), pytest.param(2_000, marks=pytest.mark.campaign)],
+)
+def test_unbiased(setup, kind, repetitions):
+    values = np.array([found.estimate for found in draws(setup, kind, 40, repetitions, seed=11)])
     z = (values.mean() - truth(setup)) / stats.sem(values)
     assert abs(z) < 4
 
 
-@pytest.mark.parametrize("m", [3, 10, 50])
-def test_proportions_of_hard_labels_are_too_low_within_the_bound(m):
+@pytest.mark.parametrize("m", [3, *(pytest.param(m, marks=pytest.mark.slow) for m in (10, 50))])
+@pytest.mark.parametrize("boards", [5, pytest.param(40, marks=pytest.mark.campaign)])
+def test_proportions_of_hard_labels_are_too_low_within_the_bound(m, boards):
     rng = np.random.default_rng(m)
     errors, corrected = [], []
-    for _ in range(40):
+    for _ in range(boards):
         r, _ = SETUPS["B"].draw(1_000, rng)
         labels = rng.random((1_000, m)) < r[:, None]
         found = from_several_hard_labels(labels.astype(float), resamples=2, rng=rng)
@@ -123,6 +130,7 @@ def test_proportions_of_hard_labels_are_too_low_within_the_bound(m):
     assert abs(np.mean(corrected)) < 0.7 * abs(np.mean(errors))
 
 
+@pytest.mark.slow
 def test_bias_bound_of_several_classes_holds_where_it_is_worst():
     rng = np.random.default_rng(4)
     for n_classes in (2, 3, 10):
@@ -155,6 +163,7 @@ def test_soft_labels_that_are_all_certain_are_told():
     assert "Every soft label" not in from_soft_labels([0, 1, 0.5]).assumptions[-1]
 
 
+@pytest.mark.slow
 def test_counts_by_class_and_by_group():
     counts = np.array([[2, 1, 1], [0, 0, 4], [1, 2, 1]])
     assert from_counts(counts).estimate == pytest.approx((0.5 + 0 + 0.5) / 3)
@@ -187,10 +196,11 @@ def test_platt_scaling_reaches_the_optimum():
     reverse, _ = from_scores(-scores, ~labels, resamples=50)
     assert reverse.estimate == pytest.approx(found.estimate, rel=1e-9)
     assert found.refit_interval[1] - found.refit_interval[0] > np.diff(found.interval)[0]
-    layers = fit.chart().to_dict()["layer"]
+    layers = chart(fit).to_dict()["layer"]
     assert len(layers) == 2
 
 
+@pytest.mark.slow
 @needs_data
 def test_fashion_mnist_h():
     counts = np.loadtxt(DATA / "fmh_counts.csv", delimiter=",")
@@ -212,6 +222,7 @@ def test_cifar_10h(positive, estimate, half):
         assert round(50 * (found.interval[1] - found.interval[0]), 3) == half
 
 
+@pytest.mark.slow
 @needs_data
 def test_iclr_2017():
     rows = np.genfromtxt(DATA / "iclr_2017.csv", delimiter=",", dtype=str, skip_header=1)
@@ -231,11 +242,11 @@ def test_iclr_2017():
         (lambda: from_noisy_soft_labels([0.2, -0.1], [0, 1]), "Row 2"),
         (lambda: from_noisy_soft_labels([0.2, 0.1], [0.3, 1]), "two values.*kind soft or noisy"),
         (lambda: from_hard_labels([0, 2], [0, 1]), "hard labels must have two values"),
-        (lambda: from_counts([[1, 0], [0, 1]]), "one label only.*sign label.*kind hard"),
-        (lambda: from_counts([[1, 1], [0, 0]]), "Row 2: nobody has labelled"),
-        (lambda: from_counts([[0.5, 0.5], [1, 0]]), "Row 1: .*whole number.*kind soft"),
+        (lambda: from_counts([[1, 0], [0, 1]]), "only one label.*sign label.*--kind hard"),
+        (lambda: from_counts([[1, 1], [0, 0]]), "Row 2: the row has no labels"),
+        (lambda: from_counts([[0.5, 0.5], [1, 0]]), "Row 1: .*whole number.*--kind soft"),
         (lambda: from_counts([[-1, 3], [np.nan, 1]]), "Rows 1 and 2"),
-        (lambda: from_several_hard_labels([[1], [0]]), "sign labels are missing"),
+        (lambda: from_several_hard_labels([[1], [0]]), "Add sign labels"),
         (lambda: from_several_hard_labels([[1, 2], [0, 1]]), "must be 0 and 1"),
         (lambda: from_scores([1, np.inf], [0, 1]), "Row 2: the score"),
         (lambda: from_scores([1, 2, 3], [1, 1, 1]), "All labels are the same"),
@@ -250,10 +261,11 @@ def test_bad_rows_are_refused_by_number(call, said):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: from_positive_confidence([0.5, 0.6], 1.0), "prior.*take it from elsewhere"),
+        (lambda: from_positive_confidence([0.5, 0.6], 1.0), "prior.*do not determine it"),
         (lambda: from_soft_labels([0.5]), "at least two rows"),
-        (lambda: from_soft_labels([0.5, 0.5], level=1.0), "level must lie"),
-        (lambda: from_soft_labels([0.5, 0.5], delta=0.0), "delta must lie"),
+        (lambda: from_soft_labels([0.5, 0.5], level=1.0), "level must be between"),
+        (lambda: from_soft_labels([0.5, 0.5], level=0.0), "level must be between"),
+        (lambda: from_soft_labels([0.5, 0.5], delta=0.0), "delta must be between"),
         (lambda: from_soft_labels([0.5, 0.5], resamples=1), "At least 2 resamples"),
         (lambda: from_soft_labels(["a", "b"]), "must be numbers"),
         (lambda: from_soft_labels([[0.5], [0.5]]), "at least two columns"),
@@ -284,6 +296,7 @@ def test_noise_has_mean_zero_and_stays_inside():
         assert (np.abs(noise.reshape(4, -1).mean(axis=1)) < 4 * reach[::20_000] / 141).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("setup", "value"), [("A", 0.094326), ("B", 0.168839), ("C", 0.056923), ("D", 0.012674)]
 )
@@ -294,18 +307,42 @@ def test_true_errors_of_the_set_ups(setup, value):
     assert wrong.mean() == pytest.approx(value, abs=4 * (value / 40_000) ** 0.5)
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    "repetitions",
+    [pytest.param(4_000, marks=pytest.mark.slow), pytest.param(20_000, marks=pytest.mark.campaign)],
+)
 @pytest.mark.parametrize("setup", ["A", "B", "C"])
-def test_coverage_of_the_t_interval(setup):
+def test_coverage_of_the_t_interval(setup, repetitions):
     inside = [
         found.interval[0] <= truth(setup) <= found.interval[1]
-        for found in draws(setup, "soft", 1_000, 20_000, seed=5)
+        for found in draws(setup, "soft", 1_000, repetitions, seed=5)
     ]
     assert np.mean(inside) == pytest.approx(0.95, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("find", "top"),
+    [
+        (lambda: from_soft_labels([0.9, 0.2, 0.5]), 1 / 2),
+        (lambda: from_soft_labels([[0.5, 0.5], [0.1, 0.9], [1, 0]]), 1 / 2),
+        (lambda: from_soft_labels([[0.5, 0.25, 0.25, 0], [1, 0, 0, 0], [0, 0.5, 0.5, 0]]), 3 / 4),
+        (lambda: from_uncertainty_labels([0.1, 0.2, 0.5]), 1 / 2),
+        (lambda: from_noisy_soft_labels([0.1, 0.2, 0.5], [0, 0, 1]), 1.0),
+        (lambda: from_counts([[2, 0, 1], [1, 1, 1], [0, 0, 3]]), 2 / 3),
+        (lambda: from_positive_confidence([0.9, 0.8, 0.7], 0.3), 0.3),
+    ],
+)
+def test_the_bound_is_hoeffdings_for_the_range_of_a_row(find, top):
+    assert find().bound == pytest.approx(top * np.sqrt(np.log(2 / 0.05) / (2 * 3)))
 
 
 def test_results_are_documents_frames_and_charts():
     found = from_soft_labels(np.random.default_rng(0).random(50))
     assert found.to_dict()["bias_bound"] == [0.0, 0.0]
     assert found.to_frame()["interval"].tolist() == ["t", "bootstrap", "Hoeffding"]
-    assert found.chart().to_dict()["layer"]
+    assert chart(found).to_dict()["layer"]
+
+
+def test_a_negative_seed_is_refused():
+    with pytest.raises(UsageError, match="seed"):
+        bayes_error([0.2, 0.8], seed=-1)

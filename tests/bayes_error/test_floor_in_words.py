@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from arena_bayes_error.analysis import BayesFloor
+from arena_bayes_error.analysis import BayesError
+from arena_bayes_error.output import named
 from arena_bayes_error.sections import floor_sections
-from arena_bayes_error.whose import named
 from floor_study import study_of
 
 N = 400
@@ -24,26 +24,26 @@ def found(*, metric="accuracy", surer=False, swapped=False, leak=True, **more):
     worse = np.where(rng.random(N) < 0.2, 1 - likeliest, likeliest)
     predictions = np.array([worse, likeliest, *([truth] if leak else [])])
     study = study_of(metric, 1 - soft if swapped else soft, truth, predictions, **more)
-    finding = BayesFloor().run(study, np.random.default_rng(1))
+    finding = BayesError().run(study, np.random.default_rng(1))
     return finding, list(floor_sections(SimpleNamespace(findings=[finding], study=study))), study
 
 
 def test_the_verdict_tells_the_floor_the_headroom_and_the_flags():
     finding, sections, _ = found()
-    assert finding.verdict.startswith("Nobody can err on less than ")
-    assert "by the soft labels, the best team (team 1) errs on 0.00% of the rows" in finding.verdict
-    assert finding.verdict.endswith("1 team errs too rarely against the labels to be true: team 2.")
+    assert finding.verdict.startswith("By the soft labels, the lowest possible error rate on rows ")
+    assert "against the soft labels, the best team (team 1) is 0.00% of the rows" in finding.verdict
+    assert finding.verdict.endswith("1 team has implausibly few errors against the labels: team 2.")
     floor = dict(sections[0].tables[0].rows)
-    assert floor["best accuracy of the board"] == "1 (team 2)"
-    assert "left to gain for the best team by the soft labels (team 1)" in floor
+    assert floor["best accuracy on the leaderboard"] == "1 (team 2)"
+    assert "headroom of the best team against the soft labels (team 1)" in floor
     told, method = sections
-    assert "the labels are no surer than the annotators" in told.text
+    assert "the labels are not more certain than the annotators" in told.text
     assert not told.public
     assert method.technical
     assert "Poisson-binomial" in method.text
     assert "Poisson" not in told.text
     assert told.tables[1].rows[0][0] == "team 2"  # the fewest errors first
-    assert told.tables[1].rows[0][-1] == "too good to be true"
+    assert told.tables[1].rows[0][-1] == "implausibly few errors"
 
 
 def test_labels_that_are_surer_than_the_annotators_may_be_all_that_a_flag_says():
@@ -52,13 +52,13 @@ def test_labels_that_are_surer_than_the_annotators_may_be_all_that_a_flag_says()
     assert finding.document["labels"]["p_so_few"] < 1e-6
     flagged = [one["team"] for one in finding.document["submissions"] if one["flagged"]]
     assert "team 1" in flagged
-    assert "which alone may be why a team seems too good" in told.text
+    assert "which alone may explain why a team has so few errors" in told.text
 
 
 def test_soft_labels_of_the_other_class_are_told():
     finding, _, _ = found(swapped=True, leak=False)
     assert "the soft labels do not fit the labels" in finding.verdict
-    assert "columns are those of the other class" in finding.verdict
+    assert "columns belong to the other class" in finding.verdict
     assert "do not fit" not in found()[0].verdict
 
 
@@ -84,7 +84,7 @@ def test_groups_are_counted_and_said():
     assert finding.document["floor"]["estimate"] == alone["floor"]["estimate"]
     assert finding.document["floor"]["standard_error"] != alone["floor"]["standard_error"]
     assert "groups of rows, not the rows" in method.text
-    assert "whatever the labels of a group" in method.text
+    assert "any dependence within groups" in method.text
     leak = [one["probability"] for one in finding.document["submissions"]]
     plain = [one["probability"] for one in alone["submissions"]]
     assert all(a >= b for a, b in zip(leak, plain, strict=True))
@@ -97,8 +97,8 @@ def test_a_metric_without_classes_has_a_floor_and_no_errors():
     assert told.charts == ()
     values = dict(told.tables[0].rows)
     assert float(values["best possible roc_auc"]) < 1
-    assert values["best roc_auc of the board"] == "1 (team 2)"
-    assert "left to gain" not in told.text
+    assert values["best roc_auc on the leaderboard"] == "1 (team 2)"
+    assert "headroom" not in told.text
     assert "teams are not checked against it" in finding.verdict
     assert "1 (team 2), is above the best possible 0.8" in finding.verdict
     assert "is no better than the best possible" in found(metric="roc_auc", leak=False)[0].verdict
@@ -111,6 +111,6 @@ def test_suspects_are_named_harmlessly_and_the_first_few():
 @pytest.mark.parametrize("clusters", [None, np.zeros(N, dtype=np.intp)])
 def test_what_suits_the_analysis(clusters):
     study = found()[2]
-    suits = BayesFloor().suits(study_of("accuracy", study.soft_labels, clusters=clusters))
+    suits = BayesError().suits(study_of("accuracy", study.soft_labels, clusters=clusters))
     assert suits == (clusters is None)
-    assert not BayesFloor().suits(study_of("accuracy", np.array([0.5])))
+    assert not BayesError().suits(study_of("accuracy", np.array([0.5])))

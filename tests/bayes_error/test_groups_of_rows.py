@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.special import expit
-from statsmodels.regression.linear_model import OLS
 
 from arena.errors import UsageError
 from arena_bayes_error.annotators import from_counts
+from arena_bayes_error.best_scores import best_score
 from arena_bayes_error.estimators import from_hard_labels, from_soft_labels
-from arena_bayes_error.floors import best_score
 from arena_bayes_error.platt import from_scores
 
 
@@ -28,6 +27,8 @@ def truth_of_groups():
 
 
 def test_the_standard_error_is_the_robust_one_of_a_regression_on_a_constant():
+    from statsmodels.regression.linear_model import OLS
+
     c, codes = grouped(30, np.random.default_rng(0))
     loss = np.minimum(c, 1 - c)
     groups = {"groups": codes, "use_correction": False}
@@ -44,6 +45,7 @@ def test_the_standard_error_is_the_robust_one_of_a_regression_on_a_constant():
     assert error == pytest.approx(fit.bse[0] * (30 / 29) ** 0.5)
 
 
+@pytest.mark.slow
 def test_the_bootstrap_draws_whole_groups():
     rng = np.random.default_rng(1)
     c, codes = grouped(25, rng)

@@ -14,12 +14,12 @@ import sys
 import time
 from pathlib import Path
 
-from arena.plugin_manager import PluginManager
+from arena.plugin.manager import PluginManager
 from arena_competitors.campaign import Campaign
 from arena_competitors.rows import synthetic_rows
 
 MECHANISMS = ("kaggle", "ladder", "ladder-free")
-ROWS, SUBMISSIONS, REPEATS, RUNS = 4_000, 400, 5, 3
+ROWS, SUBMISSIONS, REPEATS = 4_000, 400, 5
 
 
 def whole_command(submissions: int) -> tuple[float, float]:
@@ -54,9 +54,11 @@ def main() -> None:
     """Run and print one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="share of the submissions")
-    submissions = max(10, round(SUBMISSIONS * parser.parse_args().scale))
-    commands = [whole_command(submissions) for _ in range(RUNS)]
-    alone = min(attack_alone(submissions) for _ in range(RUNS))
+    parser.add_argument("--runs", type=int, default=3, help="the fastest counts")
+    given = parser.parse_args()
+    submissions = max(10, round(SUBMISSIONS * given.scale))
+    commands = [whole_command(submissions) for _ in range(given.runs)]
+    alone = min(attack_alone(submissions) for _ in range(given.runs))
     plays = submissions * REPEATS * len(MECHANISMS)
     print(
         json.dumps(

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from arena.execution import available_workers
-from arena.leaderboard import minimum_ranks
-from arena.resamples import draw_resamples
-from arena.resampling import score_under_weights
-from arena_metrics.kernels_pairs import pack_weights, pairs_won
-from arena_metrics.kernels_sort import RowSorter
+from arena.evaluation.bootstrap import draw_resamples
+from arena.evaluation.ranks import minimum_ranks
+from arena.evaluation.scores import score_under_weights
+from arena.utils.parallel import available_workers
+from arena_metrics.kernels.roc_auc import concordant_pairs, pack_weights
+from arena_metrics.kernels.sorting import RowSorter
 from arena_metrics.ranking import RocAuc
 
 RESAMPLES = 100
@@ -77,7 +77,7 @@ def split(truth: np.ndarray, board: Board, weights: np.ndarray) -> dict[str, flo
     parts = {
         "pack": lambda: pack_weights(weights),
         "sort": lambda: sorter.sort(one[0]),
-        "pack, sort and pass": lambda: pairs_won(one, truth == 1, weights),
+        "pack, sort and pass": lambda: concordant_pairs(one, truth == 1, weights),
     }
     return {name: round(1e3 * least_seconds(part), 2) for name, part in parts.items()}
 
@@ -103,7 +103,7 @@ def main() -> None:
     truth, predictions = simulated_board(m, options.rows)
     board = Board(predictions)
     weights = draw_resamples(options.rows, RESAMPLES, 0, strata=truth, workers=workers).weights
-    pairs_won(predictions[:1, :500], truth[:500] == 1, weights[:500])  # compile, or load
+    concordant_pairs(predictions[:1, :500], truth[:500] == 1, weights[:500])  # compile, or load
     started, started_cpu = time.perf_counter(), time.process_time()
     scores = score_under_weights(RocAuc(), truth, board, weights, workers=workers)
     ranks = minimum_ranks(scores, greater_is_better=True)

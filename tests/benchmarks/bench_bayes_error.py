@@ -1,10 +1,13 @@
 """Time and memory of the Bayes error of ten million soft labels.
 
-Run: python tests/benchmarks/bench_bayes_error.py
+There is no peer. Seconds are those of the processor, the least of several, so that a busy machine
+counts little.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import time
 import tracemalloc
 
@@ -12,26 +15,33 @@ import numpy as np
 
 from arena_bayes_error.estimators import from_soft_labels
 
-N = 10_000_000
-MOST_SECONDS = 0.5
-MOST_SHARE_HELD = 0.1
+N, RUNS = 10_000_000, 5
 
 
 def main() -> None:
-    labels = np.random.default_rng(0).random(N)
+    """Run and print one JSON object."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the labels")
+    n = max(1_000, round(N * parser.parse_args().scale))
+    labels = np.random.default_rng(0).random(n)
     seconds = []
-    for _ in range(5):
-        start = time.perf_counter()
+    for _ in range(RUNS):
+        start = time.process_time()
         found = from_soft_labels(labels)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     tracemalloc.start()
     from_soft_labels(labels)
     held = tracemalloc.get_traced_memory()[1] / labels.nbytes
     tracemalloc.stop()
-    print(f"{N:,} soft labels: {min(seconds):.3f} s (best of 5), {held:.1%} of their memory held")
-    print(f"estimate {found.estimate:.6f}, interval {found.interval}")
-    if min(seconds) > MOST_SECONDS or held > MOST_SHARE_HELD:
-        raise SystemExit(f"at most {MOST_SECONDS} s and {MOST_SHARE_HELD:.0%} are allowed")
+    result = {
+        "benchmark": "bayes_error",
+        "labels": n,
+        "seconds": round(min(seconds), 4),
+        "memory_per_label_memory": round(held, 4),
+        "estimate": found.estimate,
+        "interval": found.interval,
+    }
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

@@ -18,17 +18,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from arena.execution import Silence, available_workers
-from arena.plugin_manager import PluginManager
-from arena.predictions import ArrayPredictions
-from arena.resamples import draw_resamples
-from arena.resampling import score_under_weights
+from arena.evaluation.bootstrap import draw_resamples
+from arena.evaluation.predictions import ArrayPredictions
+from arena.evaluation.scores import score_under_weights
+from arena.plugin.manager import PluginManager
 from arena.types import RowContext
+from arena.utils.parallel import NoProgress, available_workers
 
 METRIC = Path(__file__).parents[1] / "support" / "foreign_metrics" / "kaggle_fbeta.py"
 
 
-class Said(Silence):
+class Said(NoProgress):
     """Prints what is said, and how far it has come, once in a while."""
 
     def __init__(self) -> None:

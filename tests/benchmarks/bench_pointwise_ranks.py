@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from arena.execution import available_workers
-from arena.leaderboard import minimum_ranks
-from arena.resamples import draw_resamples
-from arena.resampling import score_under_weights
-from arena_metrics.engine import choose_engine
+from arena.evaluation.bootstrap import draw_resamples
+from arena.evaluation.ranks import minimum_ranks
+from arena.evaluation.scores import score_under_weights
+from arena.utils.parallel import available_workers
+from arena_metrics.kernels.engine import choose_engine
 from arena_metrics.pointwise import LogLoss
 
 RESAMPLES = 100

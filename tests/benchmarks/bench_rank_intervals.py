@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from arena.execution import available_workers
+from arena.utils.parallel import available_workers
 from arena_ranking.simultaneous import rank_intervals
 
 LEVEL = 0.95

@@ -4,7 +4,8 @@ There is no peer. A submission is better than the team's best, so that a Ladder 
 has to compare the two row by row. Prints milliseconds of processor time, the best of several, so
 that a busy machine counts little: the release itself, the score that came before it, and the first
 release of a process, such as ``arena submit`` is, which has to read the team's best from the store
-and find its row values too; a competition that stays open holds them.
+and find its row values too; a competition that stays open holds them. With a clip, the release
+scores again, by the clipped metric.
 """
 
 from __future__ import annotations
@@ -20,9 +21,12 @@ import numpy as np
 import pyarrow as pa
 
 from arena.config import Settings
+from arena.evaluation.predictions import ArrayPredictions
+from arena.evaluation.scores import full_scores
 from arena.interfaces import HasRowValues, Metric, traits_of
-from arena.plugin_manager import PluginManager
-from arena.releasing import Past, Releaser, releaser_of
+from arena.plugin.manager import PluginManager
+from arena.public_board.instances import InstanceRelease, MemoryLog
+from arena.public_board.releaser import Releaser, ScoredSubmission, make_releaser
 from arena.store import Store
 from arena.types import PredictionKind, Solution, Target
 
@@ -60,11 +64,19 @@ class Case:
     better: Any
 
     def releaser(self) -> Releaser:
-        """Return a mechanism that the first submission was released by, as a process begins."""
-        releaser = releaser_of(self.settings, self.solution, self.store, self.manager, 1)
-        first, past = releaser.read(1), Past(1, "a")
-        releaser.take_up(past, releaser.place(past, first, releaser.score(first)), None)
-        return releaser
+        """Return a releaser as a process begins."""
+        return make_releaser(self.settings, self.solution, self.store, self.manager, 1)
+
+
+class UnchangedLog(MemoryLog):
+    """A log that holds the release of the first submission, and to which none is added."""
+
+    def __init__(self, first: InstanceRelease) -> None:
+        super().__init__()
+        super().add(1, "a", first)
+
+    def add(self, submission: int, team: str, released: InstanceRelease) -> None:
+        """Add nothing."""
 
 
 def make_solution(metric: Metric, n_classes: int, n_rows: int) -> Solution:
@@ -113,17 +125,25 @@ def best_of(
 
 def measure(case: Case, repeats: int) -> dict[str, float]:
     """Return milliseconds of a release, of the first of a process, and of the score."""
-    releaser, past = case.releaser(), Past(2, "a")
-    score = releaser.score(case.better)
-    placed = releaser.place(past, case.better, score)
-    if case.settings.public.mechanism.startswith("ladder-free") and not placed.release.improved:
+    releaser = case.releaser()
+    first = releaser.release(ScoredSubmission(1, "a", releaser.read([1])), MemoryLog())
+    if first is None:
+        raise SystemExit("The first submission has no score: the case is none.")
+
+    def score(_: Any = None) -> float:
+        predictions = ArrayPredictions(case.better)
+        return float(full_scores(releaser.metric, releaser.truth, predictions)[0])
+
+    better = ScoredSubmission(2, "a", case.better, score())
+    log = UnchangedLog(first)
+    released = releaser.release(better, log)
+    ladder = case.settings.public.mechanism.startswith("ladder-free")
+    if ladder and not (released and released.release.improved):
         raise SystemExit("The better submission is not released: the case is none.")
     return {
-        "release": best_of(lambda _: releaser.place(past, case.better, score), repeats),
-        "first release": best_of(
-            lambda fresh: fresh.place(past, case.better, score), repeats, case.releaser
-        ),
-        "score": best_of(lambda _: releaser.score(case.better), repeats),
+        "release": best_of(lambda _: releaser.release(better, log), repeats),
+        "first release": best_of(lambda fresh: fresh.release(better, log), repeats, case.releaser),
+        "score": best_of(score, repeats),
     }
 
 
@@ -138,10 +158,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="share of the rows")
     parser.add_argument("--mechanism", choices=MECHANISMS, action="append", help="only this one")
+    parser.add_argument("--repeats", type=int, default=N_REPEATS, help="the fastest counts")
+    parser.add_argument("--metric", help="only this one")
     arguments = parser.parse_args()
     n_rows, manager = max(100, round(N_ROWS * arguments.scale)), PluginManager()
     figures: dict[str, Any] = {"benchmark": "release", "rows": n_rows}
     for name, n_classes in CASES:
+        if arguments.metric not in {None, name}:
+            continue
         metric = manager.metrics.resolve(name)
         solution = make_solution(metric, n_classes, n_rows)
         better = np.ascontiguousarray(predictions(solution, 0.9, seed=2))
@@ -156,8 +180,8 @@ def main() -> None:
                 document = {"metric": {"name": name}, "public": public}
                 settings = Settings.model_validate(document)
                 case = Case(store, solution, settings, manager, block)
-                figures[title][mechanism] = measure(case, N_REPEATS)
-    print(json.dumps(figures, indent=2))
+                figures[title][mechanism] = measure(case, arguments.repeats)
+    print(json.dumps(figures))
 
 
 if __name__ == "__main__":

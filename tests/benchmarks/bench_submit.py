@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import benchmark_paths  # noqa: F401
 import numpy as np
 
 from arena.store import Store

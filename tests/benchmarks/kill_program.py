@@ -1,9 +1,10 @@
 """Kill ``arena import`` and ``arena submit`` again and again, and look for anything half there.
 
 After each kill the competition is opened, and what it holds is compared with what was
-acknowledged: by the journal, and by what ``submit`` printed. In the end the import is run twice
-more: it goes on where it stopped, and takes nothing twice. Prints one JSON object last; the exit
-code is 1 if anything was wrong.
+acknowledged: by the journal, and by what ``submit`` printed. Each process has something new to
+store, and is killed after it stored some of it. In the end the import is run twice more: it goes on
+where it stopped, and takes nothing twice. Prints one JSON object last; the exit code is 1 if
+anything was wrong.
 
 The program runs in processes that are forked from one that has imported it; with ``--program`` the
 installed program is started, which takes a second and a half each time.
@@ -24,11 +25,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import benchmark_paths  # noqa: F401
 import numpy as np
 
 from arena.cli.main import main as arena
-from arena.competition import Competition
-from arena.plugin_manager import PluginManager
+from arena.competition.competition import Competition
+from arena.plugin.manager import PluginManager
 from arena.store import Store
 from program import ARENA, write_csv
 
@@ -37,6 +39,10 @@ MOST_SECONDS = 0.2
 """A kill falls within this time after something new was acknowledged."""
 SUBMITS = 30
 """``arena submit`` is called that often in one process, which is killed meanwhile."""
+FILES = 4
+"""So many new files are in the folder at each import."""
+PATIENCE = 900
+"""Seconds until a process counts as hanging, which no load of the machine explains."""
 
 Start = Callable[[Path, list[list[str]], Path], int]
 """Calls the program with each list of arguments in one process after another, output to a file."""
@@ -84,20 +90,36 @@ def journaled(folder: Path) -> int:
     return journal.read_bytes().count(b'{"submission"') if journal.exists() else 0
 
 
-def kill_one(start: Start, folder: Path, calls: list[list[str]], out: Path, wait: float) -> None:
-    """Start the program, and kill it a while after it stored something, unless it ends before."""
-    before, until = journaled(folder), time.monotonic() + 60
+def kill_one(start: Start, folder: Path, calls: list[list[str]], out: Path, wait: float) -> str:
+    """Start the program, and kill it a while after it stored something, unless it ends before.
+
+    Returns what is wrong; empty if it stored something.
+    """
+    before, until, said = journaled(folder), time.monotonic() + PATIENCE, _said(out)
     pid = start(folder, calls, out)
-    while journaled(folder) == before and time.monotonic() < until and _lives(pid):
+    while journaled(folder) == before and time.monotonic() < until and lives(pid):
         time.sleep(0.002)
     time.sleep(wait)
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-    while _lives(pid):
+    # A process that has ended may have left its number to a stranger.
+    if lives(pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    until = time.monotonic() + PATIENCE
+    while lives(pid):
+        if time.monotonic() > until:
+            raise TimeoutError(f"Process {pid} was killed {PATIENCE} s ago and is still there.")
         time.sleep(0.002)
+    if journaled(folder) == before:
+        return f"{calls[0]} stored nothing; it printed: {_said(out)[len(said) :]!r}"
+    return ""
 
 
-def _lives(pid: int) -> bool:
+def _said(out: Path) -> str:
+    return out.read_text() if out.exists() else ""
+
+
+def lives(pid: int) -> bool:
+    """Return whether a process that this one started still runs."""
     for child in multiprocessing.active_children():
         if child.pid == pid:
             return child.is_alive()
@@ -143,37 +165,52 @@ def acknowledged_by(folder: Path, out: Path) -> set[int]:
     return {one["submission"] for one in entries if "submission" in one} | set(map(int, told))
 
 
-def prepare(folder: Path, n_files: int, manager: PluginManager) -> Path:
+def prepare(folder: Path, manager: PluginManager) -> Path:
     truth = np.arange(N_ROWS) % 7
     usage = np.where(np.arange(N_ROWS) % 2, "Public", "Private")
     rows = [(f"r{i}", y, u) for i, (y, u) in enumerate(zip(truth, usage, strict=True))]
     write_csv(folder / "solution.csv", ["id", "y", "Usage"], rows)
-    for number in range(n_files):
-        write_file(folder / "files" / f"t{number % 5}" / f"{number:04d}.csv", number)
     Competition.create(folder / "c", folder / "solution.csv", "mae", manager=manager).close()
     return folder / "c"
+
+
+def write_more(folder: Path, n_files: int) -> int:
+    """Write new files to import, and return the new number of files."""
+    for number in range(n_files, n_files + FILES):
+        write_file(folder / "files" / f"t{number % 5}" / f"{number:04d}.csv", number)
+    return n_files + FILES
 
 
 def run(kills: int, start: Start, seed: int, folder: Path) -> dict[str, object]:
     """Kill that often, every third time while submitting, and return what came of it."""
     multiprocessing.get_context("forkserver").set_forkserver_preload(["kill_program"])
     rng, manager, wrong = np.random.default_rng(seed), PluginManager(), list[str]()
-    n_files, sent, out = 4 * kills, 10**4, folder / "printed"
-    competition = prepare(folder, n_files, manager)
+    n_files, sent, out = 0, 10**4, folder / "printed"
+    competition = prepare(folder, manager)
     import_files = ["import", "../files"]
     for kill in range(1, kills + 1):
-        calls = [import_files]
-        if kill % 3 == 0:
+        if kill % 3:
+            n_files = write_more(folder, n_files)
+            calls = [import_files]
+        else:
             for number in range(sent, sent + SUBMITS):
                 write_file(folder / f"{number}.csv", number)
             calls = [["submit", f"../{n}.csv", "-t", "s"] for n in range(sent, sent + SUBMITS)]
             sent += SUBMITS
-        kill_one(start, competition, calls, out, rng.uniform(0, MOST_SECONDS))
+        missed = kill_one(start, competition, calls, out, rng.uniform(0, MOST_SECONDS))
         told = acknowledged_by(competition, out)
-        wrong += [f"kill {kill}: {what}" for what in wrong_with(competition, manager, told)]
+        found = [*([missed] if missed else ()), *wrong_with(competition, manager, told)]
+        wrong += [f"kill {kill}: {what}" for what in found]
+    n_files = write_more(folder, n_files)
     left = n_files - sum(int(Path(one).stem) < n_files for one in _files(competition, manager))
     for _ in range(2):
-        subprocess.run([ARENA, *import_files], cwd=competition, check=True, capture_output=True)
+        subprocess.run(
+            [ARENA, *import_files],
+            cwd=competition,
+            check=True,
+            capture_output=True,
+            timeout=PATIENCE,
+        )
         told = acknowledged_by(competition, out)
         wrong += [f"in the end: {what}" for what in wrong_with(competition, manager, told)]
         taken = [one for one in _files(competition, manager) if int(Path(one).stem) < n_files]
@@ -182,7 +219,8 @@ def run(kills: int, start: Start, seed: int, folder: Path) -> dict[str, object]:
     return {
         "benchmark": "kill_program",
         "kills": kills,
-        "submissions": len(told),
+        "files": n_files,
+        "submissions": len(_files(competition, manager)),
         "left_to_the_last_import": left,
         "wrong": wrong,
     }

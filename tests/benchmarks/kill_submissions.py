@@ -17,6 +17,7 @@ import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+import benchmark_paths  # noqa: F401
 import numpy as np
 
 from arena.store import Store
@@ -43,10 +44,13 @@ def kill_one(path: Path, n_rows: int, seconds: float) -> int:
     writer = context.Process(target=write, args=(path, n_rows, sender))
     writer.start()
     sender.close()
+    if not receiver.poll(600):
+        writer.kill()
+        raise TimeoutError("The writer stored nothing within ten minutes.")
     told = receiver.recv()
     time.sleep(seconds)
     writer.kill()
-    writer.join()
+    writer.join(timeout=600)
     try:
         while True:
             told = receiver.recv()

@@ -22,7 +22,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture(autouse=True)
 def _no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no width be inherited: whoever runs the tests has some terminal, or none."""
+    """Remove the width of the terminal in which the tests run."""
     monkeypatch.delenv("COLUMNS", raising=False)
 
 
@@ -48,7 +48,7 @@ def competition(tmp_path: Path) -> Path:
 def scored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     """Score a small competition once, for the tests that only read what came out."""
     folder = write_competition(tmp_path_factory.mktemp("scored"))
-    called = run_program(
+    called = run_here(
         "score", "solution.csv", "submissions", "--metric", "roc_auc", "--resamples", 200,
         "--json", cwd=folder,
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import os
@@ -15,13 +16,14 @@ from typing import Any
 import duckdb
 import pytest
 
-from arena.competition import Competition
+from arena.competition.competition import Competition
 from competition_folder import IDS, change, document, write_file
-from program import ARENA, run_here, write_csv
+from program import UNPROTECTED, killed_in_the_end, run_here, start_program, write_csv
 
 # -- the record ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_record_is_printed_and_whole(arena_there: Any) -> None:
     assert arena_there("import", "../files").returncode == 0
     assert arena_there("select", "-t", "a", 1).returncode == 0
@@ -32,9 +34,16 @@ def test_the_record_is_printed_and_whole(arena_there: Any) -> None:
     assert printed["problem"] is None
     shown = arena_there("audit").stdout
     assert "submission 2, reason two accounts" in shown
-    assert f"The record is whole. Its last hash is {printed['events'][-1]['hash']}." in shown
+    assert "The record is whole, and everything that is stored agrees with it." in shown
+    assert f"Its last hash is {printed['events'][-1]['hash']}." in shown
+    assert "Note it outside this machine" in shown
+    since = arena_there("audit", "--head", printed["events"][3]["hash"]).stdout
+    assert "Events 5 to 7 follow it: check that you know of each" in since
+    since = arena_there("audit", "--head", printed["head"]).stdout
+    assert "nothing was changed, removed or added since" in since
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change_of_record", "sentence"),
     [
@@ -57,9 +66,10 @@ def test_a_changed_record_is_told(
     assert sentence in printed["problem"]
 
 
+@pytest.mark.slow
 def test_what_a_repair_finds_lost_is_told(here: Path, arena_there: Any) -> None:
     whole = arena_there("repair")
-    assert (whole.returncode, "is whole: nothing was done." in whole.stdout) == (0, True)
+    assert (whole.returncode, "is intact: nothing was changed." in whole.stdout) == (0, True)
     database = here / "c" / "arena.duckdb"
     shutil.copy(database, here / "old.duckdb")
     assert arena_there("submit", "../files/a.csv", "-t", "a").returncode == 0
@@ -69,7 +79,7 @@ def test_what_a_repair_finds_lost_is_told(here: Path, arena_there: Any) -> None:
     assert "arena repair" in refused.stderr
     repaired = arena_there("repair")
     assert repaired.returncode == 0
-    assert "to be sent again: submission 1 of a (a.csv)" in repaired.stdout
+    assert "to be submitted again: submission 1 of a (a.csv)" in repaired.stdout
     again = document(arena_there("submit", "../files/a.csv", "-t", "a", "--json"), "submit")
     assert (again["submission"], again["status"]) == (2, "accepted")
     assert arena_there("audit").returncode == 0
@@ -78,33 +88,31 @@ def test_what_a_repair_finds_lost_is_told(here: Path, arena_there: Any) -> None:
 # -- several processes ---------------------------------------------------------------------------
 
 
-def start(*arguments: object, cwd: Path) -> subprocess.Popen[str]:
-    """Start the installed program."""
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([ARENA, *map(str, arguments)], cwd=cwd, text=True, **pipes)  # type: ignore[call-overload,no-any-return]
-
-
+@pytest.mark.slow
 def test_a_second_process_is_told_which_one_holds_the_competition_or_waits(
     here: Path, arena_there: Any
 ) -> None:
     folder = here / "c"
-    with Competition.open(folder):
-        told = start("submit", "../files/a.csv", "-t", "a", "--json", cwd=folder)
-        patient = [
-            start("submit", f"../files/{team}.csv", "-t", team, "--wait", 60, cwd=folder)
-            for team in ("a", "b")
-        ]
-        stdout, stderr = told.communicate(timeout=60)
-        assert told.returncode == 1
-        assert stdout == ""
-        assert f"(PID {os.getpid()})" in stderr
-        assert "--wait SECONDS" in stderr
-        assert len(stderr.splitlines()) == 1
-        time.sleep(0.5)
-        assert [process.poll() for process in patient] == [None, None]
-    for process in patient:
-        _, stderr = process.communicate(timeout=60)
-        assert process.returncode == 0, stderr
+    with contextlib.ExitStack() as ends:
+
+        def start(team: str, *more: object) -> subprocess.Popen[str]:
+            given = ("submit", f"../files/{team}.csv", "-t", team, *more)
+            return ends.enter_context(killed_in_the_end(start_program(*given, cwd=folder)))
+
+        with Competition.open(folder):
+            told = start("a", "--json")
+            patient = [start(team, "--wait", 600) for team in "ab"]
+            stdout, stderr = told.communicate(timeout=900)
+            assert told.returncode == 1
+            assert stdout == ""
+            assert f"(PID {os.getpid()})" in stderr
+            assert "--wait SECONDS" in stderr
+            assert len(stderr.splitlines()) == 1
+            time.sleep(0.5)
+            assert [process.poll() for process in patient] == [None, None]
+        for process in patient:
+            _, stderr = process.communicate(timeout=900)
+            assert process.returncode == 0, stderr
     rows = document(arena_there("submissions", "--json"), "submissions")["submissions"]
     assert [row["submission"] for row in rows] == [1, 2]
     assert {row["team"]: row["status"] for row in rows} == {"a": "accepted", "b": "accepted"}
@@ -113,6 +121,7 @@ def test_a_second_process_is_told_which_one_holds_the_competition_or_waits(
 # -- secrets, and text of participants -----------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_no_label_is_shown_by_any_command(tmp_path: Path) -> None:
     labels = [f"{row * 7919 % 100003}.{row:04d}77" for row in range(1, len(IDS) + 1)]
     write_csv(tmp_path / "solution.csv", ["id", "y"], list(zip(IDS, labels, strict=True)))
@@ -120,7 +129,7 @@ def test_no_label_is_shown_by_any_command(tmp_path: Path) -> None:
     write_csv(files / "a.csv", ["id", "y"], [(i, row) for row, i in enumerate(IDS)])
     write_csv(files / "b.csv", ["id", "y"], [(i, "x") for i in IDS[3:]])
     write_csv(files / "c.csv", ["id", "z"], [(i, 1) for i in [*IDS, "r03"]])
-    init = ("init", "c", "--solution", "solution.csv", "--metric", "mae", "--verbose")
+    init = ("init", "c", "--solution", "solution.csv", *UNPROTECTED, "--metric", "mae", "--verbose")
     calls = [run_here(*init, cwd=tmp_path), run_here(*init, cwd=tmp_path)]
     there = partial(run_here, cwd=tmp_path / "c")
     commands: list[tuple[object, ...]] = [
@@ -160,6 +169,7 @@ HOSTILE = {
 EVERY_TABLE = (("submissions",), ("leaderboard",), ("leaderboard", "--csv"), ("audit",))
 
 
+@pytest.mark.slow
 def test_names_of_teams_do_no_harm(
     here: Path, arena_there: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,8 @@
-"""An export that somebody changed is told from one that nobody did, in a line that helps."""
+"""A changed export is recognised, and the message says what to do."""
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 from collections.abc import Callable
@@ -21,7 +22,7 @@ def exported(made_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     change(here / "c", "resamples = 1000", "resamples = 60")
     change(here / "c", "# baseline =", 'baseline = "base"')
     change(here / "c", 'rule = "best_public"', 'rule = "chosen"')
-    for number, team in enumerate(["one", "two", "=three", "one", "base"], start=1):
+    for number, team in enumerate(["one", "two;=1+1", "=three", "one", "base"], start=1):
         file = write_file(here / f"{number}.csv", number)
         assert run_here("submit", file, f"--team={team}", cwd=here / "c").returncode == 0
     for command in (
@@ -97,23 +98,29 @@ def higher(document: Any) -> None:
 
 CONTRADICTIONS: dict[str, tuple[Callable[[Path], None], str]] = {
     "score of the board": (edited("result.json", higher), "not the board that events.jsonl"),
-    "score of the table": (replaced("private.csv", ",0.", ",1."), "private.csv is not what"),
-    "team of the table": (replaced("private.csv", "one", "eno"), "private.csv is not what"),
-    "public score": (replaced("public.csv", ",0.", ",0.1"), "public.csv shows another score"),
-    "listed score": (replaced("submissions.csv", ",0.", ",0.1"), "submissions.csv shows another"),
+    "score of the table": (replaced("private.csv", ",0.", ",1."), "private.csv differs from"),
+    "team of the table": (replaced("private.csv", "one", "eno"), "private.csv differs from"),
+    "public score": (replaced("public.csv", ",0.", ",0.1"), "public.csv: the score of"),
+    "public rank": (replaced("public.csv", "\n1,", "\n2,"), "public.csv: the rank of"),
+    "public baseline": (replaced("public.csv", ",False", ",True"), "baseline is True, and"),
+    "listed score": (replaced("submissions.csv", ",0.", ",0.1"), "submissions.csv: the score of"),
     "first event": (events(lambda lines: lines[1:]), "event 1 is missing"),
     "event between": (events(lambda lines: lines[:2] + lines[3:]), "event 3 is missing"),
     "last event": (events(lambda lines: lines[:-1]), "the end is missing"),
     "no event": (events(lambda lines: []), "the end is missing"),
     "order of events": (events(lambda lines: [*lines[:2], lines[3], lines[2], *lines[4:]]), "miss"),
     "name in an event": (replaced("events.jsonl", '"one"', '"eno"'), "was changed after"),
-    "other finals": (edited("finals.json", lambda it: it | {"one": [4]}), "other submissions than"),
-    "extra file": (written("more.csv", "id"), "more.csv is no part of an export"),
-    "extra final": (written("finals/77.csv", "id"), "finals/77.csv is no part of an export"),
+    "other finals": (
+        edited("finals.json", lambda it: it | {"one": [4]}),
+        "The submissions in finals.json differ",
+    ),
+    "extra file": (written("more.csv", "id"), "more.csv does not belong to an export"),
+    "extra final": (written("finals/77.csv", "id"), "finals/77.csv does not belong to an export"),
     "predictions": (halved("finals/3.csv"), "score of the team =three differs"),
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONTRADICTIONS)
 def test_what_contradicts_the_rest_is_told(there: Path, name: str) -> None:
     attack, said = CONTRADICTIONS[name]
@@ -152,6 +159,8 @@ UNREADABLE: dict[str, Callable[[Path], None]] = {
     "event without a hash": events(lambda lines: ['{"sequence": 1}', *lines]),
     "unknown usage": replaced("usage.csv", "Private", "Hidden"),
     "row without usage": replaced("usage.csv", ",Private", ""),
+    "huge cell": replaced("usage.csv", "r00", "r" * 200_000),
+    "huge team": edited("result.json", lambda it: it["standings"][0].update(team="x" * 200_000)),
     "other ids": replaced("usage.csv", "r00", "r99"),
     "linked final": linked("finals/3.csv", "../solution.csv"),
     "linked result": linked("result.json", "../solution.csv"),
@@ -159,6 +168,7 @@ UNREADABLE: dict[str, Callable[[Path], None]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_what_cannot_be_an_export_is_told_in_one_line(there: Path, name: str) -> None:
     UNREADABLE[name](there / "out")
@@ -170,6 +180,7 @@ def test_what_cannot_be_an_export_is_told_in_one_line(there: Path, name: str) ->
     assert len(line) < 500
 
 
+@pytest.mark.slow
 def test_another_solution_is_told_and_none_of_its_labels(there: Path) -> None:
     lines = (there / "solution.csv").read_text().splitlines()
     flipped = [f"{line[:-1]}{1 - int(line[-1])}" for line in lines[1:]]
@@ -190,16 +201,34 @@ def test_another_solution_is_told_and_none_of_its_labels(there: Path) -> None:
 def test_an_export_says_for_whom_it_is(there: Path) -> None:
     said = (there / "out" / "README.txt").read_text()
     assert "for the organiser" in said
-    assert "Not for participants" in said
+    assert "Do not give it to participants" in said
     listed = {line.split()[0] for line in said.splitlines() if line[:1].islower() and "  " in line}
     assert listed == {"finals/ID.csv"} | {
         path.name for path in (there / "out").iterdir() if path.name not in ("README.txt", "finals")
     }
 
 
+@pytest.mark.slow
 def test_an_export_overwrites_nothing(there: Path) -> None:
     for taken in (there / "out", there / "solution.csv", there / "c"):
         called = run_here("export", taken, cwd=there / "c")
         assert called.returncode == 1
         assert "is not empty" in called.stderr
     assert (there / "solution.csv").read_text().startswith("id,y")
+
+
+@pytest.mark.slow
+def test_ids_with_any_character_go_through_sample_export_and_verify(tmp_path: Path) -> None:
+    ids = ["a\rb", "a\nb", "a\r\nb", "a,b", 'a"b', "=1+1", "a\u2028b", "a;b", "\u202ea", "a b"]
+    with (tmp_path / "solution.csv").open("w", newline="", encoding="utf-8") as file:
+        rows = [[identifier, number % 2] for number, identifier in enumerate(ids)]
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows([["id", "y"], *rows])
+    for command in (
+        ("init", "c", "--solution", "solution.csv", "--metric=roc_auc", "--public-share=0.5"),
+        ("submit", "-C", "c", "--team=a", "c/sample_submission.csv"),
+        ("finalize", "-C", "c"),
+        ("export", "-C", "c", "out"),
+        ("verify", "out", "solution.csv"),
+    ):
+        called = run_here(*command, cwd=tmp_path)
+        assert called.returncode == 0, (command, called.stdout, called.stderr)

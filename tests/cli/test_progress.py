@@ -1,43 +1,73 @@
-"""Whatever lasts is shown by its name, also where it does not come back to say how far it is."""
+"""Every long step is shown by name, also if it never reports its progress."""
 
 from __future__ import annotations
 
 import sys
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from arena.cli import console
-from arena.cli.console import TerminalProgress
 from arena.hookspecs import hookimpl
 from arena.interfaces import Study
-from arena.plugin_manager import PluginManager
-from arena.private_board import BoardSettings
-from arena.score_settings import ScoreSettings
-from arena.scoring import score
+from arena.plugin.manager import PluginManager
+from arena.scoring.score import score
+from arena.scoring.settings import BoardSettings, ScoreSettings
 from arena.types import Finding
+from arena.utils import progress as shown_progress
+from arena.utils.progress import ProgressDisplay
+
+
+class Alarm(threading.Thread):
+    """Stands for a timer; rings when the test says so, in a thread as a timer does."""
+
+    set_last: Alarm | None = None
+
+    def __init__(self, seconds: float, show: Callable[[], None]) -> None:
+        super().__init__(target=show)
+        self.seconds = seconds
+        self.cancelled = False
+        Alarm.set_last = self
+
+    def start(self) -> None:
+        """Wait for the test."""
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+    @staticmethod
+    def last() -> Alarm:
+        assert Alarm.set_last is not None
+        return Alarm.set_last
+
+    @staticmethod
+    def ring(alarm: Alarm | None = None) -> None:
+        """Let the time of the stage pass."""
+        alarm = alarm or Alarm.last()
+        threading.Thread.start(alarm)
+        alarm.join()
 
 
 @pytest.fixture(autouse=True)
-def _short_patience(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(console, "_SECONDS_BEFORE_A_BAR", 0.2)
+def _alarms(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.delenv("ARENA_PROGRESS")
+    stand_in = SimpleNamespace(Timer=Alarm, current_thread=threading.current_thread)
+    stand_in.RLock = threading.RLock
+    monkeypatch.setattr(shown_progress, "threading", stand_in)
     yield
-    # One that was stopped may still be on its way out.
-    alarms = [one for one in threading.enumerate() if isinstance(one, threading.Timer)]
-    assert all(one.finished.is_set() for one in alarms)
+    assert Alarm.last().cancelled
 
 
 class Slow:
-    """An analysis that says nothing for a while."""
+    """An analysis that lasts, and says nothing."""
 
     name = "slow"
 
     def run(self, study: Study, rng: Any) -> Finding:
-        time.sleep(1.0)
+        Alarm.ring()
         return Finding("slow", "It took its time.", {})
 
 
@@ -47,6 +77,7 @@ class Plugin:
         return [Slow()]
 
 
+@pytest.mark.slow
 def test_an_analysis_that_lasts_is_named(
     competition: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -54,7 +85,7 @@ def test_an_analysis_that_lasts_is_named(
     manager.register(Plugin(), "mine")
     settings = ScoreSettings("roc_auc", board=BoardSettings(resamples=10))
     files = [competition / "submissions" / f"{name}.csv" for name in ("good", "best")]
-    with TerminalProgress() as progress:
+    with ProgressDisplay() as progress:
         result = score(
             competition / "solution.csv", files, settings, manager=manager, progress=progress
         )
@@ -63,16 +94,47 @@ def test_an_analysis_that_lasts_is_named(
 
 
 def test_a_stage_is_said_once_and_only_if_it_lasts(capsys: pytest.CaptureFixture[str]) -> None:
-    with TerminalProgress() as progress:
+    with ProgressDisplay() as progress:
         progress.start("Short", 3)
         progress.advance(3)
+        short = Alarm.last()
         for _ in range(2):
             progress.start("Long", 2_000)
             progress.advance(1_000)
-            time.sleep(1.0)
+            assert Alarm.last().seconds == 2.0
+            Alarm.ring()
         progress.start("Left at once", 2)
-    time.sleep(0.4)
+    for late in (short, Alarm.last()):  # could not be cancelled any more
+        Alarm.ring(late)
     assert capsys.readouterr().err == "Long: 1,000 of 2,000 …\n"
+
+
+def test_a_long_stage_is_said_again_where_there_is_no_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(shown_progress, "time", SimpleNamespace(monotonic=lambda: now))
+    with ProgressDisplay() as progress:
+        progress.start("Long", 4)
+        for done in range(3):
+            now += Alarm.last().seconds
+            Alarm.ring()
+            assert capsys.readouterr().err == f"Long: {done} of 4 …\n"
+            progress.advance()
+    assert now == 2.0 + 2 * 10.0
+
+
+def test_a_stage_of_one_step_says_how_long_it_has_taken(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(shown_progress, "time", SimpleNamespace(monotonic=lambda: now))
+    with ProgressDisplay() as progress:
+        progress.start("Long", 1)
+        for said in ("Long …", "Long, 12 s …", "Long, 22 s …"):
+            now += Alarm.last().seconds
+            Alarm.ring()
+            assert capsys.readouterr().err == f"{said}\n"
 
 
 def test_a_terminal_has_a_bar(
@@ -80,12 +142,11 @@ def test_a_terminal_has_a_bar(
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    with TerminalProgress() as progress:
+    with ProgressDisplay() as progress:
         for total in (1, 4):
             progress.start(f"Of {total}", total)
-            time.sleep(1.0)
+            Alarm.ring()
             progress.advance()
-            time.sleep(0.4)
     shown = capsys.readouterr().err
     assert "Of 1" in shown
     assert "1/4" in shown

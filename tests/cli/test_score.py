@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import stat
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import jsonschema
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from program import ARENA, write_csv
+from program import killed_in_the_end, start_program, write_csv
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 QUICK = ("--resamples", "200")
@@ -35,14 +34,15 @@ def check(document: Any, name: str) -> None:
     assert set(document) == set(described["properties"])
 
 
+@pytest.mark.slow
 def test_the_document_is_what_the_schema_says(scored: Any) -> None:
     _, document = scored
-    check(document, "score-1")
-    described = set(schema("score-1")["$defs"]["standing"]["properties"])
+    check(document, "score-2")
+    described = set(schema("score-2")["$defs"]["standing"]["properties"])
     for standing in document["standings"]:
         assert set(standing) == described
         assert None not in standing.values()
-    assert document["schema"] == "arena/score/1"
+    assert document["schema"] == "arena/score/2"
     assert document["metric"] == "roc_auc"
     assert document["positive"] == "yes"
     assert document["resamples"] == 200
@@ -83,8 +83,12 @@ def test_a_rejected_file_is_reported_with_every_fault(scored: Any) -> None:
     assert {"r298", "r299"} <= missing
 
 
-def test_the_table_for_people(arena: Any, competition: Path) -> None:
-    called = arena(*SCORE, environment={"COLUMNS": "140"})
+@pytest.mark.slow
+def test_the_table_for_people(
+    arena_here: Any, competition: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "140")
+    called = arena_here(*SCORE)
     assert called.returncode == 0
     for text in ("best", "rank interval", "tier", "Rejected: broken/try 1.csv", "Corrected"):
         assert text in called.stdout
@@ -92,29 +96,30 @@ def test_the_table_for_people(arena: Any, competition: Path) -> None:
 
 
 @pytest.mark.slow
-def test_strict_and_nothing_to_rank_exit_with_one(arena: Any, competition: Path) -> None:
-    assert arena(*SCORE, "--strict").returncode == 1
+def test_strict_and_nothing_to_rank_exit_with_one(arena_here: Any, competition: Path) -> None:
+    assert arena_here(*SCORE, "--strict").returncode == 1
     shutil.copytree(competition / "submissions" / "broken", competition / "only" / "broken")
-    called = arena("score", "solution.csv", "only", "--metric", "roc_auc", "--json")
+    called = arena_here("score", "solution.csv", "only", "--metric", "roc_auc", "--json")
     assert called.returncode == 1
     document = json.loads(called.stdout)
-    check(document, "score-1")
+    check(document, "score-2")
     assert document["standings"] == []
     assert "every file was rejected" in called.stderr
 
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_on_any_number_of_workers(
-    arena: Any, competition: Path
+    arena_here: Any, competition: Path
 ) -> None:
-    one = arena(*SCORE, "--json", "--workers", 1, "--seed", 7).stdout
-    two = arena(*SCORE, "--json", "--workers", 2, "--seed", 7).stdout
+    one = arena_here(*SCORE, "--json", "--workers", 1, "--seed", 7).stdout
+    two = arena_here(*SCORE, "--json", "--workers", 2, "--seed", 7).stdout
     assert one == two
     assert json.loads(one)["seed"] == 7
-    other = arena(*SCORE, "--json", "--seed", 8).stdout
+    other = arena_here(*SCORE, "--json", "--seed", 8).stdout
     assert json.loads(other)["standings"] != json.loads(one)["standings"]
 
 
+@pytest.mark.slow
 def test_options_reach_the_result(arena_here: Any, competition: Path) -> None:
     called = arena_here(*SCORE, "--json", "--split", "all", "--positive", "no", "--level", "0.8",
                    "--no-stratify")  # fmt: skip
@@ -164,17 +169,17 @@ def test_missing_files_are_one_line(arena_here: Any, competition: Path) -> None:
 def test_validate_reports_and_stores_nothing(arena_here: Any, competition: Path) -> None:
     before = sorted(competition.rglob("*"))
     called = arena_here("validate", "solution.csv", "submissions", "--metric", "roc_auc", "--json")
-    assert called.returncode == 0
+    assert called.returncode == 1
     document = json.loads(called.stdout)
     check(document, "validate-1")
     assert len(document["accepted"]) == 5
     assert [file["file"] for file in document["rejected"]] == ["broken/try 1.csv"]
     assert sorted(competition.rglob("*")) == before
-    strict = arena_here(
-        "validate", "solution.csv", "submissions", "--metric", "roc_auc", "--strict"
-    )
-    assert strict.returncode == 1
-    assert "5 valid, 1 rejected" in strict.stdout
+    printed = arena_here("validate", "solution.csv", "submissions", "--metric", "roc_auc")
+    assert printed.returncode == 1
+    assert "5 valid, 1 rejected" in printed.stdout
+    valid = arena_here("validate", "solution.csv", "submissions/best.csv", "--metric", "roc_auc")
+    assert valid.returncode == 0
 
 
 @pytest.mark.parametrize("command", ["plugins", "metrics"])
@@ -185,6 +190,7 @@ def test_other_documents_are_what_their_schemas_say(arena_here: Any, command: st
 # -- the database --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_database_is_kept_private_and_scoring_again_takes_nothing_twice(
     arena_here: Any, competition: Path
 ) -> None:
@@ -194,6 +200,7 @@ def test_a_database_is_kept_private_and_scoring_again_takes_nothing_twice(
     assert again.stdout == first.stdout
 
 
+@pytest.mark.slow
 def test_a_database_of_another_solution_is_refused(arena_here: Any, competition: Path) -> None:
     arena_here(*SCORE, "--db", "kept.duckdb")
     text = (competition / "solution.csv").read_text()
@@ -212,10 +219,11 @@ def test_a_file_that_is_no_database_is_refused(arena_here: Any, competition: Pat
     assert (competition / "notes.duckdb").read_text().startswith("just text")
 
 
-def test_a_held_database_names_its_holder(arena: Any, competition: Path) -> None:
+@pytest.mark.slow
+def test_a_held_database_names_its_holder(arena: Any, arena_here: Any, competition: Path) -> None:
     import duckdb
 
-    arena(*SCORE, "--db", "kept.duckdb")
+    assert arena_here(*SCORE, "--db", "kept.duckdb").returncode == 0
     with duckdb.connect(str(competition / "kept.duckdb")):
         called = arena(*SCORE, "--db", "kept.duckdb")
     assert called.returncode == 1
@@ -223,24 +231,22 @@ def test_a_held_database_names_its_holder(arena: Any, competition: Path) -> None
     assert len(called.stderr.splitlines()) == 1
 
 
-def test_interrupting_leaves_one_line_and_a_whole_database(arena: Any, competition: Path) -> None:
-    process = subprocess.Popen(
-        [ARENA, *SCORE[:-1], "300000", "--db", "kept.duckdb"],
-        cwd=competition,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    deadline = time.monotonic() + 60
-    while not (competition / "kept.duckdb").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=60)
+@pytest.mark.slow
+def test_interrupting_leaves_one_line_and_a_whole_database(
+    arena_here: Any, competition: Path
+) -> None:
+    command = (*SCORE[:-1], "300000", "--db", "kept.duckdb")
+    with killed_in_the_end(start_program(*command, cwd=competition)) as process:
+        journal = competition / "kept.duckdb.journal"  # of submissions that are stored
+        deadline = time.monotonic() + 600
+        while not (journal.exists() and journal.stat().st_size) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=900)
     assert process.returncode == 130
     said = [line for line in stderr.splitlines() if not line.endswith("…")]  # progress
     assert said == ["arena: Interrupted. What was stored before is intact."]
-    assert arena(*SCORE, "--db", "kept.duckdb").returncode == 0
+    assert arena_here(*SCORE, "--db", "kept.duckdb").returncode == 0
 
 
 # -- teams ---------------------------------------------------------------------------------------
@@ -258,10 +264,11 @@ def test_the_last_valid_file_of_a_team_counts(arena_here: Any, competition: Path
     assert by_team["twice"]["file"] == "twice/2.csv"
     assert by_team["twice"]["score"] == by_team["good"]["score"]
     assert by_team["twice"]["rank"] == by_team["good"]["rank"]
-    assert "twice sent 2 valid files" in called.stderr
+    assert "twice has 2 valid files" in called.stderr
     assert len(document["rejected"]) == 2
 
 
+@pytest.mark.slow
 def test_names_of_teams_are_shown_harmlessly(
     arena_here: Any, competition: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -279,6 +286,7 @@ def test_names_of_teams_are_shown_harmlessly(
     assert set(names[:4]) <= {row["team"] for row in document["standings"]}
 
 
+@pytest.mark.slow
 def test_no_label_of_the_solution_is_ever_shown(arena_here: Any, tmp_path: Path) -> None:
     labels = [f"{row * 7919 % 100003}.{row:04d}77" for row in range(1, 41)]
     ids = [f"i{row}" for row in range(40)]

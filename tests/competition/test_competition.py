@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from arena.competition import Competition
+from arena.competition.competition import Competition
 from arena.config import Settings
 from arena.errors import ArenaError, InputError, UsageError
 from arena.types import Usage
+from few_rows import ShareRight, manager_of_few
 from program import write_csv
 from small_competition import N_ROWS, START, Clock, file_of, made
 
@@ -42,7 +44,7 @@ def test_nothing_is_written_where_a_competition_cannot_be_made(
     assert not folder.exists()
     folder.mkdir()
     (folder / "sample_submission.csv").write_text("mine")
-    with pytest.raises(InputError, match="has a sample_submission.csv already"):
+    with pytest.raises(InputError, match="already contains sample_submission.csv"):
         Competition.create(folder, solution, "roc_auc")
     assert [path.name for path in folder.iterdir()] == ["sample_submission.csv"]
     assert (folder / "sample_submission.csv").read_text() == "mine"
@@ -64,6 +66,7 @@ def test_a_submission_is_released_and_stored_once(
         assert competition.verify_events() is None
 
 
+@pytest.mark.slow
 def test_limits_are_counted_by_day_and_in_total(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:
@@ -105,6 +108,7 @@ def test_nothing_is_taken_after_the_deadline(tmp_path: Path, solution: Path, clo
         assert answer.faults[0].kind == "deadline"
 
 
+@pytest.mark.slow
 def test_an_import_knows_no_limit_and_goes_on_where_it_stopped(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:
@@ -140,15 +144,16 @@ def test_the_public_board_shows_the_best_release(
         assert after["submission"] != best
 
 
+@pytest.mark.slow
 def test_choices_are_checked_and_recorded(tmp_path: Path, solution: Path, clock: Clock) -> None:
     final = {"rule": "chosen", "count": 1}
     with made(tmp_path, solution, clock, final=final) as competition:
         first = competition.submit(file_of(tmp_path, 1), "one").submission
         second = competition.submit(file_of(tmp_path, 2), "one").submission
         other = competition.submit(file_of(tmp_path, 3), "two").submission
-        with pytest.raises(UsageError, match="may choose 1 submission, not 2"):
+        with pytest.raises(UsageError, match="may select 1 submission, not 2"):
             competition.select("one", [first, second])
-        with pytest.raises(UsageError, match="none of this team's"):
+        with pytest.raises(UsageError, match="not an accepted submission of this team"):
             competition.select("one", [other])
         with pytest.raises(UsageError, match="No submission of a team"):
             competition.select("three", [other])
@@ -165,7 +170,16 @@ def test_choices_are_checked_and_recorded(tmp_path: Path, solution: Path, clock:
 
 def test_a_folder_holds_one_competition(tmp_path: Path, solution: Path, clock: Clock) -> None:
     made(tmp_path, solution, clock).close()
-    with pytest.raises(InputError, match="holds a competition already"):
+    with pytest.raises(InputError, match="already contains a competition"):
+        made(tmp_path, solution, clock)
+
+
+def test_what_an_interrupted_init_left_is_said(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    made(tmp_path, solution, clock).close()
+    (tmp_path / "c" / "competition.toml").unlink()
+    with pytest.raises(InputError, match="an interrupted `arena init` left it, delete the folder"):
         made(tmp_path, solution, clock)
 
 
@@ -186,3 +200,36 @@ def test_no_label_is_in_the_record(tmp_path: Path, clock: Clock) -> None:
 
 
 # -- the end -------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_no_metric_of_arena_is_run_on_private_rows_at_submission(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it can be scored, and how long that takes, would tell of private labels."""
+    usage = ["Public"] * 4 + ["Private"] * 8
+    ids = [f"r{row}" for row in range(12)]
+    truth = [row % 2 for row in range(12)]
+    write_csv(
+        tmp_path / "solution.csv", ["id", "y", "Usage"], list(zip(ids, truth, usage, strict=True))
+    )
+    write_csv(tmp_path / "a.csv", ["id", "y"], list(zip(ids, truth, strict=True)))
+    seen: list[int] = []
+    row_values = ShareRight.row_values
+
+    def recorded(self: ShareRight, truth: Any, predictions: Any) -> Any:
+        seen.append(len(truth))
+        return row_values(self, truth, predictions)
+
+    monkeypatch.setattr(ShareRight, "row_values", recorded)
+    settings = Settings.model_validate(
+        {"metric": {"name": "share_right"}, "analysis": {"resamples": 2}}
+    )
+    folder, manager = tmp_path / "c", manager_of_few()
+    made_here = Competition.create(folder, tmp_path / "solution.csv", settings, manager=manager)
+    with made_here as competition:
+        seen.clear()
+        assert competition.submit(tmp_path / "a.csv", "a").status == "accepted"
+        assert set(seen) == {4}
+        competition.finalize()
+        assert 8 in seen

@@ -6,7 +6,7 @@ import json
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from arena.config import Settings, read_settings, settings_as_toml
 from arena.errors import InputError
+from thinned import examples
 
 SCHEMA = Path(__file__).parents[2] / "schemas" / "competition-1.json"
 
@@ -33,15 +34,17 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert read_settings(tmp_path / "competition.toml") == original
 
 
+@pytest.mark.slow
 @given(title=st.text(max_size=30), total=st.none() | st.integers(1, 10**6))
-@settings(max_examples=50, derandomize=True, deadline=None)
+@settings(max_examples=examples(50))
 def test_any_title_survives(title: str, total: int | None) -> None:
     original = given_settings(competition={"title": title}, limits={"total": total})
     assert Settings.model_validate(tomllib.loads(settings_as_toml(original))) == original
 
 
 def test_every_key_has_a_comment() -> None:
-    lines = settings_as_toml(given_settings()).splitlines()
+    assert "[server]" not in settings_as_toml(given_settings()).splitlines()
+    lines = settings_as_toml(given_settings(server={"team_size": 3})).splitlines()
     for name, field in Settings.model_fields.items():
         assert f"[{name}]" in lines
         for key, described in field.annotation.model_fields.items():  # type: ignore[union-attr]
@@ -52,6 +55,17 @@ def test_every_key_has_a_comment() -> None:
                 and f"# {described.description}" == lines[number - 1]
             ]
             assert lines[at - 1].startswith("# ")
+
+
+def test_the_comment_of_a_key_lists_its_choices() -> None:
+    listed = 0
+    for section in Settings.model_fields.values():
+        for field in section.annotation.model_fields.values():  # type: ignore[union-attr]
+            for choice in get_args(field.annotation):
+                if get_origin(field.annotation) is Literal:
+                    assert choice in (field.description or ""), field
+                    listed += 1
+    assert listed >= 8
 
 
 def test_a_deadline_without_an_offset_is_utc() -> None:

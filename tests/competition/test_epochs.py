@@ -25,6 +25,7 @@ def releases(folder: Path, epoch: int) -> list[tuple[int, str, float]]:
 # -- settings ----------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("public", "message"),
     [
@@ -50,7 +51,7 @@ def test_a_mechanism_that_cannot_be_is_refused_when_the_settings_are_read(
 
 def test_a_ladder_over_scores_without_bounds_wants_a_clip(tmp_path: Path) -> None:
     ladder = {"mechanism": "ladder"}
-    with pytest.raises(InputError, match="a single release can tell its label"):
+    with pytest.raises(InputError, match="a single release can reveal its label"):
         create(tmp_path, "log_loss", public=ladder)
     assert not (tmp_path / "c").exists()
     create(tmp_path, "log_loss(clip=0.01)", public=ladder).close()
@@ -61,6 +62,7 @@ def test_a_ladder_over_scores_without_bounds_wants_a_clip(tmp_path: Path) -> Non
     reopen(tmp_path).close()
 
 
+@pytest.mark.slow
 def test_a_clip_bounds_what_a_row_can_cost(tmp_path: Path) -> None:
     public = {"mechanism": "ladder-free(clip=2, rounding=None)"}
     wrong = np.where(np.arange(len(IDS)) < 20, 1 - TRUTH, TRUTH)
@@ -71,6 +73,7 @@ def test_a_clip_bounds_what_a_row_can_cost(tmp_path: Path) -> None:
     assert released == pytest.approx(0.1 * 2 - 0.9 * math.log(0.99))
 
 
+@pytest.mark.slow
 def test_a_step_too_large_is_said_once_the_baseline_is_known(tmp_path: Path) -> None:
     sections: Any = {
         "public": {"mechanism": "ladder(eta=0.4)"}, "competition": {"baseline": "base"}
@@ -83,10 +86,47 @@ def test_a_step_too_large_is_said_once_the_baseline_is_known(tmp_path: Path) -> 
         assert "Choose a smaller eta" in note
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("order", [(0.55, 0.95), (0.95, 0.55)], ids=["rising", "falling"])
+def test_the_best_of_several_baselines_decides_what_is_said_of_the_step(
+    tmp_path: Path, order: tuple[float, float]
+) -> None:
+    sections: Any = {
+        "public": {"mechanism": "ladder(eta=0.2)"}, "competition": {"baseline": "base"}
+    }  # fmt: skip
+    with create(tmp_path, **sections) as competition:
+        for number, right in enumerate(order):
+            competition.submit(file_of(tmp_path, number, right), "base")
+    with reopen(tmp_path) as competition:  # 0.55 alone would leave room for many steps
+        (note,) = competition.notes
+        assert "Choose a smaller eta" in note
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", [(0.6, 0.8), (0.8, 0.6)], ids=["rising", "falling"])
+def test_a_start_from_the_baseline_is_from_the_best_of_several(
+    tmp_path: Path, order: tuple[float, float]
+) -> None:
+    sections: Any = {
+        "public": {"mechanism": "ladder(eta=0.01, start=baseline)"},
+        "competition": {"baseline": "base"},
+    }
+    with create(tmp_path, **sections) as competition:
+        for right in order:
+            competition.submit(file_of(tmp_path, 1, right), "base")
+        shown = competition.submit(file_of(tmp_path, 3, 0.5), "a").released
+        best = [row["score"] for row in competition.leaderboard() if row["team"] == "base"]
+    with create(tmp_path / "alone", **sections) as competition:
+        alone = competition.submit(file_of(tmp_path, 1, 0.8), "base").released
+    assert shown == alone
+    assert best == [alone]
+
+
 # -- submissions -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scope", ["team", "rank"])
+@pytest.mark.slow
+@pytest.mark.parametrize("scope", ["team", pytest.param("rank", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "mechanism",
     [pytest.param(name, marks=[pytest.mark.slow][: name != "ladder-free"]) for name in MECHANISMS],
@@ -95,7 +135,7 @@ def test_a_restart_between_any_two_submissions_changes_nothing(
     tmp_path: Path, mechanism: str, scope: str
 ) -> None:
     public = {"mechanism": mechanism, "scope": scope}
-    files = history(tmp_path, 8)
+    files = history(tmp_path, 5)
     create(tmp_path / "restarted", public=public).close()
     for file, team in files:
         with reopen(tmp_path / "restarted") as competition:
@@ -108,7 +148,8 @@ def test_a_restart_between_any_two_submissions_changes_nothing(
     assert releases(tmp_path / "restarted", 1) == releases(tmp_path / "open", 1)
 
 
-def test_a_team_is_answered_the_same_whatever_the_others_send(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_an_answer_does_not_depend_on_other_teams(tmp_path: Path) -> None:
     public = {"mechanism": "ladder-free"}
     files = history(tmp_path, 12)
     with create(tmp_path / "all", public=public) as competition:
@@ -121,6 +162,7 @@ def test_a_team_is_answered_the_same_whatever_the_others_send(tmp_path: Path) ->
         ]
 
 
+@pytest.mark.slow
 def test_what_could_not_be_stored_is_compared_with_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,6 +188,7 @@ def _breaks(*_: Any, **__: Any) -> None:
     raise OSError("The disk is full.")
 
 
+@pytest.mark.slow
 def test_a_start_from_the_baseline_waits_for_the_baseline(tmp_path: Path) -> None:
     sections: Any = {
         "public": {"mechanism": "ladder(eta=0.05, start=baseline)"},
@@ -162,6 +205,7 @@ def test_a_start_from_the_baseline_waits_for_the_baseline(tmp_path: Path) -> Non
         assert board == {"a": 1, "base": None}
 
 
+@pytest.mark.slow
 def test_the_ranks_of_a_board_are_taken_from_the_best_down(tmp_path: Path) -> None:
     public = {"mechanism": "ladder(eta=0.1)", "scope": "rank"}
     sent = [("a", 0.70), ("b", 0.74), ("c", 0.86), ("a", 0.99), ("d", 0.97), ("b", 0.60)]
@@ -201,18 +245,19 @@ def test_a_change_of_mechanism_wants_a_new_epoch_by_name(tmp_path: Path) -> None
             reopen(tmp_path)
     for epoch in (3, 10):
         configure(tmp_path, public={"mechanism": "full", "epoch": epoch})
-        with pytest.raises(InputError, match="epoch is 1 so far: it can stay, or become 2"):
+        with pytest.raises(InputError, match="the current epoch is 1: keep it, or set 2"):
             reopen(tmp_path)
 
 
-def test_a_new_epoch_releases_anew_and_is_on_record(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_new_epoch_releases_again_and_is_recorded(tmp_path: Path) -> None:
     files = history(tmp_path, 6)
     with create(tmp_path) as competition:
         first = [competition.submit(file, team) for file, team in files]
         competition.disqualify(2, "shared an account")
     configure(tmp_path, public={"mechanism": "ladder(eta=0.1)", "epoch": 2})
     with reopen(tmp_path) as competition:
-        assert "5 submissions were released anew by ladder(eta=0.1)" in competition.notes[0]
+        assert "5 submissions were released again by ladder(eta=0.1)" in competition.notes[0]
         (event,) = (event for event in competition.events() if event.kind == "epoch")
         assert event.payload["mechanism"] == ["full", "ladder(eta=0.1)"]
         assert [one for one, _ in event.payload["released"]] == [1, 3, 4, 5, 6]
@@ -230,12 +275,13 @@ def test_a_new_epoch_releases_anew_and_is_on_record(tmp_path: Path) -> None:
     assert [score for *_, score in releases(tmp_path, 1)] == [one.released for one in first]
     assert [one for one, *_ in releases(tmp_path, 2)] == [1, 3, 4, 5, 6, 7]
     configure(tmp_path, public={"mechanism": "ladder(eta=0.1)", "epoch": 1})
-    with pytest.raises(InputError, match="epoch is 2 so far"):
+    with pytest.raises(InputError, match="the current epoch is 2"):
         reopen(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_new_epoch_is_what_would_have_been_from_the_start(tmp_path: Path) -> None:
-    files = history(tmp_path, 8)
+    files = history(tmp_path, 5)
     ladder = {"mechanism": "ladder-free(z=0.5)", "scope": "rank"}
     with create(tmp_path / "late") as competition:
         for file, team in files:

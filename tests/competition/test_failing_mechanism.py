@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arena.competition import Competition
+from arena.competition.competition import Competition
 from arena.config import Settings
 from arena.errors import PluginError
 from arena.hookspecs import hookimpl
 from arena.interfaces import Evaluation
-from arena.plugin_manager import PluginManager
+from arena.plugin.manager import PluginManager
 from arena.types import Release
 from labelled_competition import IDS, TRUTH, file_of
 from program import write_csv
@@ -42,6 +42,7 @@ class Plugin:
         return [Fails()]
 
 
+@pytest.mark.slow
 def test_what_a_mechanism_raises_is_placed_and_not_quoted(tmp_path: Path) -> None:
     manager = PluginManager()
     manager.register(Plugin(), "mine")

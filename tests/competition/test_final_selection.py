@@ -8,9 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arena.competition.final_selection import (
+    Candidate,
+    board_ranks,
+    check_choice,
+    choose_finals,
+    public_board,
+)
 from arena.config import FinalRule
 from arena.errors import UsageError
-from arena.final_selection import Candidate, board_ranks, check_choice, choose_finals, public_board
+from thinned import examples
 
 SOME = [
     Candidate(1, "a", 0.5),
@@ -46,8 +53,19 @@ def test_without_public_scores_the_last_counts() -> None:
     assert choose_finals(unscored, "best_public", greater_is_better=True, chosen={}) == {"a": (2,)}
 
 
+@pytest.mark.parametrize("greater", [True, False])
+def test_a_submission_without_a_public_score_comes_after_every_other(greater: bool) -> None:
+    some = [Candidate(1, "a", -0.5), Candidate(2, "a", None), Candidate(3, "a", 0.5)]
+    finals = choose_finals(
+        some, "chosen", greater_is_better=greater, chosen={"a": [1, 2, 3]}, count=2
+    )
+    assert finals == {"a": (1, 3)}
+    finals = choose_finals(some[:2], "best_public", greater_is_better=greater, chosen={})
+    assert finals == {"a": (1,)}
+
+
 @given(st.permutations(SOME), st.sampled_from(["best_public", "last", "chosen", "best_private"]))
-@settings(max_examples=40, derandomize=True, deadline=None)
+@settings(max_examples=examples(40))
 def test_the_order_of_records_does_not_matter(order: list[Candidate], rule: FinalRule) -> None:
     chosen = {"a": [1]}
     assert choose_finals(order, rule, greater_is_better=True, chosen=chosen) == choose_finals(
@@ -56,10 +74,14 @@ def test_the_order_of_records_does_not_matter(order: list[Candidate], rule: Fina
 
 
 def test_who_chooses_too_many_is_told() -> None:
-    with pytest.raises(UsageError, match="may choose 2 submissions, not 3"):
+    with pytest.raises(UsageError, match="may select 2 submissions, not 3"):
         check_choice([1, 3, 4], {1, 3, 4, 5}, 2)
-    with pytest.raises(UsageError, match="Submission 2 is none of this team's"):
+    with pytest.raises(UsageError, match="Submission 2 is not an accepted submission of this team"):
         check_choice([1, 2], {1, 3}, 2)
+    with pytest.raises(UsageError, match=r"It has no accepted submission\. Nothing was changed"):
+        check_choice([1], (), 2)
+    with pytest.raises(UsageError, match=r"It has 1, 3\. Nothing was changed"):
+        check_choice([2], {3, 1}, 2)
     check_choice([1, 1, 3], {1, 3}, 2)
 
 
@@ -89,13 +111,18 @@ def test_the_public_board_ranks_by_what_the_mechanism_says() -> None:
 def test_ties_are_shared_or_go_to_the_earliest() -> None:
     candidates = _released((1, "late", 0.1), (2, "early", 0.5), (3, "late", 0.5))
     for ties, ranks in (("shared", [1, 1]), ("earliest", [1, 2])):
-        board = public_board(candidates, greater_is_better=True, ties=ties, sent={})  # type: ignore[arg-type]
-        assert [row["team"] for row in board] == ["early", "late"]
+        board = public_board(
+            candidates,
+            greater_is_better=True,
+            ties=ties,  # type: ignore[arg-type]
+            sent={"early": 1, "late": 2},
+        )
+        assert [(row["team"], row["n_submissions"]) for row in board] == [("early", 1), ("late", 2)]
         assert [row["rank"] for row in board] == ranks
 
 
 @given(st.lists(st.integers(0, 4), max_size=12))
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=examples(60))
 def test_shared_ranks_are_minimum_ranks(values: list[int]) -> None:
     scores = sorted(map(float, values), reverse=True)
     assert board_ranks(scores, "shared") == [

@@ -9,8 +9,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from arena.competition.replay import CAUTION
 from arena.errors import InputError, UnknownNameError
-from arena.replay import CAUTION
 from labelled_competition import create, history, reopen
 from program import run_here
 
@@ -35,6 +35,7 @@ def digest(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_the_mechanism_in_force_replays_what_was_released(played: Path) -> None:
     with reopen(played) as competition:
         replayed = competition.replay(["thresholdout"])
@@ -42,6 +43,7 @@ def test_the_mechanism_in_force_replays_what_was_released(played: Path) -> None:
     assert replayed.replayed[0].standings == replayed.released.standings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", ["team", "rank"])
 def test_a_replay_is_what_the_mechanism_would_have_released(
     played: Path, tmp_path: Path, scope: str

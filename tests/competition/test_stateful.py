@@ -22,7 +22,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from arena.competition import Competition
+from arena.competition.competition import Competition
 from arena.config import settings_as_toml
 from arena.errors import UsageError
 from competition_model import CompetitionModel, Hits, Rules
@@ -30,7 +30,7 @@ from few_rows import N_FAULTY, N_HALF, N_VALID, manager_of_few, settings_of, wri
 
 TEAMS = ("one", "two", "three", "base")
 START = datetime(2026, 3, 1, 22, 30, tzinfo=UTC)
-STEPS, EXAMPLES = 50, 25
+STEPS = 50
 QUARTER = Fraction(1, 4)
 
 
@@ -127,16 +127,16 @@ class CompetitionMachine(RuleBasedStateMachine):
                 self.submit(team, file)
         self.same = False
 
-    @rule(data=st.data(), team=st.sampled_from(TEAMS), stranger=st.booleans())
-    def select(self, data: st.DataObject, team: str, stranger: bool) -> None:
+    @rule(data=st.data(), team=st.sampled_from(TEAMS), stranger=st.booleans(), late=st.booleans())
+    def select(self, data: st.DataObject, team: str, stranger: bool, late: bool) -> None:
         some = [one.number for one in self.model.sent if stranger or one.team == team]
         wanted = data.draw(st.lists(st.sampled_from([*some, 99] if stranger else some), max_size=4)
                            if some else st.just([]))  # fmt: skip
-        if self.model.select(team, wanted):
-            self.competition.select(team, wanted)
+        if self.model.select(team, wanted, self.now, late=late):
+            self.competition.select(team, wanted, late=late)
         else:
             with pytest.raises(UsageError):
-                self.competition.select(team, wanted)
+                self.competition.select(team, wanted, late=late)
 
     @rule(number=st.integers(0, 30), reason=st.sampled_from(["two accounts", "a leak", " "]))
     def disqualify(self, number: int, reason: str) -> None:
@@ -245,15 +245,19 @@ def about(value: Any) -> Any:
     return value
 
 
-@pytest.fixture(
-    params=[
-        ("share_right", "full", Rules()),
-        ("share_wrong", "kaggle(rounding=0.25, rank_rounded=true)", Rules(rule="chosen", count=3)),
-    ],
-    ids=["full", "rounded"],
-)
+KINDS = {
+    "full": ("share_right", "full", Rules()),
+    "rounded": (
+        "share_wrong",
+        "kaggle(rounding=0.25, rank_rounded=true)",
+        Rules(rule="chosen", count=3),
+    ),
+}
+
+
+@pytest.fixture
 def machine(request: pytest.FixtureRequest, tmp_path: Path) -> type[CompetitionMachine]:
-    metric, mechanism, rules = request.param
+    metric, mechanism, rules = KINDS[request.param]
     rules = replace(rules, deadline=START + timedelta(days=4))
     made = {"metric": metric, "mechanism": mechanism, "made_with": rules, "folder": tmp_path}
     files = write_files(tmp_path)
@@ -268,16 +272,26 @@ def machine(request: pytest.FixtureRequest, tmp_path: Path) -> type[CompetitionM
     return type("Machine", (CompetitionMachine,), {**made, "files": files, "steps": 0})
 
 
-def test_a_competition_does_what_its_model_does(machine: type[CompetitionMachine]) -> None:
+@pytest.mark.parametrize(
+    ("machine", "examples", "least_steps", "least_finalized"),
+    [
+        *(pytest.param(kind, 5, 200, 1, marks=pytest.mark.slow) for kind in KINDS),
+        *(pytest.param(kind, 100, 4_000, 20, marks=pytest.mark.campaign) for kind in KINDS),
+    ],
+    indirect=["machine"],
+)
+def test_a_competition_does_what_its_model_does(
+    machine: type[CompetitionMachine], examples: int, least_steps: int, least_finalized: int
+) -> None:
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=EXAMPLES,
+            max_examples=examples,
             stateful_step_count=STEPS,
             deadline=None,
             derandomize=True,
             suppress_health_check=list(HealthCheck),
         ),
     )
-    assert machine.steps >= 1_000
-    assert machine.finalized >= 5
+    assert machine.steps >= least_steps
+    assert machine.finalized >= least_finalized

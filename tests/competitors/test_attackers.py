@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from arena.errors import UsageError
-from arena.interfaces import Answer, Competitor, HasVariants, Player
-from arena.registry import Registry
+from arena.interfaces import Competitor, Feedback, HasVariants, Player
+from arena.plugin.registry import Registry
+from arena_competitors.attack import checkpoints, play
 from arena_competitors.catalogue import all_competitors
-from arena_competitors.play import checkpoints, play
 from arena_competitors.public_board import BoardSettings, PublicBoardRun
 from arena_competitors.rows import Rows, synthetic_rows
 from attacks import competitor_named, manager, mechanism_named, metric_named, run_attack
@@ -40,7 +40,7 @@ def predictions(player: Player, rows: Rows, count: int) -> list[np.ndarray]:
     for _ in range(count):
         move = player.submit()
         score = rows.score(rows.public_truth, move.prediction[rows.public])
-        player.hear(Answer(score, shown))
+        player.receive(Feedback(score, shown))
         sent.append(move.prediction)
         shown = score
     return [*sent, player.finish().prediction]
@@ -100,7 +100,6 @@ def test_its_submissions_are_valid(attack: str, metric: str) -> None:
 @pytest.mark.parametrize(
     ("attack", "metric", "says"),
     [
-        ("boosting", "mae", "guesses labels"),
         ("multiclass", "rmse", "guesses labels"),
         ("pair-probe", "roc_auc", "mean over rows"),
         ("log-loss-oracle", "accuracy", "log_loss"),
@@ -114,6 +113,27 @@ def test_it_says_what_it_needs(attack: str, metric: str, says: str) -> None:
     rows = rows_for(metric)
     with pytest.raises(Exception, match=says):
         competitor_named(attack).start(rows.participation(5, None), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("attack", "mechanism"),
+    [("boosting", "kaggle"), ("boosting", "ladder-free"), ("block-flip(rows=16)", "kaggle")],
+)
+def test_numbers_are_attacked_too(attack: str, mechanism: str) -> None:
+    rows = synthetic_rows(metric_named("mae"), 500, 1_500, 2, np.random.default_rng(0))
+    settings = BoardSettings(200)
+    (end,) = play(
+        competitor_named(attack),
+        mechanism_named(mechanism),
+        rows,
+        settings,
+        [200],
+        np.random.default_rng(1),
+        3,
+    )
+    assert end.final_public < end.fresh - 0.02
+    # What is learnt from the public rows is of no use on the hidden ones.
+    assert end.fresh > rows.hidden_score(np.ones(1_500)) - 0.01
 
 
 def test_more_classes_than_two_need_the_attack_for_them() -> None:
@@ -147,6 +167,7 @@ def test_many_classes_protect() -> None:
     assert two.mean["bias"][-1] > 1.5 * ten.mean["bias"][-1] > 0.03
 
 
+@pytest.mark.slow
 def test_a_sweep_finds_the_best_block() -> None:
     found = run_attack("block-flip", "kaggle", rows=300, submissions=60, repeats=3)
     alone = {
@@ -184,7 +205,7 @@ def test_sybil_takes_its_teams_in_turn() -> None:
     teams = []
     for score in (0.5, 0.4, 0.7, 0.6, 0.5, 0.5, 0.5):
         teams.append(player.submit().team)
-        player.hear(Answer(score, None))
+        player.receive(Feedback(score, None))
     assert teams == [0, 1, 2, 0, 1, 2, 0]
     assert player.finish().team == 2
 

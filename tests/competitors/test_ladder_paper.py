@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arena.interfaces import Answer
-from arena_competitors.boosting import Boosting
+from arena.interfaces import Feedback
+from arena_competitors.attackers.boosting import Boosting
 from arena_competitors.campaign import Curve
 from arena_competitors.rows import synthetic_rows
 from attacks import metric_named, run_attack
@@ -29,6 +29,7 @@ def loss(curve: Curve, measure: str) -> float:
     return 1 - float(curve.mean[measure][-1])
 
 
+@pytest.mark.slow
 def test_rounding_to_five_decimals_releases_what_the_paper_has(curves: dict[str, Curve]) -> None:
     assert loss(curves["kaggle"], "released") == pytest.approx(0.430, abs=0.010)
     assert loss(curves["kaggle"], "fresh") == pytest.approx(0.5, abs=0.010)
@@ -38,12 +39,14 @@ def test_rounding_to_five_decimals_releases_what_the_paper_has(curves: dict[str,
     )
 
 
+@pytest.mark.slow
 def test_the_parameter_free_ladder_releases_what_the_paper_has(curves: dict[str, Curve]) -> None:
     assert loss(curves["ladder-free"], "released") == pytest.approx(0.481, abs=0.008)
     assert loss(curves["ladder-free"], "final_public") == pytest.approx(0.486, abs=0.010)
     assert loss(curves["ladder-free"], "fresh") == pytest.approx(0.5, abs=0.010)
 
 
+@pytest.mark.slow
 def test_bias_is_what_is_shown_beyond_the_same_submission_on_hidden_rows(
     curves: dict[str, Curve],
 ) -> None:
@@ -94,7 +97,7 @@ def test_the_vote_is_the_papers() -> None:
     for _ in range(51):
         move = player.submit()
         score = rows.score(rows.public_truth, move.prediction[rows.public])
-        player.hear(Answer(score, shown))
+        player.receive(Feedback(score, shown))
         sent.append(move.prediction)
         losses.append(1 - score)
         shown = score

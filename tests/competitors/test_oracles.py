@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.interfaces import Answer
-from arena_competitors.bit_code import HIDDEN, BitCode
+from arena.interfaces import Feedback
+from arena_competitors.attackers.bit_code import HIDDEN, BitCode
+from arena_competitors.attackers.log_loss_oracle import LogLossOracle
 from arena_competitors.campaign import Campaign
-from arena_competitors.log_loss_oracle import LogLossOracle
 from arena_competitors.rows import synthetic_rows
 from attacks import competitor_named, mechanism_named, metric_named, run_attack
+from thinned import examples
 
 RECOVERED, MISTAKEN = "labels_recovered", "labels_mistaken"
 
@@ -28,6 +29,7 @@ def test_198_labels_in_at_most_20_submissions(mechanism: str) -> None:
     assert curve.mean["released"][-1] < 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "metric"),
     [
@@ -81,7 +83,7 @@ def test_no_label_is_claimed_from_a_board_that_cannot_be_trusted(mechanism: str)
     noise=st.floats(-0.24, 0.24),
     data=st.data(),
 )
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60))
 def test_every_outcome_of_a_batch_is_read_back(
     all_public: bool, spacing: float, noise: float, data: st.DataObject
 ) -> None:
@@ -107,7 +109,7 @@ def test_an_equal_score_is_no_answer() -> None:
     shown = None
     for _ in range(20):
         player.submit()
-        player.hear(Answer(0.69315, shown))
+        player.receive(Feedback(0.69315, shown))
         shown = 0.69315
     assert (player.known_labels() == -1).all()  # type: ignore[attr-defined]
 
@@ -135,6 +137,7 @@ def test_auc_tells_little_through_a_ladder() -> None:
     assert curve.mean[MISTAKEN].max() == 0
 
 
+@pytest.mark.slow
 def test_pairs_of_rows_pass_the_published_ladder() -> None:
     """Two rows that both improve gain 2/n, more than sqrt(2)/n."""
     curve = run_attack("pair-probe", "ladder-free", submissions=700, repeats=3)
@@ -142,6 +145,7 @@ def test_pairs_of_rows_pass_the_published_ladder() -> None:
     assert curve.mean[MISTAKEN].max() == 0
 
 
+@pytest.mark.slow
 def test_a_minimum_step_stops_them() -> None:
     curve = run_attack("pair-probe", "ladder-free(minimum_step=0.01)", submissions=700, repeats=3)
     assert curve.mean[RECOVERED].max() == 0
@@ -157,6 +161,7 @@ def test_a_board_of_every_score_gives_away_pairs_that_were_right_as_well() -> No
     assert kaggle.mean[MISTAKEN].max() == ladder.mean[MISTAKEN].max() == 0
 
 
+@pytest.mark.slow
 def test_a_baseline_start_claims_nothing_before_its_own_score_is_shown() -> None:
     curve = run_attack(
         "pair-probe", "ladder-free(start=baseline)", rows=400, submissions=100, repeats=20

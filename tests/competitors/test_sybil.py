@@ -25,11 +25,13 @@ def plain() -> dict[int, float]:
     return {teams: bias(board("ladder(eta=0.05)", teams, **SIZES)) for teams in (1, 7, 70)}
 
 
+@pytest.mark.slow
 def test_more_teams_read_more_off_a_ladder_for_each_team(plain: dict[int, float]) -> None:
     assert plain[1] < plain[7] < plain[70]
     assert plain[70] > plain[1] + 0.03
 
 
+@pytest.mark.slow
 def test_several_teams_are_one_where_there_is_an_instance_per_rank(
     plain: dict[int, float],
 ) -> None:
@@ -38,6 +40,7 @@ def test_several_teams_are_one_where_there_is_an_instance_per_rank(
         assert ranked == pytest.approx(plain[1], abs=0.01)
 
 
+@pytest.mark.slow
 def test_a_baseline_start_and_a_larger_step_help(plain: dict[int, float]) -> None:
     started = bias(board("ladder(eta=0.05, start=baseline)", 70, **SIZES))
     larger = bias(board("ladder(eta=0.1)", 70, **SIZES))

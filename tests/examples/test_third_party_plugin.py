@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sysconfig
@@ -38,10 +39,15 @@ def _run(folder: Path, program: str, *arguments: object) -> str:
     done = subprocess.run(
         [str(executable), *map(str, arguments)],
         cwd=folder,
-        env={"PATH": f"{executable.parent}:/usr/bin:/bin", "HOME": str(folder), "COLUMNS": "120"},
+        env={
+            "PATH": f"{executable.parent}:/usr/bin:/bin",
+            "HOME": str(folder),
+            "COLUMNS": "120",
+            **{key: os.environ[key] for key in ("NUMBA_CACHE_DIR",) if key in os.environ},
+        },
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

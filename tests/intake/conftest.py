@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from arena.intake import ReadSubmission, read_solution, read_submission
-from arena.types import PredictionKind, Solution
+from arena.intake import ReadSubmission, SubmissionForm, parse_submission, read_solution
+from arena.types import MetricTraits, PredictionKind, Solution, SolutionColumns
 from submission_files import N_ROWS, Send, Solve
 
 
@@ -16,10 +16,15 @@ from submission_files import N_ROWS, Send, Solve
 def solve(tmp_path: Path) -> Solve:
     """Write a solution file and read it."""
 
-    def write(content: str | bytes, kind: PredictionKind, **options: Any) -> Solution:
+    def write(
+        content: str | bytes,
+        kind: PredictionKind,
+        traits: MetricTraits = MetricTraits(),  # noqa: B008 - frozen
+        **columns: Any,
+    ) -> Solution:
         path = tmp_path / "solution.csv"
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return read_solution(path, kind=kind, **options)
+        return read_solution(path, kind=kind, columns=SolutionColumns(**columns), traits=traits)
 
     return write
 
@@ -40,7 +45,7 @@ def send(tmp_path: Path, binary: Solution) -> Send:
     ) -> ReadSubmission:
         path = tmp_path / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-        read = read_submission(path, solution or binary, **options)
+        read = parse_submission(path, SubmissionForm.of(solution or binary, **options))
         assert (read.values is None) == bool(read.faults)
         return read
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import threading
 import tracemalloc
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from arena.intake import read_submission
+from arena.intake import SubmissionForm, parse_submission
 from arena.types import Solution
 from submission_files import Send, kinds, only, rows_of
 
@@ -50,6 +52,7 @@ def test_size_is_checked_before_reading(send: Send, monkeypatch: pytest.MonkeyPa
     assert "100 are allowed" in message
 
 
+@pytest.mark.slow
 def test_gzip_bomb_is_stopped_and_costs_no_memory(send: Send, tmp_path: Path) -> None:
     packer = zlib.compressobj(9, wbits=zlib.MAX_WBITS | 16)
     zeros = bytes(2**20)
@@ -67,7 +70,7 @@ def test_gzip_bomb_is_stopped_and_costs_no_memory(send: Send, tmp_path: Path) ->
 
 
 def test_archives_are_recognised(send: Send) -> None:
-    assert "Excel" in only(send(b"PK\x03\x04" + bytes(100)), "wrong format").message
+    assert "ZIP archive" in only(send(b"PK\x03\x04" + bytes(100)), "damaged file").message
 
 
 @pytest.mark.parametrize(
@@ -86,7 +89,7 @@ def test_what_is_no_file_is_refused(
 ) -> None:
     path = tmp_path / "team.csv"
     make(path)  # type: ignore[operator]
-    read = read_submission(path, binary)
+    read = parse_submission(path, SubmissionForm.of(binary))
     assert kinds(read) == {kind}
     assert read.sha256 == ""
 
@@ -99,9 +102,93 @@ def test_unreadable_file(binary: Solution, tmp_path: Path, monkeypatch: pytest.M
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("arena.intake.content.os.open", refuse)
-    assert "permission" in only(read_submission(path, binary), "unreadable file").message
+    assert (
+        "permission"
+        in only(parse_submission(path, SubmissionForm.of(binary)), "unreadable file").message
+    )
 
 
 @pytest.mark.parametrize("name", ["a" * 300, "a\0b"])
 def test_impossible_names_are_refused(binary: Solution, tmp_path: Path, name: str) -> None:
-    assert kinds(read_submission(tmp_path / name, binary)) == {"unreadable file"}
+    assert kinds(parse_submission(tmp_path / name, SubmissionForm.of(binary))) == {
+        "unreadable file"
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"PK\x03\x04" + bytes(30) + b"xl/workbook.xml", "an Excel workbook (xlsx)"),
+        (b'{\n "cells": [],\n "nbformat": 4}', "a Jupyter notebook"),
+        (b"%PDF-1.7", "a PDF"),
+        (b"\n<!DOCTYPE html><html>", "an HTML page"),
+        (b"\x93NUMPY\x01", "a NumPy file"),
+    ],
+)
+def test_files_of_other_formats_are_named(send: Send, content: bytes, what: str) -> None:
+    fault = only(send(content), "wrong format")
+    assert fault.message == f"This is {what}: export it as CSV (UTF-8) or Parquet."
+
+
+def test_a_file_that_changes_while_it_is_read(tmp_path: Path, binary: Solution) -> None:
+    """Digest and predictions belong to the same bytes, also if another process changes the file."""
+    path, form = tmp_path / "team.csv", SubmissionForm.of(binary)
+    contents = [PLAIN.replace(b",0.5", f",0.{digit}5".encode()) for digit in (2, 7)]
+    values = {hashlib.sha256(one).hexdigest(): parsed(path, one, form) for one in contents}
+    assert len({one.tobytes() for one in values.values()}) == 2
+    stop = threading.Event()
+
+    def write() -> None:
+        while not stop.is_set():
+            for content in contents:
+                with path.open("r+b") as file:
+                    file.write(content)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        read = [parse_submission(path, form) for _ in range(60)]
+    finally:
+        stop.set()
+        thread.join(timeout=600)
+    for one in read:
+        if one.sha256 in values:
+            assert one.values is not None
+            assert (one.values == values[one.sha256]).all()
+        else:
+            assert one.values is not None or one.faults
+
+
+def parsed(path: Path, content: bytes, form: SubmissionForm) -> Any:
+    path.write_bytes(content)
+    read = parse_submission(path, form)
+    assert read.sha256 == hashlib.sha256(content).hexdigest()
+    return read.values
+
+
+@pytest.mark.parametrize("change", ["grows", "shrinks", "goes"])
+def test_a_file_whose_size_changes_while_it_is_read(
+    tmp_path: Path, binary: Solution, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    path = tmp_path / "team.csv"
+    path.write_bytes(PLAIN)
+    status = os.fstat
+
+    def changed(descriptor: int) -> os.stat_result:
+        before = status(descriptor)
+        if change == "grows":
+            path.write_bytes(PLAIN + PLAIN)
+        elif change == "shrinks":
+            path.write_bytes(PLAIN[:40])
+        else:
+            path.unlink(missing_ok=True)
+        return before
+
+    monkeypatch.setattr("arena.intake.content.os.fstat", changed)
+    read = parse_submission(path, SubmissionForm.of(binary))
+    if change == "goes":  # its bytes are still there for the process that has it open
+        assert read.values is not None
+        return
+    assert read.values is None
+    if change == "grows":
+        assert "while it was read" in read.faults[0].message

@@ -53,7 +53,7 @@ def test_rows_of_a_wrong_width_are_each_named(send: Send) -> None:
     read = send(content.replace("009,0.5", "009,0.5,,"))
     wide = [fault for fault in read.faults if fault.kind == "too many fields"]
     assert [fault.row for fault in wide] == [5, 11]
-    assert "3 fields where the header has 2" in wide[0].message
+    assert "3 fields, but the header has 2" in wide[0].message
     assert only(read, "too few fields").row == 7
     missing = [fault.id for fault in read.faults if fault.kind == "missing id"]
     assert missing == ["003", "005", "009"]
@@ -78,7 +78,7 @@ def test_rows_are_counted_with_any_line_end(send: Send, end: str) -> None:
 
 
 def test_rows_are_counted_across_blocks(send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.intake.row_numbers._CHUNK", 7)
+    monkeypatch.setattr("arena.intake.table._CHUNK", 7)
     content = ("\n" + PLAIN.replace("020,0.5", "\n\n020,bad")).replace("\n", "\r\n")
     assert only(send(content), "not a number").row == 25
 
@@ -122,7 +122,7 @@ def test_wrong_encoding_names_row_and_byte(send: Send) -> None:
     read = send(content)
     faults = [fault for fault in read.faults if fault.kind == "wrong encoding"]
     assert [fault.row for fault in faults] == [9, 11]
-    assert "Byte 0xe9, the 8." in faults[0].message
+    assert "Byte 0xe9 at position 8 of" in faults[0].message
     assert "UTF-8" in faults[0].message
     assert kinds(read) == {"wrong encoding"}
 

@@ -1,4 +1,4 @@
-"""Whatever a file holds: values or faults, no exception, and nothing of the solution's secrets."""
+"""Any file gives values or faults, never an exception, and no message holds a label."""
 
 from __future__ import annotations
 
@@ -14,9 +14,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from arena.intake import FAULTS_OF_A_KIND, ReadSubmission, describe, read_solution, read_submission
+from arena.intake import (
+    FAULTS_OF_A_KIND,
+    ReadSubmission,
+    describe,
+    read_solution,
+    read_submission,
+)
 from arena.types import PredictionKind, Solution
 from submission_files import N_ROWS, Send, Solve, rows_of
+from thinned import examples
 
 CSV = ("id,y\n" + rows_of()).encode()
 _TABLE = pa.table({"id": [f"{i:03d}" for i in range(N_ROWS)], "y": [0.5] * N_ROWS})
@@ -84,7 +91,8 @@ def _assert_answered(read: ReadSubmission) -> None:
     assert max((kinds.count(kind) for kind in kinds), default=0) <= FAULTS_OF_A_KIND + 1
 
 
-@settings(deadline=None, max_examples=250, derandomize=True)
+@pytest.mark.slow
+@settings(max_examples=examples(250))
 @given(data=st.binary(max_size=300))
 @example(data=b"PAR1PAR1PAR1")
 @example(data=b"\x1f\x8b\x08\x00")
@@ -95,14 +103,14 @@ def test_random_bytes(solution: Solution, data: bytes) -> None:
     _assert_answered(_read(data, solution))
 
 
-@settings(deadline=None, max_examples=250, derandomize=True)
+@settings(max_examples=examples(250))
 @given(text=st.text(alphabet='id,y;\t\n\r"0.5 \u202e\x00é', max_size=200))
 def test_random_csv(solution: Solution, text: str) -> None:
     _assert_answered(_read(text.encode(), solution))
     _assert_answered(_read(b"id,y\n" + text.encode(), solution))
 
 
-@settings(deadline=None, max_examples=400, derandomize=True)
+@settings(max_examples=examples(400))
 @given(seed=st.sampled_from(SEEDS), changes=mutations)
 def test_mutated_files(
     solution: Solution, seed: bytes, changes: list[tuple[int, str, bytes]]
@@ -117,7 +125,7 @@ def test_parsers_that_disagree_on_records(solution: Solution) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=8_000, derandomize=True)
+@settings(max_examples=examples(4_000))
 @given(seed=st.sampled_from(SEEDS), changes=mutations)
 def test_many_mutated_files(
     solution: Solution, seed: bytes, changes: list[tuple[int, str, bytes]]

@@ -107,7 +107,7 @@ def test_truncated_and_damaged_files(send: Send) -> None:
         assert only(read, "damaged file").message.startswith("This is not a readable Parquet file")
 
 
-def test_a_text_is_read_as_text_whatever_its_name(send: Send) -> None:
+def test_text_is_read_as_text_under_any_file_name(send: Send) -> None:
     rows = "".join(f"{one},0.5\n" for one in IDS)
     assert send(f"id,y\n{rows}", name="t.parquet").faults == ()
 
@@ -146,3 +146,17 @@ def test_table_of_a_plugin_is_checked_alike(binary: Solution, tmp_path: Path) ->
     bad = check_table(pa.table({"id": IDS, "y": [2.0, *HALVES[1:]]}), path, binary)
     assert only(bad, "out of range").row == 1
     assert kinds(check_table(pa.table({"id": [], "y": []}), path, binary)) == {"no rows"}
+
+
+@pytest.mark.parametrize("kind", [PredictionKind.PROBABILITY, PredictionKind.LABEL])
+def test_columns_of_the_null_type_are_empty_cells(
+    send: Send, solve: Solve, kind: PredictionKind
+) -> None:
+    solution = solve("id,y\na,1\nb,0\n", kind)
+    read = send(_bytes({"id": ["a", "b"], "y": pa.nulls(2)}), solution)
+    assert [(fault.kind, fault.row, fault.column) for fault in read.faults] == [
+        ("empty cell", 1, "y"),
+        ("empty cell", 2, "y"),
+    ]
+    read = send(_bytes({"id": pa.nulls(2), "y": [1, 0]}), solution)
+    assert kinds(read) == {"empty id", "missing id"}

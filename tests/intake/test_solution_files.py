@@ -11,7 +11,7 @@ import pytest
 
 from arena.errors import InputError
 from arena.intake import read_solution
-from arena.types import PredictionKind, Usage
+from arena.types import MetricTraits, PredictionKind, Usage
 from submission_files import Solve
 
 LABEL, PROBABILITY = PredictionKind.LABEL, PredictionKind.PROBABILITY
@@ -46,17 +46,17 @@ def test_usage_in_any_case_and_ignored_rows_hold_anything(solve: Solve) -> None:
 
 
 def test_usage_column_of_another_name(solve: Solve) -> None:
-    solution = solve("id,y,part\na,1,Public\nb,2,Private\n", VALUE, usage_column="part")
+    solution = solve("id,y,part\na,1,Public\nb,2,Private\n", VALUE, usage="part")
     assert solution.usage.tolist() == [Usage.PUBLIC, Usage.PRIVATE]
     with pytest.raises(InputError, match="no column 'split'"):
-        solve("id,y\na,1\n", VALUE, usage_column="split")
+        solve("id,y\na,1\n", VALUE, usage="split")
 
 
 def test_id_column_is_id_else_the_first(solve: Solve) -> None:
     assert solve("y,id\n1,a\n2,b\n", VALUE).id_column == "id"
     first = solve("row,y\n1,5\n2,6\n", VALUE)
     assert (first.id_column, first.ids.to_pylist()) == ("row", ["1", "2"])
-    assert solve("row,y\n1,5\n2,6\n", VALUE, id_column="y").columns == ("row",)
+    assert solve("row,y\n1,5\n2,6\n", VALUE, id="y").columns == ("row",)
 
 
 @pytest.mark.parametrize(
@@ -109,11 +109,11 @@ def test_more_classes_need_a_column_each(solve: Solve, kind: PredictionKind) -> 
 
 def test_one_hot_columns_are_one_target(solve: Solve) -> None:
     content = "id,eel,cat,dog\na,0,1,0\nb,0,0,1\nc,1,0,0\n"
-    solution = solve(content, CLASSES, target_columns=["eel", "cat", "dog"])
+    solution = solve(content, CLASSES, targets=("eel", "cat", "dog"))
     assert solution.columns == ("eel", "cat", "dog")
     assert solution.targets[0].classes == ("eel", "cat", "dog")
     assert solution.truth.tolist() == [1, 2, 0]
-    two = solve("id,no,yes\na,1,0\nb,0,1\n", CLASSES, target_columns=["no", "yes"])
+    two = solve("id,no,yes\na,1,0\nb,0,1\n", CLASSES, targets=("no", "yes"))
     assert two.columns == ("yes",)
     assert two.truth.tolist() == [0, 1]
 
@@ -121,31 +121,31 @@ def test_one_hot_columns_are_one_target(solve: Solve) -> None:
 def test_binary_columns_are_several_targets(solve: Solve) -> None:
     content = "id,p,q\na,0,1\nb,1,1\nc,0,0\n"
     for kind in (SCORE, PROBABILITY, CLASSES):
-        solution = solve(content, kind, target_columns=["p", "q"])
+        solution = solve(content, kind, targets=("p", "q"))
         assert solution.columns == ("p", "q")
         assert [target.classes for target in solution.targets] == [("0", "1")] * 2
         assert solution.truth.tolist() == [[0, 1], [1, 1], [0, 0]]
 
 
 def test_several_targets_of_labels_and_of_numbers(solve: Solve) -> None:
-    labels = solve("id,p,q\na,x,1\nb,y,2\n", LABEL, target_columns=["p", "q"])
+    labels = solve("id,p,q\na,x,1\nb,y,2\n", LABEL, targets=("p", "q"))
     assert [target.classes for target in labels.targets] == [("x", "y"), ("1", "2")]
     assert labels.truth.tolist() == [[0, 0], [1, 1]]
-    values = solve("id,p,q\na,3,1\nb,4,2\n", VALUE, target_columns=["q", "p"])
+    values = solve("id,p,q\na,3,1\nb,4,2\n", VALUE, targets=("q", "p"))
     assert values.columns == ("q", "p")
     assert values.truth.tolist() == [[1, 3], [2, 4]]
     with pytest.raises(InputError, match="3 labels"):
-        solve("id,p,q\na,x,1\nb,y,2\nc,z,1\n", SCORE, target_columns=["p", "q"])
+        solve("id,p,q\na,x,1\nb,y,2\nc,z,1\n", SCORE, targets=("p", "q"))
 
 
 def test_clusters(solve: Solve) -> None:
     content = "id,y,who,Usage\na,1,u,Public\nb,2,v,Private\nc,3,u,Private\nd,4,,Ignored\n"
-    solution = solve(content, VALUE, cluster_column="who")
+    solution = solve(content, VALUE, cluster="who")
     assert solution.clusters is not None
     assert solution.clusters[0] == solution.clusters[2] != solution.clusters[1]
     assert solution.columns == ("y",)
     with pytest.raises(InputError, match="row 5, id 'd', column 'who': The cluster is missing"):
-        solve(content.replace("Ignored", "Public"), VALUE, cluster_column="who")
+        solve(content.replace("Ignored", "Public"), VALUE, cluster="who")
 
 
 def test_parquet(tmp_path: Path) -> None:
@@ -161,17 +161,21 @@ def test_parquet(tmp_path: Path) -> None:
 REFUSED = [
     ("id,y,z\na,1,2\n", {}, "2 columns could be the target: .*'y', 'z'"),
     ("id\na\n", {}, "no target column"),
-    ("id,y\na,1\n", {"target_columns": ["z"]}, "no column 'z'; the file has 'id', 'y'"),
-    ("id,y\na,1\n", {"id_column": "key"}, "no column 'key'"),
+    ("id,y\na,1\n", {"targets": ("z",)}, "no column 'z'. The file has 'id', 'y'"),
+    ("id,y\na,1\n", {"id": "key"}, "no column 'key'"),
     ("id,y,y\na,1,1\n", {}, "column 'y': The column occurs twice"),
-    ("id,y\na,1\na,2\n", {}, "row 3, id 'a': The id stands in row 2 already"),
+    ("id,y\na,1\na,2\n", {}, "row 3, id 'a': The id already occurs in row 2"),
     ("id,y\n,1\n", {}, "row 2, .*The id is empty"),
     ("id,y,Usage\na,1,Secret\n", {}, "row 2, id 'a': 'Secret' is not Public"),
-    ("id,y,Usage\na,1,Ignored\n", {}, "Every row is Ignored"),
-    ("id,y\na,x\n", {}, "row 2, id 'a', column 'y': The cell is text where a number belongs"),
+    ("id,y,Usage\na,1,Ignored\n", {}, "All rows are Ignored"),
+    ("id,y\na,x\n", {}, "row 2, id 'a', column 'y': The cell is not a number"),
     ("id,y\na,\n", {}, "row 2, id 'a', column 'y': The cell is empty"),
-    ("id,y\na,-1\n", {"truth_range": (0, np.inf)}, r"row 2, .*outside \[0, inf\]"),
-    ("id,y\n", {}, "header line only"),
+    (
+        "id,y\na,-1\n",
+        {"traits": MetricTraits(truth_range=(0, np.inf))},
+        r"row 2, .*outside \[0, inf\]",
+    ),
+    ("id,y\n", {}, "only a header line"),
     ("", {}, "The file is empty"),
     ("id,y\na,1,2\nb,3\n", {}, "row 2: The row has 3 fields"),
 ]
@@ -187,12 +191,12 @@ def test_faults_of_the_organiser(
 
 def test_too_many_classes(solve: Solve) -> None:
     content = "id,y\na,1\nb,2\nc,3\n"
-    with pytest.raises(InputError, match="3 different labels, and the metric is defined for 2"):
-        solve(content, SCORE, max_classes=2)
-    with pytest.raises(InputError, match="needs two labels, and the column has 3"):
+    with pytest.raises(InputError, match="3 distinct labels, but the metric supports at most 2"):
+        solve(content, SCORE, traits=MetricTraits(max_classes=2))
+    with pytest.raises(InputError, match="needs two labels, but the column has 3"):
         solve(content, PROBABILITY)
     many = "id,y\n" + "".join(f"{i},{i}.5\n" for i in range(10_500))
-    with pytest.raises(InputError, match="is it a number to predict"):
+    with pytest.raises(InputError, match="If it is a numeric target"):
         solve(many, SCORE)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arena.intake import FAULTS_OF_A_KIND
+from arena.intake import FAULTS_OF_A_KIND, fault_lines, group_faults
 from arena.types import PredictionKind, Solution
 from submission_files import Send, Solve, kinds, only, rows_of
 
@@ -15,6 +15,9 @@ CELLS = [
     ("1_0", "not a number", "'1_0'"),
     ("\u0661", "not a number", "\u0661"),
     ("True", "not a number", "'True'"),
+    # The file itself contains the replacement character; no byte of it was replaced.
+    ("\ufffd", "not a number", "'\ufffd'"),
+    ("0.\ufffd5", "not a number", "'0.\ufffd5'"),
     ("", "empty cell", "empty"),
     ("   ", "empty cell", "empty"),
     ("NaN", "NaN", "'NaN'"),
@@ -35,6 +38,19 @@ def test_bad_cell_is_reported_with_its_place(send: Send, cell: str, kind: str, s
     fault = only(send("id,y\n" + rows_of({7: cell})), kind)
     assert (fault.row, fault.id, fault.column) == (9, "007", "y")
     assert said in fault.message
+
+
+def test_a_replacement_character_in_the_file_is_no_label_and_no_id(
+    send: Send, solve: Solve
+) -> None:
+    solution = solve(
+        "id,y\n" + "".join(f"{i:03d},{'ab'[i % 2]}\n" for i in range(30)), PredictionKind.LABEL
+    )
+    sent = "id,y\n" + "".join(f"{i:03d},a\n" for i in range(29))
+    label = send(sent + "029,\ufffd\n", solution)
+    assert kinds(label) == {"unknown label"}
+    stranger = send(sent + "029,a\n0\ufffd1,a\n", solution)
+    assert kinds(stranger) == {"unknown id"}
 
 
 @pytest.mark.parametrize("cell", ["+.5", " 0.5 ", "5e-1", "5E-1", "0.5\t", '"0.5"', "1.", "1e-999"])
@@ -149,3 +165,31 @@ def test_numeric_labels_are_compared_by_value(send: Send, solve: Solve, label: s
     assert read.values is not None
     assert read.values.tolist() == [[0], [2], [1]]
     assert kinds(send("id,y\na,1.5\nb,10\nc,nan\n", solution)) == {"unknown label"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells", "fault", "cause"),
+    [
+        ("probability", ("50", "7.5"), "out of range", "percentages"),
+        ("probability", ("-2.5", "300"), "out of range", "scores or log-odds"),
+        ("probability", ("50%", "7 %"), "not a number", "percentages"),
+        ("label", ("0.75", "0.25"), "unknown label", "probabilities"),
+        ("label", ("CAT", " dog"), "unknown label", "differs only in case or spaces"),
+        ("label", ("eel", "ant"), "unknown label", None),
+    ],
+)
+def test_the_likely_cause_of_bad_cells(
+    send: Send, solve: Solve, kind: str, cells: tuple[str, str], fault: str, cause: str | None
+) -> None:
+    solution = solve("id,y\na,cat\nb,dog\n", PredictionKind(kind))
+    read = send(f"id,y\na,{cells[0]}\nb,{cells[1]}\n", solution)
+    (group,) = group_faults(read.faults)
+    assert (group.kind, group.count, len(group.examples)) == (fault, 2, 2)
+    assert (group.cause is None) == (cause is None)
+    assert (cause or "") in (group.cause or "")
+
+
+def test_faults_are_printed_by_kind_with_a_count_and_three_examples(send: Send) -> None:
+    lines = fault_lines(send("id,y\n" + rows_of(dict.fromkeys(range(25), "50"))).faults)
+    assert lines[0].startswith("out of range (25): looks like percentages")
+    assert [line[:9] for line in lines[1:]] == ["  row 2, ", "  row 3, ", "  row 4, "]

@@ -117,3 +117,13 @@ def test_path_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no file or folder"):
         find_submissions([tmp_path / "nothing"])
     assert find_submissions([tmp_path]) == ()
+
+
+def test_documents_are_not_teams(tmp_path: Path) -> None:
+    _touch(tmp_path, "README", "readme.md", "notes.txt", "LICENSE", "t/README.md")
+    _touch(tmp_path, "notes.csv", "readme/1.csv", "mynotes.txt")
+    assert _teams(find_submissions([tmp_path])) == [
+        ("mynotes", "mynotes.txt"),
+        ("notes", "notes.csv"),
+        ("readme", "readme/1.csv"),
+    ]

@@ -76,6 +76,14 @@ def test_file_that_stops_early_is_recognised(send: Send) -> None:
     read = send("id,y\n" + "".join(lines))
     assert [fault.id for fault in read.faults] == ["028", "029"]
     assert all("cut off" in fault.message for fault in read.faults)
+    assert {"cut off" in str(fault.cause) for fault in read.faults} == {True}
+
+
+def test_rows_that_are_missing_in_the_middle_were_not_cut_off(send: Send) -> None:
+    lines = rows_of().splitlines(keepends=True)
+    read = send("id,y\n" + "".join(lines[:3] + lines[5:]))
+    assert {fault.kind for fault in read.faults} == {"missing id"}
+    assert not any("cut off" in f"{fault.message} {fault.cause}" for fault in read.faults)
 
 
 def test_long_and_hostile_ids_are_shown_harmlessly(send: Send) -> None:
@@ -84,3 +92,58 @@ def test_long_and_hostile_ids_are_shown_harmlessly(send: Send) -> None:
     assert fault.id.isprintable()
     assert len(fault.id) < 300
     assert fault.message.isprintable()
+
+
+def test_more_duplicates_than_are_kept_name_the_rows_of_their_own_ids(send: Send) -> None:
+    read = send("id,y\n" + rows_of() + "".join(f"{i:03d},0.5\n" for i in reversed(range(25))))
+    faults = [fault for fault in read.faults if fault.kind == "duplicate id"]
+    assert [fault.id for fault in faults[:-1]] == [f"{i:03d}" for i in range(24, 4, -1)]
+    for at, fault in enumerate(faults[:-1]):
+        assert fault.row == N_ROWS + 2 + at
+        assert f"already occurs in row {24 - at + 2}:" in fault.message
+    assert faults[-1].message == "… and 5 more of this kind (duplicate id)."
+    assert faults[-1].count == 5
+
+
+def test_ids_that_differ_for_different_reasons_have_their_own_hints(
+    send: Send, solve: Solve
+) -> None:
+    solution = solve("id,y\nab,1\n007,0\n8,1\ncd,0\n09,1\nef,0\n", PredictionKind.PROBABILITY)
+    read = send("id,y\nAB,.5\n7,.5\n8.0,.5\ncd ,.5\n9.0,.5\n EF,.5\n", solution)
+    said = {f.id: f.message for f in read.faults if f.kind == "unknown id"}
+    expected = {
+        "AB": "ids are case-sensitive",
+        "7": "leading zeros were lost, e.g.",
+        "8.0": "a decimal number: write 1",
+        "cd ": "there are spaces around it.",
+        "9.0": "lost and it is written as a decimal",
+        " EF": "spaces around it, and ids are case-sensitive",
+    }
+    assert said.keys() == expected.keys()
+    for id, hint in expected.items():
+        assert hint in said[id]
+    said = {f.id: f.message for f in read.faults if f.kind == "missing id"}
+    assert "ids are case-sensitive" in said["ab"]
+    assert "leading zeros were lost, e.g." in said["007"]
+    assert {fault.cause for fault in read.faults} == {None}
+
+
+@pytest.mark.parametrize(
+    ("written", "cause"),
+    [
+        ("{i}", "look like row numbers"),
+        ("{j}", "look like row numbers"),
+        (" {i:03d}", "differs only in case or spaces"),
+        ("{i:03d}.0", "decimal numbers"),
+        ("{k}", None),
+        ("{h}", None),
+        ("x{i}", None),
+    ],
+)
+def test_the_likely_cause_of_unknown_ids(send: Send, written: str, cause: str | None) -> None:
+    rows = "".join(
+        written.format(i=i, j=i + 1, k=i + 500, h=2 * i) + ",0.5\n" for i in range(N_ROWS)
+    )
+    said = {fault.cause for fault in send("id,y\n" + rows).faults if fault.kind == "unknown id"}
+    assert len(said) == 1
+    assert (cause is None and said == {None}) or (cause or "") in str(said)

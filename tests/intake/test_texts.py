@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from arena.errors import InputError
-from arena.intake import read_solution, read_submission
-from arena.types import PredictionKind, Solution
+from arena.intake import SubmissionForm, parse_submission, read_solution
+from arena.types import MetricTraits, PredictionKind, Solution, SolutionColumns
 from submission_files import Send, Solve
 
 TEXT = PredictionKind.TEXT
@@ -57,7 +57,7 @@ def test_parquet_of_text_and_of_numbers(texts: Solution, tmp_path: Path) -> None
     ids = [str(i) for i in range(len(CELLS))]
     for column in (pa.array(CELLS), pa.array([*range(len(CELLS) - 1), None])):
         pq.write_table(pa.table({"id": ids, "words": column}), tmp_path / "t.parquet")
-        read = read_submission(tmp_path / "t.parquet", texts)
+        read = parse_submission(tmp_path / "t.parquet", SubmissionForm.of(texts))
         assert read.values is not None
         expected = ["" if cell is None else str(cell) for cell in column.to_pylist()]
         assert read.values[:, 0].tolist() == expected
@@ -66,10 +66,10 @@ def test_parquet_of_text_and_of_numbers(texts: Solution, tmp_path: Path) -> None
 def test_bytes_that_are_no_text_are_faults(texts: Solution, send: Send, tmp_path: Path) -> None:
     assert send(b"id,words\n0,\xff\n", texts).faults[0].kind == "wrong encoding"
     ids = [str(i) for i in range(len(CELLS))]
-    for cell, kind in ((b"\xff", "unreadable file"), (b"a\0b", "NUL byte")):
+    for cell, kind in ((b"\xff", "wrong encoding"), (b"a\0b", "NUL byte")):
         table = pa.table({"id": ids, "words": pa.array([cell] * len(CELLS))})
         pq.write_table(table, tmp_path / "t.parquet")
-        read = read_submission(tmp_path / "t.parquet", texts)
+        read = parse_submission(tmp_path / "t.parquet", SubmissionForm.of(texts))
         assert {fault.kind for fault in read.faults} == {kind}
 
 
@@ -94,8 +94,8 @@ def test_columns_of_a_submission_may_be_others_than_the_targets(solve: Solve, se
     solution = solve(
         "id,y,z,Usage\n1,a,b,Public\n2,c,d,Ignored\n",
         TEXT,
-        target_columns=("y", "z"),
-        submission_columns=columns,
+        targets=("y", "z"),
+        submission=columns,
     )
     assert solution.truth.tolist() == [["a", "b"], ["", ""]]
     assert (solution.columns, [target.name for target in solution.targets]) == (columns, ["y", "z"])
@@ -107,25 +107,33 @@ def test_columns_of_a_submission_may_be_others_than_the_targets(solve: Solve, se
 @pytest.mark.parametrize("columns", [("id",), ("a", "a"), (" ",)])
 def test_columns_of_a_submission_have_names_of_their_own(solve: Solve, columns: Any) -> None:
     with pytest.raises(InputError, match="A submission cannot have"):
-        solve("id,y\n1,a\n", TEXT, submission_columns=columns)
+        solve("id,y\n1,a\n", TEXT, submission=columns)
 
 
 def test_columns_beside_the_targets_are_numbers_and_no_targets(solve: Solve) -> None:
     content = "id,time,event,Usage\na,1.5,1,Public\nb,2,0,Private\nc,x,y,Ignored\n"
     extra = ("event", "missing")
-    solution = solve(content, PredictionKind.VALUE, extra_columns=extra)
+    solution = solve(content, PredictionKind.VALUE, traits=MetricTraits(extra_columns=extra))
     assert solution.columns == ("time",)
     assert {name: values.tolist() for name, values in solution.extra.items()} == {
         "event": [1.0, 0.0, 0.0]
     }
     with pytest.raises(InputError, match="row 3, id 'b', column 'event'"):
-        solve(content.replace("2,0", "2,no"), PredictionKind.VALUE, extra_columns=extra)
+        solve(
+            content.replace("2,0", "2,no"),
+            PredictionKind.VALUE,
+            traits=MetricTraits(extra_columns=extra),
+        )
 
 
 def test_a_target_that_is_named_is_no_column_beside(tmp_path: Path) -> None:
     path = tmp_path / "solution.csv"
     path.write_text("id,event\na,1\n")
-    solution = read_solution(path, kind=PredictionKind.VALUE, extra_columns=("event",),
-                             target_columns=("event",))  # fmt: skip
+    solution = read_solution(
+        path,
+        kind=PredictionKind.VALUE,
+        columns=SolutionColumns(targets=("event",)),
+        traits=MetricTraits(extra_columns=("event",)),
+    )
     assert (solution.columns, dict(solution.extra)) == (("event",), {})
     np.testing.assert_array_equal(solution.truth, [1.0])

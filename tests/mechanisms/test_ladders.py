@@ -12,11 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.errors import InputError, UsageError
+from arena.evaluation.scores import round_significant
 from arena.interfaces import Evaluation, Mechanism, PublicBoard
-from arena.plugin_manager import PluginManager
+from arena.plugin.manager import PluginManager
 from arena_mechanisms.ladder import Ladder, LadderFree, default_eta
 from arena_mechanisms.noisy import NoisyLadder, Thresholdout
-from run_mechanism import run_mechanism
+from run_mechanism import evaluation, run_mechanism
+from thinned import examples
 
 LADDERS = [
     Ladder(),
@@ -31,7 +33,7 @@ LADDERS = [
 ALL = [*LADDERS, Thresholdout(), Thresholdout(threshold=0.1, budget=2, start="baseline")]
 BASELINE = {"baseline": 0.5, "baseline_submission": 7}
 losses = st.lists(st.sampled_from([i / 100 for i in range(101)]), min_size=1, max_size=25)
-quiet = settings(max_examples=60, derandomize=True, deadline=None)
+quiet = settings(max_examples=examples(60))
 
 
 def run_all(mechanism: Mechanism, scores: list[float], **changes: Any) -> list[Any]:
@@ -75,6 +77,37 @@ def test_the_parameter_free_ladder_is_that_of_figure_2() -> None:
     assert len(set(expected)) > 3
 
 
+@pytest.mark.few(1)
+@pytest.mark.parametrize("width", [1.0, 3.0, 7_300.0, 2.5e6, 1e-4])
+def test_an_exact_tie_is_not_released_for_any_range(width: float) -> None:
+    n = 370
+    rows = np.arange(1, n + 1)
+    losses = round_significant(width * rows / n)
+    for better, worse in itertools.pairwise(losses.tolist()):
+        changes: Any = {
+            "n_rows": n,
+            "standard_error_of_difference": lambda _: width / n,
+            "score_range": (0.0, width),
+        }
+        for mechanism in (LadderFree(rounding=None), LadderFree(z=0.0, minimum_step=1 / n)):
+            tied = run_mechanism(mechanism, [worse, better], **changes)
+            assert [one.improved for one in tied] == [True, False]
+        ahead = run_mechanism(LadderFree(z=0.9, rounding=None), [worse, better], **changes)
+        assert [one.improved for one in ahead] == [True, True]
+
+
+@pytest.mark.parametrize("width", [0.02, 40.0, 7_300.0])
+@given(scores=losses)
+@quiet
+def test_a_ladder_does_not_depend_on_the_unit(width: float, scores: list[float]) -> None:
+    own = run_mechanism(Ladder(eta=0.05), scores)
+    scaled = run_mechanism(
+        Ladder(eta=0.05), [width * one for one in scores], score_range=(0.0, width)
+    )
+    assert [one.improved for one in scaled] == [one.improved for one in own]
+    assert [one.score for one in scaled] == pytest.approx([width * one.score for one in own])
+
+
 def test_an_exact_tie_is_never_released() -> None:
     for n in (7, 100, 4_000, 8_192, 99_991):
         for wrong in range(1, n // 2, max(1, n // 200)):
@@ -86,6 +119,40 @@ def test_an_exact_tie_is_never_released() -> None:
             two = [wrong / n, (wrong - 2) / n]
             if wrong > 2:
                 assert run_mechanism(LadderFree(), two, **error)[1].improved
+
+
+class CountingGenerator(np.random.Generator):
+    """Counts the numbers that are drawn."""
+
+    def __init__(self) -> None:
+        super().__init__(np.random.PCG64(1))
+        self.drawn = 0
+
+    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        self.drawn += 1 if size is None else int(np.prod(size))
+        return super().laplace(loc, scale, size)
+
+
+@pytest.mark.parametrize("mechanism", ALL, ids=str)
+@given(scores=losses, better=st.floats(0, 1), worse=st.floats(0, 1))
+@settings(max_examples=examples(25))
+def test_a_mechanism_does_the_same_work_for_every_score(
+    mechanism: Mechanism, scores: list[float], better: float, worse: float
+) -> None:
+    state = run_all(mechanism, scores)[-1].state
+    work = []
+    for score in (better, worse):
+        compared: list[int] = []
+
+        def error(other: int, compared: list[int] = compared) -> float:
+            compared.append(other)
+            return 0.01
+
+        rng = CountingGenerator()
+        one = evaluation(99, score, standard_error_of_difference=error, **BASELINE)
+        mechanism.release(state, one, rng)
+        work.append((compared, rng.drawn))
+    assert work[0] == work[1]
 
 
 def test_options_make_the_step_larger() -> None:
@@ -108,7 +175,7 @@ def test_a_start_from_the_baseline_shows_the_baseline_until_it_is_beaten() -> No
     error = {"standard_error_of_difference": lambda other: asked.append(other) or 0.01}
     free = run_mechanism(LadderFree(start="baseline"), [0.60, 0.50, 0.47], **baseline, **error)
     assert [one.score for one in free] == [0.52, 0.50, 0.47]
-    assert asked == [9, 2]
+    assert asked == [9, 9, 2]
     with pytest.raises(InputError, match="Submit it first"):
         run_mechanism(Ladder(eta=0.05, start="baseline"), [0.4])
 
@@ -167,7 +234,7 @@ def test_what_is_shown_is_conceivable(mechanism: Mechanism, scores: list[float])
 # -- noise -------------------------------------------------------------------------------------
 
 
-def test_thresholdout_answers_anew_only_far_from_the_last_answer() -> None:
+def test_thresholdout_answers_again_only_far_from_the_last_answer() -> None:
     n = {"n_rows": 10_000}
     releases = run_mechanism(Thresholdout(), [0.5, 0.501, 0.499, 0.3, 0.301], **n)
     shown = [one.score for one in releases]
@@ -180,16 +247,16 @@ def test_thresholdout_answers_anew_only_far_from_the_last_answer() -> None:
 
 
 def test_thresholdout_repeats_an_unchanged_score_as_often_as_it_says() -> None:
-    mechanism, anew = Thresholdout(), 0
+    mechanism, n_answers = Thresholdout(), 0
     for seed in range(4_000):
         rng = np.random.default_rng(seed)
         state = {"score": 0.5, "best": 0.5, "threshold": 0.04 + 0.005 * rng.laplace(), "used": 1}
         now = Evaluation(2, 0.5, False, 10_000, lambda _: 0.0)
-        anew += mechanism.release(state, now, rng).state["used"] == 2
+        n_answers += mechanism.release(state, now, rng).state["used"] == 2
     # P(T + Lap(2s) + Lap(4s) < 0) with T = 16 s.
     expected = (4 / 3 * math.exp(-4) - math.exp(-8) / 3) / 2
     assert expected == pytest.approx(0.0121, abs=1e-4)
-    assert anew / 4_000 == pytest.approx(expected, abs=0.0055)
+    assert n_answers / 4_000 == pytest.approx(expected, abs=0.0055)
 
 
 def test_thresholdout_ends_with_its_budget() -> None:
@@ -219,21 +286,27 @@ def test_a_noisy_ladder_releases_noise_and_hardly_ever_a_gain_of_nothing() -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("ladder(eta=0)", "ladder: eta is a share of the metric's range, above 0 and at most 1"),
+        (
+            "ladder(eta=0)",
+            "ladder: eta must be a share of the metric's range, above 0 and",
+        ),
         ("ladder(eta=1.5)", "not 1.5"),
-        ("ladder(eta=True)", "eta is a share"),
+        ("ladder(eta=True)", "eta must be a share"),
         ("ladder(eta=big)", "not 'big'"),
-        ("ladder(start=zero)", "start is infinity or baseline, not 'zero'"),
-        ("ladder(clip=0)", "clip is a positive number"),
-        ("ladder(clip=[2, 1])", "clip is a positive number"),
+        ("ladder(start=zero)", "start must be infinity or baseline, not 'zero'"),
+        ("ladder(clip=0)", "clip must be a positive number"),
+        ("ladder(clip=inf)", "clip must be a positive number"),
+        ("ladder(clip=[-1e999, 1])", "clip must be a positive number"),
+        ("ladder(clip=[1, 1])", "clip must be a positive number"),
+        ("ladder(clip=[2, 1])", "clip must be a positive number"),
         ("ladder(etta=0.1)", "has no parameter 'etta'. Did you mean 'eta'"),
-        ("ladder-free(z=-1)", "z is a number from 0 on"),
-        ("ladder-free(minimum_step=2)", "minimum_step is a share"),
-        ("ladder-free(minimum_step=None)", "minimum_step is a share"),
-        ("ladder-free(rounding=0)", "rounding is"),
-        ("thresholdout(budget=0)", "budget is a whole number from 1 on"),
-        ("thresholdout(noise=0)", "noise is a share"),
-        ("noisy-ladder(noise=-1)", "noise is a share"),
+        ("ladder-free(z=-1)", "z must be a number of at least 0"),
+        ("ladder-free(minimum_step=2)", "minimum_step must be a share"),
+        ("ladder-free(minimum_step=None)", "minimum_step must be a share"),
+        ("ladder-free(rounding=0)", "rounding must be"),
+        ("thresholdout(budget=0)", "budget must be a whole number of at least 1"),
+        ("thresholdout(noise=0)", "noise must be a share"),
+        ("noisy-ladder(noise=-1)", "noise must be a share"),
     ],
 )
 def test_a_parameter_out_of_range_is_refused(text: str, message: str) -> None:
@@ -248,16 +321,29 @@ def test_scores_without_bounds_ask_for_a_clip(name: str) -> None:
     mechanism: Any = PluginManager().mechanisms.resolve(name)
     with pytest.raises(InputError) as caught:
         mechanism.review(board)
-    assert "has none: one row can move such a score by any amount" in str(caught.value)
+    assert "no such range: one row can move the score by any amount" in str(caught.value)
     assert f"{name}(clip=5)" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [(400, "0.153, from 4,000 public rows for at most 400 submissions"),
+     (None, "0.161, from 4,000 public rows with no limit on submissions")],
+)  # fmt: skip
+def test_a_ladder_without_a_step_says_what_its_step_costs(budget: int | None, said: str) -> None:
+    board = PublicBoard("accuracy", True, 4_000, (0.0, 1.0), budget, False, None)
+    (sentence,) = Ladder().review(board)
+    assert said in sentence
+    assert "use ladder-free" in sentence
+    assert not Ladder(eta=0.02).review(board)
 
 
 def test_a_step_that_nothing_can_pass_is_said() -> None:
     close = PublicBoard("accuracy", True, 4_000, (0.0, 1.0), 400, True, 0.85)
     far = PublicBoard("accuracy", True, 4_000, (0.0, 1.0), 400, True, 0.84)
-    assert "no submission better than the baseline" in Ladder().review(close)[0]
-    assert not Ladder().review(far)
+    assert "no improvement over the baseline" in Ladder().review(close)[0]
     assert not Ladder(eta=0.01).review(close)
+    assert not Ladder(eta=0.1).review(far)
     assert LadderFree(minimum_step=0.2).review(close)
     loss = PublicBoard("brier", False, 4_000, (0.0, 1.0), 400, True, 0.15)
     assert NoisyLadder().review(loss)

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.errors import UsageError
-from arena.interfaces import Evaluation, Mechanism
+from arena.interfaces import Evaluation, ExplainsScores, Mechanism
 from arena.types import Release
+from arena_mechanisms import provide_mechanisms
 from arena_mechanisms.rounding import Full, Kaggle
 from arena_mechanisms.steps import round_to_multiple
 
@@ -68,3 +69,11 @@ def test_rounding_is_to_the_nearest_multiple(value: float, step: float) -> None:
 def test_a_rounding_that_is_not_positive_is_refused(rounding: float) -> None:
     with pytest.raises(UsageError, match="rounding must be positive"):
         Kaggle(rounding)
+
+
+def test_every_mechanism_tells_participants_what_a_public_score_means() -> None:
+    for mechanism in provide_mechanisms():
+        assert isinstance(mechanism, ExplainsScores)
+        assert "public score" in mechanism.for_participants.partition(". ")[0]
+        assert mechanism.for_participants.endswith(".")
+        assert "  " not in mechanism.for_participants

@@ -117,29 +117,31 @@ def _same(actual: Any, expected: Any, scale: float = 1.0) -> None:
     np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-12 * scale)
 
 
-@settings(deadline=None, max_examples=14, derandomize=True)
-@given(seed=st.integers(0, 2**32), n_rows=st.integers(1, 12), hostile=st.booleans())
-def _agree(case: Any, resampled: Any, seed: int, n_rows: int, hostile: bool) -> None:
-    rng = np.random.default_rng(seed)
-    truth, predictions = case.problem(rng, n_rows, 2, hostile=hostile)
-    if rng.random() < 0.2:
-        predictions[0] = predictions[0, :1]
-    if rng.random() < 0.2:
-        truth[:] = truth[0]
-    weights = rng.integers(0, 4, (n_rows, 3)).astype(np.uint8)
-    weights[0, weights.sum(axis=0) == 0] = 1
-    scores = resampled(case.metric, truth, predictions, weights)
-    for j, prediction in enumerate(predictions):
-        _same(case.metric.score(truth, prediction), reference(case.metric, truth, prediction))
-        for b, weight in enumerate(weights.T):
-            drawn = np.repeat(np.arange(n_rows), weight)
-            expected = reference(case.metric, truth[drawn], prediction[drawn])
-            _same(scores[j, b], expected)
-            _same(case.metric.score(truth, prediction, weight), expected)
+@pytest.mark.parametrize("examples", [4, pytest.param(14, marks=pytest.mark.slow)])
+def test_scores_and_resamples_are_those_of_the_library(
+    case: Any, resampled: Any, examples: int
+) -> None:
+    @settings(deadline=None, max_examples=examples, derandomize=True)
+    @given(seed=st.integers(0, 2**32), n_rows=st.integers(1, 12), hostile=st.booleans())
+    def agree(seed: int, n_rows: int, hostile: bool) -> None:
+        rng = np.random.default_rng(seed)
+        truth, predictions = case.problem(rng, n_rows, 2, hostile=hostile)
+        if rng.random() < 0.2:
+            predictions[0] = predictions[0, :1]
+        if rng.random() < 0.2:
+            truth[:] = truth[0]
+        weights = rng.integers(0, 4, (n_rows, 3)).astype(np.uint8)
+        weights[0, weights.sum(axis=0) == 0] = 1
+        scores = resampled(case.metric, truth, predictions, weights)
+        for j, prediction in enumerate(predictions):
+            _same(case.metric.score(truth, prediction), reference(case.metric, truth, prediction))
+            for b, weight in enumerate(weights.T):
+                drawn = np.repeat(np.arange(n_rows), weight)
+                expected = reference(case.metric, truth[drawn], prediction[drawn])
+                _same(scores[j, b], expected)
+                _same(case.metric.score(truth, prediction, weight), expected)
 
-
-def test_scores_and_resamples_are_those_of_the_library(case: Any, resampled: Any) -> None:
-    _agree(case, resampled)
+    agree()
 
 
 def test_a_middling_problem_agrees_too(case: Any, resampled: Any) -> None:

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arena_metrics import engine, interpreted, kernels
-from arena_metrics.kernels_pairs import LARGEST_WEIGHT
-from arena_metrics.kernels_sort import RowSorter
+from arena_metrics.kernels import compiled as kernels
+from arena_metrics.kernels import engine, interpreted
+from arena_metrics.kernels.roc_auc import LARGEST_WEIGHT
+from arena_metrics.kernels.sorting import RowSorter
 
 SIZES = [(1, 1), (2, 7), (5, 16), (60, 130), (700, 40)]
 
@@ -45,14 +46,14 @@ def _equal(first: Any, second: Any) -> None:
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_counts_and_ranks_are_equal_to_the_last_bit(problem: Any) -> None:
     predictions, positive, weights = problem
     codes = np.random.default_rng(0).integers(0, 6, predictions.shape)
     for engine_name, arguments in {
-        "pairs_won": (predictions, positive, weights),
-        "precision_sums": (predictions, positive, weights),
+        "concordant_pairs": (predictions, positive, weights),
+        "weighted_average_precision": (predictions, positive, weights),
         "category_counts": (codes, 7, weights),
-        "column_sums": (weights,),
         "centred_midranks": (predictions[1], weights),
     }.items():
         ours = getattr(kernels, engine_name)(*arguments)
@@ -64,6 +65,7 @@ def test_counts_and_ranks_are_equal_to_the_last_bit(problem: Any) -> None:
             np.testing.assert_array_equal(ours, plain)
 
 
+@pytest.mark.slow
 def test_rank_sums_are_equal_but_for_rounding(problem: Any) -> None:
     predictions, _, weights = problem
     ranks = interpreted.centred_midranks(predictions[0], weights)
@@ -77,9 +79,10 @@ def test_rank_sums_are_equal_but_for_rounding(problem: Any) -> None:
             np.testing.assert_allclose(ours, plain, rtol=1e-12, atol=rounding * weights.sum() ** 2)
 
 
+@pytest.mark.slow
 def test_pairs_are_counted_one_by_one(problem: Any) -> None:
     predictions, positive, weights = problem
-    doubled, pairs = kernels.pairs_won(predictions, positive, weights)
+    doubled, pairs = kernels.concordant_pairs(predictions, positive, weights)
     counts = weights.astype(np.int64)
     for prediction, result in zip(predictions, doubled, strict=True):
         wins = 1 + np.sign(prediction[positive][:, np.newaxis] - prediction[~positive]).astype(int)
@@ -88,19 +91,24 @@ def test_pairs_are_counted_one_by_one(problem: Any) -> None:
     np.testing.assert_array_equal(pairs, counts[positive].sum(0) * counts[~positive].sum(0))
 
 
+@pytest.mark.slow
 def test_large_counts_take_the_plain_path(problem: Any) -> None:
     predictions, positive, weights = problem
     weights = weights + np.uint8(200)
-    ours = kernels.pairs_won(predictions, positive, weights)
-    np.testing.assert_array_equal(ours[0], interpreted.pairs_won(predictions, positive, weights)[0])
+    ours = kernels.concordant_pairs(predictions, positive, weights)
+    np.testing.assert_array_equal(
+        ours[0], interpreted.concordant_pairs(predictions, positive, weights)[0]
+    )
 
 
+@pytest.mark.slow
 def test_threads_do_not_disturb_each_other(problem: Any) -> None:
     predictions, positive, weights = problem
-    alone = kernels.pairs_won(predictions, positive, weights)[0]
+    alone = kernels.concordant_pairs(predictions, positive, weights)[0]
     with ThreadPoolExecutor(4) as threads:
         blocks = [
-            threads.submit(kernels.pairs_won, predictions, positive, weights) for _ in range(8)
+            threads.submit(kernels.concordant_pairs, predictions, positive, weights)
+            for _ in range(8)
         ]
         for block in blocks:
             np.testing.assert_array_equal(block.result()[0], alone)
@@ -132,6 +140,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HOSTILE)
 @pytest.mark.parametrize("n", [1, 2, 63, 65, 20_000])
 def test_rows_are_sorted_stably_and_ties_are_found(kind: str, n: int) -> None:
@@ -149,8 +158,8 @@ SCRIPT = """
 import logging, sys
 import numpy as np
 {before}
-from arena_metrics import engine
-from arena_metrics.labels import BalancedAccuracy
+from arena_metrics.kernels import engine
+from arena_metrics.classification import BalancedAccuracy
 logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
 rng = np.random.default_rng(0)
 truth, predictions = rng.integers(0, 2, 300), rng.integers(0, 2, (3, 300))
@@ -169,6 +178,7 @@ def _run(before: str = "", after: str = "", **environment: str) -> str:
         env={**os.environ, "PYTHONPATH": paths, **environment},
         capture_output=True,
         text=True,
+        timeout=900,
         check=False,
     )
     assert program.returncode == 0, program.stderr
@@ -179,11 +189,12 @@ def test_a_small_job_neither_compiles_nor_imports_numba() -> None:
     assert _run() == "False\n"
 
 
-AT_ONCE = "import arena_metrics.engine as e; e._WORTH_COMPILING = 1"
+AT_ONCE = "import arena_metrics.kernels.engine as e; e._WORTH_COMPILING = 1"
 
 
+@pytest.mark.slow
 def test_the_compiler_is_announced_once(tmp_path: Path) -> None:
-    announced = "Compiling a kernel for this many rows: a few seconds, once on this machine."
+    announced = "Compiling a kernel for large inputs. This takes a few seconds, once per machine."
     cold, warm = (_run(AT_ONCE, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
     assert cold.splitlines() == [announced, "True"]
     assert warm.splitlines() == ["True"]
@@ -198,6 +209,7 @@ def test_many_small_jobs_are_worth_compiling_together(monkeypatch: pytest.Monkey
     assert engine.choose_engine(1) is kernels
 
 
+@pytest.mark.slow
 def test_without_a_writable_cache_a_temporary_folder_serves() -> None:
     nowhere = (
         "import numba.core.caching as c\n"

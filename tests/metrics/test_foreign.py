@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 import sklearn.metrics as skm
 
-from arena.errors import ArenaError, MetricError, ScoringError, UsageError
+from arena.errors import ArenaError, ScoringError, UsageError
 from arena.interfaces import Metric, MetricFamily, NeedsRowContext, PreparesSubmissions
-from arena.plugin_manager import PluginManager
+from arena.plugin.manager import PluginManager
 from arena.types import PredictionKind, RowContext
 from arena_metrics.foreign.frames import Frames, as_frame
 
@@ -161,7 +161,7 @@ def test_a_plain_function_gets_arrays(metrics: Any, monkeypatch: pytest.MonkeyPa
     metric = metrics.resolve("plain:mae")
     assert metric.prediction is PredictionKind.VALUE
     assert not metric.greater_is_better
-    assert "smaller score is better, as its greater_is_better says" in metric.notes[0]
+    assert "lower is better, as its greater_is_better says" in metric.notes[0]
     assert metric.score(TRUTH, SENT) == pytest.approx(mae(), rel=1e-12)
     assert metric.score(TRUTH, SENT, COUNTS) == pytest.approx(mae(DRAWN), rel=1e-12)
     halves = metric.score(TRUTH, SENT, COUNTS / 2)
@@ -206,7 +206,7 @@ def test_what_cannot_be_asked_for_is_said_at_once(
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("def score(:", "line 1, is not Python"),
+        ("def score(:", "line 1, is not valid Python"),
         ("import no_such_thing\ndef score(a, b, c): pass", "No module named 'no_such_thing'"),
         ("raise SystemExit(3)\ndef score(a, b, c): pass", "fails when it is imported: SystemExit"),
     ],
@@ -225,16 +225,17 @@ def test_of_several_values_one_is_to_be_chosen(
 ) -> None:
     monkeypatch.chdir(FOLDER)
     for asked, said in {
-        "hf:hf_metric.py": "returns several: mae, hits",
+        "hf:hf_metric.py": "returns several values: mae, hits",
         "hf:hf_metric.py(value=f1)": "returns no value 'f1'; it returns: mae, hits",
-        "evalai:evalai_metric.py": "returns several: train_split, test_split",
+        "evalai:evalai_metric.py": "returns several splits: train_split, test_split",
         "evalai:evalai_metric.py(phase=dev)": "list of splits",
     }.items():
         metric = metrics.resolve(asked).for_rows(context())
-        with pytest.raises(MetricError, match=said):
+        with pytest.raises(ScoringError, match=said):
             metric.score(text(TRUTH), text(SENT))
 
 
+@pytest.mark.slow
 def test_a_settled_metric_means_the_same_everywhere(
     metrics: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -261,7 +262,7 @@ def test_kept_code_outlives_its_file(tmp_path: Path) -> None:
     path = tmp_path / "metric.py"
     path.write_text("def score(solution, submission, row_id_column_name):\n    return 1.0\n")
     asked = f"kaggle:{path}"
-    metrics.keep(asked, metrics.resolve(asked).source_text)
+    metrics.pin(asked, metrics.resolve(asked).source_text)
     path.write_text("def score(solution, submission, row_id_column_name):\n    return 2.0\n")
     assert metrics.resolve(asked).score(text(TRUTH), text(SENT)) == 1.0
     assert metrics.resolve(asked, fresh=True).score(text(TRUTH), text(SENT)) == 2.0
@@ -274,6 +275,6 @@ def test_the_families_say_in_a_line_what_they_are(metrics: Any) -> None:
     assert all(isinstance(family, MetricFamily) for family in families)
     forms = {family.form for family in families if hasattr(family, "form")}
     assert forms == {
-        *("kaggle:FILE.py", "hf:FILE.py", "evalai:FILE.py"),
+        *("kaggle:FILE.py", "hf:FILE.py", "evalai:FILE.py", "codabench:BUNDLE"),
         *("mlebench:module:function", "module:function"),
     }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -14,12 +15,12 @@ import numpy as np
 import pytest
 
 from arena.errors import MetricError, ScoringError
-from arena.execution import Silence
-from arena.plugin_manager import PluginManager
-from arena.predictions import ArrayPredictions
-from arena.resampling import full_scores, score_under_weights
-from arena.worker_processes import Ended, run_limited
-from program import ARENA, write_csv
+from arena.evaluation.predictions import ArrayPredictions
+from arena.evaluation.scores import full_scores, score_under_weights
+from arena.plugin.manager import PluginManager
+from arena.utils.parallel import NoProgress
+from arena.utils.processes import Ended, run_limited
+from program import killed_in_the_end, start_program, write_csv
 
 FOLDER = Path(__file__).parents[1] / "support" / "foreign_metrics"
 N_ROWS = 12
@@ -29,7 +30,7 @@ SENT = RNG.normal(size=(3, N_ROWS))
 WEIGHTS = RNG.multinomial(N_ROWS, [1 / N_ROWS] * N_ROWS, size=40).T.astype(np.uint8)
 
 
-class Heard(Silence):
+class Heard(NoProgress):
     """Remembers what was said, and how far it came."""
 
     def __init__(self) -> None:
@@ -75,15 +76,17 @@ def test_worker_processes_change_no_number() -> None:
     assert heard.done == heard.total == one.size
 
 
+@pytest.mark.slow
 def test_the_time_is_said_first_and_the_steps_are_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.opaque._SECONDS_WORTH_A_PROCESS", 0.5)
+    monkeypatch.setattr("arena.evaluation.black_box._SECONDS_WORTH_A_PROCESS", 0.5)
     heard = Heard()
     score_under_weights(
         metric("sleeps"), TRUTH, ArrayPredictions(SENT[:1]), WEIGHTS[:, :6], workers=2,
         progress=heard,
     )  # fmt: skip
-    assert heard.said[0].startswith(
-        "plain:sleeps can only be called as a whole: 6 calls, about 1 s"
+    assert re.match(  # a second at least: the calls of a busy machine last longer
+        r"plain:sleeps must be called once per submission and resample, which takes about [1-9]",
+        heard.said[0],
     )
     assert heard.done == 6
 
@@ -92,7 +95,7 @@ def test_the_time_is_said_first_and_the_steps_are_calls(monkeypatch: pytest.Monk
     ("asked", "kind", "said"),
     [
         pytest.param(
-            *("hangs(time_limit=1.5)", "too slow", "took longer than 1.5 s and was stopped"),
+            *("hangs(time_limit=6)", "too slow", "took longer than 6 s and was stopped"),
             marks=pytest.mark.slow,
         ),
         ("crashes", "metric failed", "crashed or was killed"),
@@ -104,7 +107,7 @@ def test_one_call_that_does_not_come_back_costs_no_other(asked: str, kind: str, 
     failures: list[tuple[int, ScoringError]] = []
     started = time.monotonic()
     scores = full_scores(metric(asked), TRUTH, ArrayPredictions(sent), workers=2, failures=failures)
-    assert time.monotonic() - started < 30
+    assert time.monotonic() - started < 300
     np.testing.assert_array_equal(scores, [0.0, np.nan, 0.0])
     ((position, error),) = failures
     assert (position, error.kind) == (1, kind)
@@ -117,16 +120,18 @@ def test_one_call_that_does_not_come_back_costs_no_other(asked: str, kind: str, 
         score_under_weights(metric(asked), TRUTH, ArrayPredictions(sent[1:2]), first)
 
 
-def test_a_refusal_of_drawn_rows_is_an_undefined_score_and_is_told() -> None:
+def test_a_refusal_of_drawn_rows_is_an_undefined_score_and_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="arena")
     heard = Heard()
     scores = score_under_weights(
         metric("nothing"), TRUTH, ArrayPredictions(SENT), WEIGHTS, progress=heard
     )
     assert np.isnan(scores).all()
-    assert (
-        "120 of 120 calls on resampled rows failed: plain:nothing returned a NoneType"
-        in (heard.said[-1])
-    )
+    assert heard.said[-1] == "120 of 120 calls on resampled rows failed."
+    # The message of the metric may quote private rows: it is for the log at debug level.
+    assert "plain:nothing on resampled rows: plain:nothing returned a NoneType" in caplog.text
 
 
 def test_processes_are_kept_and_given_up_ones_are_killed() -> None:
@@ -134,11 +139,11 @@ def test_processes_are_kept_and_given_up_ones_are_killed() -> None:
     kept = children()
     assert list(run_limited(pow, [(2, 4)], workers=1, seconds=60.0, purpose="kept")) == [16]
     assert children() == kept
-    results = run_limited(time.sleep, [(0,), (60,)], workers=2, seconds=60.0, purpose="kept")
+    results = run_limited(time.sleep, [(0,), (900,)], workers=2, seconds=900.0, purpose="kept")
     next(results)
     started = time.monotonic()
     results.close()
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 300
     assert len(children()) <= len(kept)
 
 
@@ -156,21 +161,21 @@ def test_an_interrupt_leaves_no_process_behind(tmp_path: Path) -> None:
     rows = [(f"r{row}", row) for row in range(40)]
     write_csv(tmp_path / "solution.csv", ["id", "y"], rows)
     write_csv(tmp_path / "a.csv", ["id", "y"], rows)
-    running = subprocess.Popen(
-        [ARENA, "score", "solution.csv", "a.csv", "--metric", f"{FOLDER / 'plain.py'}:sleeps"],
-        cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        start_new_session=True,
-    )  # fmt: skip
-    assert running.stderr is not None
-    # A slow machine says before that it is reading.
-    assert any("1,000 calls, about" in said for said in running.stderr)
-    time.sleep(0.5)
-    os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to the whole group
-    out, rest = running.communicate(timeout=60)
+    metric = f"{FOLDER / 'plain.py'}:sleeps"
+    command = ("score", "solution.csv", "a.csv", "--metric", metric)
+    with killed_in_the_end(
+        start_program(*command, cwd=tmp_path, start_new_session=True)
+    ) as running:
+        assert running.stderr is not None
+        # A slow machine says before that it is reading.
+        assert any("is going to be called" in said for said in running.stderr)
+        time.sleep(0.5)
+        os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to the whole group
+        out, rest = running.communicate(timeout=900)
     assert running.returncode == 130
     assert (out, rest.count("Traceback")) == ("", 0)
     assert "Interrupted" in rest
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 600
     while is_there(running.pid) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not is_there(running.pid)

@@ -10,7 +10,7 @@ import pytest
 
 from arena import Competition, PluginManager, Settings
 from competition_folder import change
-from program import run_here, write_csv
+from program import UNPROTECTED, run_here, write_csv
 
 ROWS = [(f"r{row}", row % 2, "Public" if row < 6 else "Private") for row in range(40)]
 KAGGLE = """
@@ -35,17 +35,22 @@ def work(tmp_path: Path) -> Path:
 
 
 def made(work: Path, metric: str) -> None:
-    called = run_here("init", "c", "--solution", "solution.csv", "--metric", metric, cwd=work)
+    called = run_here(
+        "init", "c", "--solution", "solution.csv", *UNPROTECTED, "--metric", metric, cwd=work
+    )
     assert called.returncode == 0, called.stderr
     change(work / "c", "resamples = 1000", "resamples = 9")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "settled"),
     [
         ("kaggle:c/metric.py", "kaggle:metric.py"),
-        ("c/mine.py:agreement", "mine.py:agreement"),
-        ("mine:agreement(folder=c)", "mine:agreement(folder='.')"),
+        pytest.param("c/mine.py:agreement", "mine.py:agreement", marks=pytest.mark.slow),
+        pytest.param(
+            "mine:agreement(folder=c)", "mine:agreement(folder='.')", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_a_folder_may_be_moved_with_its_metric(work: Path, asked: str, settled: str) -> None:
@@ -68,9 +73,9 @@ def test_a_folder_may_be_moved_with_its_metric(work: Path, asked: str, settled: 
 @pytest.mark.slow
 def test_the_direction_that_is_taken_is_said_wherever_one_looks(work: Path) -> None:
     made(work, "kaggle:c/metric.py")
-    taken = "kaggle:metric.py: a greater score is better, since nothing else is said"
+    taken = "kaggle:metric.py: assuming higher is better; pass --lower-is-better otherwise"
     toml = (work / "c" / "competition.toml").read_text()
-    assert f"[metric]\n# Taken for {taken}" in toml
+    assert f"[metric]\n# {taken}" in toml
     assert run_here("import", work, cwd=work / "c").returncode == 0
     finalized = run_here("finalize", "--report", "../report.html", cwd=work / "c")
     assert finalized.returncode == 0, finalized.stderr
@@ -78,6 +83,7 @@ def test_the_direction_that_is_taken_is_said_wherever_one_looks(work: Path) -> N
     assert taken in technical
 
 
+@pytest.mark.slow
 def test_a_manager_keeps_the_metrics_of_two_competitions_apart(work: Path) -> None:
     manager = PluginManager()
     settings = Settings.model_validate({"metric": {"name": "kaggle:metric.py"}})

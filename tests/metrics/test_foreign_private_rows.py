@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from competition_folder import change
-from program import run_here, write_csv
+from program import UNPROTECTED, run_here, write_csv
 
 ROWS = {f"r{row}": (row % 2, "Public" if row < 4 else "Private") for row in range(8)}
 PRIVATE = "r6"
@@ -33,7 +33,14 @@ def work(tmp_path: Path) -> Path:
     write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
     (tmp_path / "metric.py").write_text(METRIC)
     called = run_here(
-        "init", "c", "--solution", "solution.csv", "--metric", "kaggle:metric.py", cwd=tmp_path
+        "init",
+        "c",
+        "--solution",
+        "solution.csv",
+        *UNPROTECTED,
+        "--metric",
+        "kaggle:metric.py",
+        cwd=tmp_path,
     )
     assert called.returncode == 0, called.stderr
     change(tmp_path / "c", "# total =", "total = 2")
@@ -48,6 +55,7 @@ def sent(work: Path, value: float, **other: float) -> Any:
     return run_here("submit", path, "--team", "a", "--json", cwd=work / "c")
 
 
+@pytest.mark.slow
 def test_the_team_hears_in_time_of_what_the_private_rows_refuse(work: Path) -> None:
     called = sent(work, 2.0)
     answer = json.loads(called.stdout)
@@ -57,17 +65,27 @@ def test_the_team_hears_in_time_of_what_the_private_rows_refuse(work: Path) -> N
     assert fault["message"] == "y must be at most 1 in every row"
 
 
-def test_its_answer_takes_a_place_as_that_of_the_public_rows_does_not(work: Path) -> None:
-    statuses = [
-        json.loads(sent(work, 0.75, r0=2.0 + number).stdout)["status"] for number in range(3)
-    ]
-    assert statuses == ["rejected"] * 3
-    faults = [json.loads(sent(work, 2.0 + number).stdout)["faults"][0] for number in range(3)]
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "row",
+    [pytest.param("r0", id="public", marks=pytest.mark.slow), pytest.param(PRIVATE, id="private")],
+)
+def test_what_the_metric_refuses_takes_a_place(work: Path, row: str) -> None:
+    answers = [json.loads(sent(work, 0.75, **{row: 2.0 + at}).stdout) for at in range(3)]
+    faults = [one["faults"][0] for one in answers]
+    assert [one["status"] for one in answers] == ["rejected", "rejected", "refused"]
     assert [fault["kind"] for fault in faults] == [*["refused by the metric"] * 2, "limit"]
     assert "at most 1" not in faults[2]["message"]
 
 
-@pytest.mark.parametrize("value", [-1.0, 0.25], ids=["an error", "no finite score"])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(-1.0, id="an error"),
+        pytest.param(0.25, id="no finite score", marks=pytest.mark.slow),
+    ],
+)
 def test_nothing_else_of_the_private_rows_is_told(
     work: Path, value: float, caplog: pytest.LogCaptureFixture
 ) -> None:

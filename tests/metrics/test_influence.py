@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arena.resampling import influence_values, resample_block
-from arena_metrics.moments import Pearson, RSquared
+from arena.evaluation.scores import influence_values, resample_block
+from arena_metrics.correlation import Pearson, RSquared
 
 
 def _jackknife(metric: Any, truth: Any, prediction: Any) -> Any:
@@ -44,6 +44,7 @@ def test_influence_values_follow_the_jackknife(case: Any) -> None:
         assert _standard_error(one) == pytest.approx(_standard_error(jackknife), rel=0.03)
 
 
+@pytest.mark.few(2)
 def test_standard_errors_of_differences_are_those_of_the_bootstrap(
     case: Any, resampled: Any
 ) -> None:

@@ -9,8 +9,8 @@ import pytest
 import sklearn.metrics as skm
 
 from arena.errors import UnknownNameError, UsageError
+from arena.evaluation.scores import resample_block
 from arena.interfaces import HasResample, HasRowValues, Metric, MetricFamily
-from arena.resampling import resample_block
 from arena.types import PredictionKind
 from arena_metrics.sklearn_family import ScikitLearn
 
@@ -63,9 +63,11 @@ def test_the_host_resamples_what_can_only_be_called_as_a_whole() -> None:
     assert scores[0, 1] == pytest.approx(expected, rel=1e-12)
 
 
-def test_an_undefined_score_is_nan_and_warns_nobody() -> None:
+def test_where_the_library_warns_the_value_that_it_substitutes_counts() -> None:
     nothing = np.zeros(4, int)
-    assert math.isnan(ScikitLearn().make("precision_score", {}).score(LABELS[0][:4], nothing))
+    assert ScikitLearn().make("recall_score", {}).score(nothing, LABELS[0][:4]) == 0.0
+    assert ScikitLearn().make("precision_score", {}).score(LABELS[0][:4], nothing) == 0.0
+    assert math.isnan(ScikitLearn().make("roc_auc_score", {}).score(nothing, VALUES[0][:4]))
 
 
 @pytest.mark.parametrize("name", ["max_eror", "confusion_matrix", "os", "roc_curve", ""])

@@ -7,16 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from arena.best_score_interval import best_score_interval
-from arena.held_out import held_out_folds
-from arena.resamples import draw_resamples
-from arena.winner import corrected_best_score
+from arena_ranking.bootstrap_ranks import bootstrap_rank_ranges
 from arena_ranking.differences import floor_standard_errors
 from arena_ranking.evidence import pairwise_evidence
 from arena_ranking.simultaneous import rank_intervals
-from arena_ranking.spread import rank_spread
-
-pytestmark = pytest.mark.slow
 
 LEVEL = 0.9
 
@@ -36,7 +30,7 @@ BOARDS: dict[str, Callable[[], np.ndarray]] = {
 }
 
 
-def near_copies(rng: np.random.Generator, truth, predictions, accuracies):
+def near_duplicates(rng: np.random.Generator, truth, predictions, accuracies):
     """Make the last ten copies of the first one with three rows changed at random each."""
     for position in range(20, 30):
         rows = rng.choice(len(truth), 3, replace=False)
@@ -53,7 +47,7 @@ def judged(study):
     floored = floor_standard_errors(evidence.standard_errors, evidence.differing, study.scores)
     return (
         rank_intervals(study.scores, study.resampled, study.level, standard_errors=floored),
-        rank_spread(study.resampled, study.level),
+        bootstrap_rank_ranges(study.resampled, study.level),
     )
 
 
@@ -68,14 +62,18 @@ def judged(study):
         ("three groups", False),
     ],
 )
-def test_all_ranks_are_covered_at_once(study_of, metrics, correlated_labels, board, copies):
-    runs, covered, spread_covered, best_covered, tiers_hold = 200, 0, 0, 0, 0
+@pytest.mark.parametrize(
+    "runs",
+    [pytest.param(60, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.campaign)],
+)
+def test_all_ranks_are_covered_at_once(study_of, metrics, correlated_labels, board, copies, runs):
+    covered, spread_covered, best_covered, tiers_hold = 0, 0, 0, 0
     for run in range(runs):
         accuracies = BOARDS[board]()
         rng = np.random.default_rng([run, copies])
         truth, predictions = correlated_labels(rng, accuracies, 2000)
         if copies:
-            near_copies(rng, truth, predictions, accuracies)
+            near_duplicates(rng, truth, predictions, accuracies)
         # The resamples do not depend on the data, so that 50 drawings serve all runs.
         study = study_of(
             metrics["accuracy"], truth, predictions, resamples=1000, level=LEVEL, seed=run % 50
@@ -95,60 +93,3 @@ def test_all_ranks_are_covered_at_once(study_of, metrics, correlated_labels, boa
     assert shares[1] >= at_least(LEVEL, runs)
     if board == "crowded":
         assert spread_covered / runs <= 0.5
-
-
-# -- the best score: its estimate and its interval -------------------------------------------------
-
-WINNERS: dict[str, tuple[np.ndarray, int]] = {
-    "50 the same, 1,000 rows": (np.full(50, 0.8), 1000),
-    "200 the same, 500 rows": (np.full(200, 0.8), 500),
-    "100 close, 1,000 rows": (np.linspace(0.75, 0.80, 100), 1000),
-}
-
-
-def board_of(run, correlated_labels, accuracies, n):
-    """Scores under weights of one board, and its scores."""
-    rng = np.random.default_rng(run)
-    truth, predictions = correlated_labels(rng, accuracies, n, correlation=0.6)
-    right = (predictions == truth).astype(np.float32)
-
-    def score_under(weights, submissions):
-        return np.float64(right[submissions] @ weights.astype(np.float32)) / weights.sum(axis=0)
-
-    return rng, right.mean(axis=1, dtype=np.float64), score_under
-
-
-@pytest.mark.parametrize("board", WINNERS)
-def test_the_corrected_best_score_is_not_too_good(board, correlated_labels):
-    accuracies, n = WINNERS[board]
-    runs = 1000
-    raw, corrected = np.empty(runs), np.empty(runs)
-    for run in range(runs):
-        rng, scores, score_under = board_of(run, correlated_labels, accuracies, n)
-        held = held_out_folds(n, rng, partitions=20)
-        best = corrected_best_score(
-            scores, scores[:, None], score_under, held, 5, greater_is_better=True
-        )
-        # The luck of all together has mean zero; without it the simulation is more exact.
-        truth = accuracies[np.argmax(scores)] + (scores - accuracies).mean()
-        raw[run], corrected[run] = best.observed - truth, best.estimate - truth
-    error = corrected.std(ddof=1) / np.sqrt(runs)
-    print(f"{board}: raw {raw.mean():.4f}, corrected {corrected.mean():.4f} +- {error:.4f}")
-    assert raw.mean() > 0.005
-    assert abs(corrected.mean()) < 0.001
-
-
-@pytest.mark.parametrize("board", WINNERS)
-def test_the_interval_covers_the_best_true_score(board, correlated_labels):
-    accuracies, n = WINNERS[board]
-    everyone, runs, covered, bounded = np.arange(len(accuracies)), 200, 0, 0
-    weights = [draw_resamples(n, 400, seed).weights for seed in range(20)]
-    for run in range(runs):
-        _, scores, score_under = board_of(run, correlated_labels, accuracies, n)
-        resampled = score_under(weights[run % 20], everyone)
-        low, high = best_score_interval(scores, resampled, greater_is_better=True, level=LEVEL)
-        covered += low <= accuracies.max() <= high
-        bounded += low <= accuracies[np.argmax(scores)]
-    print(f"{board}: covered {covered / runs}, the winner's own score bounded {bounded / runs}")
-    assert covered / runs >= at_least(LEVEL, runs)
-    assert bounded / runs >= at_least(LEVEL, runs)

@@ -1,4 +1,4 @@
-"""Standard errors of differences, fingerprints, near-copies."""
+"""Standard errors of differences, fingerprints, near-duplicates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.errors import UsageError
-from arena_ranking.copies import near_copies
 from arena_ranking.differences import (
     floor_standard_errors,
     standard_errors_from_resamples,
@@ -17,8 +16,10 @@ from arena_ranking.differences import (
 )
 from arena_ranking.evidence import pairwise_evidence
 from arena_ranking.fingerprints import count_differing, first_identical, row_fingerprints
+from arena_ranking.near_duplicates import near_duplicates
+from thinned import examples
 
-SETTINGS = settings(deadline=None, max_examples=25, derandomize=True)
+SETTINGS = settings(max_examples=examples(25))
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -106,6 +107,15 @@ def test_ten_rows_and_more_are_left_alone_and_noise_is_tied():
     assert floored.tolist() == [[0, 0.1, 0], [0.1, 0, 0], [0, 0, 0]]
 
 
+def test_noise_is_relative_to_the_scores_of_the_pair():
+    errors = np.array([[0, 1e-11, 1.0], [1e-11, 0, 1.0], [1.0, 1.0, 0]])
+    differing = np.full((3, 3), 2, dtype=np.uint8)
+    floored = floor_standard_errors(errors, differing, np.array([0.5, 0.6, 1e10]), n_units=2)
+    assert floored[0].tolist() == [0, 0, 0]
+    floored = floor_standard_errors(errors * 1e3, differing, np.array([0.5, 0.6, 1e10]), n_units=2)
+    assert floored[0].tolist() == [0, 1e-8, 1000]
+
+
 @SETTINGS
 @given(seeds, st.sampled_from([np.float64, np.float32, np.int64, np.uint8, np.bool_]))
 def test_up_to_256_rows_the_count_is_exact(seed, dtype):
@@ -146,22 +156,24 @@ def test_the_sign_of_zero_and_the_order_of_rows():
     assert first_identical(row_fingerprints(swapped)).tolist() == [0, 1, 0]
 
 
-def test_near_copies_by_hand():
+def test_near_duplicates_by_hand():
     # s = 1: correlation 0.99 means SE**2 = 2 (1 - 0.99) = 0.02.
     errors = np.full((5, 5), 1.0)
     for j, k, squared in [(0, 1, 0.0199), (1, 2, 0.0199), (3, 4, 0.0201)]:
         errors[j, k] = errors[k, j] = np.sqrt(squared)
     differing = np.full((5, 5), 100, dtype=np.uint8)
-    assert [g.tolist() for g in near_copies(errors, np.ones(5), differing, 10_000)] == [[0, 1, 2]]
+    assert [g.tolist() for g in near_duplicates(errors, np.ones(5), differing, 10_000)] == [
+        [0, 1, 2]
+    ]
     differing[0, 4] = differing[4, 0] = 9
-    groups = near_copies(errors, np.ones(5), differing, 10_000)
+    groups = near_duplicates(errors, np.ones(5), differing, 10_000)
     assert [g.tolist() for g in groups] == [[0, 1, 2, 4]]
-    assert [g.tolist() for g in near_copies(errors, np.ones(5), differing, 800)] == [[0, 1, 2]]
+    assert [g.tolist() for g in near_duplicates(errors, np.ones(5), differing, 800)] == [[0, 1, 2]]
 
 
 @pytest.mark.parametrize(
     ("name", "source"),
-    [("accuracy", "row values"), ("rmse", "row values"), ("opaque", "resampled scores")],
+    [("accuracy", "row values"), ("rmse", "row values"), ("black_box", "resampled scores")],
 )
 def test_evidence_takes_the_best_source_of_a_metric(
     study_of, metrics, correlated_labels, name, source
@@ -211,3 +223,8 @@ def test_a_perfect_submission_under_a_square_root(study_of, metrics):
     predictions = np.stack([truth, truth + 0.1, truth + np.random.default_rng(1).normal(size=50)])
     evidence = pairwise_evidence(study_of(metrics["rmse"], truth, predictions))
     assert np.isfinite(evidence.standard_errors).all()
+
+
+def test_two_resamples_give_standard_errors():
+    found = standard_errors_from_resamples(np.array([[1.0, 3.0], [1.0, 1.0]]))
+    assert found == pytest.approx(np.array([[0, 2], [2, 0]]) / np.sqrt(2))

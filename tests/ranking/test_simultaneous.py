@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from arena.errors import UsageError
 from arena_ranking.differences import standard_errors_from_resamples
-from arena_ranking.maxima import compiled_maxima, largest_differences, numpy_maxima
+from arena_ranking.max_statistics import compiled_maxima, largest_differences, numpy_maxima
 from arena_ranking.simultaneous import rank_intervals, tiers, transitive_closure
+from thinned import examples
 
-SETTINGS = settings(deadline=None, max_examples=30, derandomize=True)
+SETTINGS = settings(max_examples=examples(30))
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -231,11 +232,12 @@ def test_the_compiled_kernel_has_the_bits_of_the_numpy_form(seed, m, resamples):
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.slow
 def test_a_large_board_takes_the_compiled_path_and_gives_the_same_on_any_workers(monkeypatch):
     scores, resampled = board(5, m=350, resamples=1000)
     one = rank_intervals(scores, resampled, workers=1)
     two = rank_intervals(scores, resampled, workers=2)
-    monkeypatch.setattr("arena_ranking.maxima._COMPILE_ABOVE", np.inf)
+    monkeypatch.setattr("arena_ranking.max_statistics._COMPILE_ABOVE", np.inf)
     plain = rank_intervals(scores, resampled)
     for other in (two, plain):
         np.testing.assert_array_equal(one.better, other.better)

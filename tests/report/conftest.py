@@ -8,13 +8,13 @@ import pytest
 
 from arena import Competition, Settings
 from arena.report import Report, page
-from arena.report.of_competition import competition_report, public_competition_report
+from arena.report.competition import competition_report, public_competition_report
 from hostile_competition import BASELINE, HOSTILE, TITLE, write_files
 
 
 @pytest.fixture(scope="session")
 def competition(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Competition]:
-    """Run a competition to its end; nobody may change it."""
+    """Run a competition to its end; tests must not change it."""
     folder = tmp_path_factory.mktemp("report")
     files = write_files(folder)
     settings = Settings.model_validate(

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from browser import new_context, nodes, run_axe
 from hostile_competition import HOSTILE, RIGHT_TO_LEFT, SCRIPT, TITLE
 
 pytestmark = pytest.mark.slow  # a browser takes long to start
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 MARKS = (
     "() => Array.from(document.querySelectorAll('.chart')).map(chart => [chart.id, "
     'chart.querySelectorAll(\'svg [class*="mark-"][class*="role-mark"] > *\').length, '
@@ -27,35 +21,12 @@ MARKS = (
 SERIOUS = {"serious", "critical"}
 
 
-def missing(what: str) -> None:
-    """Skip where a person has no browser; a run that decides on a change must have one."""
-    if os.environ.get("CI"):
-        pytest.fail(f"{what} is missing, and this run needs it.")
-    pytest.skip(f"{what} is not installed.")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Start the Chromium that is installed (or named in the variable CHROMIUM)."""
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        missing("Chromium")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        missing("The package playwright")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
-        yield started
-        started.close()
-
-
 class Visit:
     """A page that is open, and what happened on it."""
 
     def __init__(self, browser: Any, file: Path, width: int = 1400, scheme: str = "light") -> None:
-        self.context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme
+        self.context = new_context(
+            browser, viewport={"width": width, "height": 900}, color_scheme=scheme
         )
         self.page = self.context.new_page()
         self.said: list[str] = []
@@ -64,7 +35,7 @@ class Visit:
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(file.as_uri())
-        self.page.wait_for_selector("html[data-drawn]", state="attached", timeout=120_000)
+        self.page.wait_for_selector("html[data-drawn]", state="attached")
 
     def teams(self, table: str = "#table-board") -> list[str]:
         """Return the names that are shown, from the top down."""
@@ -126,6 +97,7 @@ def test_the_page_is_as_wide_as_the_screen(browser: Any, file: Path, width: int)
 def test_a_table_that_goes_on_to_the_right_says_so(browser: Any, file: Path) -> None:
     visit = Visit(browser, file, 360)
     box = visit.page.locator(".scroll.board").first
+    visit.page.get_by_label("Show all columns").first.check()
     masked = "box => getComputedStyle(box).maskImage.includes('gradient')"
     visit.page.wait_for_selector(".scroll.board.more")
     assert box.evaluate(masked)
@@ -177,23 +149,11 @@ def test_searching_and_print(browser: Any, file: Path) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_serious_fault_of_accessibility(browser: Any, file: Path, scheme: str) -> None:
     """By axe-core, whose rules ask for names, structure, and a contrast of 4.5 among others."""
-    try:
-        from axe_playwright_python.base import AXE_SCRIPT
-    except ImportError:
-        missing("The package axe-playwright-python")
     visit = Visit(browser, file, 900, scheme)
-    # The page lets no other script run: axe-core enters beside it, as the browser's own tools do.
-    session = visit.context.new_cdp_session(visit.page)
-    session.send("Runtime.evaluate", {"expression": AXE_SCRIPT})
-    asked = {
-        "expression": "axe.run(document, {resultTypes: ['violations']})",
-        "awaitPromise": True,
-        "returnByValue": True,
-    }
-    found = session.send("Runtime.evaluate", asked)["result"]["value"]
+    found = run_axe(visit.context, visit.page)
     assert len(found["passes"]) > 20
     faults = [
-        (one["id"], one["help"], [node["html"][:200] for node in one["nodes"][:3]])
+        (one["id"], one["help"], nodes(one))
         for one in found["violations"]
         if one["impact"] in SERIOUS
     ]
@@ -202,7 +162,7 @@ def test_no_serious_fault_of_accessibility(browser: Any, file: Path, scheme: str
 
 
 def test_the_page_works_without_scripts(browser: Any, file: Path) -> None:
-    context = browser.new_context(java_script_enabled=False)
+    context = new_context(browser, java_script_enabled=False)
     page = context.new_page()
     page.goto(file.as_uri())
     assert page.locator("#table-board tbody tr").count() == len(HOSTILE)

@@ -13,17 +13,20 @@ import altair as alt
 import numpy as np
 import pytest
 
-from arena import Competition, PluginManager, builtin_plugin
+from arena import Competition, PluginManager, score
 from arena.hookspecs import hookimpl
 from arena.report import Report, board_report, page, public_report
+from arena.report import plugin as builtin_plugin
+from arena.report.board_sections import board_sections
+from arena.report.competition import competition_report, final_board, public_competition_report
 from arena.report.contents import PublicBoard
-from arena.report.of_competition import competition_report, final_board, public_competition_report
-from arena.score_result import STANDING_COLUMNS, RejectedFile, ScoreResult
+from arena.report.final_page import final_page
+from arena.scoring.result import STANDING_COLUMNS, RejectedFile, ScoreResult
 from arena.types import Chart, Fault, Finding, Section, Table
 from hostile_competition import BASELINE, HOSTILE, RIGHT_TO_LEFT, SCRIPT, TITLE, write_files
 from page_text import charts_of, strings_of, text_of
 
-TECHNICAL_WORDS = re.compile(r"bootstrap|resampl|p-value|p value", re.IGNORECASE)
+TECHNICAL_WORDS = re.compile(r"bootstrap(?! rank range)|resampl|p-value|p value", re.IGNORECASE)
 HEADINGS = [
     "The board",
     "How certain each rank is",
@@ -38,13 +41,14 @@ def headings(html: str, level: int = 2) -> list[str]:
     return [unescape(one) for one in re.findall(rf"<h{level}[^>]*>(.*?)</h{level}>", shown)]
 
 
+@pytest.mark.slow
 def test_the_parts_stand_in_their_order(html: str) -> None:
     found = headings(html)
     assert found[: len(HEADINGS)] == HEADINGS
     assert found[-3:] == ["The public board", "What was rejected", "How it was computed"]
     assert len(found) > len(HEADINGS) + 3  # the plugins' own
     text = text_of(html)
-    assert text.index("is shown to be better") < text.index("The board", text.index("Metric"))
+    assert text.index("% confidence)") < text.index("The board", text.index("Metric"))
     assert "2100-01-02 03:04 UTC" in text
     assert f"The baseline, {BASELINE}, has" in text
     assert text.count("(larger is better)") == 1
@@ -78,6 +82,7 @@ def test_text_of_anyone_is_shown_and_does_nothing(html: str, public_html: str) -
     assert "'<u>much</u>'" in text_of(html)
 
 
+@pytest.mark.slow
 def test_what_reorders_a_line_is_written_out(report: Report) -> None:
     spoiled = replace(report, title="abc\u202edcba", verdicts=("\x1b[31mred",))
     text = text_of(page(spoiled))
@@ -96,10 +101,12 @@ def test_nothing_is_fetched_and_no_other_script_runs(html: str) -> None:
     assert "url(" not in outside_of_scripts
 
 
+@pytest.mark.slow
 def test_the_same_competition_gives_the_same_page(competition: Competition, html: str) -> None:
     assert page(competition_report(competition)) == html
 
 
+@pytest.mark.slow
 def test_charts_are_vega_lite_with_their_data(html: str) -> None:
     charts = charts_of(html)
     assert len(charts) >= 5
@@ -107,6 +114,7 @@ def test_charts_are_vega_lite_with_their_data(html: str) -> None:
         assert not alt.Chart.from_dict(chart).to_dict().get("usermeta")
 
 
+@pytest.mark.slow
 def test_a_result_draws_the_same_charts(competition: Competition, report: Report) -> None:
     result = final_board(competition)
     drawn = {chart.name: chart for section in report.sections for chart in section.charts}
@@ -119,8 +127,9 @@ def test_a_result_draws_the_same_charts(competition: Competition, report: Report
 def private_figures(result: ScoreResult) -> set[str]:
     """Return what must not be seen before the end, as it might be written."""
     values = [row["score"] for row in result.standings]
-    values += [value for value in result.best_score_corrected.values() if value is not None]
-    return {f"{value:.6g}"[:7] for value in values if 0 < value < 1}
+    best = result.best_score_corrected
+    values += [value for value in best.values() if isinstance(value, float)]
+    return {f"{value:.6g}"[:7] for value in values if isinstance(value, float) and 0 < value < 1}
 
 
 def test_the_public_page_tells_nothing_private(
@@ -137,6 +146,19 @@ def test_the_public_page_tells_nothing_private(
     assert competition.solution.sha256 not in public_html
     assert f"{BASELINE} (baseline)" in text
     assert "final ranks are decided on other rows" in text
+
+
+def test_the_final_page_is_for_participants(competition: Competition) -> None:
+    report = final_page(competition)
+    html = page(report)
+    text = text_of(html)
+    assert report.rejections is None
+    assert not report.technical
+    for shown in ("is first of", "Rules", "last entry (UTC)", "Deadline", "not limited"):
+        assert shown in text
+    assert competition.head() in text
+    for hidden in (competition.solution.sha256, "refused team", "What was rejected", "numpy"):
+        assert hidden not in text
 
 
 class Provider:
@@ -218,8 +240,56 @@ def test_a_board_without_analyses_or_teams_is_a_page_too() -> None:
     empty = a_result(standings=(), rejected=(RejectedFile("x.csv", (fault,) * 40),))
     text = text_of(page(board_report(empty, manager)))
     assert "No submission could be ranked." in text
-    assert "row 3: The cell <is> empty." in text
-    assert "… and 20 more." in text
+    assert "empty cell (40), such as row 3: The cell <is> empty." in text
+
+
+def test_the_head_says_who_is_first_and_who_may_be() -> None:
+    manager = PluginManager(entry_points=False)
+    plain = text_of(page(board_report(a_result(), manager)))
+    assert "a is first of 2 teams, with accuracy 0.900000." in plain
+    assert "ranks not excluded" not in plain
+    rows = [
+        {**row, "rank": 1, "rank_low": 1, "rank_high": 2, "possible_winner": True, "public_rank": 1}
+        for row in a_result().standings
+    ]
+    best = {"estimate": 0.88, "low": 0.8, "high": 0.9}
+    html = page(board_report(a_result(standings=tuple(rows), best_score_corrected=best), manager))
+    text = text_of(html)
+    assert "a and b share the first place of 2 teams" in text
+    assert "May truly be the best (2) a and b" in text
+    assert "0.880000, 95% interval 0.800000 to 0.900000" in text
+    assert "First on the public rows a (private rank 1), b (private rank 1)" in text
+    assert html.count('<td class="ranks">') == 2
+
+
+@pytest.mark.slow
+def test_a_board_of_one_team_compares_nothing() -> None:
+    labels, usage = np.arange(40) % 2, np.where(np.arange(40) < 20, "Public", "Private")
+    solution = {"id": np.arange(40), "target": labels, "Usage": usage}
+    one = score(solution, {"a": np.arange(40) / 40}, metric="roc_auc", resamples=20)
+    assert [section.title for section in board_sections(one)] == ["How good the scores are"]
+    assert "too high" not in board_sections(one)[0].text
+
+
+def test_ties_in_front_and_moves_in_one_direction_are_stated() -> None:
+    rows = [{**row, "public_rank": 1} for row in a_result().standings]
+    (moved,) = board_sections(a_result(standings=tuple(rows)))[-1:]
+    assert "2 teams shared the first place on the public rows. b fell most, by 1 place." in (
+        moved.text
+    )
+    assert "rose" not in moved.text
+
+
+def test_sections_after_the_fifth_are_folded_with_what_is_in_them() -> None:
+    class Many:
+        @hookimpl
+        def provide_report_sections(self, result: Any) -> list[Section]:
+            return [Section(f"Part {n}", f"Sentence {n}. More.") for n in range(8)]
+
+    html = page(board_report(a_result(), manager_with(Many())))
+    assert html.count('<details class="folded">') == 4  # three parts, and the last one
+    assert "<span>Sentence 7.</span>" in html
+    assert "<span>Sentence 4.</span>" not in html
 
 
 def test_tables_and_charts_of_a_finding_are_shown() -> None:
@@ -248,8 +318,9 @@ def crowded(n_teams: int) -> ScoreResult:
             "file": "f.csv", "score": score,
             "score_low": score - 0.01234, "score_high": score + 0.01,
             "rank_low": max(1, place - 300), "rank_high": min(n_teams, place + 300),
-            "tier": 1 + place // 100, "spread_low": place + 1, "spread_high": place + 2,
-            "rank_median": place, "share_won": 1 / (place + 2), "prize_share": 0.0,
+            "tier": 1 + place // 100, "bootstrap_rank_low": place + 1,
+            "bootstrap_rank_high": place + 2,
+            "rank_median": place, "win_rate": 1 / (place + 2), "prize_share": 0.0,
             "public_score": score, "public_rank": int(rng.integers(1, n_teams)),
         }
         for place, score in enumerate(scores)

@@ -14,7 +14,7 @@ import pytest
 from competition_folder import change
 from hostile_competition import SCRIPT, write_files
 from page_text import text_of
-from program import run_here
+from program import UNPROTECTED, run_here
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -26,7 +26,7 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_files(folder)
     run = partial(run_here, cwd=folder)
     made = run(
-        "init", "c", "--solution", "solution.csv", "--metric", "roc_auc", "--seed", 1,
+        "init", "c", "--solution", "solution.csv", *UNPROTECTED, "--metric", "roc_auc", "--seed", 1,
         "--title", "A <b>title",
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
@@ -50,15 +50,19 @@ def run(folder: Path) -> Run:
     return partial(run_here, cwd=folder)
 
 
+@pytest.mark.slow
 def test_report_before_and_after_the_end(run: Run, folder: Path) -> None:
     early = run("report", "-C", "c", "--out", "page.html")
     assert early.returncode == 2
     assert early.stderr.endswith("There is no private board yet: run arena finalize first.\n")
     assert not (folder / "page.html").exists()
-    finalized = run("finalize", "-C", "c", "--report", "end.html", "--charts", "pictures")
+    finalized = run(
+        "finalize", "-C", "c", "--report", "end.html", "--charts", "pictures", "--table", "b.tex"
+    )
     assert finalized.returncode == 0, finalized.stderr
     assert "The report is end.html" in finalized.stderr
     assert (folder / "pictures" / "rank-intervals.png").exists()
+    assert r"\begin{tabular}" in (folder / "b.tex").read_text(encoding="utf-8")
     events = json.loads(run("audit", "-C", "c", "--json").stdout)["events"]
     done = run("report", "-C", "c", "--out", "page.html")
     assert done.returncode == 0, done.stderr
@@ -69,6 +73,7 @@ def test_report_before_and_after_the_end(run: Run, folder: Path) -> None:
         assert shown in text
 
 
+@pytest.mark.slow
 def test_a_board_that_changed_since_is_not_reported_as_final(run: Run, folder: Path) -> None:
     assert run("finalize", "-C", "c").returncode == 0
     assert run("submit", "-C", "c", "5.csv", "--team", "newcomer").returncode == 0
@@ -80,6 +85,7 @@ def test_a_board_that_changed_since_is_not_reported_as_final(run: Run, folder: P
     assert not (folder / "page.html").exists()
 
 
+@pytest.mark.slow
 def test_the_report_says_what_changed_while_it_ran(run: Run, folder: Path) -> None:
     change(folder / "c", 'mechanism = "full"', 'mechanism = "kaggle"')
     change(folder / "c", "epoch = 1", "epoch = 2")
@@ -94,7 +100,7 @@ def test_the_report_says_what_changed_while_it_ran(run: Run, folder: Path) -> No
         "What changed while it ran",
         "analysis.resamples from 1000 to 100.",
         "Epoch 2 of the public board began: mechanism from full to kaggle. 2 submissions",
-        "Scored anew, revision 2: the metric from roc_auc to average_precision. It changed",
+        "Scored again, revision 2: the metric from roc_auc to average_precision. It changed",
     ):
         assert shown in told
     assert run("report", "-C", "c", "--out", "public.html", "--public").returncode == 0
@@ -102,6 +108,7 @@ def test_the_report_says_what_changed_while_it_ran(run: Run, folder: Path) -> No
     assert "mechanism from" not in public
 
 
+@pytest.mark.slow
 def test_the_public_pages_at_any_time(run: Run, folder: Path) -> None:
     for command in (
         ("report", "-C", "c", "--out", "public.html", "--public"),
@@ -112,6 +119,8 @@ def test_the_public_pages_at_any_time(run: Run, folder: Path) -> None:
         assert done.returncode == 0, done.stderr
         text = text_of((folder / "public.html").read_text(encoding="utf-8"))
         assert SCRIPT in text
+        for said in ("How to submit", "last entry (UTC)", "Updated", "Last hash of the record"):
+            assert said in text
         for left_out in ("refused", "late", "accounts", "Disqualified", "0.csv"):
             assert left_out not in text.replace("related", "")
     private = run("leaderboard", "-C", "c", "--html", "x.html", "--private")
@@ -119,6 +128,7 @@ def test_the_public_pages_at_any_time(run: Run, folder: Path) -> None:
     assert "arena report writes the private one" in private.stderr
 
 
+@pytest.mark.slow
 def test_score_writes_report_and_charts_beside_its_document(run: Run, folder: Path) -> None:
     (folder / "files").mkdir()
     for number in range(3):
@@ -130,11 +140,12 @@ def test_score_writes_report_and_charts_beside_its_document(run: Run, folder: Pa
     )  # fmt: skip
     done = run(*command)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["schema"] == "arena/score/1"
+    assert json.loads(done.stdout)["schema"] == "arena/score/2"
     assert "refused.csv" in text_of((folder / "page.html").read_text(encoding="utf-8"))
     assert (folder / "pictures" / "wins.svg").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["files", "nowhere/page.html"])
 def test_a_bad_target_is_refused_before_anything_is_computed(
     run: Run, folder: Path, target: str

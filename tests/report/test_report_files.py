@@ -9,13 +9,15 @@ import altair as alt
 import numpy as np
 import pytest
 
-from arena import Competition
+from arena import Competition, score
 from arena.errors import InputError, UsageError
+from arena.evaluation.best_score import CorrectedBest, WinnerIntervals
+from arena.plugin.manager import PluginManager
 from arena.report import Report, check_target, write_charts, write_file
-from arena.report.of_competition import final_board
-from arena.winner import CorrectedBest
+from arena.report.competition import final_board
+from arena.report.contents import board_report
+from arena_ranking.bootstrap_ranks import bootstrap_rank_ranges
 from arena_ranking.simultaneous import rank_intervals
-from arena_ranking.spread import rank_spread
 from hostile_competition import SCRIPT
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -54,11 +56,15 @@ def test_folders_and_missing_folders_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_every_chart_is_written_in_three_forms(report: Report, tmp_path: Path) -> None:
+def test_every_chart_is_written_in_every_form(report: Report, tmp_path: Path) -> None:
     written = write_charts(report, tmp_path / "new" / "charts")
     names = [path.name for path in written]
     assert len(set(names)) == len(names)
-    stems = {name.split(".")[0] for name in names}
+    stems = {name.split(".")[0] for name in names if not name.endswith(".pdf")}
+    one, two = (tmp_path / "new" / "charts" / f"wins-{n}.pdf" for n in ("1column", "2columns"))
+    assert b"/FontFile" in one.read_bytes()
+    assert b"/MediaBox [0 0 241" in one.read_bytes()
+    assert b"/MediaBox [0 0 504" in two.read_bytes()
     drawn = {chart.name for section in report.sections for chart in section.charts}
     assert stems == drawn
     assert {"rank-intervals", "wins", "score-intervals", "best-score", "shake-up"} <= drawn
@@ -71,6 +77,7 @@ def test_every_chart_is_written_in_three_forms(report: Report, tmp_path: Path) -
         assert alt.Chart.from_dict(specification).to_dict()["title"]
 
 
+@pytest.mark.slow
 def test_names_of_teams_are_text_in_a_picture(report: Report, tmp_path: Path) -> None:
     write_charts(report, tmp_path)
     svg = (tmp_path / "rank-intervals.svg").read_text(encoding="utf-8")
@@ -79,6 +86,7 @@ def test_names_of_teams_are_text_in_a_picture(report: Report, tmp_path: Path) ->
     assert "🦊" in svg
 
 
+@pytest.mark.slow
 def test_a_file_is_no_folder_for_charts(report: Report, tmp_path: Path) -> None:
     (tmp_path / "charts").write_text("")
     with pytest.raises(UsageError, match="cannot be made"):
@@ -87,7 +95,7 @@ def test_a_file_is_no_folder_for_charts(report: Report, tmp_path: Path) -> None:
 
 def test_a_result_refuses_a_chart_that_it_has_not(competition: Competition) -> None:
     result = final_board(competition)
-    with pytest.raises(UsageError, match="There is no chart 'pie'; there are rank-intervals"):
+    with pytest.raises(UsageError, match="There is no chart 'pie'. There are: rank-intervals"):
         result.chart("pie")
 
 
@@ -95,8 +103,8 @@ def test_statistics_have_frames_documents_and_charts() -> None:
     scores = np.array([0.7, 0.9, 0.8])
     resampled = scores[:, None] + 0.02 * np.random.default_rng(0).normal(size=(3, 100))
     teams = ["c", "a", "b"]
-    intervals, spread = rank_intervals(scores, resampled), rank_spread(resampled)
-    assert intervals.to_frame().columns.tolist() == ["low", "high", "tier"]
+    intervals, spread = rank_intervals(scores, resampled), bootstrap_rank_ranges(resampled)
+    assert intervals.to_frame().columns.tolist() == ["low", "high", "tier", "possible_winner"]
     assert intervals.to_frame().attrs["level"] == 0.95
     assert spread.to_frame()["median"].tolist() == [3.0, 1.0, 2.0]
     assert "ranks" not in spread.to_dict()
@@ -108,8 +116,24 @@ def test_statistics_have_frames_documents_and_charts() -> None:
 
 
 def test_the_corrected_best_score_has_a_chart() -> None:
-    best = CorrectedBest(0.8, 0.75, 0.9, 0.95, 0.83, np.array([0.5, 0.5]), 50, 0)
+    winners = WinnerIntervals(np.arange(2), np.full(2, 0.75), np.full(2, 0.9), 0.95, 2, (None,) * 2)
+    best = CorrectedBest(
+        0.8, 0.75, 0.9, 0.95, 0.83, np.array([0.5, 0.5]), 400, 0, 100.0, None, winners
+    )
     layers = best.chart().to_dict()["layer"]
     assert [layer["data"]["values"][0].get("at") for layer in layers] == [None, 0.83, 0.8]
     assert best.to_dict()["estimate"] == 0.8
     assert best.to_frame()["selected"].tolist() == [0.5, 0.5]
+
+
+@pytest.mark.slow
+def test_long_names_with_emoji_are_drawn_on_paper(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 2, 80)
+    teams = {
+        ("\N{UNICORN FACE}" * n + "long name ") * 2: np.clip(0.3 * truth + rng.random(80) / 2, 0, 1)
+        for n in range(1, 8)
+    }
+    result = score({"id": range(80), "y": truth}, teams, metric="roc_auc", resamples=20)
+    written = {path.name for path in write_charts(board_report(result, PluginManager()), tmp_path)}
+    assert {"rank-intervals-1column.pdf", "rank-intervals-2columns.pdf"} <= written

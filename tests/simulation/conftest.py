@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arena.plugin_manager import PluginManager
+from arena.plugin.manager import PluginManager
 from arena.simulation.data import Sizes, synthetic_world
-from arena.simulation.models_folder import ModelsFolder
+from arena.simulation.ranks.model_cache import ModelsFolder
 
 N_MODELS = 12
 

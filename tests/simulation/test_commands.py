@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from competition_folder import document
-from program import run_here, start_program, write_csv
+from page_text import text_of
+from program import UNPROTECTED, killed_in_the_end, run_here, start_program, write_csv
 
 GRID = """
 rounds = 20
@@ -76,16 +77,16 @@ def test_folder_of_other_models_is_refused(here):
 def test_interrupted_or_killed_it_leaves_whole_models(here, number):
     slow = GRID.replace("rounds = 20", "rounds = 4000").replace("= 3\n", "= 4000\n")
     (here / "grid.toml").write_text(slow.replace("0.2", "0.001"), encoding="utf-8")
-    running = start_program(*SMALL, "--models", "m", cwd=here)
-    for _ in range(600):
-        if list(here.glob("m/*.npy")):
-            break
-        time.sleep(0.1)
-    running.send_signal(number)
-    _, said = running.communicate(timeout=120)
+    with killed_in_the_end(start_program(*SMALL, "--models", "m", cwd=here)) as running:
+        for _ in range(6_000):
+            if list(here.glob("m/*.npy")):
+                break
+            time.sleep(0.1)
+        running.send_signal(number)
+        _, said = running.communicate(timeout=900)
     if number == signal.SIGINT:
         assert running.returncode == 130, said
-        assert "--models m goes on from there" in said
+        assert "--models m continues from there" in said
     kept = list(here.glob("m/*.npy"))
     assert 1 <= len(kept) < 6
     assert all(np.load(file).shape == (1_000,) for file in kept)
@@ -104,15 +105,17 @@ def test_report_and_charts(here):
     assert alone["layer"][0]["encoding"]["x"]["scale"]["type"] == "log"
 
 
+@pytest.mark.slow
 def test_rows_beyond_the_tests_are_said_to_be_extrapolated(here):
     called = run_here(*SMALL, "--test-rows", 50, "--charts", "c", cwd=here)
     assert called.returncode == 0, called.stderr
     said = " ".join(called.stdout.split())
-    assert "beyond what was simulated, so extrapolated from tests of 50 rows" in said
+    assert "(extrapolated from tests of 50 rows)" in said
     chart = json.loads((here / "c" / "win-frequency.vl.json").read_text(encoding="utf-8"))
     assert chart["layer"][0]["encoding"]["x"]["type"] == "ordinal"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "metric",
     [
@@ -144,7 +147,7 @@ def test_a_file_split_by_semicolons_is_told(here):
     (here / "own.csv").write_text(text, encoding="utf-8")
     called = run_here(*SMALL, "--data", "own.csv", "--target", "y", cwd=here)
     assert called.returncode == 1
-    assert "split by commas" in called.stderr
+    assert "separated by commas" in called.stderr
 
 
 def test_a_metric_that_reads_cells_itself_is_refused(here):
@@ -207,7 +210,7 @@ def test_refusals_before_training(here, given, said):
         (GRID.replace("rounds = 20", "trees = 20"), "holds 'trees'"),
         (GRID.replace("[4, 8, 16]", "4"), "list of values"),
         (GRID.replace("learning_rate", "num_threads"), "one thread each"),
-        (GRID.replace("learning_rate", "max_leaves"), "num_leaves under [fixed]"),
+        (GRID.replace("learning_rate", "max_leaves"), "num_leaves in both [fixed]"),
         (GRID.replace("[search]", "[search"), "not TOML"),
         ("rounds = 3", "no [search]"),
         (GRID.replace("rounds = 20", "rounds = 0"), "whole numbers"),
@@ -239,6 +242,7 @@ def files(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_plan_of_a_pilot(files):
     command = ("plan", "solution.csv", "files", "-m", "roc_auc", "--resamples", 200)
     printed = document(run_here(*command, "--json", cwd=files), "plan")
@@ -246,19 +250,52 @@ def test_plan_of_a_pilot(files):
     assert wins == sorted(wins)
     widths = [row["interval_width"] for row in printed["rows"]]
     assert widths[0] > widths[-1]
+    assert {one["question"] for one in printed["answers"]} >= {"Which share public?"}
     stated = run_here(
-        *command, "--rows", "100,1000", "--difference", 0.02, "--charts", "c", cwd=files
-    )
+        *command, "--rows", "100,1000", "--difference", 0.02, "--charts", "c", "--public-share",
+        "0.2,0.4", "--per-day", "3,9", "--teams", "5,10", "--report", "p.html", "--metrics",
+        "average_precision,mae", cwd=files,
+    )  # fmt: skip
+    assert "mae is left out: mae takes value" in " ".join(stated.stderr.split())
+    assert "For your colleagues" in stated.stdout
+    page = text_of((files / "p.html").read_text(encoding="utf-8"))
+    assert "What this assumes" in page
+    assert "By share of the rows that is public" in page
+    refused = run_here(*command, "--teams", "five", cwd=files)
+    assert (refused.returncode, "--teams takes whole numbers" in refused.stderr) == (2, True)
     assert stated.returncode == 0, stated.stderr
     assert "power for 0.02" in stated.stdout
-    assert "Power is for two submissions that are named beforehand" in stated.stdout
-    assert " ranks" in stated.stdout
+    assert "of a paired test of two submissions named in advance" in " ".join(stated.stdout.split())
+    assert "under a normal and under a" in " ".join(stated.stdout.split())
     assert (files / "c" / "plan.svg").stat().st_size > 1_000
 
 
+@pytest.mark.parametrize(
+    ("option", "values", "said"),
+    [
+        ("--per-day", "2.5", "takes whole numbers separated by commas, such as 1,5"),
+        ("--teams", "inf", "takes whole numbers"),
+        ("--public-share", "0.2,nan", "takes numbers separated by commas, such as 0.1,0.3"),
+    ],
+)
+def test_plan_refuses_what_is_no_list_of_numbers(tmp_path, option, values, said):
+    refused = run_here("plan", "solution.csv", option, values, cwd=tmp_path)
+    assert (refused.returncode, f"{option} {said}" in refused.stderr) == (2, True)
+
+
+@pytest.mark.slow
 def test_plan_of_a_competition_is_without_a_trace(files):
     made = run_here(
-        "init", "c", "--solution", "solution.csv", "--metric", "roc_auc", "--seed", 1, cwd=files
+        "init",
+        "c",
+        "--solution",
+        "solution.csv",
+        *UNPROTECTED,
+        "--metric",
+        "roc_auc",
+        "--seed",
+        1,
+        cwd=files,
     )
     assert made.returncode == 0, made.stderr
     assert run_here("plan", "-C", "c", cwd=files).returncode == 2
@@ -273,6 +310,26 @@ def test_who_trains_no_models_is_refused(tmp_path):
     called = run_here("simulate", "ranks", "--search", "boosting", cwd=tmp_path)
     assert called.returncode == 2
     assert "trains no models" in called.stderr
+
+
+@pytest.mark.slow
+def test_plan_takes_groups_and_refuses_boards_without_meaning(files):
+    rows = [line.split(",") for line in (files / "solution.csv").read_text().splitlines()[1:]]
+    write_csv(files / "grouped.csv", ["id", "y", "patient"],
+              [(*row, f"p{number % 12}") for number, row in enumerate(rows)])  # fmt: skip
+    command = ("plan", "grouped.csv", "files", "-m", "roc_auc", "--resamples", 100, "--json")
+    grouped = document(run_here(*command, "--cluster", "patient", cwd=files), "plan")
+    assert 1 <= grouped["degrees_of_freedom"] <= 11
+    rare = [(name, int(number < 3)) for number, (name, _) in enumerate(rows)]
+    write_csv(files / "rare.csv", ["id", "y"], rare)
+    for team in range(3):
+        guess = [(name, int(number == 290 + team)) for number, (name, _) in enumerate(rare)]
+        write_csv(files / "none" / f"team{team}.csv", ["id", "y"], guess)
+    called = run_here("plan", "rare.csv", "none", "-m", "f1", "--resamples", 50, cwd=files)
+    assert (called.returncode, called.stdout) == (1, "")
+    said = " ".join(called.stderr.split())
+    assert "No submission scores better than a constant prediction" in said
+    assert "A ranking of such submissions has no meaning" in said
 
 
 def test_plan_refuses(files):

@@ -12,6 +12,7 @@ from arena.errors import InputError, UsageError
 from arena_sota.auc_estimate import estimate_auc_sota
 from arena_sota.board_file import ShownScores, exact_scores, read_numbers, read_scores
 from arena_sota.estimate import estimate_sota
+from arena_sota.functions import sota
 from arena_sota.maximum import sample_maximum
 from arena_sota.posterior import best_posterior
 
@@ -31,6 +32,7 @@ def test_shrink_makes_the_expected_best_score_the_observed_one(theta):
     assert found.interval == again.interval()
 
 
+@pytest.mark.slow
 def test_upper_end_is_the_more_cautious():
     mean, upper = (estimate_sota(SCORES, N, 5, target=one) for one in ("mean", "upper"))
     assert upper.sota < mean.sota
@@ -51,15 +53,15 @@ def test_a_winner_who_stands_out_is_a_result():
     found = estimate_sota([0.97, *SCORES], N, 5)
     assert not found.solved
     assert found.sota is None
-    assert "beyond what luck explains under these assumptions" in found.verdict
+    assert "exceeds what selection explains under these assumptions" in found.verdict
     fixed = estimate_sota([0.97, *SCORES], N, 5, theta="fixed")
     assert fixed.solved
     assert fixed.sota == pytest.approx(0.97, abs=5e-4)
-    assert "next to nothing" in fixed.verdict
+    assert "almost nothing" in fixed.verdict
 
 
 def test_a_perfect_score_leaves_no_room_for_a_common_cause():
-    with pytest.raises(UsageError, match="The best score is 1, .* Take none: --rho 0"):
+    with pytest.raises(UsageError, match="The best score is 1, .* Give --rho 0"):
         estimate_sota([1.0, *SCORES], N, 5)
     assert estimate_sota([1.0, *SCORES], N, 5, rho0=0.0).observed_maximum == 1.0
 
@@ -69,10 +71,11 @@ def test_a_lead_within_the_reach_of_luck_does_not_stand_out():
     found = estimate_sota([0.915, *np.linspace(0.905, 0.8, 10)], N, 2, rho0=0.0)
     assert not found.solved
     assert found.expected_maximum < 0.915
-    assert "beyond what luck explains" not in found.verdict
-    assert "Nothing more can be told" in found.verdict
+    assert "exceeds what selection explains" not in found.verdict
+    assert "do not show more" in found.verdict
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "stands_out"), [(0.9, False), (0.97, True)])
 def test_an_error_of_simulation_makes_no_winner_stand_out(first, stands_out):
     """The mean of these draws is below the best score by chance only; of other seeds it is not."""
@@ -81,22 +84,23 @@ def test_an_error_of_simulation_makes_no_winner_stand_out(first, stands_out):
     found = estimate_auc_sota(scores, 40, 400, rng, rho=0.99, repetitions=40)
     assert not found.solved
     assert found.expected_maximum < first
-    assert ("beyond what luck explains" in found.verdict) == stands_out
-    assert ("Nothing more can be told" in found.verdict) != stands_out
+    assert ("exceeds what selection explains" in found.verdict) == stands_out
+    assert ("do not show more" in found.verdict) != stands_out
 
 
 def test_a_board_of_guesses_is_a_result():
     found = estimate_sota(np.full(300, 0.502), 100, 2, rho0=0.0)
     assert not found.solved
-    assert "nothing on this board" in found.verdict
+    assert "selection alone explains" in found.verdict
 
 
 def test_few_rows_may_leave_nothing_sure():
     found = estimate_sota([19 / 27, 18 / 27, 0.6, 0.55], 27, 2, target="upper")
     assert not found.solved
-    assert "within the reach of luck" in found.verdict
+    assert "would be within the expected range" in found.verdict
 
 
+@pytest.mark.slow
 def test_bootstrap_has_no_seed():
     assert estimate_sota(SCORES, N, 5).to_dict() == estimate_sota(SCORES, N, 5).to_dict()
 
@@ -115,14 +119,34 @@ def test_chance_is_left_out_first():
         ([0.9, float("nan")], {}, "number 2 is nan"),
         ([0.4, 0.3], {}, "above 0.5"),
         ([0.9, 0.8], {"method": "crop", "theta": "fixed"}, "bootstrap"),
-        ([0.9, 0.8], {"level": 1.5}, "level"),
+        ([0.9, 0.8], {"level": 0.0}, "level"),
+        ([0.9, 0.8], {"level": 1.0}, "level"),
         ([0.9, 0.8], {"rho0": 1.2}, "rho0"),
-        ([1.0, 0.8], {}, "Take none: --rho 0"),
+        ([1.0, 0.8], {}, "Give --rho 0"),
     ],
 )
 def test_bad_input(scores, settings, words):
     with pytest.raises(UsageError, match=words):
         estimate_sota(scores, N, 2, **settings)
+
+
+@pytest.mark.slow
+def test_rows_may_be_numbers_of_numpy():
+    assert sota(SCORES, np.int64(N)).to_dict() == sota(SCORES, N).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("rows", "settings"),
+    [
+        (np.int64(300), {}),
+        ((30, 200, 3), {}),
+        ((30, 200), {"rho": -0.5}),
+        ((30, 200), {"seed": -1}),
+    ],
+)
+def test_arguments_of_an_auc_are_checked(rows, settings):
+    with pytest.raises(UsageError, match="two numbers|rho|seed"):
+        sota(SCORES, rows, metric="roc_auc", **settings)
 
 
 @pytest.mark.slow
@@ -136,7 +160,7 @@ def test_auc_is_shrunk_toward_a_half_with_the_same_chance():
     assert first.expected_maximum == pytest.approx(0.9, abs=0.001)
     assert first.sota == pytest.approx(first.parameter * 0.9 + (1 - first.parameter) / 2)
     common = estimate_auc_sota(scores, 40, 400, np.random.default_rng(1), rho=0.7, repetitions=60)
-    assert common.sota > first.sota  # what is common to all is no luck of the first
+    assert common.sota > first.sota  # the common part does not favour the first
 
 
 def test_posterior_agrees_with_drawing():
@@ -153,6 +177,7 @@ def test_posterior_agrees_with_drawing():
     assert posterior.interval() == pytest.approx(tuple(np.quantile(kept, [0.025, 0.975])), abs=0.01)
 
 
+@pytest.mark.slow
 def test_posterior_takes_a_prior():
     scores = np.array([0.8, 0.78, 0.76, 0.7])
     prior = stats.norm(0.75, 0.005).pdf
@@ -167,9 +192,9 @@ def test_readings_of_shown_scores():
         scores, notes = exact_scores(shown, 130, "rows")
         assert (scores * 130).round(6).tolist() == counts.tolist()
         assert len(notes) == said
-        assert all("cut off" in note for note in notes)
+        assert all("truncated" in note for note in notes)
     _, notes = exact_scores(rounded, 132, "rows")
-    assert "of 1/130 they are" in notes[0]
+    assert "they are of 1/130" in notes[0]
 
 
 @pytest.mark.parametrize(
@@ -189,6 +214,45 @@ def test_board_files_are_refused_with_the_place(tmp_path, text, words):
         read_scores(path, "score")
 
 
+def test_single_rows_that_are_no_scores_are_left_out_and_named(tmp_path):
+    path = tmp_path / "board.csv"
+    cells = [f"{value:.5f}" for value in np.linspace(0.2, 0.9, 199)]
+    cells.insert(120, "-0.00592")
+    path.write_text("score\n" + "\n".join(cells) + "\n", encoding="utf-8")
+    shown = read_scores(path, "score")
+    assert len(shown.values) == 199
+    assert shown.values.min() == 0.2
+    assert shown.notes == (
+        "Left out, because they are no scores between 0 and 1: -0.00592 (row 122).",
+    )
+    cells[0:3] = ["1.5", "?", "nan"]
+    path.write_text("score\n" + "\n".join(cells) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="row 2, column score: 1.5"):
+        read_scores(path, "score")
+
+
+def test_one_split_of_two_stacked_boards(tmp_path):
+    path = tmp_path / "board.csv"
+    path.write_text("board,score\nPrivate,0.5\nPrivate,0.6\nPublic,0.7\nPublic,0.8\n")
+    private = read_scores(path, "score")
+    assert private.values.tolist() == [0.5, 0.6]
+    assert "2 private rows of the column board" in private.notes[0]
+    public = read_scores(path, "score", "board=Public")
+    assert public.values.tolist() == [0.7, 0.8]
+    assert public.notes == ()
+    with pytest.raises(InputError, match="no row with board=public; the values are Private, Pub"):
+        read_scores(path, "score", "board=public")
+    with pytest.raises(UsageError, match="COLUMN=VALUE"):
+        read_scores(path, "score", "Public")
+
+
+def test_a_mean_of_dice_is_no_accuracy():
+    means = np.random.default_rng(0).random(40).round(5)
+    assert (
+        "such as Dice, it is no accuracy" in exact_scores(ShownScores(means, 5), 300, "rows")[1][0]
+    )
+
+
 def test_numbers_from_a_file(tmp_path):
     path = tmp_path / "theta.txt"
     path.write_text("0.5\n\n0.6\n", encoding="utf-8")
@@ -205,5 +269,5 @@ BOARDS = Path(__file__).parents[3] / "shared" / "data" / "kaggle-boards"
 def test_a_real_board_that_cuts_off():
     shown = read_scores(BOARDS / "mci-prediction.csv", "score")
     scores, notes = exact_scores(shown, 250, "rows")
-    assert "cut off" in notes[0]
+    assert "truncated" in notes[0]
     assert np.allclose(scores * 250, (scores * 250).round())

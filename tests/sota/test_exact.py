@@ -12,6 +12,7 @@ from arena.errors import UsageError
 from arena_sota.dependence import conditional_probabilities
 from arena_sota.maximum import sample_maximum
 from arena_sota.monte_carlo import simulate_maximum
+from thinned import examples
 
 
 def plain_cumulative(n, theta, m, rho0, theta0, *, random, thin=1):
@@ -38,6 +39,7 @@ def difference(maximum, expected):
     return max(abs(maximum.cdf(s) - f) for s, f in zip(scores, expected, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("random", [False, True])
 def test_250_distinct_scores_against_the_plain_sum(random):
     theta = np.linspace(0.75, 0.92, 250)
@@ -51,7 +53,7 @@ def test_250_distinct_scores_against_the_plain_sum(random):
 @pytest.mark.parametrize("random", [False, True])
 def test_250_distinct_scores_on_many_rows(random):
     theta = np.concatenate([np.linspace(0.89, 0.9, 200), np.linspace(0.85, 0.92, 50)])
-    n, rho0 = 1500, 0.6
+    n, rho0 = 700, 0.6
     expected = plain_cumulative(n, theta, 250, rho0, 0.92, random=random)
     maximum = sample_maximum(n, theta, rho0=rho0, random=random)
     assert difference(maximum, expected) < 1e-6
@@ -64,7 +66,7 @@ def test_independent_different_is_a_product():
     assert difference(sample_maximum(200, theta), expected) < 1e-10
 
 
-@settings(deadline=None, max_examples=25, derandomize=True)
+@settings(max_examples=examples(25))
 @given(
     st.integers(5, 120),
     st.lists(st.floats(0.05, 0.95), min_size=1, max_size=30),
@@ -85,7 +87,7 @@ def test_dependent_case_agrees_with_simulation(n, theta, rho0, random):
     assert abs((drawn <= middle + 1e-12).mean() - share) < 5 * spread
 
 
-@settings(deadline=None, max_examples=25, derandomize=True)
+@settings(max_examples=examples(25))
 @given(st.integers(1, 60), st.floats(0, 1), st.integers(1, 10**5), st.floats(0, 0.95))
 def test_is_a_distribution(n, theta, m, rho0):
     rho0 = rho0 if 1e-9 < theta < 1 - 1e-9 else 0.0

@@ -96,6 +96,7 @@ def test_bounds_are_where_a_conditional_probability_ends():
     assert high == pytest.approx(0.9 / (0.9 + 0.36 * 0.1))
 
 
+@pytest.mark.slow
 def test_auc_of_a_single_classifier():
     one = auc_maximum(np.array([0.9]), 52, 2948, np.random.default_rng(0), repetitions=4000)
     assert one.mean == pytest.approx(0.90, abs=0.0015)

@@ -6,9 +6,19 @@ import numpy as np
 import pytest
 
 from competition_folder import document
-from program import run_here, write_csv
+from program import UNPROTECTED, run_here, write_csv
 
-INIT = ("init", "c", "--solution", "solution.csv", "--metric", "accuracy", "--seed", 1)
+INIT = (
+    "init",
+    "c",
+    "--solution",
+    "solution.csv",
+    *UNPROTECTED,
+    "--metric",
+    "accuracy",
+    "--seed",
+    1,
+)
 
 
 def test_max(tmp_path):
@@ -20,6 +30,19 @@ def test_max(tmp_path):
     assert round(printed["mean"], 4) == 0.9140
     assert round(printed["std"], 4) == 0.0035
     assert round(printed["interval"][1], 4) == 0.9207
+
+
+def test_max_of_coins_says_how_probable_a_best_score_is(tmp_path):
+    command = ("sota", "max", "--rows", 20, "--classifiers", 1000, "--theta", 0.5, "--at", 0.9)
+    printed = document(run_here(*command, "--json", cwd=tmp_path), "sota-max")
+    (one,) = printed["at_least"]
+    assert (one["score"], round(one["probability"], 4)) == (0.9, 0.1823)
+    assert [pair["share"] for pair in printed["quantiles"]] == [0.025, 0.05, 0.5, 0.95, 0.975]
+    assert printed["quantiles"][-1]["score"] == printed["interval"][1]
+    said = run_here(*command, "--chart", "max.json", cwd=tmp_path)
+    assert "P(best score >= 0.9) = 0.1823." in said.stdout
+    assert "layer" in (tmp_path / "max.json").read_text()
+    assert run_here(*command, "--chart", "max.gif", cwd=tmp_path).returncode == 2
 
 
 def test_max_of_a_uniform_and_of_a_file(tmp_path):
@@ -49,11 +72,11 @@ def test_max_of_a_uniform_and_of_a_file(tmp_path):
 def test_max_refuses(tmp_path):
     both = run_here("sota", "max", "--rows", 9, "--theta", 0.5, "--uniform", 0, 1, cwd=tmp_path)
     assert both.returncode == 2
-    nobody = run_here(
+    refused = run_here(
         "sota", "max", "--rows", 9, "--theta", 0.99, "--rho", 0.9, "--theta0", 0.5, cwd=tmp_path
     )
-    assert nobody.returncode == 2
-    assert "largest rho0" in nobody.stderr
+    assert refused.returncode == 2
+    assert "largest rho0" in refused.stderr
 
 
 def write_board(folder):
@@ -85,11 +108,17 @@ def estimate_document(called):
     return printed
 
 
+@pytest.mark.slow
 def test_estimate_of_a_board(tmp_path):
     write_board(tmp_path)
     command = ("sota", "estimate", "board.csv", "--score-column", "points", "--classes", 2)
     printed = allowed(estimate_document(run_here(*command, "--rows", 500, "--json", cwd=tmp_path)))
-    assert printed["rho0"] == 0.6
+    assert (printed["rho0"], printed["rho0_source"]) == (0.6, "default")
+    assert any("common cause" in one for one in printed["assumptions"])
+    assert printed["simulation_error"] is None
+    low, high = printed["sota_interval"]
+    assert low < printed["empirical_bayes"] < high
+    assert low < printed["sota"] < high
     assert printed["observed_maximum"] == pytest.approx(0.91)
     assert printed["expected_maximum"] == pytest.approx(0.91, abs=1e-5)
     cropped = estimate_document(
@@ -97,9 +126,11 @@ def test_estimate_of_a_board(tmp_path):
     )
     assert cropped["crop"] == cropped["sota"]
     told = run_here(*command, "--rows", 500, cwd=tmp_path).stdout
-    assert "In that case 95 % of best scores" in told
+    assert "Under the estimate, 95% of best scores" in told
+    assert "The best true accuracy is between" in told
+    assert "rho0 is 0.600, the default of the papers, not estimated" in told
     wrong = run_here(*command, "--rows", 496, cwd=tmp_path)
-    assert "of 1/500 they are" in wrong.stderr
+    assert "they are of 1/500" in wrong.stderr
     assert run_here(*command, cwd=tmp_path).returncode == 2
 
 
@@ -107,7 +138,7 @@ def test_estimate_says_who_does_not_count(tmp_path):
     rows = [("a", 0.95), ("b", 0.94), ("c", 0.55), ("d", 0.4)]
     write_csv(tmp_path / "board.csv", ["team", "score"], rows)
     told = run_here("sota", "estimate", "board.csv", "--rows", 100, "--rho", 0.9, cwd=tmp_path)
-    assert "Of 4 scores on the board 3 count here: 1 no better than guessing is" in told.stdout
+    assert "Of 4 scores, 3 are counted: 1 score no better than guessing is left out" in told.stdout
     assert "1 team scores too low" in told.stdout
     assert "give a smaller --rho" in told.stdout.replace("\n", " ")
 
@@ -118,7 +149,47 @@ def test_estimate_of_an_auc_board(tmp_path):
         "sota", "estimate", "board.csv", "--score-column", "points", "--metric", "roc_auc",
         "--positives", 100, "--negatives", 400, "--repetitions", 40, "--json", cwd=tmp_path,
     )  # fmt: skip
-    assert allowed(estimate_document(called))["rho0"] == 0.0
+    printed = allowed(estimate_document(called))
+    assert printed["rho0"] == 0.0
+    assert printed["sota_interval"] is None
+    assert printed["empirical_bayes"] is None
+    assert 0 < printed["simulation_error"] < 0.01
+
+
+def test_max_of_aucs_is_printed_with_its_simulation_error(tmp_path):
+    command = (
+        "sota", "max", "-m", "roc_auc", "--classifiers", 5, "--theta", 0.9, "--positives", 20,
+        "--negatives", 30, "--repetitions", 25, "--at", 0.95,
+    )  # fmt: skip
+    printed = document(run_here(*command, "--json", cwd=tmp_path), "sota-max")
+    error = printed["simulation_error"]
+    assert error == pytest.approx(printed["std"] / 5)
+    assert 0.9 < printed["theta_sota"] + printed["bias"] < 1
+    said = run_here(*command, cwd=tmp_path).stdout
+    assert "The best of 5 AUCs on 20 positive and 30 negative rows is 0.9" in said
+    assert f"{printed['mean']:.4f} ± {error:.2g} on average" in said
+    assert f"{printed['std']:.4f} ± {printed['std_simulation_error']:.2g};" in said
+    for one in printed["quantiles"]:
+        assert f"{one['score']:.4f} ± {one['simulation_error']:.2g}" in said
+    (reached,) = printed["at_least"]
+    assert f"= {reached['probability']:.4g} ± {reached['simulation_error']:.2g}." in said
+    refused = run_here("sota", "max", "--theta", 0.9, "-m", "roc_auc", "--rows", 9, cwd=tmp_path)
+    assert "roc_auc needs --positives and --negatives" in refused.stderr
+
+
+def test_posterior_of_a_board(tmp_path):
+    scores = [(round(80 * (0.91 - 0.1 * one)) / 80,) for one in np.linspace(0, 1, 4) ** 2]
+    write_csv(tmp_path / "board.csv", ["score"], scores)
+    command = ("sota", "posterior", "board.csv", "--rows", 80, "--rho", 0)
+    found = ("--prior", 0.5, 0.9, "--chart", "p.json", "--json")
+    printed = document(run_here(*command, *found, cwd=tmp_path), "sota-posterior")
+    low, high = printed["interval"]
+    assert 0.8 < low < printed["mean"] < high < 0.9 < printed["observed_maximum"]
+    assert sum(printed["probability"]) == pytest.approx(1)
+    assert max(np.array(printed["best"])[np.array(printed["probability"]) > 0]) < 0.9
+    assert printed["prior"] == "uniform on 0.5 to 0.9"
+    assert "posterior mean" in (tmp_path / "p.json").read_text()
+    assert run_here(*command, "--prior", 0.9, 0.8, cwd=tmp_path).returncode == 2
 
 
 def test_similarity(tmp_path):
@@ -149,21 +220,28 @@ def competition(tmp_path):
     return tmp_path / "c"
 
 
+@pytest.mark.slow
 def test_estimate_of_a_competition(competition):
     early = run_here("sota", "estimate", "--count", "finals", cwd=competition)
     assert early.returncode == 2
     every = estimate_document(run_here("sota", "estimate", "--json", cwd=competition))
     assert every["submissions"] == every["clusters"] == 12
     assert every["model"] == "accuracy"
+    assert every["rho0_source"] == "predictions"
+    best = every["corrected_best"]
+    assert best["low"] <= best["estimate"] <= best["high"]
     assert run_here("finalize", cwd=competition).returncode == 0
     finals = estimate_document(
         run_here("sota", "estimate", "--count", "finals", "--json", cwd=competition)
     )
     assert finals["submissions"] == 6
-    shown = run_here("sota", "estimate", cwd=competition)
-    assert "None of the 12 submissions is a near-copy of another." in shown.stdout
+    shown = run_here("sota", "estimate", "--chart", "e.svg", cwd=competition)
+    assert shown.stdout.startswith("From the predictions: corrected for selection")
+    assert "<svg" in (competition / "e.svg").read_text()
+    assert "None of the 12 submissions is a near-duplicate of another." in shown.stdout
 
 
+@pytest.mark.slow
 def test_finalize_runs_the_analysis(competition):
     import json
 

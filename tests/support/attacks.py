@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.interfaces import Competitor, Mechanism, Metric
-from arena.plugin_manager import PluginManager
+from arena.plugin.manager import PluginManager
 from arena_competitors.campaign import Campaign, Curve
 from arena_competitors.rows import synthetic_rows
 

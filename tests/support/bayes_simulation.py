@@ -15,7 +15,7 @@ from arena_bayes_error.estimators import (
     from_soft_labels,
     from_uncertainty_labels,
 )
-from arena_bayes_error.gaussians import SETUPS, noisy_labels
+from arena_bayes_error.gaussian_setups import SETUPS, noisy_labels
 from arena_bayes_error.positive_confidence import from_positive_confidence
 
 Estimator = Callable[[FloatArray, np.random.Generator], BayesErrorEstimate]

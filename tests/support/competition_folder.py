@@ -7,15 +7,19 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import jsonschema
 import numpy as np
 
-from program import write_csv
+from program import UNPROTECTED, write_csv
 
+OLDER_TABLES = Path(__file__).with_name("tables-2.sql")
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 N_ROWS = 40
 IDS = [f"r{row:02d}" for row in range(N_ROWS)]
-INIT = ("init", "c", "--solution", "solution.csv", "--metric", "roc_auc", "--seed", 1)
+INIT = (
+    "init", "c", "--solution", "solution.csv", "--metric", "roc_auc", "--seed", 1, *UNPROTECTED
+)  # fmt: skip
 
 
 def write_solution(folder: Path) -> None:
@@ -34,7 +38,8 @@ def document(called: subprocess.CompletedProcess[str], name: str, code: int = 0)
     """Return what was printed, held to its schema."""
     assert called.returncode == code, called.stderr
     printed = json.loads(called.stdout)
-    schema = json.loads((SCHEMAS / f"{name}-1.json").read_text())
+    (schema_file,) = SCHEMAS.glob(f"{name}-[0-9]*.json")
+    schema = json.loads(schema_file.read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(printed, schema)
     assert set(printed) == set(schema["properties"])
@@ -47,3 +52,24 @@ def change(folder: Path, old: str, new: str) -> None:
     text = path.read_text(encoding="utf-8")
     assert text.count(old) == 1, old
     path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def as_older_version(path: Path) -> None:
+    """Write a database with the tables of version 2, and the contents that fit into them."""
+    newer = path.with_name("newer.duckdb")
+    path.rename(newer)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(OLDER_TABLES.read_text())
+        columns: dict[str, list[str]] = {}
+        query = "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal"
+        for table, column in connection.execute(query).fetchall():
+            columns.setdefault(table, []).append(column)
+        connection.execute(f"ATTACH '{newer}' AS newer (READ_ONLY)")
+        for table, names in columns.items():
+            chosen = ", ".join(names)
+            connection.execute(
+                f"INSERT INTO {table} ({chosen}) SELECT {chosen} FROM newer.main.{table}"  # noqa: S608
+            )
+        connection.execute("DELETE FROM meta WHERE name = 'record_key'")
+        connection.execute("UPDATE meta SET value = '2' WHERE name = 'schema_version'")
+    newer.unlink()

@@ -32,7 +32,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Sent:
-    """A submission, of whatever status."""
+    """A submission with any status."""
 
     number: int
     team: str
@@ -77,17 +77,19 @@ class CompetitionModel:
         rules = self.rules
         if rules.deadline is not None and now > rules.deadline:
             return "deadline"
-        if self.files[file] is None and not rules.count_rejected:
-            return None
         slots = [((team, None), rules.total), ((team, now.date()), rules.per_day)]
         for slot, allowed in slots:
             if allowed is not None and team != rules.baseline and self.places[slot] >= allowed:
                 return "limit"
+        if self.files[file] is None and not rules.count_rejected:
+            return None
         self.places.update(slot for slot, _ in slots)
         return None
 
-    def select(self, team: str, numbers: Iterable[int]) -> bool:
+    def select(self, team: str, numbers: Iterable[int], now: datetime, *, late: bool) -> bool:
         """Choose, and say whether the choice is allowed."""
+        if self.rules.deadline is not None and now > self.rules.deadline and not late:
+            return False
         wanted = set(numbers)
         own = {one.number for one in self.counting() if one.team == team}
         known = any(one.team == team for one in self.sent)

@@ -11,7 +11,7 @@ import numpy as np
 import arena_mechanisms
 from arena.config import Settings
 from arena.hookspecs import hookimpl
-from arena.plugin_manager import PluginManager
+from arena.plugin.manager import PluginManager
 from arena.types import FloatArray, PredictionKind
 from competition_model import Hits, Rules
 from program import write_csv

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from arena.evaluation.predictions import ArrayPredictions
 from arena.interfaces import Study
-from arena.plugin_manager import PluginManager
-from arena.predictions import ArrayPredictions
+from arena.plugin.manager import PluginManager
 from arena.types import FloatArray
 
 MANAGER = PluginManager()
@@ -22,7 +22,7 @@ def study_of(
     predictions: npt.NDArray[Any] | None = None,
     **more: Any,
 ) -> Study:
-    """Return a study of m predictions ``(m, n)``, or of nobody's."""
+    """Return a study of m predictions ``(m, n)``, or of none."""
     truth = np.zeros(len(soft), dtype=np.intp) if truth is None else truth
     predictions = np.zeros((0, len(soft))) if predictions is None else predictions
     m = len(predictions)

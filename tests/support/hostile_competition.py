@@ -1,4 +1,4 @@
-"""A small competition whose teams are named as nobody would wish."""
+"""A small competition whose teams have hostile names."""
 
 from __future__ import annotations
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from arena.competition import Competition
+from arena.competition.competition import Competition
 from arena.config import CONFIG_NAME, Settings, settings_as_toml
-from arena.plugin_manager import PluginManager
+from arena.plugin.manager import PluginManager
 from program import write_csv
 
 N_ROWS = 200
@@ -44,7 +44,7 @@ def reopen(folder: Path) -> Competition:
 
 
 def configure(folder: Path, metric: str = "accuracy", **sections: Any) -> None:
-    """Write competition.toml anew."""
+    """Rewrite competition.toml."""
     settings = settings_of(**{"metric": {"name": metric}, **sections})
     path = folder / "c" / CONFIG_NAME
     path.write_text(settings_as_toml(settings), encoding="utf-8")

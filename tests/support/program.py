@@ -8,10 +8,17 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from arena.cli.main import main
+
+UNPROTECTED = ("--mechanism", "full", "--per-day", 0)
+"""Options of ``arena init``: the board shows every score, and nothing is limited."""
+
+MOST_SECONDS = 900
+"""After this time a process is killed, so that no test waits without end."""
 
 ARENA = str(Path(sys.executable).with_name("arena"))
 
@@ -32,16 +39,37 @@ def run_program(
         text=True,
         cwd=cwd,
         env={**os.environ, **(environment or {})},
-        timeout=300,
+        timeout=MOST_SECONDS,
         check=False,
     )
 
 
-def start_program(*arguments: object, cwd: Path) -> subprocess.Popen[str]:
+def start_program(
+    *arguments: object, cwd: Path, start_new_session: bool = False
+) -> subprocess.Popen[str]:
     """Start the installed ``arena`` in a process of its own, and do not wait for it."""
     given = [ARENA, *map(str, arguments)]
     pipe = subprocess.PIPE
-    return subprocess.Popen(given, stdout=pipe, stderr=pipe, text=True, cwd=cwd)
+    return subprocess.Popen(
+        given, stdout=pipe, stderr=pipe, text=True, cwd=cwd, start_new_session=start_new_session
+    )
+
+
+@contextlib.contextmanager
+def killed_in_the_end(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
+    """Kill a process that still runs at the end, or after the most seconds, and close its pipes."""
+    watchdog = threading.Timer(MOST_SECONDS, process.kill)
+    watchdog.start()
+    try:
+        yield process
+    finally:
+        watchdog.cancel()
+        process.kill()
+        process.wait(timeout=600)
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
 
 
 def run_here(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -13,14 +13,14 @@ import arena_competitors
 import arena_mechanisms
 import arena_metrics
 from arena.config import Settings
-from arena.execution import Silence
 from arena.hookspecs import hookimpl
-from arena.interfaces import Answer, Competitor, Move, Participation
-from arena.plugin_manager import PluginManager
-from arena.simulation.competition.grounds import Grounds, grounds_of_world
-from arena.simulation.competition.roster import kind_of, read_kinds
-from arena.simulation.competition.run import Held, Request, hold, open_request
+from arena.interfaces import Competitor, Feedback, Move, Participation
+from arena.plugin.manager import PluginManager
+from arena.simulation.competition.run import CompetitionRun, Request, run_competition
+from arena.simulation.competition.setup import CompetitionData, data_from_world
+from arena.simulation.competition.teams import kind_of, read_kinds
 from arena.simulation.data import Sizes, World, synthetic_world
+from arena.utils.parallel import NoProgress
 
 SMALL_PLUGINS = (arena_metrics, arena_mechanisms, arena_competitors)
 WORLD = synthetic_world(Sizes(200, 100, 240), seed=5)
@@ -42,15 +42,15 @@ def request(
     *,
     kinds: str = NO_MODELS,
     mechanisms: Sequence[str] = ("full",),
-    grounds: Grounds | None = None,
+    data: CompetitionData | None = None,
     baseline: str | None = None,
     **settings: Any,
 ) -> Request:
     """Return a request of 5 teams in 4 days on 240 rows."""
-    grounds = grounds or grounds_of_world(WORLD)
+    data = data or data_from_world(WORLD)
     document: dict[str, Any] = {
         "competition": {"title": "SIMULATED", "baseline": "simulated baseline"},
-        "data": dict(grounds.columns),
+        "data": dict(data.columns),
         "metric": {"name": "accuracy"},
         "limits": {"per_day": 2},
         "analysis": {"resamples": 50},
@@ -58,7 +58,7 @@ def request(
     }
     return Request(
         root,
-        grounds,
+        data,
         Settings.model_validate(document),
         tuple(mechanisms),
         read_kinds(kinds, manager.competitors),
@@ -69,18 +69,18 @@ def request(
     )
 
 
-def held(asked: Request, manager: PluginManager, **options: Any) -> list[Held]:
+def held(asked: Request, manager: PluginManager, **options: Any) -> list[CompetitionRun]:
     """Hold it under each mechanism."""
-    venue = open_request(asked)
-    settings = {"workers": 1, "progress": Silence(), **options}
-    return [hold(venue, asked, one, manager, **settings) for one in asked.mechanisms]
+    folder = asked.open_folder()
+    settings = {"workers": 1, "progress": NoProgress(), **options}
+    return [run_competition(folder, asked, one, manager, **settings) for one in asked.mechanisms]
 
 
-def with_usage(world: World, public: np.ndarray) -> Grounds:
+def with_usage(world: World, public: np.ndarray) -> CompetitionData:
     """Return a world whose public rows are given."""
-    grounds = grounds_of_world(world)
+    data = data_from_world(world)
     usage = np.where(public, "Public", "Private")
-    return replace(grounds, solution=grounds.solution.append_column("Usage", [usage]))
+    return replace(data, solution=data.solution.append_column("Usage", [usage]))
 
 
 @dataclass
@@ -101,7 +101,7 @@ class Spy:
 
     def __init__(self) -> None:
         self.seen: list[Participation] = []
-        self.heard: list[Answer] = []
+        self.feedback: list[Feedback] = []
 
     def start(self, participation: Participation, rng: np.random.Generator) -> _SpyPlayer:
         self.seen.append(participation)
@@ -116,9 +116,9 @@ class _SpyPlayer:
     def submit(self) -> Move:
         return Move((self._rng.random(self._n_rows) < 0.3 + self._last / 3).astype(np.intp))
 
-    def hear(self, answer: Answer) -> None:
-        self._spy.heard.append(answer)
-        self._last = answer.score
+    def receive(self, feedback: Feedback) -> None:
+        self._spy.feedback.append(feedback)
+        self._last = feedback.score
 
     def finish(self) -> Move:
         return self.submit()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from arena.competition import Competition
+from arena.competition.competition import Competition
 from arena.config import Settings
 from program import write_csv
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
 from arena.intake import ReadSubmission
 from arena.types import Fault, Solution
 
-__all__ = ["N_ROWS", "Send", "Solve", "kinds", "only", "rows_of"]
+__all__ = ["N_ROWS", "Send", "Solve", "die", "kinds", "only", "rows_of"]
 
 N_ROWS = 30
 
@@ -32,3 +33,18 @@ def only(read: ReadSubmission, kind: str) -> Fault:
 def kinds(read: ReadSubmission) -> set[str]:
     """Return the kinds of all faults."""
     return {fault.kind for fault in read.faults}
+
+
+def fail(*_: object) -> NoReturn:
+    """Raise what no reader expects; its text quotes the file."""
+    raise KeyError("a secret cell")
+
+
+def swell(*_: object) -> NoReturn:
+    """Run out of memory where nothing expects it."""
+    raise MemoryError
+
+
+def die(*_: object) -> NoReturn:
+    """End the process as a crash in C does."""
+    os.abort()

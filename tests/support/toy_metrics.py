@@ -11,10 +11,10 @@ from arena.types import FloatArray, MetricTraits, PredictionKind
 
 
 @dataclass(frozen=True)
-class OpaqueRmse:
+class BlackBoxRmse:
     """Offers a score and nothing else."""
 
-    name: str = "opaque_rmse"
+    name: str = "black_box_rmse"
     greater_is_better: bool = False
     prediction: PredictionKind = PredictionKind.VALUE
 
@@ -23,7 +23,7 @@ class OpaqueRmse:
 
 
 @dataclass(frozen=True)
-class PointwiseRmse(OpaqueRmse):
+class PointwiseRmse(BlackBoxRmse):
     """Offers row values."""
 
     name: str = "pointwise_rmse"
@@ -36,7 +36,7 @@ class PointwiseRmse(OpaqueRmse):
 
 
 @dataclass(frozen=True)
-class ResampledRmse(OpaqueRmse):
+class ResampledRmse(BlackBoxRmse):
     """Offers a fast path of its own."""
 
     name: str = "resampled_rmse"

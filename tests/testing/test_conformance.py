@@ -11,10 +11,18 @@ import numpy as np
 import pytest
 
 from arena.errors import UsageError
-from arena.interfaces import Evaluation, Study
-from arena.plugin_manager import PluginManager
-from arena.testing import Outcome, check_analysis, check_mechanism, check_metric
-from arena.testing.examples import MeanAbsolute, Repeat
+from arena.interfaces import Evaluation, Move, Study
+from arena.plugin.manager import PluginManager
+from arena.simulation.data import Sizes, synthetic_world
+from arena.testing import (
+    Outcome,
+    check_analysis,
+    check_competitor,
+    check_mechanism,
+    check_metric,
+    competitor_problem,
+)
+from arena.testing.examples import Guess, MeanAbsolute, Repeat
 from arena.types import Finding, MetricTraits, PredictionKind, Release
 
 MANAGER = PluginManager()
@@ -112,9 +120,9 @@ BROKEN = {
     "the order of the rows": Orders,
     "the same data twice": Wanders,
     "better and worse": backwards,
-    "the fast path": Draws,
+    "resample": Draws,
     "ordinary data": Tells,
-    "rows that lack something": Stops,
+    "undefined on few rows": Stops,
 }
 
 
@@ -146,11 +154,22 @@ def test_what_is_lacking_says_what_it_costs() -> None:
     assert not found.failed
     lacking = {check.name: check.message for check in found.checks
                if check.outcome is Outcome.LACKING}  # fmt: skip
-    assert set(lacking) == {"row values", "influence values", "the price of a resample"}
-    assert "1,000 resamples take about" in lacking["the price of a resample"]
+    assert set(lacking) == {"row values", "influence values", "the cost of a resample"}
+    assert "1,000 resamples take about" in lacking["the cost of a resample"]
 
 
-@pytest.mark.parametrize("entry", tuple(MANAGER.metrics), ids=lambda entry: entry.name)
+LONG = {"concordance_index", "dice", "iou", "map_at_k", "mean_average_precision"}
+LONG |= {"forest", "network"}
+"""What takes seconds each; its own tests are in the default run."""
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        pytest.param(one, id=one.name, marks=pytest.mark.slow if one.name in LONG else ())
+        for one in MANAGER.metrics
+    ],
+)
 def test_every_metric_of_ours_conforms(entry: Any) -> None:
     check_metric(entry.item).require()
 
@@ -168,6 +187,103 @@ def test_every_mechanism_of_ours_conforms(entry: Any) -> None:
 @pytest.mark.parametrize("entry", tuple(MANAGER.analyses), ids=lambda entry: entry.name)
 def test_every_analysis_of_ours_conforms(entry: Any) -> None:
     check_analysis(entry.item).require()
+
+
+METRICS = {"log-loss-oracle": "log_loss", "auc-oracle": "roc_auc", "multiclass": "accuracy"}
+"""Of competitors that do not play for accuracy."""
+TRAINS = ("linear", "neighbours", "forest", "network")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        pytest.param(one, id=one.name, marks=pytest.mark.slow if one.name in LONG else ())
+        for one in MANAGER.competitors
+    ],
+)
+def test_every_competitor_of_ours_conforms(entry: Any) -> None:
+    metric = MANAGER.metrics.resolve(METRICS.get(entry.name, "accuracy"))
+    problem = competitor_problem(metric)
+    if entry.name.startswith("lightgbm-") or entry.name in TRAINS:
+        world = synthetic_world(Sizes(60, 30, 80), 0)
+        problem = competitor_problem(
+            metric, submissions=2, training=world.rows,
+            test=world.population.features, truth=world.population.target,
+        )  # fmt: skip
+    found = check_competitor(entry.item, problem)
+    found.require()
+    tried = entry.name != "lightgbm"  # which trains models for rank simulations only
+    assert (found.checks[0].outcome is Outcome.OK) == tried, found.checks
+
+
+@dataclass(frozen=True)
+class Flawed(Guess):
+    """A competitor with one fault in its player."""
+
+    fault: str = ""
+
+    def start(self, participation: Any, rng: Any) -> Any:
+        player = super().start(participation, rng)
+        if self.fault == "refuses":
+            raise UsageError("flawed needs numbers.")
+        if self.fault == "baseline":
+            participation.baseline[0] = 1 - participation.baseline[0]
+        return FlawedPlayer(self.fault, player, participation)
+
+
+class FlawedPlayer:
+    def __init__(self, fault: str, inner: Any, participation: Any) -> None:
+        self.fault, self.inner, self.part, self.sent = fault, inner, participation, 0
+
+    def submit(self) -> Move:
+        move, self.sent = self.inner.submit(), self.sent + 1
+        if self.fault == "shape":
+            return Move(move.prediction[1:])
+        if self.fault == "labels":
+            return Move(move.prediction + 1)
+        if self.fault == "team":
+            return Move(move.prediction, team=1)
+        if self.fault == "chance":
+            return Move(np.random.default_rng().integers(0, 2, self.part.n_rows))
+        return move
+
+    def receive(self, feedback: Any) -> None:
+        self.inner.receive(feedback)
+
+    def finish(self) -> Move:
+        if self.fault == "finish":
+            self.inner.submit()
+        if self.fault == "short":
+            assert self.sent > 1
+        return self.inner.finish()
+
+    def known_labels(self) -> Any:
+        claimed = np.zeros(self.part.n_rows, dtype=int)
+        return claimed if self.fault == "claims" else claimed - 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "name"),
+    [
+        ("shape", "its submissions"),
+        ("labels", "its submissions"),
+        ("team", "its submissions"),
+        ("chance", "the same seed twice"),
+        ("finish", "finish at any time"),
+        ("short", "a single submission"),
+        ("baseline", "what it is given"),
+        ("claims", "known labels"),
+    ],
+)
+def test_every_mistake_of_a_competitor_is_found(fault: str, name: str) -> None:
+    check_competitor(Flawed()).require()
+    assert name in {check.name for check in check_competitor(Flawed(fault=fault)).failed}
+
+
+def test_a_competitor_that_does_not_support_the_problem_is_not_tried() -> None:
+    (check,) = check_competitor(Flawed(fault="refuses")).checks
+    assert check.outcome is Outcome.NOT_TRIED
+    assert "flawed needs numbers. Pass one that it supports." in check.message
 
 
 class Infinite(Repeat):

@@ -49,7 +49,7 @@
         row.hidden = !names[at].includes(wanted);
         shown += row.hidden ? 0 : 1;
       });
-      said.textContent = wanted ? `${shown} of ${rows.length} teams` : "";
+      said.textContent = wanted ? `${shown} of ${rows.length} ${input.dataset.what}` : "";
     });
     input.parentElement.hidden = false;
   }
@@ -59,23 +59,28 @@
     const look = () =>
       box.classList.toggle("more", box.scrollWidth - box.clientWidth - box.scrollLeft > 2);
     box.addEventListener("scroll", look, { passive: true });
-    new ResizeObserver(look).observe(box);
+    const seen = new ResizeObserver(look);
+    seen.observe(box);
+    seen.observe(box.firstElementChild);
   }
 
   /* On a page a picture is as wide as there is room, and names make way for it. */
-  function fitted(specification, width) {
+  function fitted(specification, width, shown) {
     const config = specification.config || {};
     const legend = { ...config.legend, labelLimit: Math.max(150, Math.round(0.9 * width - 130)) };
     const axis = { ...config.axis, labelLimit: Math.min(190, Math.round(0.36 * width)) };
     const fits = typeof specification.width === "number" && (specification.layer || specification.mark);
-    const room = { width: "container" };
+    /* In a closed part of the page some browsers lay nothing out: then there is no width. */
+    const room = { width: shown ? "container" : Math.max(200, width - 190) };
     return { ...specification, ...(fits ? room : {}), config: { ...config, axis, legend } };
   }
 
   async function draw(script) {
     const place = document.getElementById(script.dataset.chart);
     try {
-      const specification = fitted(JSON.parse(script.textContent), place.clientWidth);
+      const shown = place.clientWidth > 0;
+      const width = place.clientWidth || Math.min(832, document.getElementById("main").clientWidth);
+      const specification = fitted(JSON.parse(script.textContent), width, shown);
       await window.vegaEmbed(place, specification, {
         mode: "vega-lite",
         renderer: "svg",
@@ -94,6 +99,17 @@
     }
   }
 
+  /* A link to a closed part of the page opens it. */
+  function openTarget() {
+    const target = location.hash && document.getElementById(location.hash.slice(1));
+    const closed = target && target.closest("details");
+    if (!closed) return;
+    closed.open = true;
+    target.scrollIntoView();
+  }
+
+  window.addEventListener("hashchange", openTarget);
+  openTarget();
   document.querySelectorAll("table[data-sortable]").forEach(makeSortable);
   document.querySelectorAll("input[data-find]").forEach(makeSearchable);
   document.querySelectorAll(".scroll").forEach(hintAtMore);

@@ -1,4 +1,4 @@
-"""When each participant sends something: days and times, before anything is played."""
+"""When each participant submits: days and times, drawn before anything is played."""
 
 from __future__ import annotations
 
@@ -9,32 +9,33 @@ from datetime import UTC, datetime, time, timedelta
 import numpy as np
 
 from arena.config import Settings
-from arena.simulation.competition.roster import Participant
+from arena.simulation.competition.teams import Participant
+from arena.simulation.past.teams import Defaults, Teams, entry_days
 
-__all__ = ["FIRST_DAY", "Visit", "calendar", "first_day"]
+__all__ = ["FIRST_DAY", "MOST_A_DAY", "Visit", "calendar", "first_day"]
 
 FIRST_DAY = datetime(2001, 1, 1, tzinfo=UTC)
-"""Of a competition without a deadline: long past, so that nobody takes it for a real one."""
+"""Used without a deadline: in the past, so that it cannot be mistaken for a real competition."""
 
 _CALENDAR_STREAM = 2**32 - 11
-_MOST_A_DAY = 3
-"""What a person sends on a day at most, whatever is allowed. Whoever attacks sends all."""
+MOST_A_DAY = 3
+"""The most that a person submits on a day, even if more is allowed. Attackers use every one."""
 _ACTIVITY = (0.1, 0.5)
 _DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A participant sends one submission."""
+    """A time at which a participant submits once."""
 
     when: datetime
     participant: int
     is_last: bool
-    """Of this participant: what it sends is final."""
+    """Whether it is the participant's last, which becomes its final submission."""
 
 
 def first_day(settings: Settings, days: int) -> datetime:
-    """Return the midnight at which so many days begin, of which the last holds the deadline."""
+    """Return the midnight on which the first of these days begins; the last has the deadline."""
     deadline = settings.competition.deadline
     if deadline is None:
         return FIRST_DAY
@@ -43,25 +44,47 @@ def first_day(settings: Settings, days: int) -> datetime:
 
 
 def calendar(
-    roster: Sequence[Participant], settings: Settings, days: int, seed: int
+    participants: Sequence[Participant],
+    settings: Settings,
+    days: int,
+    seed: int,
+    past: tuple[Teams, Defaults] | None = None,
+    *,
+    final_visits: bool = True,
 ) -> list[list[Visit]]:
     """Return rounds of visits in the order of time, each participant at most once in a round.
 
-    Participants join sooner or later and come more or less often; who attacks comes from the first
-    day on and sends all that the limits allow. Nobody sends more than the limits allow, nor after
-    the deadline. It depends on the seed, the limits and the roster only, so that it is the same
-    under every mechanism.
+    Participants join at different times and submit more or less often. Attackers start on the first
+    day and use every submission that the limits allow. No one exceeds the limits or the deadline.
+    The calendar depends on the seed, the limits and the participants only, so it is the same under
+    every mechanism.
+
+    Parameters
+    ----------
+    past
+        Teams drawn from past boards, by the participants' numbers: when the participants other
+        than attackers come, and how often. None: a uniform level of activity.
+    final_visits
+        Whether a team with several entries comes once more to submit its best one again.
     """
-    allowed = settings.limits.per_day or _MOST_A_DAY
+    allowed = settings.limits.per_day or MOST_A_DAY
     start = first_day(settings, days)
     deadline = settings.competition.deadline or start + days * _DAY
-    parts = allowed * max(one.kind.accounts for one in roster)
+    parts = allowed * max(one.kind.accounts for one in participants)
     slots: dict[int, list[tuple[datetime, int]]] = {}
-    for one in roster:
+    for one in participants:
         rng = np.random.default_rng(
             np.random.SeedSequence(seed, spawn_key=(_CALENDAR_STREAM, one.number))
         )
-        own = _slots(_counts(one, days, allowed, rng), parts, rng)
+        if past is None or one.kind.conduct == "attacks":
+            counts = _counts(one, days, allowed, rng)
+        else:
+            teams, known = past
+            joins, stops = (float(times[one.number]) for times in (teams.joins, teams.stops))
+            entries = int(teams.entries[one.number])
+            entries += bool(final_visits and entries > 1)
+            counts = entry_days(entries, joins, stops, days, allowed, known, rng)
+        own = _slots(counts, parts, rng)
         total = settings.limits.total
         for slot in own if total is None else own[: total * one.kind.accounts]:
             when = start + (slot + rng.uniform(0.01, 0.99)) / parts * _DAY
@@ -71,7 +94,7 @@ def calendar(
 
 
 def _slots(counts: Sequence[int], parts: int, rng: np.random.Generator) -> list[int]:
-    """Return in which parts of the days somebody comes, each day having so many parts."""
+    """Return the parts of the days with a submission; each day has this many parts."""
     return [
         int(day * parts + part)
         for day, count in enumerate(counts)
@@ -80,12 +103,12 @@ def _slots(counts: Sequence[int], parts: int, rng: np.random.Generator) -> list[
 
 
 def _counts(one: Participant, days: int, allowed: int, rng: np.random.Generator) -> Sequence[int]:
-    """Return how much a participant sends on each day."""
+    """Return the number of submissions of a participant on each day."""
     if one.kind.conduct == "attacks":
         return [allowed * one.kind.accounts] * days
     joins = int(days * rng.uniform() ** 2 * 0.8)
     activity = rng.uniform(*_ACTIVITY)
-    counts = rng.binomial(min(allowed, _MOST_A_DAY), activity, days)
+    counts = rng.binomial(min(allowed, MOST_A_DAY), activity, days)
     counts[:joins] = 0
     counts[joins] = max(counts[joins], 1)
     return [int(count) for count in counts]

@@ -1,4 +1,4 @@
-"""Who was flagged by the analyses of a board, and whether it was deserved."""
+"""Teams that the analyses of a board flagged, and whether they deserved it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from arena.simulation.competition.roster import Participant
+from arena.simulation.competition.teams import Participant
 from arena.types import Finding
 
 __all__ = ["NEAR_COPY", "TOO_GOOD", "Flag", "flags_of", "floor_was_checked"]
@@ -17,16 +17,16 @@ TOO_GOOD = "too good to be true"
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A team that an analysis pointed at."""
+    """A team that an analysis flagged."""
 
     check: str
     team: str
     kind: str
     deserved: bool
-    """Near-copy: its kind is not honest, or it is one person with another team of the same group.
-    Too good: it is after the labels."""
+    """Near-duplicate: its kind is not honest, or one person is behind it and another team of the
+    group. Too good to be true: its kind attacks the labels."""
     others: tuple[str, ...] = ()
-    """The other teams of its group of near-copies."""
+    """The other teams of its group of near-duplicates."""
 
 
 def flags_of(
@@ -34,15 +34,15 @@ def flags_of(
     standings: Sequence[Mapping[str, Any]],
     known: Mapping[str, Participant],
 ) -> tuple[Flag, ...]:
-    """Return every flag that the findings hold, by what their documents say.
+    """Return every flag that the findings run_competition, by what their documents say.
 
-    ``near_copies`` lists groups of submissions, and ``submissions`` with ``flagged`` those that
-    err too rarely; whichever analysis says so.
+    ``near_copies`` lists groups of submissions; ``submissions`` with ``flagged`` marks those with
+    fewer errors than the Bayes error allows. Any analysis may deliver either.
 
     Parameters
     ----------
     standings
-        Of the private board, to find the team of a submission.
+        Of the private leaderboard, to find the team of a submission.
     known
         The participant behind every team.
     """
@@ -60,7 +60,7 @@ def flags_of(
 
 
 def floor_was_checked(findings: Sequence[Finding]) -> bool:
-    """Whether any analysis looked for those who err too rarely."""
+    """Whether any analysis compared error rates with the Bayes error."""
     return any(_checked(finding) for finding in findings)
 
 

@@ -1,4 +1,4 @@
-"""What came of a simulated competition under one mechanism, beside what was true."""
+"""The outcome of a simulated competition under one mechanism, compared with the truth."""
 
 from __future__ import annotations
 
@@ -9,41 +9,44 @@ from typing import Any
 
 import numpy as np
 
-from arena.competition_state import CompetitionState
-from arena.leaderboard import minimum_ranks
-from arena.results import as_json
-from arena.score_result import ScoreResult
+from arena.competition.state import CompetitionState
+from arena.evaluation.binding import bind
+from arena.evaluation.ranks import minimum_ranks
+from arena.scoring.result import ScoreResult
+from arena.scoring.settings import rows_of
 from arena.simulation.competition.flags import Flag, flags_of, floor_was_checked
-from arena.simulation.competition.roster import Participant
+from arena.simulation.competition.teams import Participant
 from arena.simulation.competition.timeline import Day, timeline
-from arena.simulation.competition.truth import Scores, TruthKind, truth_of
+from arena.simulation.competition.true_scores import Scores, TruthKind, scores_of_submissions
+from arena.simulation.degenerate import best_constant_score, degenerate_board
 from arena.types import FloatArray
+from arena.utils.tabular import as_json
 
-__all__ = ["Outcome", "TeamOutcome", "outcome_of"]
+__all__ = ["Outcome", "TeamOutcome", "agreement_of", "degenerate_reason", "outcome_of"]
 
 PublicBoard = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class TeamOutcome:
-    """How a team did, by the submission that counts for it. Natural sign, full precision."""
+    """A team's result by its final submission. Natural sign, full precision."""
 
     team: str
     kind: str
     conduct: str
     submissions: int
-    """How many were accepted."""
+    """Number of accepted submissions."""
     public_rank: int | None
-    """On the public board as it was shown in the end."""
+    """On the public leaderboard at the end."""
     shown: float | None
-    """What that board showed."""
+    """The released score on that leaderboard."""
     public_score: float | None
-    """Of the submission that counts, as it was not shown."""
+    """Of the final submission, at full precision; not released."""
     rank: int
-    """On the private board."""
+    """On the private leaderboard."""
     rank_low: int | None
     rank_high: int | None
-    """The ends of its rank interval; None: nothing was said of it."""
+    """The ends of its rank interval; None: none was computed."""
     score: float
     true_rank: int
     true_score: float
@@ -59,11 +62,11 @@ class Outcome:
     truth: TruthKind
     greater_is_better: bool
     submissions: int
-    """Accepted ones, without the baseline."""
+    """Accepted ones, without the baseline's."""
     turned_away: int
     """Refused by a limit or the deadline, or rejected for their faults."""
     teams: tuple[TeamOutcome, ...]
-    """The best on the private board first."""
+    """In the order of the private leaderboard."""
     days: tuple[Day, ...]
     leaderboard_error: float | None
     """Blum and Hardt (2015), Equation 3; None: nothing was released."""
@@ -71,50 +74,64 @@ class Outcome:
     """Kendall's tau-b of the ranks: ``public_private``, ``private_true``, ``public_true``."""
     flags: tuple[Flag, ...]
     floor_checked: bool
-    """Whether an analysis looked for those who err too rarely to be true."""
+    """Whether an analysis compared error rates with the Bayes error."""
     level: float
     """Of the intervals."""
     best_score: Mapping[str, float | None]
-    """The best score corrected for having been selected: ``estimate``, ``low`` and ``high``."""
+    """The best score corrected for selection: ``estimate``, ``low`` and ``high``."""
     baseline: Mapping[str, Any] | None
     """``team``, ``public_score``, ``score`` and ``true_score`` of the organiser's baseline."""
     notes: tuple[str, ...]
+    degenerate: str | None = None
+    """Why a ranking of the final submissions has no meaning, in a sentence; None: it has one."""
 
     @property
     def winner(self) -> TeamOutcome:
-        """The first on the private board; of several, the truly best."""
+        """The first on the private leaderboard; of several, the truly best."""
         return min(self.teams, key=lambda one: (one.rank, one.true_rank))
 
     @property
     def shared_by(self) -> int:
-        """How many teams share the first place of the private board."""
+        """How many teams share the first place of the private leaderboard."""
         return sum(team.rank == self.winner.rank for team in self.teams)
 
     @property
     def best(self) -> TeamOutcome:
-        """The truly best team; of several, the one that the private board has first."""
+        """The truly best team; of several, the first on the private leaderboard."""
         return min(self.teams, key=lambda one: (one.true_rank, one.rank))
 
     @property
     def best_won(self) -> bool | None:
-        """Whether the truly best team won or shared the win; None: nobody knows the truth."""
-        return None if self.truth == "private" else self.best.rank == 1
+        """Whether the truly best team won or shared the win.
+
+        None: the truth is not known, or the ranking has no meaning.
+        """
+        if self.truth == "private" or self.degenerate is not None:
+            return None
+        return self.best.rank == 1
 
     @property
     def loss(self) -> float | None:
-        """By how much the winner is truly worse than the best, from 0; None: nobody knows."""
-        if self.truth == "private":
+        """By how much the winner is truly worse than the best, from 0; None: as above."""
+        if self.best_won is None:
             return None
         return 0.0 if self.best_won else abs(self.best.true_score - self.winner.true_score)
 
     @property
-    def rank_intervals(self) -> dict[str, Any] | None:
-        """How many rank intervals hold the true rank; None: there are none, or nobody knows."""
-        told = [team for team in self.teams if team.rank_low and team.rank_high]
-        if self.truth == "private" or not told:
+    def leaderboard_error_mean(self) -> float | None:
+        """The difference of the top score shown and the best true score, mean over the days."""
+        if not self.days:
             return None
-        held = sum((one.rank_low or 0) <= one.true_rank <= (one.rank_high or 0) for one in told)
-        return {"level": self.level, "teams": len(told), "held": held}
+        return float(np.mean([abs(day.true_best - day.shown_best) for day in self.days]))
+
+    @property
+    def rank_intervals(self) -> dict[str, Any] | None:
+        """How many rank intervals hold the true rank; None: no intervals, or no truth."""
+        ranged = [team for team in self.teams if team.rank_low and team.rank_high]
+        if self.truth == "private" or not ranged:
+            return None
+        held = sum((one.rank_low or 0) <= one.true_rank <= (one.rank_high or 0) for one in ranged)
+        return {"level": self.level, "teams": len(ranged), "held": held}
 
     @property
     def best_score_held(self) -> bool | None:
@@ -140,6 +157,7 @@ class Outcome:
                 "best_won": self.best_won,
                 "loss": self.loss,
                 "leaderboard_error": self.leaderboard_error,
+                "leaderboard_error_mean": self.leaderboard_error_mean,
                 "agreement": dict(self.agreement),
                 "days": [asdict(day) for day in self.days],
                 "standings": [_row(team, known) for team in self.teams],
@@ -149,6 +167,7 @@ class Outcome:
                 "best_score": {**self.best_score, "held": self.best_score_held},
                 "baseline": self.baseline,
                 "notes": list(self.notes),
+                "degenerate": self.degenerate,
             }
         )
         return document
@@ -163,11 +182,11 @@ def outcome_of(
     state: CompetitionState,
     result: ScoreResult,
     public: PublicBoard,
-    roster: Sequence[Participant],
+    participants: Sequence[Participant],
     days: int,
     start: datetime,
 ) -> Outcome:
-    """Hold what a finalized competition showed against what was true.
+    """Compare the results of a finalized competition with the truth.
 
     Parameters
     ----------
@@ -180,18 +199,27 @@ def outcome_of(
     """
     counting = state.ledger.counting()
     numbers = np.array([record.submission for record in counting], dtype=np.intp)
-    scores = truth_of(state, numbers)
+    scores = scores_of_submissions(state, numbers)
     place = {int(number): at for at, number in enumerate(numbers)}
-    known = {team: one for one in roster for team in _accounts(one)}
+    known = {team: one for one in participants for team in _accounts(one)}
     teams = _teams(state, result, public, scores, place, known)
-    error, by_day = timeline(state, counting, scores.true, days, start)
     settings = state.settings
+    released = {
+        one.submission: one.release.score for one in state.store.releases(settings.public.epoch)
+    }
+    shown = (
+        (datetime.fromisoformat(record.received), released[record.submission], true)
+        for record, true in zip(counting, scores.true.tolist(), strict=True)
+        if record.submission in released and record.team != settings.competition.baseline
+    )
+    better = state.metric.greater_is_better
+    error, by_day = timeline(shown, days, start, greater_is_better=better)
     return Outcome(
         mechanism=settings.public.mechanism,
         scope=settings.public.scope,
         folder=str(state.folder),
         truth=scores.kind,
-        greater_is_better=state.metric.greater_is_better,
+        greater_is_better=better,
         submissions=sum(record.team in known for record in counting),
         turned_away=sum(
             one.status != "accepted" and one.team in known for one in state.store.submissions()
@@ -199,14 +227,32 @@ def outcome_of(
         teams=teams,
         days=by_day,
         leaderboard_error=error,
-        agreement=_agreement(teams),
+        agreement=agreement_of(teams),
         flags=flags_of(result.findings, result.standings, known),
         floor_checked=floor_was_checked(result.findings),
         level=result.level,
-        best_score=result.best_score_corrected,
+        best_score={end: result.best_score_corrected[end] for end in ("estimate", "low", "high")},
         baseline=_baseline(result, scores, place),
         notes=result.notes,
+        degenerate=degenerate_reason(state, teams),
     )
+
+
+def degenerate_reason(state: CompetitionState, teams: Sequence[TeamOutcome]) -> str | None:
+    """Return why the private leaderboard has no meaning, as a sentence; None: it has one."""
+    solution = state.solution
+    if len(solution.targets) != 1:
+        return None
+    rows = rows_of(solution, "private")
+    classes = solution.targets[0].classes
+    constant = best_constant_score(
+        bind(state.metric, solution, rows),
+        solution.truth[rows],
+        None if classes is None else len(classes),
+        kind=solution.kind,
+    )
+    scores = np.array([team.score for team in teams])
+    return degenerate_board(scores, constant, greater_is_better=state.metric.greater_is_better)
 
 
 def _accounts(one: Participant) -> list[str]:
@@ -250,8 +296,8 @@ def _or_none(value: Any) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _agreement(teams: Sequence[TeamOutcome]) -> dict[str, float | None]:
-    """Return how far the boards agree, over the teams that stand on the public one."""
+def agreement_of(teams: Sequence[TeamOutcome]) -> dict[str, float | None]:
+    """Return how far the rankings agree, over the teams on the public leaderboard."""
     both = [team for team in teams if team.public_rank is not None]
     ranks = {
         "public": np.array([team.public_rank for team in both], dtype=np.float64),

@@ -1,4 +1,4 @@
-"""Lets simulated teams play: train, send, hear what is released, and go on from there."""
+"""Plays the rounds of a simulated competition: teams train, submit and react to released scores."""
 
 from __future__ import annotations
 
@@ -10,17 +10,28 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from arena.execution import Progress, run_tasks
-from arena.interfaces import Answer, Computation, ComputesAhead, Player
-from arena.plugin_manager import PluginManager
+from arena.interfaces import (
+    Computation,
+    ComputesAhead,
+    Feedback,
+    MayStop,
+    Metric,
+    Notebook,
+    Player,
+    Standing,
+)
+from arena.plugin.manager import PluginManager
+from arena.simulation.competition.cache import ResultCache
 from arena.simulation.competition.calendar import Visit
-from arena.simulation.competition.desk import Desk, submission_table
-from arena.simulation.competition.kept import KeptResults
-from arena.simulation.competition.roster import Participant
+from arena.simulation.competition.submit import Submitter, submission_table
+from arena.simulation.competition.teams import Participant
+from arena.utils.engines import cluster_in_use, local_engine
+from arena.utils.parallel import Progress
 
-__all__ = ["Playing", "play", "player_rng"]
+__all__ = ["Playing", "Publication", "play", "player_rng"]
 
 _PLAYER_STREAM = 2**32 - 12
+_NOTEBOOK_STREAM = 2**32 - 15
 _Result = TypeVar("_Result")
 
 
@@ -30,100 +41,150 @@ def player_rng(seed: int, number: int) -> np.random.Generator:
 
 
 @dataclass(slots=True, eq=False)
+class Publication:
+    """The public notebooks: submissions of honest teams, each public with the same probability."""
+
+    share: float = 0.0
+    seed: int = 0
+    notebooks: list[Notebook] = field(default_factory=list)
+    """In the order of their submission."""
+
+    def offer(self, one: Playing, prediction: npt.NDArray[Any], score: float | None) -> None:
+        """Make a submission public, by chance; the chance is the same under every mechanism."""
+        if not self.share or one.participant.kind.conduct != "honest":
+            return
+        key = (_NOTEBOOK_STREAM, one.participant.number, one.sent)
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+        if rng.random() < self.share:
+            self.notebooks.append(Notebook(prediction, score))
+
+
+@dataclass(slots=True, eq=False)
 class Playing:
-    """A participant in the midst of a competition."""
+    """A participant during a competition."""
 
     participant: Participant
     player: Player
     sent: int = 0
     shown: dict[str, float] = field(default_factory=dict)
-    """What the board showed last, by team."""
-    gone: bool = False
-    """Whether its code failed: it sends nothing more."""
+    """The score last shown to each of its teams."""
+    failed: bool = False
+    """Whether its code raised: it submits nothing more."""
+    stopped: bool = False
+    """Whether it has left the competition: it submits nothing more."""
 
-    def ask(self, manager: PluginManager, function: Callable[[], _Result]) -> _Result | None:
-        """Call code of the player; if it fails, that is on record and the player is gone."""
-        result, self.gone = None, True
+    def call(self, manager: PluginManager, function: Callable[[], _Result]) -> _Result | None:
+        """Call the player's code; an exception is recorded by the manager and ends its play."""
+        result, self.failed = None, True
         with manager.guarded(self.participant.kind.plugin, f"playing {self.participant.team()}"):
             result = function()
-            self.gone = False
+            self.failed = False
         return result
 
 
 def play(
-    desk: Desk,
+    submitter: Submitter,
     rounds: Sequence[Sequence[Visit]],
     playing: Mapping[int, Playing],
-    kept: KeptResults,
+    cache: ResultCache,
     *,
+    published: Publication | None = None,
     workers: int = 1,
     progress: Progress,
 ) -> None:
     """Play all rounds. What players compute in a round is computed side by side.
 
-    A player whose code fails leaves the competition; that stands among the manager's failures.
+    A player whose code raises leaves the competition; the manager records the failure.
 
     Parameters
     ----------
     playing
         By the participants' numbers.
+    published
+        Receives what teams make public; None: nothing is.
     workers
-        Processes; the numbers do not depend on them.
+        Processes, unless a cluster is in use; the numbers do not depend on them.
     """
+    published = published or Publication()
+    board: dict[str, float] = {}
     for visits in rounds:
         present = [(visit, playing[visit.participant]) for visit in visits]
-        trained = [one for visit, one in present if not (visit.is_last or one.gone)]
-        ahead = _compute_ahead(trained, kept, desk.state.manager, workers)
+        for _, one in present:
+            if isinstance(one.player, MayStop) and not one.failed and not one.stopped:
+                one.stopped = bool(one.call(submitter.state.manager, one.player.has_stopped))
+        present = [(visit, one) for visit, one in present if not one.stopped]
+        progress.advance(len(visits) - len(present))
+        trained = [one for visit, one in present if not (visit.is_last or one.failed)]
+        ahead = _compute_ahead(trained, cache, submitter.state.manager, workers)
         for visit, one in present:
-            if not (visit.is_last or one.gone):
+            if not (visit.is_last or one.failed):
                 next(ahead)
-            if not one.gone:
-                _visit(desk, visit, one)
+            if not one.failed:
+                _visit(submitter, visit, one, board, published)
             progress.advance()
 
 
-def _visit(desk: Desk, visit: Visit, one: Playing) -> None:
-    """Send one submission, and hear what the board shows for it; the last one is the choice."""
-    manager, solution = desk.state.manager, desk.state.solution
-    move = one.ask(manager, one.player.finish if visit.is_last else one.player.submit)
+def _visit(
+    submitter: Submitter,
+    visit: Visit,
+    one: Playing,
+    board: dict[str, float],
+    published: Publication,
+) -> None:
+    """Submit once and pass on the released score; the last submission is selected as final."""
+    manager, solution = submitter.state.manager, submitter.state.solution
+    move = one.call(manager, one.player.finish if visit.is_last else one.player.submit)
     if move is None:
         return
-    table = one.ask(manager, lambda: submission_table(np.asarray(move.prediction), solution))
+    table = one.call(manager, lambda: submission_table(np.asarray(move.prediction), solution))
     if table is None:
         return
     team = one.participant.team(move.team)
     one.sent += 1
-    answer = desk.hand_in(table, team, one.sent, visit.when)
+    answer = submitter.submit(table, team, one.sent, visit.when)
     if visit.is_last:
-        desk.choose(answer)
+        submitter.select_final(answer)
     if answer.released is None or visit.is_last:
         return
+    published.offer(one, np.asarray(move.prediction), answer.released)
     previous, one.shown[team] = one.shown.get(team), answer.released
-    one.ask(manager, partial(one.player.hear, Answer(answer.released, previous)))
+    standing = _standing(board, team, answer.released, submitter.state.metric)
+    one.call(manager, partial(one.player.receive, Feedback(answer.released, previous, standing)))
+
+
+def _standing(board: dict[str, float], team: str, released: float, metric: Metric) -> Standing:
+    """Enter a released score, and return where its team stands."""
+    better = max if metric.greater_is_better else min
+    own = board[team] = better(board.get(team, released), released)
+    shown = np.fromiter(board.values(), np.float64, len(board))
+    ahead = shown > own if metric.greater_is_better else shown < own
+    return Standing(int(ahead.sum()) + 1, len(board), better(board.values()))
 
 
 def _compute_ahead(
-    trained: Sequence[Playing], kept: KeptResults, manager: PluginManager, workers: int
+    trained: Sequence[Playing], cache: ResultCache, manager: PluginManager, workers: int
 ) -> Iterator[None]:
-    """Bring each of these players the result that it waits for, one with each step, in order."""
-    asked: list[tuple[Playing, Computation | None, npt.NDArray[Any] | None]] = []
+    """Compute what these players need in parallel; each step delivers the next player's result."""
+    requested: list[tuple[Playing, Computation | None, npt.NDArray[Any] | None]] = []
     for one in trained:
         player = one.player
         ready = isinstance(player, ComputesAhead)
-        computation = one.ask(manager, player.computation) if ready else None  # type: ignore[attr-defined]
-        asked.append((one, computation, kept.get(computation.key) if computation else None))
-    missing = [work for _, work, result in asked if work is not None and result is None]
+        computation = one.call(manager, player.computation) if ready else None  # type: ignore[attr-defined]
+        requested.append((one, computation, cache.get(computation.key) if computation else None))
+    missing = [work for _, work, result in requested if work is not None and result is None]
     tasks = ((work.function, work.arguments) for work in missing)
-    results = run_tasks(_carry_out, tasks, workers=workers, processes=True) if missing else iter(())
-    for one, computation, known in asked:
+    results: Iterator[npt.NDArray[Any] | str] = iter(())
+    if missing:
+        results = (cluster_in_use() or local_engine(workers)).run(_carry_out, (), tasks)
+    for one, computation, known in requested:
         result = known
         if computation is not None and result is None:
-            result = one.ask(manager, partial(_unpacked, next(results)))
+            result = one.call(manager, partial(_unpacked, next(results)))
             if result is not None:
-                kept.put(computation.key, result)
+                cache.put(computation.key, result)
         player = one.player
         if result is not None and isinstance(player, ComputesAhead):
-            one.ask(manager, partial(player.take, result))
+            one.call(manager, partial(player.receive_result, result))
         yield
 
 

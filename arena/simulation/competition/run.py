@@ -1,10 +1,11 @@
-"""Holds a simulated competition under each of some mechanisms, from its first day to its end."""
+"""Runs a simulated competition under one mechanism, from its first day to its finalization."""
 
 from __future__ import annotations
 
 import contextlib
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,42 +14,49 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from arena.competition import Competition
-from arena.competition_state import CompetitionState
-from arena.config import Settings
+from arena.competition.competition import Competition
+from arena.competition.create import SAMPLE_NAME
+from arena.competition.state import CompetitionState
+from arena.config import DATABASE_NAME, Settings
 from arena.errors import ArenaError, InputError, UsageError
-from arena.execution import Progress
-from arena.founding import DATABASE_NAME, SAMPLE_NAME
 from arena.intake import read_submission
 from arena.intake.faults import plural
 from arena.interfaces import ComputesAhead, Participation
-from arena.plugin_info import attributed
-from arena.plugin_manager import PluginManager
-from arena.public_mechanism import public_rows
-from arena.score_result import ScoreResult
+from arena.plugin.info import attributed
+from arena.plugin.manager import PluginManager
+from arena.public_board.mechanism import public_rows
+from arena.scoring.result import ScoreResult
+from arena.simulation.competition.cache import ResultCache, write_file
 from arena.simulation.competition.calendar import Visit, calendar, first_day
-from arena.simulation.competition.desk import Desk, SimulatedClock, open_desk, submission_table
-from arena.simulation.competition.grounds import Grounds
-from arena.simulation.competition.kept import KeptResults
+from arena.simulation.competition.drawn import DRAWN, final_board, play_drawn
+from arena.simulation.competition.folder import SimulationFolder, folder_name, open_folder
 from arena.simulation.competition.outcome import Outcome, outcome_of
-from arena.simulation.competition.play import Playing, play, player_rng
-from arena.simulation.competition.roster import Kind, Participant, enrol
-from arena.simulation.competition.venue import Venue, folder_name, open_venue
+from arena.simulation.competition.play import Playing, Publication, play, player_rng
+from arena.simulation.competition.setup import CompetitionData
+from arena.simulation.competition.submit import (
+    SimulatedClock,
+    Submitter,
+    open_submitter,
+    submission_table,
+)
+from arena.simulation.competition.teams import Kind, Participant, assign_teams
+from arena.simulation.past.teams import Defaults, LikePast, Teams, typical_board
 from arena.store import Store
-from arena.types import Solution
+from arena.types import PredictionKind
+from arena.utils.parallel import Progress
 
 __all__ = [
-    "Held",
+    "CompetitionRun",
     "Request",
-    "hold",
-    "open_held",
-    "open_request",
+    "open_competition",
     "published",
+    "run_competition",
     "sample_prediction",
     "stored_submissions",
 ]
 
 _BASELINE_NUMBER = 2**32 - 1
+_PAST_STREAM = 2**32 - 14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,18 +64,24 @@ class Request:
     """What is to be simulated."""
 
     root: Path
-    grounds: Grounds
+    data: CompetitionData
     settings: Settings
     """Of every competition, but for the mechanism."""
     mechanisms: tuple[str, ...]
     kinds: tuple[Kind, ...]
     baseline: Kind | None
-    """Who makes the public baseline; None: it is the sample submission."""
+    """The competitor whose predictions are the public baseline; None: the sample submission."""
     teams: int = 50
     days: int = 30
     seed: int = 0
+    like: LikePast | None = None
+    """Past boards whose teams are imitated; None: a uniform level of activity."""
+    drawn: bool = False
+    """Whether predictions are drawn, in memory, instead of computed by competitors."""
+    notebooks: float = 0.0
+    """Share of the honest teams' submissions that become public, for others to blend and copy."""
     public_share: float = 0.3
-    """Of the rows, made public where the data do not say which are; 0: none."""
+    """Share of the rows drawn as public, if the data have no usage column; 0: none."""
     wait: float = 0.0
     """Seconds to wait for another process that holds the competition."""
 
@@ -76,6 +90,8 @@ class Request:
             raise UsageError("At least 1 team, 1 day and a seed from 0 are needed.")
         if not 0 <= self.public_share < 1:
             raise UsageError("The public share must be at least 0 and less than 1.")
+        if not 0 <= self.notebooks <= 1:
+            raise UsageError("The share of public notebooks must be between 0 and 1.")
         if not self.mechanisms:
             raise UsageError("Name at least one mechanism.")
 
@@ -85,48 +101,56 @@ class Request:
         return self.settings.model_copy(update={"public": public})
 
     def folder_of(self, mechanism: str) -> Path:
-        """Return where the competition under a mechanism stands: one alone in the root itself."""
+        """Return the folder of a mechanism's competition: the root itself if there is only one."""
         alone = len(self.mechanisms) == 1
         return self.root if alone else self.root / folder_name(mechanism)
 
     def about(self) -> dict[str, Any]:
-        """Return what everything is a function of, as JSON."""
+        """Return everything that the simulation depends on, as JSON."""
         return {
             "seed": self.seed,
             "teams": self.teams,
             "days": self.days,
             "kinds": [[kind.specification, kind.share] for kind in self.kinds],
             "baseline": None if self.baseline is None else self.baseline.specification,
-            "data": self.grounds.identity,
+            "data": self.data.identity,
             "public_share": self.public_share,
+            "like": None if self.like is None else self.like.identity(),
+            "drawn": True if self.drawn else None,
+            "notebooks": self.notebooks or None,
             "folders": "one" if len(self.mechanisms) == 1 else "several",
         }
 
+    def open_folder(self) -> SimulationFolder:
+        """Create the folder of the simulation, or open it to continue.
+
+        Raises
+        ------
+        InputError
+            If it holds something else.
+        """
+        return open_folder(self.root, self.about(), self.data)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Held:
-    """A competition that was held."""
+class CompetitionRun:
+    """A simulated competition that was run to its end."""
 
     folder: Path
-    result: ScoreResult
+    result: ScoreResult | None
+    """The finalized competition; None with drawn predictions, which are not stored."""
     outcome: Outcome
 
 
-def open_request(request: Request) -> Venue:
-    """Take up the folder of a simulation, or make it; see :func:`venue.open_venue`."""
-    return open_venue(request.root, request.about(), request.grounds)
-
-
 @contextlib.contextmanager
-def open_held(
-    venue: Venue, request: Request, mechanism: str, manager: PluginManager
+def open_competition(
+    folder: SimulationFolder, request: Request, mechanism: str, manager: PluginManager
 ) -> Iterator[tuple[CompetitionState, SimulatedClock]]:
-    """Open the competition under a mechanism, on its first day; found it if it is not there."""
+    """Open the competition under a mechanism on its first day; create it if it is missing."""
     settings = request.settings_under(mechanism)
     clock = SimulatedClock(first_day(settings, request.days))
-    folder = request.folder_of(mechanism)
-    state = venue.open_competition(
-        folder, settings, manager, clock, request.public_share, request.wait
+    state = folder.open_competition(
+        request.folder_of(mechanism), settings, manager, clock, request.public_share, request.wait
     )
     try:
         yield state, clock
@@ -134,63 +158,113 @@ def open_held(
         state.store.close()
 
 
-def hold(
-    venue: Venue,
+def run_competition(
+    folder: SimulationFolder,
     request: Request,
     mechanism: str,
     manager: PluginManager,
     *,
     workers: int,
     progress: Progress,
-) -> Held:
-    """Hold the competition under one mechanism, or the rest of it, and look at what was true.
+) -> CompetitionRun:
+    """Run the competition under one mechanism, or continue it, and compare it with the truth.
 
     Raises
     ------
     ArenaError
         If the folder holds something else, or a metric or mechanism fails.
     """
-    roster = enrol(request.kinds, request.teams)
-    with open_held(venue, request, mechanism, manager) as (state, clock):
-        rounds = calendar(roster, state.settings, request.days, request.seed)
+    if request.drawn:
+        return _run_drawn(request, mechanism, manager, progress)
+    participants = assign_teams(request.kinds, request.teams)
+    past = None if request.like is None else _drawn_teams(request, request.like)
+    with open_competition(folder, request, mechanism, manager) as (state, clock):
+        rounds = calendar(participants, state.settings, request.days, request.seed, past)
         files = Path(tempfile.mkdtemp(prefix="arena-files-"))
         try:
-            desk = open_desk(state, clock, files)
-            if desk.known:
-                found = plural(len(desk.known), "submission")
-                progress.say(f"{found} under {mechanism} found from before, going on from there.")
-            playing = _start(request, desk, roster, rounds, venue.kept)
-            progress.start(f"Submissions under {mechanism} (at most)", sum(map(len, rounds)))
-            play(desk, rounds, playing, venue.kept, workers=workers, progress=progress)
+            submitter = open_submitter(state, clock, files)
+            if submitter.known:
+                found = plural(len(submitter.known), "submission")
+                progress.say(f"{found} under {mechanism} found, continuing from there.")
+            published = Publication(request.notebooks, request.seed)
+            playing = _start(request, submitter, participants, rounds, folder.cache, published)
+            progress.start(f"Submissions under {mechanism} (maximum)", sum(map(len, rounds)))
+            play(
+                submitter,
+                rounds,
+                playing,
+                folder.cache,
+                published=published,
+                workers=workers,
+                progress=progress,
+            )
         finally:
             shutil.rmtree(files, ignore_errors=True)
         start = first_day(state.settings, request.days)
         competition = Competition(state)
         result = competition.finalize(progress=progress)
-        outcome = outcome_of(state, result, competition.leaderboard(), roster, request.days, start)
-        return Held(state.folder, result, outcome)
+        outcome = outcome_of(
+            state, result, competition.leaderboard(), participants, request.days, start
+        )
+        return CompetitionRun(state.folder, result, outcome)
+
+
+def _drawn_teams(request: Request, like: LikePast) -> tuple[Teams, Defaults]:
+    """Return teams like those of past boards, the same under every mechanism."""
+    rng = np.random.default_rng(np.random.SeedSequence(request.seed, spawn_key=(_PAST_STREAM,)))
+    return like.draw(request.teams, rng), like.defaults
+
+
+def _run_drawn(
+    request: Request, mechanism: str, manager: PluginManager, progress: Progress
+) -> CompetitionRun:
+    """Run the competition in memory; its folder gets the final board in CSV."""
+    past = _drawn_teams(request, request.like or LikePast((typical_board(),)))
+    participants = assign_teams([DRAWN], request.teams)
+    root = request.folder_of(mechanism)
+    with tempfile.TemporaryDirectory(prefix="arena-drawn-") as name:
+        trial = replace(request, root=Path(name) / "competition", mechanisms=(mechanism,))
+        with open_competition(trial.open_folder(), trial, mechanism, manager) as (state, _):
+            settings, days = state.settings, request.days
+            rounds = calendar(participants, settings, days, request.seed, past, final_visits=False)
+            outcome = play_drawn(
+                state,
+                participants,
+                rounds,
+                past,
+                request.seed,
+                days,
+                first_day(settings, days),
+                sample_prediction(state),
+                progress,
+            )
+    outcome = replace(outcome, folder=str(root))
+    write_file(root / "board.csv", final_board(outcome).encode())
+    return CompetitionRun(root, None, outcome)
 
 
 def _start(
     request: Request,
-    desk: Desk,
-    roster: Sequence[Participant],
+    submitter: Submitter,
+    participants: Sequence[Participant],
     rounds: Sequence[Sequence[Visit]],
-    kept: KeptResults,
+    cache: ResultCache,
+    publication: Publication,
 ) -> dict[int, Playing]:
-    """Publish the baseline, and let every participant begin with what is public."""
-    state = desk.state
-    visits = [visit.participant for own in rounds for visit in own]
-    baseline = _baseline(request, state, kept)
-    part = replace(published(request, state, visits=0), baseline=baseline)
+    """Submit the baseline and start every player with what the organiser publishes."""
+    state = submitter.state
+    visits = Counter(visit.participant for own in rounds for visit in own)
+    baseline = _baseline(request, state, cache)
+    part = published(request, state, visits=0)
+    part = replace(part, baseline=baseline, notebooks=publication.notebooks)
     team = state.settings.competition.baseline
     if team is not None:
         table = submission_table(baseline, state.solution)
-        answer = desk.hand_in(table, team, 0, first_day(state.settings, request.days))
+        answer = submitter.submit(table, team, 0, first_day(state.settings, request.days))
         part = replace(part, baseline_score=answer.released)
     playing: dict[int, Playing] = {}
-    for one in roster:
-        own = replace(part, submissions=max(visits.count(one.number) - 1, 1))
+    for one in participants:
+        own = replace(part, submissions=max(visits[one.number] - 1, 1))
         with attributed(one.kind.plugin, f"starting {one.kind.specification}"):
             player = one.kind.competitor.start(own, player_rng(request.seed, one.number))
         playing[one.number] = Playing(one, player)
@@ -198,7 +272,7 @@ def _start(
 
 
 def published(request: Request, state: CompetitionState, *, visits: int) -> Participation:
-    """Return what the organiser publishes: no label, and not which rows are public."""
+    """Return what participants receive: neither labels nor which rows are public."""
     solution, settings = state.solution, state.settings
     classes = solution.targets[0].classes
     return Participation(
@@ -207,12 +281,12 @@ def published(request: Request, state: CompetitionState, *, visits: int) -> Part
         n_public=int(public_rows(solution).sum()),
         n_classes=None if classes is None else len(classes),
         submissions=visits,
-        training=request.grounds.training,
-        test=request.grounds.test,
+        training=request.data.training,
+        test=request.data.test,
     )
 
 
-def _baseline(request: Request, state: CompetitionState, kept: KeptResults) -> npt.NDArray[Any]:
+def _baseline(request: Request, state: CompetitionState, cache: ResultCache) -> npt.NDArray[Any]:
     """Return the predictions of the public baseline, the same under every mechanism."""
     kind = request.baseline
     if kind is None:
@@ -222,11 +296,11 @@ def _baseline(request: Request, state: CompetitionState, kept: KeptResults) -> n
         player = kind.competitor.start(part, player_rng(request.seed, _BASELINE_NUMBER))
         if isinstance(player, ComputesAhead):
             work = player.computation()
-            result = kept.get(work.key)
+            result = cache.get(work.key)
             if result is None:
                 result = work.function(*work.arguments)
-                kept.put(work.key, result)
-            player.take(result)
+                cache.put(work.key, result)
+            player.receive_result(result)
         return np.asarray(player.submit().prediction)
 
 
@@ -236,15 +310,11 @@ def sample_prediction(state: CompetitionState) -> npt.NDArray[Any]:
     if values is None:
         raise InputError(f"{state.folder / SAMPLE_NAME} cannot be read.")
     flat = values[:, 0] if values.shape[1] == 1 else values
-    return _codes(flat, state.solution)
-
-
-def _codes(values: npt.NDArray[Any], solution: Solution) -> npt.NDArray[Any]:
-    return values.astype(np.intp) if solution.kind == "label" else values
+    return flat.astype(np.intp) if state.solution.kind is PredictionKind.LABEL else flat
 
 
 def stored_submissions(request: Request) -> int:
-    """Return how many submissions of the simulation are stored, for a word on an interruption."""
+    """Return how many submissions of the simulation are stored, for the note on an interruption."""
     found = 0
     for mechanism in request.mechanisms:
         path = request.folder_of(mechanism) / DATABASE_NAME

@@ -1,69 +1,59 @@
-"""What the public board showed day by day, beside the truth."""
+"""The public leaderboard day by day, compared with the truth."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
-
-from arena.competition_state import CompetitionState
-from arena.types import FloatArray, SubmissionRecord
 
 __all__ = ["Day", "timeline"]
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """The public board at the end of a day."""
+    """The public leaderboard at the end of a day."""
 
     day: int
     """From 1."""
     submissions: int
-    """Up to then, the baseline's left out."""
+    """Submissions so far, without the baseline's."""
     shown_best: float
-    """What its first place showed."""
+    """The score of its first place."""
     true_best: float
-    """The truth of the best submission so far."""
+    """The best true score of any submission so far."""
     true_of_leader: float
-    """The truth of the submission in the first place."""
+    """The true score of the submission in first place."""
     error: float
-    """The largest distance so far between the first two: Blum and Hardt (2015), Equation 3."""
+    """The largest difference so far of the former two: Blum and Hardt (2015), Equation 3."""
 
 
 def timeline(
-    state: CompetitionState,
-    counting: Sequence[SubmissionRecord],
-    true: FloatArray,
+    shown: Iterable[tuple[datetime, float, float]],
     days: int,
     start: datetime,
+    *,
+    greater_is_better: bool,
 ) -> tuple[float | None, tuple[Day, ...]]:
-    """Return the leaderboard error, and the board at the end of every day that shows something.
+    """Return the leaderboard error, and the leaderboard at the end of every day once it has scores.
 
     The leaderboard error is ``max_t |min_{i <= t} R_D(f_i) - R_t|``: f_i is the i-th submission of
-    anyone, R_D its true loss, and R_t what the first place shows after the t-th.
+    any team, R_D its true loss, and R_t the loss shown in first place after the t-th.
 
     Parameters
     ----------
-    counting
-        m accepted submissions, in their order.
-    true
-        ``(m,)`` of each.
+    shown
+        Time, released score and true score of each submission, in their order; those without a
+        finite true score are left out.
     """
-    released = {
-        one.submission: one.release for one in state.store.releases(state.settings.public.epoch)
-    }
-    baseline = state.settings.competition.baseline
-    board = _Board(sign=1 if state.metric.greater_is_better else -1)
+    board = _Board(sign=1 if greater_is_better else -1)
     found: dict[int, Day] = {}
-    for record, own in zip(counting, true.tolist(), strict=True):
-        release = released.get(record.submission)
-        if record.team == baseline or release is None or not np.isfinite(own):
-            continue
-        day = (datetime.fromisoformat(record.received) - start).days + 1
-        board.add(release.score, own)
-        found[day] = board.at_the_end_of(day)
+    for when, released, own in shown:
+        if np.isfinite(own):
+            day = (when - start).days + 1
+            board.add(released, own)
+            found[day] = board.at_the_end_of(day)
     filled, last = [], None
     for day in range(1, days + 1):
         last = found.get(day, last)
@@ -74,7 +64,7 @@ def timeline(
 
 @dataclass(slots=True)
 class _Board:
-    """The first place, and the best there is. ``sign`` is 1 where larger is better."""
+    """First place and the best true score so far. ``sign`` is 1 if larger is better."""
 
     sign: int
     submissions: int = 0

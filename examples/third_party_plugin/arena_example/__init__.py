@@ -1,4 +1,4 @@
-"""What this package gives to arena: hooks hand over objects, the objects compute."""
+"""The hooks of this package: hooks provide objects, and the objects compute."""
 
 from arena.hookspecs import hookimpl
 from arena_example.lead import Lead, lead_sections

@@ -1,4 +1,4 @@
-"""Print how far the first of a board is ahead."""
+"""Print the lead of the first team of a board."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ app = typer.Typer()
 
 @app.command()
 def margin(
-    document: Annotated[Path, typer.Argument(help="What arena score --json printed.")],
+    document: Annotated[Path, typer.Argument(help="The output of arena score --json.")],
 ) -> None:
     """Print how far the first of a board is ahead of the second."""
     standings = json.loads(document.read_text())["standings"]

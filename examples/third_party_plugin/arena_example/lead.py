@@ -1,4 +1,4 @@
-"""An analysis with a section of the report: how far the first is ahead."""
+"""An analysis with a section of the report: the lead of the first team."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -32,7 +32,7 @@ class Lead:
 
 
 def lead_sections(result):
-    """Return the section of the report, from what the analysis found."""
+    """Return the section of the report from the finding of the analysis."""
     for finding in result.findings:
         if finding.analysis == "lead":
             yield Section("Leads", finding.verdict, finding.tables, (lead_chart(finding),))

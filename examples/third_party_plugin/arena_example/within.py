@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from arena.interfaces import PointwiseMetric
 from arena.types import MetricTraits, PredictionKind
 
 
 @dataclass(frozen=True)
-class Within:
+class Within(PointwiseMetric):
     """Share of predictions within some percent of the truth: ``within(percent=5)``."""
 
     percent: float = 10.0
@@ -24,15 +25,6 @@ class Within:
     def traits(self):
         return MetricTraits(row_range=(0.0, 1.0), score_range=(0.0, 1.0))
 
-    def score(self, truth, prediction, weight=None):
-        rows = self.row_values(truth, prediction[np.newaxis])[0]
-        return float(np.average(rows, weights=weight))
-
-    # These two are optional. With them arena resamples by a matrix product, not call by call,
-    # and knows the standard error of a difference.
-
+    # The score, resampling by a matrix product and standard errors follow from the row values.
     def row_values(self, truth, predictions):
         return (np.abs(predictions - truth) <= self.percent / 100 * np.abs(truth)).astype(float)
-
-    def from_mean(self, mean):
-        return mean

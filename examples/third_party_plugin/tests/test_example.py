@@ -1,4 +1,4 @@
-"""What arena asks of a plugin's items, and one figure of their own each."""
+"""Conformance checks of the plugin's items, and one result of each."""
 
 import numpy as np
 from arena_example.lead import Lead

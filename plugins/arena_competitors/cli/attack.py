@@ -1,30 +1,40 @@
-"""Attack a public leaderboard, to see how far it can be driven."""
+"""Attack a public leaderboard and measure its bias."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from arena.cli import options
-from arena.cli.console import TerminalProgress, print_document, say_error, say_note
+from arena.cli.console import console, print_document, say_error, say_note
+from arena.cli.tables import Column, print_table
+from arena.utils.progress import ProgressDisplay
+from arena.utils.text import printable, shorten
+
+if TYPE_CHECKING:
+    from arena_competitors.cli.request import Outcome
 
 app = typer.Typer(add_completion=False)
 
+_NAME_WIDTH = 48
 _DIRECTORY_HELP = "Attack this competition's own solution and mechanism.  [default: random labels]"
 
 
 @app.command()
+@options.engine()
 def attack(
     attacks: Annotated[
-        str, typer.Option("--attack", "-a", help="Attacks, split at commas.")
+        str, typer.Option("--attack", "-a", help="Attacks, separated by commas.")
     ] = "boosting",
     mechanisms: Annotated[
         str | None,
         typer.Option(
             "--mechanism",
-            help="Mechanisms, split at commas.  [default: kaggle, ladder-free; with -C its own]",
+            help="Mechanisms, separated by commas.  "
+            "[default: kaggle and, for bounded metrics, ladder-free; with -C its own]",
         ),
     ] = None,
     rows: Annotated[int | None, typer.Option(help="Public rows.  [default: 4000]")] = None,
@@ -34,9 +44,9 @@ def attack(
     submissions: Annotated[
         int, typer.Option(min=1, help="Submissions before the attacker's last one.")
     ] = 400,
-    repeats: Annotated[int, typer.Option(min=1, help="Repetitions that are averaged.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="Number of repetitions to average.")] = 5,
     metric: Annotated[
-        str | None, typer.Option("--metric", "-m", help="A metric.  [default: accuracy]")
+        str | None, typer.Option("--metric", "-m", help="Metric.  [default: accuracy]")
     ] = None,
     classes: Annotated[
         int | None, typer.Option(help="Classes of the random labels.  [default: 2]")
@@ -45,16 +55,15 @@ def attack(
         str | None,
         typer.Option(help="An instance of the mechanism per team or rank.  [default: team]"),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of all chance.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     budget: Annotated[
         float | None,
         typer.Option(
-            help="Exit with 1 if a mechanism's largest bias on the way, not just the one at the "
-            "end, is larger than this."
+            help="Exit with 1 if a mechanism's bias exceeds this at any number of submissions."
         ),
     ] = None,
     chart: Annotated[
-        Path | None, typer.Option(help="Draw the curves into this file: .svg, .png or .json.")
+        Path | None, typer.Option(help="Write a chart of the curves: .svg, .png or .json.")
     ] = None,
     directory: Annotated[
         Path | None, typer.Option("-C", metavar="DIR", help=_DIRECTORY_HELP)
@@ -62,17 +71,21 @@ def attack(
     wait: Annotated[
         float, typer.Option(help="Seconds to wait for another process that holds the competition.")
     ] = 0.0,
+    where: options.EngineChoice = options.HERE,
     as_json: options.AsJson = False,
 ) -> None:
-    """Play attackers against mechanisms, and say how much better the board looks than the truth.
+    """Run attackers against mechanisms, and measure the bias of the public leaderboard.
 
-    The labels are pure chance, so that whatever the board shows beyond chance is bias: the best
-    score that it shows, less what the same submission has on hidden rows. Attackers see what a
-    participant sees. With --budget the exit code says whether every bias stayed under it.
+    The bias is the best released score minus the score of the same submission on hidden rows. By
+    default the labels are random, so any score beyond chance is bias. Attackers see only what a
+    participant sees. An attack that does not suit the metric is left out. With --budget the exit
+    code says whether every bias stayed within it. On this machine one process runs all attacks,
+    unless --workers asks for more.
     """
-    from arena_competitors.cli import request, shown
+    from arena.charts import check_chart_path
+    from arena_competitors.cli import request
 
-    asked = request.Request(
+    wanted = request.Request(
         attacks=attacks,
         mechanisms=mechanisms,
         rows=rows,
@@ -85,19 +98,94 @@ def attack(
         seed=seed,
         budget=budget,
     )
-    battle = request.prepare(asked, directory, wait)
-    if chart is not None:
-        shown.check_chart(chart)
-    for note in battle.notes:
+    study = request.prepare(wanted, directory, wait)
+    check_chart_path(chart)
+    for note in study.notes:
         say_note(note)
-    with TerminalProgress() as progress:
-        outcome = request.fight(battle, progress)
+    with ProgressDisplay() as progress, where.open() as engine:
+        # Repetitions on this machine are too short to be worth a process, unless asked for.
+        alone = where.engine == "local" and where.workers == 0
+        outcome = request.run(study, progress, None if alone else engine)
     if chart is not None:
-        shown.draw(outcome, chart)
+        from arena_competitors.chart import attack_chart, write_chart
+
+        write_chart(attack_chart(outcome.curves, outcome.study.metric), chart)
     if as_json:
-        print_document(shown.document(outcome))
+        print_document(outcome.to_dict())
     else:
-        shown.print_outcome(outcome)
+        _print(outcome)
     if outcome.within_budget is False:
-        say_error(f"A bias is larger than the budget of {budget:g}.")
+        say_error(f"A bias exceeds the budget of {budget:g}.")
         raise typer.Exit(1)
+
+
+def _print(outcome: Outcome) -> None:
+    """Print the results of the attacks, the cost of each mechanism, and the advice."""
+    study, request = outcome.study, outcome.study.request
+    out = console()
+    better = "larger" if study.example.metric.greater_is_better else "smaller"
+    labels = "random labels" if study.synthetic else "the competition's own labels"
+    title = (
+        f"{printable(study.metric)} ({better} is better), {len(study.example.public):,} public "
+        f"of {study.example.n_rows:,} rows, {labels}, {request.submissions:,} submissions, mean "
+        f"of {request.repeats:,}, seed {request.seed}"
+    )
+    last = [curve.to_rows()[-1] for curve in outcome.curves]
+    print_table(last, _CURVE_COLUMNS, out, title=title, most=None)
+    costs = [verdict.to_dict() for verdict in outcome.verdicts]
+    print_table(costs, _VERDICT_COLUMNS, out, title="Bias and cost of each mechanism", most=None)
+    out.print(printable(outcome.advice), soft_wrap=True)
+
+
+def _name(key: str) -> Any:
+    return lambda row: shorten(row[key], _NAME_WIDTH)
+
+
+def _score(key: str) -> Any:
+    return lambda row: f"{row[key]:.4f}"
+
+
+def _with_error(key: str) -> Any:
+    def cell(row: Mapping[str, Any]) -> str:
+        error = row[f"{key}_se"]
+        return f"{row[key]:+.4f}" + ("" if error is None else f" ±{error:.4f}")
+
+    return cell
+
+
+def _labels(row: Mapping[str, Any]) -> str:
+    return f"{row['labels_recovered']:,.1f}" if row["labels_recovered"] else ""
+
+
+def _gain(row: Mapping[str, Any]) -> str:
+    return "not shown" if row["smallest_gain"] is None else f"{row['smallest_gain']:.2g}"
+
+
+_CURVE_COLUMNS = (
+    Column("attack", 1, _name("setting"), left=True),
+    Column("mechanism", 2, _name("mechanism"), left=True),
+    Column("released", 3, _score("released")),
+    Column("same, hidden rows", 5, _score("released_fresh")),
+    Column("bias at the end ±s.e.", 4, _with_error("bias")),
+    Column("last, public", 7, _score("final_public")),
+    Column("last, hidden", 8, _score("fresh")),
+    Column("board error", 9, _score("leaderboard_error")),
+    Column("labels known", 6, _labels),
+)
+_VERDICT_COLUMNS = (
+    Column("mechanism", 1, _name("mechanism"), left=True),
+    Column("largest bias", 2, lambda row: f"{row['bias']:.4f}"),
+    Column(
+        "95% bound",
+        6,
+        lambda row: "" if row["bias_high"] is None else f"{row['bias_high']:.4f}",
+    ),
+    Column("by", 4, _name("worst_attack"), left=True),
+    Column("smallest honest gain shown", 3, _gain),
+    Column(
+        "within budget",
+        5,
+        lambda row: {None: "", True: "yes", False: "no"}[row["within_budget"]],
+        left=True,
+    ),
+)

@@ -1,38 +1,42 @@
-"""What is asked of ``arena attack``: checked, carried out, and judged."""
+"""Checks the options of ``arena attack``, runs the attacks and evaluates the mechanisms."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from arena.errors import UsageError
-from arena.execution import Progress
 from arena.interfaces import Competitor, Mechanism, Metric
-from arena.plugin_info import attributed_unquoted
-from arena.plugin_manager import PluginManager
-from arena.scopes import Scope
-from arena.specification import split_specifications
-from arena_competitors.advice import Verdict, advise, judge
+from arena.plugin.info import attributed_unquoted
+from arena.plugin.manager import PluginManager
+from arena.plugin.specification import split_specifications
+from arena.public_board.clipping import conceivable_scores
+from arena.public_board.instances import Scope
+from arena.utils.engines import Engine
+from arena.utils.parallel import Progress
+from arena_competitors.advice import Verdict, advise, evaluate
 from arena_competitors.campaign import Campaign, Curve
-from arena_competitors.honest import smallest_gain_shown
-from arena_competitors.own_solution import competition_rows
 from arena_competitors.public_board import review
-from arena_competitors.rows import Rows, synthetic_rows
+from arena_competitors.rows import Rows, competition_rows, synthetic_rows
+from arena_competitors.smallest_gain import smallest_gain_shown
 
-__all__ = ["Battle", "Outcome", "Request", "fight", "prepare"]
+__all__ = ["AttackStudy", "Outcome", "Request", "prepare", "run"]
 
 _ROWS, _TOTAL_TIMES, _CLASSES = 4_000, 3, 2
 _METRIC, _MECHANISMS = "accuracy", "kaggle, ladder-free"
+_WITHOUT_BOUNDS = "kaggle"
+"""For scores without a bounded range, which a Ladder needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The options of the command; None where one was not given."""
+    """The options of the command; None for options that were not given."""
 
     attacks: str
     mechanisms: str | None
@@ -44,16 +48,17 @@ class Request:
     classes: int | None
     scope: str | None
     seed: int
+    """The seed of all random numbers."""
     budget: float | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Battle:
-    """What is to be done."""
+class AttackStudy:
+    """The checked options, with everything needed to run the attacks."""
 
     request: Request
     metric: str
-    """As it was asked for."""
+    """As given."""
     campaign: Campaign
     example: Rows
     """The rows of the first repetition."""
@@ -65,55 +70,93 @@ class Battle:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What came of it."""
+    """The results of the attacks."""
 
-    battle: Battle
+    study: AttackStudy
+    """The options, checked, and ``notes`` on them."""
     curves: tuple[Curve, ...]
+    """For every attack and mechanism, the means by the number of submissions."""
     verdicts: tuple[Verdict, ...]
+    """On every mechanism: its largest bias, and the smallest honest gain that it shows."""
     advice: str
+    """Which mechanism to choose, in sentences."""
 
     @property
     def within_budget(self) -> bool | None:
-        """Whether every bias stayed under the budget; None without one."""
-        if self.battle.request.budget is None:
+        """Whether every bias stayed within the budget; None without one."""
+        if self.study.request.budget is None:
             return None
         return all(verdict.within_budget for verdict in self.verdicts)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON, valid against ``schemas/attack-1.json``."""
+        study, request = self.study, self.study.request
+        return {
+            "schema": "arena/attack/1",
+            "metric": study.metric,
+            "greater_is_better": study.example.metric.greater_is_better,
+            "random_labels": study.synthetic,
+            "rows": len(study.example.public),
+            "total_rows": study.example.n_rows,
+            "classes": study.example.n_classes,
+            "submissions": request.submissions,
+            "repeats": request.repeats,
+            "scope": study.campaign.scope,
+            "seed": request.seed,
+            "budget": request.budget,
+            "within_budget": self.within_budget,
+            "curves": [row for curve in self.curves for row in curve.to_rows()],
+            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+            "advice": self.advice,
+            "notes": list(study.notes),
+        }
 
-def prepare(request: Request, directory: Path | None, wait: float) -> Battle:
-    """Find everything that is asked for, before anything is played.
+
+def prepare(
+    request: Request, directory: Path | None, wait: float, manager: PluginManager | None = None
+) -> AttackStudy:
+    """Resolve and check all options before anything runs.
+
+    Without a manager the installed plugins are used.
 
     Raises
     ------
     ArenaError
-        If something does not exist, or does not go together.
+        If something does not exist or the options do not fit together.
     """
     if request.budget is not None and not 0 <= request.budget < math.inf:
-        raise UsageError(f"--budget is a bias of 0 or more, not {request.budget:g}.")
+        raise UsageError(f"--budget must be a bias of 0 or more, not {request.budget:g}.")
+    if request.seed < 0:
+        raise UsageError("The seed must be 0 or more.")
     if directory is None:
-        return _on_random_labels(request, PluginManager())
+        return _on_random_labels(request, PluginManager() if manager is None else manager)
     return _on_own_solution(request, directory, wait)
 
 
-def _on_random_labels(request: Request, manager: PluginManager) -> Battle:
+def _on_random_labels(request: Request, manager: PluginManager) -> AttackStudy:
     name = request.metric or _METRIC
     metric: Metric = manager.metrics.resolve(name)
     rows = _ROWS if request.rows is None else request.rows
     total = _TOTAL_TIMES * rows if request.total_rows is None else request.total_rows
     classes = _CLASSES if request.classes is None else request.classes
 
-    def make_rows(rng: np.random.Generator) -> Rows:
-        return synthetic_rows(metric, rows, total, classes, rng)
-
+    make_rows = partial(synthetic_rows, metric, rows, total, classes)
     campaign = Campaign(
         make_rows, request.submissions, request.repeats, _scope(request.scope), request.seed
     )
-    asked = request.mechanisms or _MECHANISMS
-    return _battle(request, name, campaign, manager, asked, synthetic=True)
+    if request.mechanisms is not None or conceivable_scores(metric) is not None:
+        mechanisms = request.mechanisms or _MECHANISMS
+        return _study(request, name, campaign, manager, mechanisms, synthetic=True)
+    study = _study(request, name, campaign, manager, _WITHOUT_BOUNDS, synthetic=True)
+    note = (
+        f"ladder-free is left out: {name} has no bounded range. Use a bounded metric, or name "
+        f"mechanisms with --mechanism."
+    )
+    return replace(study, notes=(note, *study.notes))
 
 
-def _on_own_solution(request: Request, directory: Path, wait: float) -> Battle:
-    from arena.cli.folder import look_at_competition  # it loads the store, which others do not need
+def _on_own_solution(request: Request, directory: Path, wait: float) -> AttackStudy:
+    from arena.cli.folder import look_at_competition  # loads the store
 
     given = {
         "--rows": request.rows,
@@ -123,15 +166,21 @@ def _on_own_solution(request: Request, directory: Path, wait: float) -> Battle:
     }
     refused = [option for option, value in given.items() if value is not None]
     if refused:
-        raise UsageError(f"{refused[0]} comes from the competition that -C names: leave it out.")
+        raise UsageError(f"{refused[0]} comes from the competition given by -C: omit it.")
     with look_at_competition(directory, wait) as competition:
         settings, manager = competition.settings, competition.manager
-        metric: Metric = manager.metrics.resolve(settings.metric.name)
+        name = settings.metric.specification
+        metric: Metric = manager.metrics.resolve(name)
         own = competition_rows(competition.solution, metric)
     scope = _scope(request.scope or settings.public.scope)
-    campaign = Campaign(lambda _: own, request.submissions, request.repeats, scope, request.seed)
-    asked = request.mechanisms or settings.public.mechanism
-    return _battle(request, settings.metric.name, campaign, manager, asked, synthetic=False)
+    make_rows = partial(_same, own)
+    campaign = Campaign(make_rows, request.submissions, request.repeats, scope, request.seed)
+    mechanisms = request.mechanisms or settings.public.mechanism
+    return _study(request, name, campaign, manager, mechanisms, synthetic=False)
+
+
+def _same(rows: Rows, _: np.random.Generator) -> Rows:
+    return rows
 
 
 def _scope(given: str | None) -> Scope:
@@ -139,10 +188,10 @@ def _scope(given: str | None) -> Scope:
         if scope == (given or "team"):
             known: Scope = scope
             return known
-    raise UsageError(f"--scope is team or rank, not {given!r}.")
+    raise UsageError(f"--scope must be team or rank, not {given!r}.")
 
 
-def _battle(
+def _study(
     request: Request,
     metric: str,
     campaign: Campaign,
@@ -150,7 +199,7 @@ def _battle(
     mechanisms: str,
     *,
     synthetic: bool,
-) -> Battle:
+) -> AttackStudy:
     found = {name: manager.mechanisms.resolve(name) for name in split_specifications(mechanisms)}
     attacks = {
         name: manager.competitors.resolve(name) for name in split_specifications(request.attacks)
@@ -159,42 +208,54 @@ def _battle(
         raise UsageError("Name at least one attack and one mechanism.")
     with attributed_unquoted(manager.metrics.plugin_of(metric), f"scoring {metric}"):
         example = campaign.rows(0)
-        for attack in attacks.values():
-            participation = example.participation(request.submissions, None)
-            attack.start(participation, np.random.default_rng(0))
-        notes = [
+        participation = example.participation(request.submissions, None)
+        fitting, notes = {}, []
+        for name, attack in attacks.items():
+            try:
+                attack.start(participation, np.random.default_rng(0))
+            except UsageError as error:
+                if len(attacks) == 1:
+                    raise
+                notes.append(f"{name} is left out: {error}")
+            else:
+                fitting[name] = attack
+        if not fitting:
+            raise UsageError(f"None of the attacks suits {metric}: {' '.join(notes)}")
+        notes += [
             note
             for name, mechanism in found.items()
             for note in review(name, mechanism, example, campaign.settings)
         ]
-    return Battle(
+    return AttackStudy(
         request=request,
         metric=metric,
         campaign=campaign,
         example=example,
-        attacks=attacks,
+        attacks=fitting,
         mechanisms=found,
         synthetic=synthetic,
         notes=tuple(notes),
     )
 
 
-def fight(battle: Battle, progress: Progress) -> Outcome:
-    """Play every attack against every mechanism, and judge the mechanisms.
+def run(study: AttackStudy, progress: Progress, engine: Engine | None = None) -> Outcome:
+    """Run every attack against every mechanism, and evaluate the mechanisms.
+
+    The attacks run on the engine; None: on a cluster in use, else in this process.
 
     Raises
     ------
     ArenaError
         If an attack or a mechanism fails.
     """
-    curves = battle.campaign.run(battle.attacks, battle.mechanisms, progress)
-    progress.start("Trying honest gains", len(battle.mechanisms))
+    curves = study.campaign.run(study.attacks, study.mechanisms, progress, engine)
+    progress.start("Testing honest gains", len(study.mechanisms))
     gains = {}
-    for name, mechanism in battle.mechanisms.items():
+    for name, mechanism in study.mechanisms.items():
         gains[name] = smallest_gain_shown(
-            mechanism, battle.example, battle.campaign.settings, battle.request.seed
+            mechanism, study.example, study.campaign.settings, study.request.seed
         )
         progress.advance()
-    verdicts = judge(curves, gains, battle.request.budget)
-    advice = advise(verdicts, battle.request.budget)
-    return Outcome(battle, tuple(curves), tuple(verdicts), advice)
+    verdicts = evaluate(curves, gains, study.request.budget)
+    advice = advise(verdicts, study.request.budget)
+    return Outcome(study, tuple(curves), tuple(verdicts), advice)

@@ -1,6 +1,6 @@
-"""Other people's metrics, run unchanged: each kind of them in a module of its own.
+"""Metrics written for other platforms, run unchanged; one module per platform.
 
-What they are is written down in :mod:`arena_metrics.foreign.kinds`. Their code runs in worker
-processes, so that a call that hangs can be ended, and nothing that it prints comes out. That is no
-sandbox: the code is the organiser's own choice, and may do whatever the organiser may.
+:mod:`arena_metrics.foreign.kinds` defines what a platform module provides. The metric's code runs
+in worker processes, so that a call that hangs can be stopped and nothing that it prints is shown.
+This is not a sandbox: the code runs with the permissions of the organiser who chose it.
 """

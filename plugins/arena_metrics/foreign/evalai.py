@@ -1,12 +1,16 @@
 """``evalai:FILE.py``: EvalAI's ``evaluate(annotation_file, submission_file, phase_codename)``.
 
 The contract is that of Cloud-CV/EvalAI-Starters: ``evaluate`` reads two files and returns
-``{"result": [{split: {name: value}}, …]}``. Both files are CSV here, with the ids in the first
-column, and hold the rows of one split of the competition.
+``{"result": [{split: {name: value}}, …]}``. Both files hold the rows of one split of the
+competition, with the ids in the first column, as CSV, TSV or a JSON list of objects; or, with
+``format=raw``, they are the files of the organiser and of the participant as they are. For remote
+evaluation ``evaluate(user_submission_file, phase_codename, test_annotation_file)`` has another
+order of the parameters, which is recognised by their names.
 """
 
 from __future__ import annotations
 
+import inspect
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,54 +19,87 @@ from typing import Any
 
 import numpy.typing as npt
 
-from arena.errors import MetricError
 from arena.types import RowContext
+from arena_metrics.foreign.failures import failed
 from arena_metrics.foreign.frames import Frames
-from arena_metrics.foreign.kinds import Asked, Call, Kind
-from arena_metrics.foreign.scratch import chosen, scratch_folder
+from arena_metrics.foreign.kinds import WHOLE_FILES, Call, Kind, Request
+from arena_metrics.foreign.scratch import scratch_folder, select_value, write_table
 
 __all__ = ["EVALAI"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Evaluate:
-    asked: Asked
-    frames: Frames
+    request: Request
+    frames: Frames | None
+    files: tuple[str, ...]
+    """The cells of the two files, if they are passed as they are."""
     folder: Path
 
     def __call__(self, function: Callable[..., Any], weight: npt.NDArray[Any]) -> Any:
-        own, name = self.asked.own, self.asked.name
-        frames = self.frames.draw(weight)
+        options, name = self.request.options, self.request.name
         with tempfile.TemporaryDirectory(dir=self.folder, ignore_cleanup_errors=True) as folder:
-            paths = [Path(folder) / file for file in ("annotations.csv", "submission.csv")]
-            for path, frame in zip(paths, frames, strict=True):
-                frame.to_csv(path, index=False)
+            truth, sent = self._write(Path(folder), weight)
             result = function(
-                *map(str, paths), own["phase"], submission_metadata={}, **self.asked.parameters
+                *_ordered(function, truth, sent, options["phase"]),
+                submission_metadata={},
+                **self.request.parameters,
             )
-        splits = _splits(name, result)
-        return chosen(name, "value", chosen(name, "split", splits, own["split"]), own["value"])
+        listed = result.get("result") if isinstance(result, Mapping) else result
+        if not isinstance(listed, list) or not all(isinstance(one, Mapping) for one in listed):
+            raise failed(f"{name} must return a dict with a list of splits under 'result'.")
+        splits = {split: values for one in listed for split, values in one.items()}
+        values = select_value(name, "split", splits, options["split"])
+        return select_value(name, "value", values, options["value"])
+
+    def _write(self, folder: Path, weight: npt.NDArray[Any]) -> list[str]:
+        paths = []
+        if self.frames is None:
+            for part, cell in zip(("annotations", "submission"), self.files, strict=True):
+                from arena.intake import file_of_cell
+
+                name, data = file_of_cell(cell)
+                paths.append(folder / part / name)
+                paths[-1].parent.mkdir()
+                paths[-1].write_bytes(data)
+        else:
+            form = self.request.options["format"]
+            for part, frame in zip(
+                ("annotations", "submission"), self.frames.draw(weight), strict=True
+            ):
+                paths.append(folder / f"{part}.{form}")
+                write_table(frame, paths[-1], form)
+        return [str(path) for path in paths]
 
 
-def _splits(metric: str, result: Any) -> Mapping[str, Any]:
-    listed = result.get("result") if isinstance(result, Mapping) else result
-    if not isinstance(listed, list) or not all(isinstance(one, Mapping) for one in listed):
-        raise MetricError(f"{metric} returned no dict with a list of splits under 'result'.")
-    return {split: values for one in listed for split, values in one.items()}
+def _ordered(function: Callable[..., Any], truth: str, sent: str, phase: str) -> tuple[str, ...]:
+    """Return the arguments in the order of the parameters."""
+    try:
+        first = next(iter(inspect.signature(function).parameters), "")
+    except (TypeError, ValueError):
+        first = ""
+    return (sent, phase, truth) if first.startswith("user") else (truth, sent, phase)
 
 
 def _prepare(
-    asked: Asked, context: RowContext, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
+    request: Request, context: RowContext, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
 ) -> Call:
-    return _Evaluate(asked, Frames.of(context, truth, prediction), scratch_folder())
+    folder = scratch_folder()
+    if request.options["format"] == WHOLE_FILES:
+        return _Evaluate(request, None, (str(truth.item()), str(prediction.item())), folder)
+    return _Evaluate(
+        request, Frames.of(context, truth, prediction, request.options["rows"]), (), folder
+    )
 
 
 EVALAI = Kind(
     prefix="evalai",
     form="evalai:FILE.py",
-    description="a file with EvalAI's evaluate(…); phase=, split= and value= choose",
+    description="a file with EvalAI's evaluate(…); select with phase=, split=, value= and format=",
     function="evaluate",
-    given=3,
+    n_given=3,
     prepare=_prepare,
-    own={"phase": "test", "split": "", "value": ""},
+    row_sets=True,
+    options={"phase": "test", "split": "", "value": "", "format": "csv"},
+    formats=("csv", "tsv", "json", WHOLE_FILES),
 )

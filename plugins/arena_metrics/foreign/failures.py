@@ -1,9 +1,11 @@
-"""What a foreign metric raises: what its team may read of it, and what the organiser needs."""
+"""Errors of foreign metrics: what the team is shown, and what the organiser needs to know."""
 
 from __future__ import annotations
 
+import contextlib
 import traceback
 import unicodedata
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -11,28 +13,34 @@ import numpy as np
 
 from arena.errors import ScoringError
 
-__all__ = ["as_number", "refusal"]
+__all__ = ["as_number", "failed", "submission_error"]
 
 _LONGEST_SHOWN = 280
 _FAILED = "The metric failed on this submission, which is for the organiser to look into."
 
 
-def refusal(metric: str, error: BaseException, shown_class: str, path: str) -> ScoringError:
-    """Return the error of a submission for whatever the metric raised on it.
+def submission_error(
+    metric: str, error: BaseException, shown_classes: Sequence[str], path: str
+) -> ScoringError:
+    """Convert an exception that a metric raised into the error of the submission.
 
     Parameters
     ----------
     metric
-        Its name.
-    shown_class
-        The name of the class of exceptions that are meant for participants: their text is shown.
-        The text of any other may hold labels; the organiser gets its type and place, and the
-        whole of it as a note, which only ``--verbose`` prints.
+        The name of the metric.
+    error
+        What it raised.
+    shown_classes
+        The names of the exception classes meant for participants: their text is shown to the team.
+        The text of any other exception may contain labels, so the message gives only its type and
+        location; the full traceback is added as a note, which only ``--verbose`` prints.
     path
-        The metric's own file: the place is the last line of it that was reached.
+        The metric's own file. The location is the last line reached in this file.
     """
-    if shown_class in {kind.__name__ for kind in type(error).__mro__}:
-        text = _safe(str(error)) or "The metric refuses this submission."
+    text = "The metric refuses this submission."
+    if not {kind.__name__ for kind in type(error).__mro__}.isdisjoint(shown_classes):
+        with contextlib.suppress(Exception):
+            text = _safe(str(error)) or text
         return ScoringError(f"{metric} refuses a submission: {text}", "refused by the metric", text)
     message = f"{metric} failed with {type(error).__name__} at {_place(error, path)}."
     made = ScoringError(message, "metric failed", _FAILED)
@@ -40,8 +48,17 @@ def refusal(metric: str, error: BaseException, shown_class: str, path: str) -> S
     return made
 
 
+def failed(message: str) -> ScoringError:
+    """Return the error of a submission that is not to blame; only the organiser sees the message.
+
+    What a metric returns may depend on the submission, such as a value for each predicted label.
+    So a result that cannot be used is a fault of one submission, and the others are still scored.
+    """
+    return ScoringError(message, "metric failed", _FAILED)
+
+
 def _safe(text: str) -> str:
-    r"""Return a text without control characters, on one line, cut to what is shown at most.
+    r"""Return a text on one line, without control characters, truncated to 280 characters.
 
     >>> _safe("row\t1:\n bad\x1b[31m")
     'row 1: bad[31m'
@@ -52,20 +69,20 @@ def _safe(text: str) -> str:
 
 
 def _place(error: BaseException, path: str) -> str:
-    """Return file and line: of the metric's own code if it got there."""
+    """Return file and line, in the metric's own code if it was reached."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename == path]
     reached = (own or list(frames))[-1:]
-    return f"{reached[0].filename}, line {reached[0].lineno}" if reached else "an unknown place"
+    return f"{reached[0].filename}, line {reached[0].lineno}" if reached else "an unknown line"
 
 
 def as_number(metric: str, value: Any) -> float:
-    """Return what a metric returned as a number.
+    """Convert what a metric returned to a float.
 
     Raises
     ------
     ScoringError
-        If it is none.
+        If it is not a real number.
 
     Examples
     --------
@@ -73,11 +90,11 @@ def as_number(metric: str, value: Any) -> float:
     0.5
     >>> as_number("mine", None)
     Traceback (most recent call last):
-    arena.errors.ScoringError: mine returned a NoneType, not a number.
+    arena.errors.ScoringError: mine returned a NoneType, not a number in float64 range.
     """
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value.item()
-    if isinstance(value, Real):
-        return float(value)
-    message = f"{metric} returned a {type(value).__name__}, not a number."
-    raise ScoringError(message, "metric failed", _FAILED)
+    with contextlib.suppress(BaseException):  # a class defined by the metric may raise anything
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = value.item()
+        if isinstance(value, Real):
+            return float(value)
+    raise failed(f"{metric} returned a {type(value).__name__}, not a number in float64 range.")

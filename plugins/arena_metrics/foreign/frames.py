@@ -1,19 +1,20 @@
-"""Rows as the data frames that other people's metrics expect, and draws of these rows."""
+"""Rows as the data frames that foreign metrics expect, and bootstrap draws of these rows."""
 
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import csv
 
 from arena.types import IntArray, RowContext
+from arena.utils.lazy import pc
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +23,7 @@ __all__ = ["Frames", "as_frame"]
 
 
 def as_frame(names: Sequence[str], columns: Sequence[Any]) -> pd.DataFrame:
-    """Return columns of texts as ``pandas.read_csv`` would read them from a file.
+    """Return text columns with the dtypes that ``pandas.read_csv`` infers.
 
     >>> as_frame(["a", "b"], [["1", "2"], ["x", ""]]).dtypes.astype(str).to_dict()["a"]
     'int64'
@@ -42,70 +43,118 @@ def as_frame(names: Sequence[str], columns: Sequence[Any]) -> pd.DataFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frames:
-    """A solution and a submission of the same n rows, in the same order.
+    """A solution and a submission with the same n ids, in the same order.
 
-    Every draw is a pair of copies, which a metric may change as it likes. The dtypes are inferred
-    once, from all rows.
+    Every draw is a pair of copies that a metric may modify. The dtypes are inferred once, from all
+    rows.
     """
 
     solution: pd.DataFrame
     submission: pd.DataFrame
     id_column: str
     ids: Any
-    """``pyarrow.StringArray`` of the n ids as texts."""
+    """``pyarrow.StringArray`` of the n ids."""
+    known: pd.Series[Any]
+    """The n ids with the dtype of the frames."""
+    sizes: tuple[IntArray, IntArray]
+    """``(n,)`` rows of each id in the solution and in the submission."""
     free: npt.NDArray[Any] | None
-    """Where ids are numbers: 2n that are none of them, for rows that are drawn again."""
+    """If ids are numbers: 2n numbers that are not ids, for ids drawn more than once."""
+    _texts: list[Any] = field(default_factory=list)
+    """If ids are texts: one array of the n ids, of those of their second copies, …, as far as they
+    were drawn."""
 
     @classmethod
-    def of(cls, context: RowContext, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> Self:
-        """Return the frames of ``(n,)`` or ``(n, n_columns)`` texts."""
+    def of(
+        cls,
+        context: RowContext,
+        truth: npt.NDArray[Any],
+        prediction: npt.NDArray[Any],
+        rows: str = "one",
+    ) -> Self:
+        """Return the frames of ``(n,)`` or ``(n, n_columns)`` texts.
+
+        With ``rows="any"`` the texts are lists, as of :attr:`~arena.types.MetricTraits.rows`.
+        """
         ids = as_frame([context.id_column], [context.ids])
         if ids[context.id_column].nunique() < len(ids):
-            # 7 and 007 are two ids, but one number.
+            # As numbers, the distinct ids 7 and 007 would be equal.
             ids[context.id_column] = context.ids.to_pylist()
-        solution = as_frame(context.targets, _columns(truth))
-        submission = as_frame(context.columns, _columns(prediction))
-        for frame in (solution, submission):
-            frame.insert(0, context.id_column, ids[context.id_column], allow_duplicates=True)
-        free = _free_numbers(solution.iloc[:, 0])
-        return cls(solution, submission, context.id_column, context.ids, free)
+        known = ids[context.id_column]
+        frames, sizes = [], []
+        for names, values in ((context.targets, truth), (context.columns, prediction)):
+            columns: list[Any] = _columns(values)
+            size = np.ones(len(known), dtype=np.intp)
+            if rows == "any":
+                from arena.intake import rows_of_cells
+
+                unfolded = [rows_of_cells(column.tolist()) for column in columns]
+                columns = [list(itertools.chain.from_iterable(lists)) for lists, _ in unfolded]
+                size = np.array(unfolded[0][1], dtype=np.intp)
+            frame = as_frame(names, columns)
+            own = known.take(np.repeat(np.arange(len(known)), size)).reset_index(drop=True)
+            frame.insert(0, context.id_column, own, allow_duplicates=True)
+            frames.append(frame)
+            sizes.append(size)
+        free = _free_numbers(known)
+        return cls(
+            solution=frames[0],
+            submission=frames[1],
+            id_column=context.id_column,
+            ids=context.ids,
+            known=known,
+            sizes=(sizes[0], sizes[1]),
+            free=free,
+        )
 
     def draw(self, weight: npt.NDArray[Any]) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return solution and submission with each row as often as it was drawn.
+        """Return solution and submission with the rows of each id repeated ``weight`` times.
 
-        A row that is drawn again gets an id of its own, so that ids stay unique: a number that
-        is no id, or the id with ``#2``, ``#3``, ….
+        Ids stay unique: each further copy of an id becomes an unused number, or the id with the
+        suffix ``#2``, ``#3``, ….
         """
         import pandas as pd
 
         if (weight == 1).all():
             return self.solution.copy(), self.submission.copy()
         counts = weight.astype(np.intp)
-        rows = np.repeat(np.arange(len(counts)), counts)
+        drawn = np.repeat(np.arange(len(counts)), counts)
         first = np.repeat(np.cumsum(counts) - counts, counts)
-        copies = np.arange(len(rows)) - first
-        frames = self.solution.take(rows), self.submission.take(rows)
-        ids = self._ids(rows, copies) if copies.any() else None
-        for frame in frames:
-            frame.index = pd.RangeIndex(len(rows))
-            if ids is not None:
-                frame.isetitem(0, ids)
-        return frames
+        copies = np.arange(len(drawn)) - first
+        ids = self._ids(drawn, copies) if copies.any() else None
+        frames = []
+        for frame, size in zip((self.solution, self.submission), self.sizes, strict=True):
+            rows, own = drawn, ids
+            if (size != 1).any():
+                each = size[drawn]
+                start = np.repeat((np.cumsum(size) - size)[drawn], each)
+                rows = start + np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)
+                own = None if ids is None else ids[np.repeat(np.arange(len(drawn)), each)]
+            made = (frame if own is None else frame.iloc[:, 1:]).take(rows)
+            made.index = pd.RangeIndex(len(made))
+            if own is not None:
+                made.insert(0, self.id_column, own, allow_duplicates=True)
+            frames.append(made)
+        return frames[0], frames[1]
 
     def _ids(self, rows: IntArray, copies: IntArray) -> Any:
+        """Return the id of each drawn row, which is the first, second, … copy of one of the n."""
         import pandas as pd
 
-        known = self.solution.iloc[:, 0]
+        known = self.known
         again = np.flatnonzero(copies)
         if self.free is not None and len(again) <= len(self.free):
             drawn = known.to_numpy()[rows]
             drawn[again] = self.free[: len(again)]
             return drawn
-        separator = _separator(self.ids)
-        suffixes = [f"{separator}{copy + 1}" if copy else "" for copy in range(copies.max() + 1)]
-        texts = pc.binary_join_element_wise(
-            self.ids.take(pa.array(rows)), pa.array(suffixes).take(pa.array(copies)), ""
-        )
+        n_copies = int(copies.max()) + 1
+        if not self._texts or len(self._texts[0]) < n_copies * len(known):
+            separator = _separator(self.ids)
+            suffixes = [f"{separator}{copy + 1}" if copy else "" for copy in range(n_copies)]
+            parts = [pc.binary_join_element_wise(self.ids, suffix, "") for suffix in suffixes]
+            # Converted once to what pandas holds.
+            self._texts[:] = [pa.concat_arrays(parts).cast(pa.large_string())]
+        texts = self._texts[0].take(pa.array(rows + len(known) * copies))
         if isinstance(known.dtype, pd.StringDtype):
             return pd.array(texts, dtype=known.dtype)
         return texts.to_numpy(zero_copy_only=False)
@@ -116,7 +165,7 @@ def _columns(values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
 
 
 def _separator(ids: Any) -> str:
-    """Return a text that stands in no id."""
+    """Return a run of ``#`` that occurs in no id."""
     separator = "#"
     while pc.any(pc.match_substring(ids, separator)).as_py():
         separator += "#"
@@ -124,7 +173,7 @@ def _separator(ids: Any) -> str:
 
 
 def _free_numbers(ids: pd.Series[Any]) -> npt.NDArray[Any] | None:
-    """Return 2n numbers that are no id; None if ids are no numbers."""
+    """Return 2n numbers that are not ids; None if ids are not numbers."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     if not is_numeric_dtype(ids) or is_bool_dtype(ids):

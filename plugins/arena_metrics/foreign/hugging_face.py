@@ -1,10 +1,11 @@
 """``hf:FILE.py``: the ``compute(params)`` of a competition on Hugging Face.
 
 The contract is that of huggingface/competitions: ``compute`` fetches ``solution.csv``, which has a
-column ``split``, and ``submissions/TEAM-SUBMISSION.csv`` by ``hf_hub_download``, and returns
-``{"public_score": {name: value}, "private_score": {name: value}}``. Here it fetches both from a
-folder of this machine, and no network is used. It is asked for one split at a time: the rows stand
-in the files twice, as public and, with other ids, as private, so that neither is empty.
+column ``split``, and ``submissions/TEAM-SUBMISSION.csv`` with ``hf_hub_download``, and returns
+``{"public_score": {name: value}, "private_score": {name: value}}``. Here both files are local and
+no network is used, whether or not ``huggingface_hub`` is installed: the metric always gets a
+stand-in for it. One split is scored at a time: each row is written twice, as public and, under
+another id, as private, so that neither split is empty.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -20,11 +22,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from arena.errors import MetricError
 from arena.types import RowContext
+from arena_metrics.foreign.failures import failed
 from arena_metrics.foreign.frames import Frames
-from arena_metrics.foreign.kinds import Asked, Call, Kind
-from arena_metrics.foreign.scratch import chosen, scratch_folder
+from arena_metrics.foreign.kinds import Call, Kind, Request
+from arena_metrics.foreign.scratch import scratch_folder, select_value
 
 __all__ = ["HUGGING_FACE"]
 
@@ -32,42 +34,88 @@ _TEAM, _SUBMISSION = "team", "submission"
 _NAME = "huggingface_hub"
 
 
-class _Hub(ModuleType):
-    """Stands in for the package of this name: every repository is one folder."""
+class _Part(ModuleType):
+    """A module of the stand-in: what it lacks are exception classes and functions that refuse."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        made: Any
+        if name.endswith(("Error", "Exception", "Warning")):
+            made = type(name, (Exception,), {"__module__": self.__name__})
+        elif name[:1].isupper():
+            made = type(name, (_Client,), {"__module__": self.__name__})
+        else:
+            made = partial(_refuse, f"{self.__name__}.{name}")
+        setattr(self, name, made)
+        return made
+
+
+def _refuse(name: str, *_: Any, **__: Any) -> Any:
+    if name.rpartition(".")[2].startswith(("disable_", "enable_", "login", "set_")):
+        return None
+    raise OSError(f"{name} needs the network, and a metric runs without it")
+
+
+class _Hub(_Part):
+    """Replacement for the package of this name: every repository is one local folder."""
 
     def __init__(self) -> None:
         super().__init__(_NAME)
+        self.__path__: list[str] = []
+        self.__version__ = "0"
         self.folder = self.beside = Path()
 
     def hf_hub_download(
         self,
-        repo_id: str = "",  # noqa: ARG002 - as the package has it
+        repo_id: str = "",  # noqa: ARG002 - the signature of the package
         filename: str = "",
         **_: Any,
     ) -> str:
-        """Return the path of a file of the call, or of one beside the metric."""
+        """Return the path of a file of the current call, or of one next to the metric."""
         places = [self.folder / filename, self.beside / filename]
         found = next((place for place in places if place.exists()), None)
         if found is None:
             raise FileNotFoundError(
-                f"{filename} is neither in the competition nor beside its metric"
+                f"{filename} is neither in the competition nor next to its metric"
             )
         return str(found)
 
     def snapshot_download(self, repo_id: str = "", **_: Any) -> str:  # noqa: ARG002 - same
-        """Return the folder of the call."""
+        """Return the folder of the current call."""
         return str(self.folder)
+
+
+class _Client:
+    """A class of the package, such as ``HfApi``: it downloads as the module does."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.modules[_NAME], name)
+
+
+_PARTS = ("utils", "errors", "file_download", "hf_api", "constants", "_snapshot_download")
+"""Submodules from which metrics import."""
+
+
+def _part(name: str) -> ModuleType:
+    made, hub = _Part(f"{_NAME}.{name}"), sys.modules[_NAME]
+    for own in ("hf_hub_download", "snapshot_download"):
+        setattr(made, own, getattr(hub, own))
+    return made
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Compute:
-    asked: Asked
+    request: Request
     frames: Frames
     folder: Path
 
     def __call__(self, function: Callable[..., Any], weight: npt.NDArray[Any]) -> Any:
         solution, submission = self.frames.draw(2 * weight.astype(np.intp))
-        # The copies of a row stand together, an even number of them.
+        # The copies of a row are adjacent and even in number, so alternating splits them equally.
         solution["split"] = np.where(np.arange(len(solution)) % 2, "private", "public")
         with tempfile.TemporaryDirectory(dir=self.folder, ignore_cleanup_errors=True) as folder:
             place = Path(folder)
@@ -76,45 +124,44 @@ class _Compute:
             submission.to_csv(place / "submissions" / f"{_TEAM}-{_SUBMISSION}.csv", index=False)
             hub = sys.modules[_NAME]
             if isinstance(hub, _Hub):
-                hub.folder, hub.beside = place, self.asked.source.folder
-            result = function(self._params(place, submission))
-        name = self.asked.name
+                hub.folder, hub.beside = place, self.request.source.folder
+            params = SimpleNamespace(
+                competition_id="competition",
+                competition_type="generic",
+                metric="custom",
+                token="",
+                team_id=_TEAM,
+                submission_id=_SUBMISSION,
+                submission_id_col=self.frames.id_column,
+                submission_cols=list(submission.columns),
+                submission_rows=len(submission),
+                output_path=str(place),
+                submission_repo="",
+                time_limit=int(self.request.time_limit),
+                dataset="",
+                submission_filenames=[],
+            )
+            result = function(params)
+        name = self.request.name
         if not isinstance(result, dict) or "public_score" not in result:
-            raise MetricError(f"{name} returned no dict with a public_score.")
-        return chosen(name, "value", result["public_score"], self.asked.own["value"])
-
-    def _params(self, place: Path, submission: Any) -> SimpleNamespace:
-        return SimpleNamespace(
-            competition_id="competition",
-            competition_type="generic",
-            metric="custom",
-            token="",
-            team_id=_TEAM,
-            submission_id=_SUBMISSION,
-            submission_id_col=self.frames.id_column,
-            submission_cols=list(submission.columns),
-            submission_rows=len(submission),
-            output_path=str(place),
-            submission_repo="",
-            time_limit=int(self.asked.time_limit),
-            dataset="",
-            submission_filenames=[],
-        )
+            raise failed(f"{name} must return a dict with a public_score.")
+        return select_value(name, "value", result["public_score"], self.request.options["value"])
 
 
 def _prepare(
-    asked: Asked, context: RowContext, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
+    request: Request, context: RowContext, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
 ) -> Call:
-    return _Compute(asked, Frames.of(context, truth, prediction), scratch_folder())
+    return _Compute(request, Frames.of(context, truth, prediction), scratch_folder())
 
 
 HUGGING_FACE = Kind(
     prefix="hf",
     form="hf:FILE.py",
-    description="a file with compute(params), as Hugging Face has it; value= chooses",
+    description="a file with Hugging Face's compute(params); select with value=",
     function="compute",
-    given=1,
+    n_given=1,
     prepare=_prepare,
-    own={"value": ""},
-    stand_ins={_NAME: _Hub},
+    options={"value": ""},
+    stand_ins={_NAME: _Hub, **{f"{_NAME}.{part}": partial(_part, part) for part in _PARTS}},
+    replaces=True,
 )

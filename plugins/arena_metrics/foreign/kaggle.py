@@ -1,7 +1,7 @@
 """``kaggle:FILE.py``: Kaggle's ``score(solution, submission, row_id_column_name, **kwargs)``.
 
 The contract is that of the metrics on kaggle.com/metric: two data frames with the same ids in the
-same order, without the column Usage, and the rows of one split at a time.
+same order, without the column Usage, with the rows of one split at a time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from arena.types import RowContext
 from arena_metrics.foreign.frames import Frames
-from arena_metrics.foreign.kinds import Asked, Call, Kind
+from arena_metrics.foreign.kinds import Call, Kind, Request
 
 __all__ = ["KAGGLE"]
 
@@ -24,17 +24,20 @@ __all__ = ["KAGGLE"]
 @dataclass(frozen=True, slots=True, eq=False)
 class _Score:
     frames: Frames
+    row_id: str
+    """What the function gets as ``row_id_column_name``."""
     parameters: Mapping[str, Any]
 
     def __call__(self, function: Callable[..., Any], weight: npt.NDArray[Any]) -> Any:
         solution, submission = self.frames.draw(weight)
-        return function(solution, submission, self.frames.id_column, **self.parameters)
+        return function(solution, submission, self.row_id, **self.parameters)
 
 
 def _prepare(
-    asked: Asked, context: RowContext, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
+    request: Request, context: RowContext, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
 ) -> Call:
-    return _Score(Frames.of(context, truth, prediction), asked.parameters)
+    frames = Frames.of(context, truth, prediction, request.options["rows"])
+    return _Score(frames, request.options["row_id"] or context.id_column, request.parameters)
 
 
 def _utilities() -> ModuleType:
@@ -46,8 +49,9 @@ KAGGLE = Kind(
     form="kaggle:FILE.py",
     description="a file with Kaggle's score(solution, submission, row_id_column_name)",
     function="score",
-    given=3,
+    n_given=3,
     prepare=_prepare,
-    shown_error="ParticipantVisibleError",
+    row_sets=True,
+    options={"row_id": ""},
     stand_ins={"kaggle_metric_utilities": _utilities},
 )

@@ -1,6 +1,6 @@
-"""What Kaggle's module of this name offers to the metrics that import it, written anew.
+"""A reimplementation of Kaggle's module ``kaggle_metric_utilities``.
 
-It stands in where a metric imports ``kaggle_metric_utilities`` and there is no such module.
+It is used when a metric imports ``kaggle_metric_utilities`` and the module is not installed.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ __all__ = [
 
 
 class ParticipantVisibleError(Exception):
-    """Its text is shown to the team."""
+    """An error whose text is shown to the team."""
 
 
 class HostVisibleError(Exception):
-    """Its text is for the organiser only."""
+    """An error whose text is shown to the organiser only."""
 
 
 def treat_as_participant_error(error_message: str, solution: pd.DataFrame | Any) -> bool:
-    """Return whether an error's text can tell nothing of the solution.
+    """Return whether an error's text cannot reveal anything about the solution.
 
-    So it is where every column of the solution is numeric and no digit stands in the text, nor,
-    with truth values in the solution, one of them.
+    This holds if every column of the solution is numeric and the text contains no digit and, where
+    the solution contains booleans, neither "true" nor "false".
 
     >>> treat_as_participant_error("all rows are equal", np.array([1.0, 2.0]))
     True
@@ -52,7 +52,7 @@ def treat_as_participant_error(error_message: str, solution: pd.DataFrame | Any)
 def safe_call_score(
     metric_function: Callable[..., Any], solution: Any, submission: Any, **metric_func_kwargs: Any
 ) -> Any:
-    """Call a metric; an error that can tell nothing of the solution becomes a participant's.
+    """Call a metric; convert an error that is safe to show to a :class:`ParticipantVisibleError`.
 
     Raises
     ------
@@ -74,12 +74,12 @@ def safe_call_score(
 
 
 def verify_valid_probabilities(df: pd.DataFrame, df_name: str) -> None:
-    """Refuse columns that are no probabilities that add up to 1 in each row.
+    """Check that each row holds probabilities that sum to 1.
 
     Raises
     ------
     ParticipantVisibleError
-        If a value is no number, or outside [0, 1], or a row does not add up to 1.
+        If a value is not a number or outside [0, 1], or a row does not sum to 1.
     """
     rules: tuple[tuple[Callable[[], Any], str], ...] = (
         (lambda: all(is_numeric_dtype(dtype) for dtype in df.dtypes), "must be numeric"),
@@ -87,6 +87,6 @@ def verify_valid_probabilities(df: pd.DataFrame, df_name: str) -> None:
         (lambda: not (df.to_numpy() > 1).any(), "must be no greater than one"),
         (lambda: np.allclose(df.sum(axis=1), 1), "must add up to one within each row"),
     )
-    for holds, wanted in rules:
+    for holds, requirement in rules:
         if not holds():
-            raise ParticipantVisibleError(f"All target values in {df_name} {wanted}")
+            raise ParticipantVisibleError(f"All target values in {df_name} {requirement}")

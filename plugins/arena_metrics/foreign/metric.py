@@ -1,4 +1,4 @@
-"""A foreign metric, as arena scores with it."""
+"""A foreign metric behind arena's metric interface."""
 
 from __future__ import annotations
 
@@ -12,107 +12,122 @@ import pyarrow as pa
 
 from arena.errors import MetricError, ScoringError, UsageError
 from arena.types import MetricTraits, PredictionKind, RowContext
-from arena_metrics.foreign.failures import as_number, refusal
-from arena_metrics.foreign.kinds import Asked, Call
-from arena_metrics.foreign.source import load
+from arena.utils.processes import in_worker
+from arena_metrics.foreign.failures import as_number, submission_error
+from arena_metrics.foreign.kinds import WHOLE_FILES, Call, Request
+from arena_metrics.foreign.loading import function_of
 
 __all__ = ["ForeignMetric", "Scorer"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scorer:
-    """The score of one submission as a function of ``(n,)`` counts of its rows."""
+    """The score of one submission as a function of ``(n,)`` row counts."""
 
-    asked: Asked
+    request: Request
     call: Call
 
     def __call__(self, weight: npt.NDArray[Any]) -> float:
-        """Return the score; a copy of everything is passed on.
+        """Return the score; the metric receives copies only.
 
         Raises
         ------
         ScoringError
-            If the metric refuses the submission, fails on it, or returns no number.
+            If the metric refuses the submission, fails on it, or does not return a number; or if
+            it returns several values and none is selected.
         MetricError
-            If the metric cannot be imported, or what it returns has to be chosen from.
+            If the metric cannot be imported.
         """
-        asked = self.asked
-        function = load(asked.source, asked.kind.stand_ins)
+        request = self.request
+        function = function_of(request.kind, request.source)
         try:
             result = self.call(function, weight)
         except (MetricError, ScoringError):
             raise
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it raises
-            path = str(asked.source.path or "")
-            raise refusal(asked.name, error, asked.kind.shown_error, path) from None
-        return as_number(asked.name, result)
+        except BaseException as error:  # a metric may raise anything
+            if isinstance(error, KeyboardInterrupt) and not in_worker():
+                raise
+            path = str(request.source.path or "")
+            raise submission_error(request.name, error, request.kind.shown_errors, path) from None
+        return as_number(request.name, result)
 
 
 class ForeignMetric:
-    """A metric of someone else, run unchanged and called as a whole, with a limit of time.
+    """A metric of another platform, run unchanged and scored as a whole, with a time limit.
 
-    This is no sandbox: its code is the organiser's choice, and may do what the organiser may.
+    This is not a sandbox: the code runs with the permissions of the organiser who chose it.
     """
 
-    def __init__(self, asked: Asked, context: RowContext | None = None) -> None:
-        self.asked = asked
+    def __init__(self, request: Request, context: RowContext | None = None) -> None:
+        self.request = request
         self._context = context
 
     @property
     def name(self) -> str:
-        """Kind and file, or module and function."""
-        return self.asked.name
+        """The kind and the file, or the module and the function."""
+        return self.request.name
 
     @property
     def greater_is_better(self) -> bool:
-        """As it was asked for, else as the module says, else True."""
-        return self.asked.greater_is_better
+        """As requested, else as the module declares, else True."""
+        return self.request.greater_is_better
 
     @property
     def prediction(self) -> PredictionKind:
-        """What a submission holds."""
+        """The default of :attr:`kinds`."""
         return self.kinds[0]
 
     @property
     def kinds(self) -> tuple[PredictionKind, ...]:
-        """What a submission may hold; the solution decides."""
-        wanted = self.asked.own.get("prediction")
+        """What a submission may contain; the solution decides which."""
+        wanted = self.request.options.get("prediction")
         if wanted:
             return (PredictionKind(wanted),)
-        if self.asked.kind.prediction is PredictionKind.VALUE:
+        if self.request.kind.prediction is PredictionKind.VALUE:
             return (PredictionKind.VALUE, PredictionKind.LABEL)
-        return (self.asked.kind.prediction,)
+        return (self.request.kind.prediction,)
 
     @property
     def traits(self) -> MetricTraits:
-        """A limit of time; whole tables are taken at once, with empty cells if need be."""
-        table = self.asked.kind.prediction is PredictionKind.TEXT
+        """Limits of one call; table metrics take all columns at once and allow empty cells."""
+        request = self.request
+        table = request.kind.prediction is PredictionKind.TEXT
         return MetricTraits(
-            joint_targets=table, empty_cells=table, time_limit=self.asked.time_limit
+            joint_targets=table,
+            empty_cells=table,
+            rows=request.options["rows"],
+            row_weights=request.takes_weights and not table,
+            whole_files=request.options.get("format") == WHOLE_FILES,
+            time_limit=request.time_limit,
+            memory_limit=request.memory_limit,
+            network=request.network,
+            folder=request.source.folder,
         )
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the organiser should know: which direction is taken to be better."""
-        return (self.asked.note,)
+        """Which direction is better, and where this comes from."""
+        return (self.request.note,)
 
     @property
     def source_text(self) -> str:
-        """The code, as it was read."""
-        return self.asked.source.text
+        """The code as it was read."""
+        return self.request.source.text
 
     def for_rows(self, context: RowContext) -> ForeignMetric:
-        """Return the metric for these rows: with their ids and the names of the columns."""
-        return ForeignMetric(self.asked, context)
+        """Return the metric bound to the ids and column names of these rows."""
+        return ForeignMetric(self.request, context)
 
     def prepare(
         self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
     ) -> Callable[[npt.NDArray[Any]], float]:
-        """Return the score of a submission as a function of counts of its rows."""
+        """Return the score of a submission as a function of its row counts."""
         context = self._context
         if context is None or len(context.ids) != len(truth):
-            context = _nameless(truth, prediction)
-        return Scorer(self.asked, self.asked.kind.prepare(self.asked, context, truth, prediction))
+            context = _default_context(truth, prediction)
+        return Scorer(
+            self.request, self.request.kind.prepare(self.request, context, truth, prediction)
+        )
 
     def score(
         self,
@@ -120,15 +135,14 @@ class ForeignMetric:
         prediction: npt.NDArray[Any],
         weight: npt.NDArray[Any] | None = None,
     ) -> float:
-        """Call the metric in this process, without a limit of time.
+        """Call the metric in this process, without a time limit.
 
-        Weights that are whole numbers are how often each row is passed; any others are passed as
-        ``sample_weight``, if the function takes that.
+        Integer weights repeat the rows. Other weights are passed as ``sample_weight``.
 
         Raises
         ------
         UsageError
-            If there are other weights than whole numbers, and the function takes none.
+            If the weights are not integers and the function has no ``sample_weight``.
         """
         scorer = self.prepare(truth, prediction)
         if weight is None:
@@ -136,13 +150,13 @@ class ForeignMetric:
         counts = np.asarray(weight).astype(np.intp)
         if np.array_equal(counts, weight):
             return scorer(counts)
-        if not self.asked.takes_weights:
-            raise UsageError(f"{self.name} takes no weights but how often each row counts.")
+        if not self.request.takes_weights:
+            raise UsageError(f"{self.name} takes no weights other than integers.")
         return scorer(np.asarray(weight, dtype=np.float64))
 
 
-def _nameless(truth: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> RowContext:
-    """Return a context for rows of which nothing is known."""
+def _default_context(truth: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> RowContext:
+    """Return a context with generated ids and column names."""
 
     def names(values: npt.NDArray[Any]) -> tuple[str, ...]:
         n_columns = values.shape[1] if values.ndim > 1 else 1

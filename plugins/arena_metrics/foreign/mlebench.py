@@ -1,7 +1,13 @@
-"""``mlebench:module:function``: MLE-bench's ``grade(submission, answers)``."""
+"""``mlebench:module:function``: MLE-bench's ``grade(submission, answers)``.
+
+arena aligns the rows of both frames by id first. Some graders of MLE-bench compare the rows in the
+order of the files and ignore the ids; they grade a reordered submission differently there.
+"""
 
 from __future__ import annotations
 
+import csv
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
@@ -11,7 +17,8 @@ import numpy.typing as npt
 
 from arena.types import RowContext
 from arena_metrics.foreign.frames import Frames
-from arena_metrics.foreign.kinds import Asked, Call, Kind
+from arena_metrics.foreign.kinds import Call, Kind, Request
+from arena_metrics.foreign.source import Source
 
 __all__ = ["MLEBENCH"]
 
@@ -27,13 +34,32 @@ class _Grade:
 
 
 def _prepare(
-    asked: Asked, context: RowContext, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
+    request: Request, context: RowContext, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
 ) -> Call:
-    return _Grade(Frames.of(context, truth, prediction), asked.parameters)
+    return _Grade(
+        Frames.of(context, truth, prediction, request.options["rows"]), request.parameters
+    )
+
+
+def _direction(source: Source, _: Mapping[str, Any]) -> tuple[bool | None, str]:
+    """Return whether higher is better, as mle-bench infers it from the first and last score."""
+    path = None if source.path is None else source.path.parent / _LEADERBOARD
+    if path is None or not path.is_file():
+        return None, ""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            scores = [float(row["score"]) for row in csv.DictReader(file) if row["score"]]
+        first, last = scores[0], scores[-1]
+    except (OSError, ValueError, KeyError, IndexError):
+        return None, f"its {_LEADERBOARD} cannot be read; is it a Git LFS pointer?"
+    return not first < last, f"its {_LEADERBOARD}"
+
+
+_LEADERBOARD = "leaderboard.csv"
 
 
 class InvalidSubmissionError(Exception):
-    """A submission cannot be graded; the text says why."""
+    """The submission cannot be graded; the text says why."""
 
 
 def _grade_helpers() -> ModuleType:
@@ -42,14 +68,22 @@ def _grade_helpers() -> ModuleType:
     return made
 
 
+def _utils() -> ModuleType:
+    """Return what graders use of ``mlebench.utils``, which needs packages for downloads."""
+    made = ModuleType("mlebench.utils")
+    made.get_logger = logging.getLogger  # type: ignore[attr-defined]
+    return made
+
+
 MLEBENCH = Kind(
     prefix="mlebench",
     form="mlebench:module:function",
-    description="MLE-bench's grade(submission, answers), of a module or FILE.py",
+    description="MLE-bench's grade(submission, answers) in a module or FILE.py",
     function="",
-    given=2,
+    n_given=2,
     prepare=_prepare,
-    shown_error="InvalidSubmissionError",
-    own={"folder": ""},
-    stand_ins={"mlebench.grade_helpers": _grade_helpers},
+    row_sets=True,
+    shown_errors=("InvalidSubmissionError", "ParticipantVisibleError"),
+    stand_ins={"mlebench.utils": _utils, "mlebench.grade_helpers": _grade_helpers},
+    direction=_direction,
 )

@@ -1,9 +1,9 @@
-"""``module:function``: any function of a truth and a prediction, such as scikit-learn has them.
+"""``module:function``: any function of truth and prediction with scikit-learn's signature.
 
-The arrays are ``(n,)``; with ``prediction=class_probabilities``, or ``score``, and more than two
-classes the prediction is ``(n, n_classes)``. Labels are given as they stand in the solution (as
-numbers, if they are), where they are predicted; otherwise the truth is the codes of the classes.
-Several targets are scored one by one, and the mean is taken; their labels are given as codes.
+The arrays are ``(n,)``; with ``prediction=class_probabilities`` or ``score`` and more than two
+classes the prediction is ``(n, n_classes)``. Predicted labels are passed as in the solution (as
+numbers if they are numeric); for other kinds of predictions the truth is class codes. With several
+targets the score is the mean over the targets, and labels are passed as codes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from arena.types import PredictionKind, RowContext
 from arena_metrics.foreign.frames import as_frame
-from arena_metrics.foreign.kinds import Asked, Call, Kind
+from arena_metrics.foreign.kinds import Call, Kind, Request
 
 __all__ = ["PLAIN"]
 
@@ -37,22 +37,22 @@ class _Function:
 
 
 def _prepare(
-    asked: Asked, context: RowContext, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
+    request: Request, context: RowContext, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
 ) -> Call:
-    wanted = asked.own["prediction"]
+    wanted = request.options["prediction"]
     if wanted in ("", PredictionKind.LABEL) and context.classes is not None:
         labels = as_frame(["label"], [context.classes])["label"].to_numpy(dtype=None)
         truth, prediction = (labels[codes.astype(np.intp)] for codes in (truth, prediction))
-    return _Function(truth, prediction, asked.parameters)
+    return _Function(truth, prediction, request.parameters)
 
 
 PLAIN = Kind(
     prefix="",
     form="module:function",
-    description="any function(y_true, y_pred), of a module or FILE.py; prediction=probability, …",
+    description="any function(y_true, y_pred) in a module or FILE.py; prediction=probability, …",
     function="",
-    given=2,
+    n_given=2,
     prepare=_prepare,
-    own={"folder": "", "prediction": ""},
+    options={"prediction": ""},
     prediction=PredictionKind.VALUE,
 )

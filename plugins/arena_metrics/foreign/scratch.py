@@ -1,4 +1,4 @@
-"""Folders for metrics that read files; and values by name out of what they return."""
+"""Support for metrics that read files and return several values by name."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import tempfile
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from arena.errors import MetricError
+from arena.plugin.specification import Specification
+from arena_metrics.foreign.failures import failed
 
-__all__ = ["chosen", "scratch_folder"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["scratch_folder", "select_value", "write_table"]
 
 
 @cache
@@ -19,30 +23,34 @@ def _kept() -> tempfile.TemporaryDirectory[str]:
 
 
 def scratch_folder() -> Path:
-    """Return a folder that only this user can read, and that goes when this process ends.
+    """Return a folder that only this user can read and that is removed when this process ends.
 
-    It is asked for in the process that waits: a worker process may be killed in the middle of a
-    call, and what it wrote holds labels.
+    Call it in the parent process: a worker may be killed in the middle of a call, and the files
+    that it wrote contain labels.
     """
     return Path(_kept().name)
 
 
-def chosen(metric: str, what: str, values: Any, name: str) -> Any:
-    """Return the value of this name, or, without a name, the only one.
+def select_value(metric: str, what: str, values: Any, name: str) -> Any:
+    """Return the value with this name, or the only value if no name is given.
 
     Raises
     ------
-    MetricError
-        If it is not among them, or there are several to choose from.
+    ScoringError
+        If there is no such name, or there are several values and no name is given.
 
     Examples
     --------
-    >>> chosen("hf:metric.py", "value", {"f1": 0.5}, "")
+    >>> select_value("hf:metric.py", "value", {"f1": 0.5}, "")
     0.5
-    >>> chosen("hf:metric.py", "value", {"f1": 0.5, "auc": 0.7}, "")
+    >>> select_value("hf:metric.py", "value", {"f1": 0.5, "auc": 0.7}, "")
     Traceback (most recent call last):
-    arena.errors.MetricError: hf:metric.py returns several: f1, auc. Choose one: \
+    arena.errors.ScoringError: hf:metric.py returns several values: f1, auc. Choose one: \
 hf:metric.py(value=f1).
+    >>> select_value("hf:metric.py", "value", {"F1 (%)": 50, "auc": 0.7}, "F1")
+    Traceback (most recent call last):
+    arena.errors.ScoringError: hf:metric.py returns no value 'F1'; it returns: F1 (%), auc. Choose \
+one: hf:metric.py(value='F1 (%)').
     """
     if not isinstance(values, Mapping):
         return values
@@ -51,7 +59,16 @@ hf:metric.py(value=f1).
     if len(values) == 1 and not name:
         return next(iter(values.values()))
     names = ", ".join(map(str, values)) or "nothing"
+    first = Specification(metric, {what: str(next(iter(values)))}) if values else None
+    example = f" Choose one: {first}." if first else ""
     if name:
-        raise MetricError(f"{metric} returns no {what} {name!r}; it returns: {names}.")
-    example = f" Choose one: {metric}({what}={next(iter(values))})." if values else ""
-    raise MetricError(f"{metric} returns several: {names}.{example}")
+        raise failed(f"{metric} returns no {what} {name!r}; it returns: {names}.{example}")
+    raise failed(f"{metric} returns several {what}s: {names}.{example}")
+
+
+def write_table(frame: pd.DataFrame, path: Path, form: str) -> None:
+    """Write a frame as ``csv``, ``tsv``, or ``json``: a list with an object for each row."""
+    if form == "json":
+        path.write_text(frame.to_json(orient="records", force_ascii=False))
+    else:
+        frame.to_csv(path, index=False, sep="\t" if form == "tsv" else ",")

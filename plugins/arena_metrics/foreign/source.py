@@ -1,4 +1,4 @@
-"""The code of a foreign metric: found and read here, imported only in the process that calls it."""
+"""The code of a foreign metric: located and read without running it, imported only by workers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import hashlib
 import importlib.machinery
 import importlib.util
+import pkgutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,21 +16,26 @@ from typing import Any
 
 from arena.errors import InputError, MetricError, UnknownNameError
 
-__all__ = ["Facts", "Source", "facts_of", "find_file", "find_module", "load"]
+__all__ = ["Source", "StaticInfo", "find_file", "find_module", "inspect_source", "load"]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a function stands, and the code around it as it was read."""
+    """A function and the code of its module as it was read."""
 
     function: str
     folder: Path
-    """Put at the head of ``sys.path``: what the code imports may stand there."""
+    """Put first on ``sys.path``: the code may import modules from there."""
     path: Path | None
-    """None: a module without source, such as one in C."""
+    """None: a module without source code, such as one in C."""
     text: str
     module: str = ""
-    """The name that it is imported under; empty for a file, which has none."""
+    """The name under which it is imported; empty for a file."""
+    package: Path | None = None
+    """The folder of the outermost package of a file with relative imports; None for other code."""
+    roots: tuple[Path, ...] = ()
+    """Put last on ``sys.path``: they hold packages that a file imports by the names of its folders.
+    """
 
     @property
     def sha256(self) -> str:
@@ -38,55 +44,88 @@ class Source:
 
     @property
     def shown(self) -> str:
-        """How messages name it."""
+        """The name used in messages."""
         return self.path.name if self.path else self.module
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What can be read off a module without running it."""
+class StaticInfo:
+    """What static analysis finds out about a module without running it."""
 
     defines: bool
-    """Whether the function may be there: defined, imported, or out of sight."""
+    """Whether the module may define or import the function; True if that cannot be decided."""
     parameters: tuple[str, ...] | None
-    """The names of its parameters; None if they are out of sight, or any is taken."""
+    """The names of its parameters; None if unknown, or if it takes ``**kwargs``."""
     greater_is_better: bool | None
-    """What the module's attribute of this name says; None without one."""
+    """The value of the module's attribute of this name; None without one."""
 
 
-def find_file(path: Path, function: str, code: str | None = None) -> Source:
+def find_file(
+    path: Path, function: str, code: str | None = None, root: Path | None = None
+) -> Source:
     """Return the source of a file.
+
+    A file with relative imports is imported as a part of its package: the folders up to the
+    outermost one with an ``__init__.py``, and at least those that the imports reach. A file may
+    also import a package that it lies in by name.
 
     Parameters
     ----------
     code
-        Stands for what the file holds, which need not exist then.
+        Used instead of the content of the file, which then need not exist.
+    root
+        The folder of the outermost package that the file may import; None: it is inferred.
 
     Raises
     ------
     InputError
-        If there is no such file, or it is not Python.
+        If the file does not exist or cannot be decoded.
     """
     path = path.absolute()
     if code is None:
         code = _read(path)
-    return Source(function, path.parent, path, code)
+    package, roots = _packages(path, code)
+    if root is not None:
+        roots = (root, *roots)
+    return Source(function, path.parent, path, code, package=package, roots=roots)
+
+
+def _packages(path: Path, code: str) -> tuple[Path | None, tuple[Path, ...]]:
+    """Return the outermost package that relative imports need, and parents of named packages."""
+    try:
+        nodes = list(ast.walk(ast.parse(code)))
+    except (SyntaxError, ValueError):
+        return None, ()  # inspect_source says what is wrong
+    froms = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    level = max((node.level for node in froms), default=0)
+    names = {(node.module or "").split(".")[0] for node in froms if not node.level}
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+    names -= sys.stdlib_module_names
+    roots = tuple(folder.parent for folder in path.parents if folder.name in names)
+    package = path.parents[min(level, len(path.parents)) - 1] if level else None
+    while package is not None and (package / "__init__.py").exists():
+        if not (package.parent / "__init__.py").exists():
+            break
+        package = package.parent
+    return package, roots
 
 
 def find_module(module: str, function: str, folder: Path, code: str | None = None) -> Source:
-    """Return the source of a module of a folder, or of one that is installed.
+    """Return the source of a module in a folder, or of an installed module.
 
     Raises
     ------
     UnknownNameError
-        If there is no such module.
+        If the module does not exist.
     InputError
-        If it cannot be read.
+        If its file cannot be read.
     """
     spec = _find_spec(module, folder)
     if spec is None and code is None:
         raise UnknownNameError(
-            f"There is no module {module!r} in {folder}, nor is it installed for this Python."
+            f"There is no module {module!r} in {folder}, and it is not installed for this Python."
         )
     path = Path(spec.origin) if spec and spec.has_location and spec.origin else None
     if path is not None and path.suffix != ".py":
@@ -97,15 +136,25 @@ def find_module(module: str, function: str, folder: Path, code: str | None = Non
 
 
 def _find_spec(module: str, folder: Path) -> importlib.machinery.ModuleSpec | None:
-    """Find a module part by part, so that no parent is imported for it."""
+    """Find a module part by part, so that its parent packages are not imported.
+
+    A folder without ``__init__.py`` is a package too, as for Python itself.
+    """
     places: Sequence[str] = [str(folder), *sys.path]
     name, spec = "", None
     for part in module.split("."):
         name = f"{name}.{part}".lstrip(".")
-        spec = importlib.machinery.PathFinder.find_spec(name, places)
-        if spec is None:
+        spec, portions = None, []
+        for place in places:
+            finder = pkgutil.get_importer(place or ".")
+            found = None if finder is None else finder.find_spec(name, None)
+            if found is not None and found.loader is not None:
+                spec = found
+                break
+            portions += [] if found is None else list(found.submodule_search_locations or ())
+        if spec is None and not portions:
             break
-        places = list(spec.submodule_search_locations or ())
+        places = portions if spec is None else list(spec.submodule_search_locations or ())
     if spec is not None:
         return spec
     try:
@@ -118,37 +167,37 @@ def _read(path: Path) -> str:
     try:
         return importlib.util.decode_source(path.read_bytes())
     except FileNotFoundError as error:
-        raise InputError(f"There is no file {path}, which the metric should stand in.") from error
+        raise InputError(f"There is no file {path} for the metric.") from error
     except (OSError, UnicodeDecodeError, SyntaxError) as error:
         raise InputError(f"The metric {path} cannot be read: {error}.") from error
 
 
-def facts_of(source: Source) -> Facts:
-    """Read off the code what it says of itself; nothing of it is run.
+def inspect_source(source: Source) -> StaticInfo:
+    """Analyse the code without running it.
 
     Raises
     ------
     InputError
-        If it is not Python.
+        If the code is not valid Python.
     """
     if source.path is None:
-        return Facts(defines=True, parameters=None, greater_is_better=None)
+        return StaticInfo(defines=True, parameters=None, greater_is_better=None)
     try:
         body = ast.parse(source.text).body
     except (SyntaxError, ValueError) as error:
         line = f", line {error.lineno}," if isinstance(error, SyntaxError) else ""
         raise InputError(
-            f"The metric {source.path}{line} is not Python: {getattr(error, 'msg', error)}."
+            f"The metric {source.path}{line} is not valid Python: {getattr(error, 'msg', error)}."
         ) from error
     bound: dict[str, ast.AST] = {}
     for statement in _statements(body):
         bound |= dict.fromkeys(_names(statement), statement)
-    there = source.function in bound or not {"*", "__getattr__"}.isdisjoint(bound)
-    return Facts(there, _parameters(bound.get(source.function)), _direction(body))
+    defines = source.function in bound or not {"*", "__getattr__"}.isdisjoint(bound)
+    return StaticInfo(defines, _parameters(bound.get(source.function)), _direction(body))
 
 
 def _statements(body: list[ast.stmt]) -> Iterable[ast.stmt]:
-    """Yield the statements that run when the module is imported, whatever they stand under."""
+    """Yield the statements that may run on import, including those inside if, try and with."""
     for statement in body:
         yield statement
         if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -188,30 +237,39 @@ def _direction(body: list[ast.stmt]) -> bool | None:
     return found
 
 
-# -- in the process that calls it ------------------------------------------------------------------
+# -- in the process that calls the metric ----------------------------------------------------------
 
 
 _loaded: dict[Source, Callable[..., Any]] = {}
 
 
-def load(source: Source, stand_ins: Mapping[str, Callable[[], ModuleType]]) -> Callable[..., Any]:
-    """Import the code, once in a process, and return its function.
+def load(
+    source: Source,
+    stand_ins: Mapping[str, Callable[[], ModuleType]],
+    *,
+    replaces: bool = False,
+) -> Callable[..., Any]:
+    """Import the code, once per process, and return its function.
 
     Parameters
     ----------
     stand_ins
-        Modules that it may import, and what makes each of them, if there is no such module.
+        Modules that the code may import; each is built if it cannot be imported.
+    replaces
+        Whether the stand-ins also replace modules that are installed.
 
     Raises
     ------
     MetricError
-        If the import fails, or the function is not there.
+        If the import fails, or the module does not define the function.
     """
     if source not in _loaded:
         if str(source.folder) not in sys.path[:1]:
             sys.path.insert(0, str(source.folder))
+        sys.path.extend(str(root) for root in source.roots if str(root) not in sys.path)
         for name, make in stand_ins.items():
-            _provide(name, make)
+            if replaces or not _can_be_imported(name):
+                _provide(name, make())
         module = _imported(source)
         function = getattr(module, source.function, None)
         if not callable(function):
@@ -220,30 +278,35 @@ def load(source: Source, stand_ins: Mapping[str, Callable[[], ModuleType]]) -> C
     return _loaded[source]
 
 
-def _provide(name: str, make: Callable[[], ModuleType]) -> None:
+def _can_be_imported(name: str) -> bool:
+    """Import a module; one that is installed without its own dependencies counts as missing."""
     try:
-        found = name in sys.modules or importlib.util.find_spec(name) is not None
-    except (ImportError, ValueError):
-        found = False
-    if found:
-        return
-    made = make()
+        importlib.import_module(name)
+    except (Exception, SystemExit):  # noqa: BLE001 - a module may raise anything
+        return False
+    return True
+
+
+def _provide(name: str, module: ModuleType) -> None:
+    """Register a module; a parent package that cannot be imported becomes an empty one."""
     parent, _, own = name.rpartition(".")
-    sys.modules[name] = made
+    sys.modules[name] = module
     if parent:
-        package = sys.modules.setdefault(parent, ModuleType(parent))
+        if not _can_be_imported(parent):
+            _provide(parent, ModuleType(parent))
+        package = sys.modules[parent]
         package.__path__ = getattr(package, "__path__", [])
-        setattr(package, own, made)
+        setattr(package, own, module)
 
 
 class _KeptText(importlib.machinery.SourceFileLoader):
-    """Runs the code as it was read, whatever its file holds by now."""
+    """Runs the code as it was read, even if its file has changed since."""
 
     def __init__(self, name: str, path: str, text: str) -> None:
         super().__init__(name, path)
         self._text = text
 
-    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - the loader's interface
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - required by the loader
         return compile(self._text, self.path, "exec", dont_inherit=True)
 
 
@@ -251,10 +314,14 @@ def _imported(source: Source) -> ModuleType:
     try:
         if source.path is None:
             return importlib.import_module(source.module)
-        parent = source.module.rpartition(".")[0]
+        name = source.module or f"arena_metric_{source.sha256[:12]}"
+        if source.package is not None:
+            _provide_package(name, source.package)
+            inner = source.path.relative_to(source.package).with_suffix("").parts
+            name = ".".join((name, *inner))
+        parent = name.rpartition(".")[0]
         if parent:
             importlib.import_module(parent)
-        name = source.module or f"arena_metric_{source.sha256[:12]}"
         loader = _KeptText(name, str(source.path), source.text)
         spec = importlib.util.spec_from_file_location(name, source.path, loader=loader)
         if spec is None:
@@ -263,9 +330,25 @@ def _imported(source: Source) -> ModuleType:
         sys.modules[name] = module
         loader.exec_module(module)
     except (Exception, SystemExit) as error:
-        # What is missing may be told: the code has seen no row yet.
+        # The message is safe to show: the code has seen no row yet.
         raise MetricError(
             f"{source.shown} fails when it is imported: {type(error).__name__}: {error}. "
-            f"It runs under {sys.executable}, where everything that it imports must be installed."
+            f"It runs under {sys.executable}: install what it imports there."
         ) from error
     return module
+
+
+def _provide_package(name: str, folder: Path) -> None:
+    """Import a folder as a package under another name, which no installed package has."""
+    start = folder / "__init__.py"
+    if not start.exists():
+        sys.modules[name] = ModuleType(name)
+        sys.modules[name].__path__ = [str(folder)]
+        return
+    spec = importlib.util.spec_from_file_location(
+        name, start, submodule_search_locations=[str(folder)]
+    )
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{start} cannot be imported")
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[name])

@@ -1,0 +1,38 @@
+"""Writes charts to files, for the commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from arena.charts.specification import as_altair
+from arena.charts.theme import PAGE, themed
+from arena.errors import InputError, UsageError
+
+__all__ = ["check_chart_path", "write_chart"]
+
+_FORMATS = (".svg", ".png", ".json")
+
+
+def check_chart_path(path: Path | None) -> None:
+    """Check that a chart file can be written, before anything is computed; None is valid.
+
+    Raises
+    ------
+    UsageError
+        If the file name does not end in .svg, .png or .json.
+    InputError
+        If the folder does not exist.
+    """
+    if path is None:
+        return
+    if path.suffix.lower() not in _FORMATS:
+        raise UsageError(f"--chart {path.name}: the file name must end in {', '.join(_FORMATS)}.")
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise InputError(f"{path} cannot be written: give a file name in an existing folder.")
+
+
+def write_chart(specification: Mapping[str, Any], path: Path) -> None:
+    """Write a layered specification as SVG, PNG or Vega-Lite JSON, by the suffix of the file."""
+    as_altair({**themed(specification), "background": PAGE}).save(str(path))

@@ -1,0 +1,43 @@
+"""Copy a competition, also while it is served."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from arena.cli.console import console
+from arena.cli.folder import Directory, Wait, borrow_served, find_folder
+from arena.competition.competition import Competition
+from arena.utils.progress import stage
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def backup(
+    target: Annotated[Path, typer.Argument(metavar="TARGET", help="A new folder for the copy.")],
+    directory: Directory = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the server's queue and uploads.  [default: server/ in DIR]"),
+    ] = None,
+    wait: Wait = 30.0,
+) -> None:
+    """Copy a competition with its labels, submissions, accounts and queue.
+
+    While it is served, uploads are received and wait until the copy is complete. To restore it,
+    serve the copy. The copy holds secrets: only its owner can enter it.
+    """
+    from arena.server.backup import backup as copy
+    from arena.server.marker import served_folder
+    from arena.server.records.layout import Layout
+
+    folder = find_folder(directory)
+    served = served_folder(folder)
+    root = data or (served.data if served else folder / "server")
+    with stage("Copying the competition"), borrow_served(folder, wait):
+        Competition.open(folder, wait=wait).close()  # closing writes the log into the file
+        size = copy(folder, Layout(root), target)
+    console().print(f"Copied {size / 1e6:,.1f} MB to {target}.", soft_wrap=True, markup=False)

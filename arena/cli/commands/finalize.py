@@ -1,0 +1,71 @@
+"""Rank the final submissions on the private rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from arena.cli import options
+from arena.cli.folder import Directory, Wait, open_competition
+from arena.cli.reporting import ChartFolder, ReportFile, TableFile, check_outputs, show_result
+from arena.cli.similar import say_similar
+from arena.utils.progress import ProgressDisplay
+
+if TYPE_CHECKING:
+    from arena.competition.competition import Competition
+    from arena.report import Report
+    from arena.scoring.result import ScoreResult
+    from arena.utils.parallel import Progress
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+@options.engine()
+def finalize(
+    directory: Directory = None,
+    wait: Wait = 0.0,
+    intervals: options.Intervals = True,
+    where: options.EngineChoice = options.HERE,
+    as_json: options.AsJson = False,
+    wide: options.Wide = False,
+    report: ReportFile = None,
+    charts: ChartFolder = None,
+    table: TableFile = None,
+) -> None:
+    """Rank each team's final submissions on the private rows and store the board.
+
+    Can be run again: if nothing changed, the board is identical to the last digit. Identical
+    and nearly identical submissions of different teams are listed on stderr.
+    """
+    options.check_intervals(intervals, report, charts)
+    check_outputs(report, charts, table)
+    with (
+        open_competition(directory, wait) as competition,
+        where.open(),
+        ProgressDisplay() as progress,
+    ):
+        result = competition.finalize(
+            workers=where.workers, progress=progress, intervals=None if intervals else False
+        )
+        made = _report(competition, result, progress) if report or charts else None
+        similar = competition.similar_submissions()
+    manager = competition.manager
+    say_similar(similar)
+    show_result(
+        result,
+        manager,
+        as_json=as_json,
+        made=made,
+        report=report,
+        charts=charts,
+        wide=wide,
+        table=table,
+    )
+
+
+def _report(competition: Competition, result: ScoreResult, progress: Progress) -> Report:
+    from arena.report.competition import finalized_report
+
+    return finalized_report(competition, result, progress=progress)

@@ -1,0 +1,187 @@
+"""Create a competition in a folder."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import unicodedata
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from arena.cli import options
+from arena.cli.completion import complete_mechanism
+from arena.cli.console import console, say_failures, say_note
+from arena.cli.init_questions import as_command, ask
+from arena.competition.competition import Competition
+from arena.competition.create import SAMPLE_NAME, SAMPLE_NOTE_NAME, soft_label_warnings
+from arena.config import CONFIG_NAME, DataSection, Settings
+from arena.errors import UsageError
+from arena.interfaces import Metric, notes_of, traits_of
+from arena.plugin.manager import PluginManager
+from arena.public_board.advice import protection_notes, with_default_mechanism
+from arena.scoring.columns import meaning_of_columns, usage_note
+from arena.types import SolutionColumns, Usage
+from arena.utils.text import printable
+
+app = typer.Typer(add_completion=False)
+
+_PER_DAY = 5
+
+
+@app.command()
+@options.solution_columns()
+def init(
+    folder: Annotated[
+        Path | None, typer.Argument(help="A new folder, or one without a competition.")
+    ] = None,
+    solution: Annotated[
+        Path | None,
+        typer.Option(help="CSV or Parquet with the ids and the truth.", metavar="FILE"),
+    ] = None,
+    metric: options.OptionalMetric = None,
+    *,
+    columns: SolutionColumns,
+    lower_is_better: options.LowerIsBetter = None,
+    title: Annotated[
+        str, typer.Option(help="Title of the competition, shown on every leaderboard.")
+    ] = "",
+    mechanism: Annotated[
+        str | None,
+        typer.Option(
+            help="What the public board shows; 'arena mechanisms' lists them.  [default: "
+            "ladder-free, or kaggle for a metric without bounds]",
+            autocompletion=complete_mechanism,
+        ),
+    ] = None,
+    per_day: Annotated[
+        int | None,
+        typer.Option(help="Submissions per team and day; 0: not limited.  [default: 5]", min=0),
+    ] = None,
+    deadline: Annotated[
+        str | None,
+        typer.Option(
+            help="The end, such as 2026-12-31T23:59:00Z; without an offset it is UTC.",
+            metavar="TIME",
+        ),
+    ] = None,
+    public_share: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of rows to make public if none is.  [default: 0.3; 0 with a usage column]"
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Random seed.  [default: a secret one]", min=0)
+    ] = None,
+) -> None:
+    """Create a competition in a folder: competition.toml, database and sample submission.
+
+    In a terminal, arena init without --solution or --metric asks for what is needed. All other
+    settings, such as the final selection, are in competition.toml.
+    """
+    manager = PluginManager()
+    if folder is None or solution is None or metric is None:
+        missing = [
+            name
+            for name, value in (("FOLDER", folder), ("--solution", solution), ("--metric", metric))
+            if value is None
+        ]
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise UsageError(f"Give {' and '.join(missing)}: see arena init --help.")
+        said = ask(
+            manager,
+            {
+                "folder": folder,
+                "solution": solution,
+                "metric": metric,
+                "positive": columns.positive,
+                "public_share": public_share,
+                "per_day": per_day,
+                "deadline": deadline,
+                "mechanism": mechanism,
+                "columns": columns,
+            },
+        )
+        folder, solution, metric = said["folder"], said["solution"], said["metric"]
+        columns = replace(columns, positive=said.get("positive"))
+        public_share, per_day = said.get("public_share"), said["per_day"]
+        deadline, mechanism = said["deadline"], said["mechanism"]
+        say_note(f"The same without questions:\n    {as_command(said)}")
+    document: dict[str, dict[str, Any]] = {
+        "competition": {"title": title, "deadline": _time(deadline)},
+        "data": DataSection.document_of(columns),
+        "metric": {"name": metric, "lower_is_better": lower_is_better},
+        "public": {"mechanism": mechanism or "full"},
+        "limits": {"per_day": (_PER_DAY if per_day is None else per_day) or None},
+    }
+    settings = _settings(document)
+    if mechanism is None:
+        settings = with_default_mechanism(settings, manager)
+    with Competition.create(
+        folder, solution, settings, public_share=public_share, seed=seed, manager=manager
+    ) as competition:
+        say_failures(manager)
+        _say_what_was_made(folder, competition)
+        if (usage := competition.settings.data.usage) != columns.usage:
+            say_note(usage_note(usage))
+
+
+def _time(text: str | None) -> datetime | None:
+    try:
+        return None if text is None else datetime.fromisoformat(text)
+    except ValueError as error:
+        message = f"--deadline is {text!r}, not a time such as 2026-12-31T23:59:00Z."
+        raise UsageError(message) from error
+
+
+def _settings(document: dict[str, dict[str, Any]]) -> Settings:
+    """Validate values that TOML cannot represent or that no setting allows."""
+    for section in document.values():
+        for key, value in section.items():
+            texts = [value] if isinstance(value, str) else value if isinstance(value, tuple) else ()
+            if any(unicodedata.category(c) in {"Cc", "Cs"} for text in texts for c in text):
+                raise UsageError(f"--{key} contains a control character: remove it.")
+    if not document["metric"]["name"].strip():
+        raise UsageError("--metric is empty: name one from 'arena metrics'.")
+    return Settings.model_validate(document)
+
+
+def _say_what_was_made(folder: Path, competition: Competition) -> None:
+    usage = competition.solution.usage
+    counts = {part: int((usage == part).sum()) for part in Usage}
+    where = shlex.quote(str(folder))
+    specification = competition.settings.metric.specification
+    asked: Metric = competition.manager.metrics.resolve(specification)
+    set_in = f"limits, the deadline and the final selection are set in {folder / CONFIG_NAME}."
+    if traits_of(asked).whole_files:
+        example = "FILE"
+        lines = [
+            f"Created a competition in {folder}. The metric reads whole files: there is no public "
+            f"board and no sample submission.",
+            f"Describe the format of a submission in {folder / SAMPLE_NOTE_NAME} and give it to "
+            f"participants; {set_in}",
+        ]
+    else:
+        example = shlex.quote(str(folder / SAMPLE_NAME))
+        lines = [
+            f"Created a competition in {folder}: {counts[Usage.PUBLIC]:,} public rows, "
+            f"{counts[Usage.PRIVATE]:,} private, {counts[Usage.IGNORED]:,} ignored.",
+            f"Give participants {folder / SAMPLE_NAME} and {SAMPLE_NOTE_NAME}, which says what its "
+            f"columns mean; {set_in}",
+        ]
+    lines += [
+        *notes_of(asked),
+        *meaning_of_columns(competition.solution),
+        *soft_label_warnings(competition.solution),
+        *protection_notes(competition.settings, competition.solution, competition.manager),
+        "To submit a file and show the public board:",
+        f"    arena submit {example} --team sample -C {where}",
+        f"    arena leaderboard -C {where}",
+    ]
+    out = console()
+    for line in lines:
+        out.print(printable(line), soft_wrap=True)

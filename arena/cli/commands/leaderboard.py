@@ -1,0 +1,123 @@
+"""Show the public leaderboard, or the private one."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from arena.cli import options
+from arena.cli.console import console, print_document, say_note
+from arena.cli.folder import Directory, Wait, look_at_competition
+from arena.cli.reporting import check_outputs, write_outputs
+from arena.cli.tables import Row, columns_shown, print_table
+from arena.competition.view import CompetitionView
+from arena.errors import UsageError
+from arena.report.columns import PUBLIC_COLUMNS
+from arena.utils.formatting import BoardDisplay, released_format
+from arena.utils.text import csv_cell, printable, shorten
+
+if TYPE_CHECKING:
+    from arena.report import Report
+
+app = typer.Typer(add_completion=False)
+
+_COLUMNS = ("rank", "team", "score", "submission", "n_submissions", "baseline")
+
+
+@app.command()
+def leaderboard(
+    private: Annotated[
+        bool, typer.Option("--private", help="The private board of the last finalize.")
+    ] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV for a spreadsheet.")] = False,
+    as_json: options.AsJson = False,
+    wide: options.Wide = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the public board as a page, safe to publish."),
+    ] = None,
+    directory: Directory = None,
+    wait: Wait = 0.0,
+) -> None:
+    """Show the public leaderboard (released scores only), or the private one."""
+    if as_csv and as_json:
+        raise UsageError("--csv and --json exclude each other.")
+    if html is not None and private:
+        raise UsageError("--html is for the public board; arena report writes the private one.")
+    check_outputs(html, None)
+    with look_at_competition(directory, wait) as competition:
+        document = _document(competition, private=private)
+        page = _page(competition) if html else None
+        result = competition.final_result() if private else None
+        if private and (old := competition.outdated()):
+            say_note(old)
+        metric = competition.board_metric
+        display = competition.settings.display(public=not private)
+        notes = () if private else competition.board_notes(document["standings"])
+    if as_json:
+        print_document(document)
+    elif as_csv:
+        _print_csv(document["standings"])
+    elif result is not None:
+        from arena.cli.board import print_board
+
+        print_board(result, console(wide=wide), display)
+    else:
+        _print_public(document, metric, display)
+    for note in notes:
+        say_note(note)
+    if not as_json and not as_csv and document["head"]:
+        console().print(f"Last hash of the record: {document['head']}", soft_wrap=True)
+    write_outputs(page, html, None)
+
+
+def _page(competition: CompetitionView) -> Report:
+    from arena.report.competition import public_competition_report
+
+    return public_competition_report(competition, sections=False)
+
+
+def _document(competition: CompetitionView, *, private: bool) -> dict[str, Any]:
+    metric = competition.settings.metric
+    return {
+        "schema": "arena/leaderboard/2",
+        "title": competition.settings.competition.title,
+        "metric": metric.name,
+        "greater_is_better": competition.manager.metrics.resolve(
+            metric.specification
+        ).greater_is_better,
+        "split": "private" if private else "public",
+        "standings": (competition.private_leaderboard() if private else competition.leaderboard()),
+        "head": competition.head(),
+    }
+
+
+def _print_public(document: Row, metric: str, display: BoardDisplay) -> None:
+    standings = document["standings"]
+    if not standings:
+        say_note("Nothing was released yet.")
+        return
+    score = released_format([row["score"] for row in standings], display)
+    columns = columns_shown(PUBLIC_COLUMNS, score)
+    direction = "larger" if document["greater_is_better"] else "smaller"
+    board = f"public board, {printable(metric)} ({direction} is better)"
+    title = shorten(document["title"])
+    print_table(standings, columns, console(), title=f"{title}: {board}" if title else board)
+    if display.ties:
+        console().print(printable(display.ties))
+
+
+def _print_csv(standings: Sequence[Row]) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(standings[0] if standings else _COLUMNS)
+    writer.writerows([_cell(value) for value in row.values()] for row in standings)
+
+
+def _cell(value: Any) -> Any:
+    """Return text that is safe in a spreadsheet and a terminal; other values unchanged."""
+    return csv_cell(printable(value)) if isinstance(value, str) else value

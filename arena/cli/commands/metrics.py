@@ -1,0 +1,167 @@
+"""List the metrics, or describe one."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from arena.cli import options
+from arena.cli.console import console, print_document, say_failures
+from arena.errors import UsageError
+from arena.interfaces import (
+    HasInfluenceValues,
+    HasResample,
+    HasRowValues,
+    Metric,
+    MetricFamily,
+    MetricFamilyOfFiles,
+    traits_of,
+)
+from arena.plugin.manager import PluginManager
+from arena.utils.progress import stage
+from arena.utils.text import printable
+
+if TYPE_CHECKING:
+    from arena.testing import Conformance
+
+app = typer.Typer(add_completion=False)
+
+_CAPABILITIES = (
+    ("row values", HasRowValues, "its rows are scored one by one: resampling is a matrix product"),
+    ("influence values", HasInfluenceValues, "standard errors and paired tests come from its rows"),
+    ("resample", HasResample, "it has its own fast resampling"),
+)
+
+
+@app.command()
+def metrics(
+    name: Annotated[
+        str | None, typer.Argument(help="A metric, such as roc_auc or f1(average=macro).")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Test it, and report what is wrong or missing.")
+    ] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """List the metrics, or show one: its direction, what a submission contains, its parameters.
+
+    The families at the end of the list make metrics on demand, such as sklearn:jaccard_score.
+    With --check, the exit code is 1 if the metric does not meet arena's requirements.
+    """
+    if check and name is None:
+        raise UsageError("--check needs the name of a metric.")
+    manager = PluginManager()
+    registry = manager.metrics
+    if name is not None:
+        found = [_document(name, registry.resolve(name), registry.plugin_of(name))]
+    else:
+        found = [_document(entry.name, entry.item, entry.plugin) for entry in registry]
+    families = [
+        {
+            "prefix": family.name,
+            "plugin": family.plugin,
+            "known": list(family.item.known()),
+            **_form(family.item),
+        }
+        for family in registry.families
+    ]
+    say_failures(manager)
+    conformance = _checked(registry.resolve(name)) if check and name is not None else None
+    if as_json:
+        document = {"schema": "arena/metrics/1", "metrics": found, "families": families}
+        print_document(document | {"check": conformance.to_dict() if conformance else None})
+    elif name is not None:
+        _print_one(found[0])
+        if conformance is not None:
+            _print_checks(conformance)
+    else:
+        _print_all(found, families)
+    if conformance is not None and conformance.failed:
+        raise typer.Exit(1)
+
+
+def _checked(metric: Metric) -> Conformance:
+    from arena.testing import check_metric
+
+    with stage("Checking the metric"):
+        return check_metric(metric)
+
+
+def _print_checks(conformance: Conformance) -> None:
+    out = console()
+    for one in conformance.checks:
+        line = f"{one.outcome:9} {one.name}" + (f": {one.message}" if one.message else "")
+        out.print(printable(line), soft_wrap=True)
+    failed = len(conformance.failed)
+    of_all = f"{len(conformance.checks)} checks"
+    out.print(f"{failed} of {of_all} failed." if failed else f"None of {of_all} failed.")
+
+
+def _form(family: MetricFamily) -> dict[str, str]:
+    if isinstance(family, MetricFamilyOfFiles):
+        return {"form": family.form, "description": family.description}
+    return {"form": f"{family.prefix}:NAME", "description": ""}
+
+
+def _document(name: str, metric: Metric, plugin: str) -> dict[str, Any]:
+    traits = traits_of(metric)
+    return {
+        "name": name,
+        "plugin": plugin,
+        "greater_is_better": metric.greater_is_better,
+        "prediction": str(metric.prediction),
+        "parameters": _parameters(metric),
+        "capabilities": [name for name, kind, _ in _CAPABILITIES if isinstance(metric, kind)],
+        "needs_every_class": traits.needs_every_class,
+        "stratify_by_class": traits.stratify_by_class,
+        "description": (type(metric).__doc__ or "").strip().split("\n\n")[0],
+    }
+
+
+def _parameters(metric: Metric) -> dict[str, Any]:
+    if not dataclasses.is_dataclass(metric):
+        return {}
+    return {
+        field.name: getattr(metric, field.name)
+        for field in dataclasses.fields(metric)
+        if field.init
+    }
+
+
+def _print_all(found: list[dict[str, Any]], families: list[dict[str, Any]]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD)
+    for column in ("metric", "better", "a submission holds", "parameters", "plugin"):
+        table.add_column(column, no_wrap=column == "metric")
+    for one in found:
+        parameters = ", ".join(f"{key}={value}" for key, value in one["parameters"].items())
+        direction = "larger" if one["greater_is_better"] else "smaller"
+        cells = (one["name"], direction, one["prediction"], parameters, one["plugin"])
+        table.add_row(*map(printable, cells))
+    for family in families:
+        table.add_row(family["form"], "", "", "", family["plugin"])
+    out = console()
+    out.print(table)
+    for family in families:
+        if family["description"]:
+            out.print(printable(f"{family['form']}: {family['description']}."), soft_wrap=True)
+
+
+def _print_one(one: dict[str, Any]) -> None:
+    out = console()
+    out.print(printable(one["name"]), style="bold")
+    out.print(" ".join(printable(one["description"].replace("\n", " ")).split()))
+    out.print(f"{'Larger' if one['greater_is_better'] else 'Smaller'} is better.")
+    out.print(f"A submission holds: {one['prediction']}.")
+    for key, value in one["parameters"].items():
+        out.print(f"Parameter {key} = {value!r}.")
+    for name, _, meaning in _CAPABILITIES:
+        if name in one["capabilities"]:
+            out.print(f"It has {name}: {meaning}.")
+    if not one["capabilities"]:
+        out.print("It is called once per submission and resample, which is slow.")
+    out.print(f"From the plugin {printable(one['plugin'])}.")

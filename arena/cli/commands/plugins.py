@@ -1,0 +1,97 @@
+"""List the plugins, what each provides and what failed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from arena.cli import discovery as commands
+from arena.cli.console import console, print_document, say_error, say_failures
+from arena.cli.tables import Column, print_table
+from arena.errors import DuplicateNameError
+from arena.plugin.manager import PluginManager
+from arena.utils.text import printable
+
+app = typer.Typer(add_completion=False)
+
+_KINDS = ("metrics", "mechanisms", "analyses", "competitors", "floor_estimators", "papers")
+_SINGULAR = {"analyses": "analysis"}
+
+
+@app.command()
+def plugins(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """List the installed plugins, what each provides, and what failed."""
+    manager = PluginManager()
+    document = _document(manager)
+    if as_json:
+        print_document(document)
+        return
+    _print_table(document)
+    say_failures(manager)
+
+
+def _document(manager: PluginManager) -> dict[str, Any]:
+    provides = _provided(manager)
+    failures = defaultdict(list)
+    for failure in manager.failures:
+        failures[failure.plugin].append(str(failure))
+    return {
+        "schema": "arena/plugins/1",
+        "plugins": [
+            {
+                "name": info.name,
+                "version": info.version,
+                "origin": info.origin,
+                "load_seconds": round(info.load_seconds, 4),
+                "provides": provides[info.name],
+                "failures": failures[info.name],
+            }
+            for info in manager.plugins
+        ],
+        "commands": [
+            {"name": command.name, "origin": command.distribution}
+            for command in commands.installed()
+        ],
+    }
+
+
+def _provided(manager: PluginManager) -> defaultdict[str, dict[str, list[str]]]:
+    provides: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
+    for kind in _KINDS:
+        try:
+            registry = getattr(manager, kind)
+        except DuplicateNameError as error:
+            say_error(str(error))
+            continue
+        for entry in registry:
+            provides[entry.plugin].setdefault(kind, []).append(entry.name)
+        for family in registry.families:
+            provides[family.plugin].setdefault(kind, []).append(f"{family.name}:NAME")
+    return provides
+
+
+def _print_table(document: dict[str, Any]) -> None:
+    columns = (
+        Column("plugin", 1, lambda row: printable(row["name"]), left=True),
+        Column("from", 2, lambda row: printable(row["origin"]), left=True),
+        Column("provides", 3, _counts, left=True),
+        Column("failures", 4, lambda row: str(len(row["failures"]) or "")),
+    )
+    print_table(document["plugins"], columns, console(), most=None)
+    console().print(
+        f"{len(document['commands']):,} commands. --json names everything that a plugin provides, "
+        "its origin and how long it took to load."
+    )
+
+
+def _counts(plugin: Mapping[str, Any]) -> str:
+    counts = {kind.replace("_", " "): len(names) for kind, names in plugin["provides"].items()}
+    return ", ".join(
+        f"{count:,} {_SINGULAR.get(kind, kind[:-1]) if count == 1 else kind}"
+        for kind, count in counts.items()
+    )

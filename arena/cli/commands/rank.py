@@ -1,0 +1,141 @@
+"""Rank algorithms or language models by a value per case."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from arena.cli import options
+from arena.cli.console import say_error
+from arena.cli.reporting import (
+    ChartFolder,
+    ReportFile,
+    board_report_if,
+    check_outputs,
+    show_result,
+)
+from arena.errors import UsageError
+from arena.intake import CaseColumns
+from arena.plugin.manager import PluginManager
+from arena.scoring.rank import AGGREGATES, CaseSettings, rank_table, read_cases
+from arena.scoring.settings import BoardSettings
+from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES
+from arena.utils.formatting import BoardDisplay
+from arena.utils.progress import ProgressDisplay
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def rank(
+    tables: Annotated[
+        list[Path],
+        typer.Argument(
+            help="CSV or Parquet tables, long (algorithm, case, value) or wide (one column per "
+            "algorithm); or files and folders of an evaluation tool.",
+            metavar="TABLES…",
+            readable=False,
+        ),
+    ],
+    lower_is_better: Annotated[
+        bool | None,
+        typer.Option(
+            "--lower-is-better/--greater-is-better",
+            help="The direction of the values.  [default: what the files say, else greater]",
+        ),
+    ] = None,
+    aggregate: Annotated[
+        str, typer.Option(help=f"How values become a score: {', '.join(AGGREGATES)}.")
+    ] = AGGREGATES[0],
+    missing: Annotated[
+        str,
+        typer.Option(
+            help="A missing value: fault (the algorithm is not ranked), worst, or a number."
+        ),
+    ] = "fault",
+    value_range: Annotated[
+        tuple[float, float] | None,
+        typer.Option(
+            metavar="LOW HIGH",
+            help="The range of a value; an end may be inf.  [default: 0 1 if all values lie there]",
+        ),
+    ] = None,
+    algorithm: Annotated[
+        str | None, typer.Option(help="The column of algorithms of a long table.")
+    ] = None,
+    case: Annotated[
+        str | None,
+        typer.Option(help="The column of cases.  [default: case; in a wide table the first]"),
+    ] = None,
+    value: Annotated[
+        str | None,
+        typer.Option(help="The column of values of a long table, or the metric of a log."),
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option(help="The column of tasks: reports also rank each separately.")
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="The column of groups of dependent cases.")
+    ] = None,
+    repeat: Annotated[
+        str | None, typer.Option(help="The column that numbers repeated answers to a case.")
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            help="table, or that of an evaluation tool.  [default: recognised from the files]"
+        ),
+    ] = None,
+    resamples: Annotated[
+        int, typer.Option(help="How often the cases are resampled.")
+    ] = DEFAULT_RESAMPLES,
+    level: Annotated[
+        float, typer.Option(help="The confidence level of every interval.")
+    ] = DEFAULT_LEVEL,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    as_json: options.AsJson = False,
+    decimals: options.Decimals = None,
+    unit: options.Unit = "",
+    workers: Annotated[
+        int, typer.Option(help="Worker threads or processes; 0: one per processor.")
+    ] = 0,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 if any algorithm is not ranked.")
+    ] = False,
+    report: ReportFile = None,
+    charts: ChartFolder = None,
+) -> None:
+    """Rank algorithms by their values on the same cases, with the uncertainty of every rank."""
+    check_outputs(report, charts)
+    settings = CaseSettings(
+        greater_is_better=None if lower_is_better is None else not lower_is_better,
+        aggregate=aggregate,
+        missing=_missing(missing),
+        value_range=value_range,
+        columns=CaseColumns(algorithm, case, value, task, cluster, repeat),
+        format=format,
+        board=BoardSettings(resamples, level, seed, None, workers),
+    )
+    manager = PluginManager()
+    with ProgressDisplay() as progress:
+        read = read_cases(tables, settings, manager)
+        result = rank_table(read, settings, manager, progress)
+        result = replace(result, display=BoardDisplay(decimals, unit))
+        made = board_report_if(bool(report or charts), result, manager, progress)
+    show_result(result, manager, as_json=as_json, made=made, report=report, charts=charts)
+    if not result.standings:
+        say_error("No algorithm could be ranked: each lacks values. See --missing.")
+    if not result.standings or (strict and result.rejected):
+        raise typer.Exit(1)
+
+
+def _missing(text: str) -> str | float:
+    if text in ("fault", "worst"):
+        return text
+    try:
+        return float(text)
+    except ValueError as error:
+        raise UsageError(f"--missing takes fault, worst or a number, not {text!r}.") from error

@@ -1,0 +1,28 @@
+"""Repair a damaged database and report what was lost."""
+
+from __future__ import annotations
+
+import getpass
+
+import typer
+
+from arena.cli.console import console
+from arena.cli.folder import Directory, find_folder
+from arena.config import DATABASE_NAME
+from arena.store.repair import repair as repair_database
+from arena.utils.progress import stage
+from arena.utils.text import printable
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def repair(directory: Directory = None) -> None:
+    """Repair a database with a damaged or missing write-ahead log, and report what was lost.
+
+    All files are first copied to a folder next to the database. An intact one is not changed.
+    """
+    path = find_folder(directory) / DATABASE_NAME
+    with stage("Repairing the database"):
+        report = repair_database(path, actor=f"organiser {getpass.getuser()}")
+    console().print(printable(report.sentence), soft_wrap=True)

@@ -1,0 +1,92 @@
+"""Show what other mechanisms would have released."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import typer
+
+from arena.cli import options
+from arena.cli.console import console, print_document, say_note
+from arena.cli.folder import Directory, Wait, look_at_competition
+from arena.cli.tables import Column, Row, print_table
+from arena.competition.replay import CAUTION, Replay, ReplayedBoard
+from arena.plugin.specification import split_specifications
+from arena.utils.formatting import BoardDisplay, released_format
+from arena.utils.progress import ProgressDisplay
+from arena.utils.text import printable, shorten
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def replay(
+    mechanism: Annotated[
+        str,
+        typer.Option(
+            "--mechanism", help="One or several, separated by commas: ladder(eta=0.01),kaggle."
+        ),
+    ],
+    scope: Annotated[
+        Literal["team", "rank"] | None,
+        typer.Option(help="An instance for each team or for each rank.  [default: as now]"),
+    ] = None,
+    directory: Directory = None,
+    wait: Wait = 0.0,
+    as_json: options.AsJson = False,
+) -> None:
+    """Show what the same history would have released under other mechanisms, side by side.
+
+    The record is not changed, and participants do not see these scores.
+    """
+    with look_at_competition(directory, wait) as competition, ProgressDisplay() as progress:
+        display = competition.settings.display(public=True)
+        replayed = competition.replay(split_specifications(mechanism), scope, progress=progress)
+    for note in replayed.notes:
+        say_note(note)
+    if as_json:
+        print_document({"schema": "arena/replay/1", **replayed.to_dict()})
+    else:
+        _print_boards(replayed, display)
+
+
+def _print_boards(replayed: Replay, display: BoardDisplay) -> None:
+    out = console()
+    boards = (replayed.released, *replayed.replayed)
+    if not replayed.history:
+        say_note("Nothing was released yet.")
+        return
+    teams = [row["team"] for row in replayed.released.standings]
+    cells = [_cells(board, display) for board in boards]
+    rows = [{"team": team, "cells": [own.get(team, "") for own in cells]} for team in teams]
+    columns = [
+        Column("team", 1, lambda row: shorten(row["team"], 32), left=True),
+        *(_column(place, board) for place, board in enumerate(boards)),
+    ]
+    print_table(rows, columns, out, title="rank and score of each team's best release")
+    for board in boards:
+        out.print(
+            f"{_named(board)}: {board.improvements:,} of {len(replayed.history):,} submissions "
+            f"shown as better than before."
+        )
+    out.print(CAUTION)
+
+
+def _column(place: int, board: ReplayedBoard) -> Column:
+    name = f"released: {_named(board)}" if place == 0 else _named(board)
+    return Column(name, 2 + place, lambda row: str(row["cells"][place]))
+
+
+def _named(board: ReplayedBoard) -> str:
+    return shorten(printable(board.mechanism), 40) + (" by rank" if board.scope == "rank" else "")
+
+
+def _cells(board: ReplayedBoard, display: BoardDisplay) -> Mapping[str, str]:
+    """Return the displayed rank and score of every team on a board."""
+    score = released_format([row["score"] for row in board.standings], display)
+    return {row["team"]: _cell(row, score(row["score"])) for row in board.standings}
+
+
+def _cell(row: Row | Mapping[str, Any], score: str) -> str:
+    return f"{score} (baseline)" if row["rank"] is None else f"{row['rank']}. {score}"

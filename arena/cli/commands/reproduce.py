@@ -1,0 +1,144 @@
+"""Compute the published numbers of a paper again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from arena.cli import options
+from arena.cli.console import console, print_document, say_failures
+from arena.cli.tables import Column, print_table
+from arena.errors import InputError, UsageError
+from arena.utils.progress import ProgressDisplay
+
+if TYPE_CHECKING:
+    from arena.interfaces import Reproduction
+    from arena.types import Chart
+
+app = typer.Typer(add_completion=False)
+
+_DATA = Path("..") / "shared" / "data"
+
+
+@app.command()
+@options.engine()
+def reproduce(
+    paper: Annotated[
+        str | None,
+        typer.Argument(
+            help="ladder, multiplicity, bayes-error, winner-stability, or a paper of another "
+            "plugin.  [default: list them]"
+        ),
+    ] = None,
+    charts: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Draw every chart as SVG and PNG into this folder."),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of the data published with the papers.  [default: ../shared/data, if it "
+            "exists]",
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Repeat simulations less often, for a first look.")
+    ] = False,
+    models: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Keep trained models here, and reuse them."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    where: options.EngineChoice = options.HERE,
+    as_json: options.AsJson = False,
+) -> None:
+    """Compute the published numbers of a paper again, and compare them.
+
+    Prints published and computed numbers, whether they agree, and if not, why. What needs data that
+    are not public is listed. The exit code is 0 also if numbers disagree.
+    """
+    from arena.interfaces import PaperOptions
+    from arena.plugin.manager import PluginManager
+
+    manager = PluginManager()
+    if paper is None and as_json:
+        raise UsageError("--json needs the name of a paper.")
+    if paper is None:
+        for entry in manager.papers:
+            console().print(f"{entry.name}: {entry.item.title}", soft_wrap=True)
+        say_failures(manager)
+        return
+    chosen = manager.papers.resolve(paper)
+    if data is not None and not data.is_dir():
+        raise InputError(f"{data} is no folder: name the folder of published data with --data.")
+    if charts is not None and charts.exists() and not charts.is_dir():
+        raise UsageError(f"--charts {charts}: name a folder, not a file.")
+    asked = PaperOptions(
+        data=data or (_DATA if _DATA.is_dir() else None),
+        quick=quick,
+        charts=charts is not None,
+        models=models,
+        seed=seed,
+        workers=where.workers,
+        engine=where.engine,
+        address=where.scheduler,
+    )
+    with ProgressDisplay() as progress:
+        found = chosen.reproduce(asked, progress)
+    say_failures(manager)
+    if charts is not None:
+        charts.mkdir(parents=True, exist_ok=True)
+        for chart in found.charts:
+            _draw(chart, charts)
+    if as_json:
+        document = {"schema": "arena/reproduce/1", "paper": paper, "title": chosen.title}
+        print_document({**document, "seed": seed, "quick": quick, **found.to_dict()})
+    else:
+        _print(chosen.title, found, charts)
+
+
+def _print(title: str, found: Reproduction, charts: Path | None) -> None:
+    out = console()
+    print_table(found.to_dict()["figures"], _COLUMNS, out, title=title, most=None)
+    compared = [one for one in found.figures if one.agrees is not None]
+    agree = sum(one.agrees is True for one in compared)
+    out.print(
+        f"{agree:,} of {len(compared):,} numbers agree."
+        if compared
+        else "No number is compared with a published one here."
+    )
+    for one in found.figures:
+        if one.agrees is False:
+            out.print(f"{one.where}, {one.quantity}, does not agree: {one.note}.", soft_wrap=True)
+    for text in found.missing:
+        out.print(f"Missing: {text}", soft_wrap=True)
+    if charts is not None:
+        out.print(f"The charts ({len(found.charts):,}) are in {charts}.", soft_wrap=True)
+
+
+def _draw(chart: Chart, folder: Path) -> None:
+    import vl_convert
+
+    from arena.charts import themed
+    from arena.charts.theme import PAGE
+
+    drawn = vl_convert.vegalite_to_svg({**themed(dict(chart.specification)), "background": PAGE})
+    (folder / f"{chart.name}.svg").write_text(drawn, encoding="utf-8")
+    (folder / f"{chart.name}.png").write_bytes(vl_convert.svg_to_png(drawn, scale=1.5))
+
+
+def _number(name: str) -> Any:
+    return lambda row: "" if row[name] is None else f"{row[name]:.6g}"
+
+
+_COLUMNS = (
+    Column("where", 1, lambda row: str(row["where"]), left=True),
+    Column("quantity", 1, lambda row: str(row["quantity"]), left=True),
+    Column("published", 1, _number("published")),
+    Column("computed", 1, _number("computed")),
+    Column("agrees", 1, lambda row: {None: "", True: "yes", False: "no"}[row["agrees"]], left=True),
+    Column("note", 2, lambda row: str(row["note"]), left=True),
+)

@@ -1,0 +1,84 @@
+"""Show what corrected labels or another metric would change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from arena.cli import options
+from arena.cli.console import console, print_document, say_note
+from arena.cli.folder import Directory, Wait, open_competition
+from arena.competition.rescore import RankChange
+from arena.scoring.result import as_json as plain_json
+from arena.utils.progress import ProgressDisplay
+from arena.utils.text import printable
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+@options.engine()
+def rescore(
+    solution: Annotated[
+        Path | None, typer.Option(help="The corrected solution: the same rows, other labels.")
+    ] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Make the change, on record.")] = False,
+    directory: Directory = None,
+    wait: Wait = 0.0,
+    where: options.EngineChoice = options.HERE,
+    as_json: options.AsJson = False,
+) -> None:
+    """Score all submissions again with corrected labels or the metric in competition.toml.
+
+    Without --apply nothing is changed. Released public scores stay on record as they were shown.
+    """
+    with open_competition(directory, wait) as competition:
+        with where.open(), ProgressDisplay() as progress:
+            changes = competition.rescore(
+                solution, apply=apply, workers=where.workers, progress=progress
+            )
+        stale = apply and competition.outdated() is not None
+    rows = [
+        {
+            "team": change.team,
+            "rank_before": change.rank_before,
+            "rank_after": change.rank_after,
+            "score_before": change.score_before,
+            "score_after": change.score_after,
+        }
+        for change in changes
+    ]
+    if as_json:
+        document = {"schema": "arena/rescore/1", "applied": apply, "changes": rows}
+        print_document(plain_json(document))
+    else:
+        _print_changes(changes)
+        say_note("Applied." if apply else "Nothing was changed; --apply makes the change.")
+    if stale:
+        say_note("Run arena finalize to compute the private board again.")
+
+
+def _print_changes(changes: Sequence[RankChange]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    ranks = sum(one.changed for one in changes)
+    scores = sum(one.rescored for one in changes)
+    out = console()
+    out.print(
+        f"Of {len(changes):,} teams, {ranks:,} change their rank on the private board, and "
+        f"{scores:,} their score."
+    )
+    shown = [one for one in changes if one.changed or one.rescored]
+    if not shown:
+        return
+    table = Table(box=box.SIMPLE_HEAD)
+    for column in ("team", "rank before", "rank after", "score before", "score after"):
+        table.add_column(column, justify="left" if column == "team" else "right")
+    for one in shown:
+        cells = [one.rank_before, one.rank_after, one.score_before, one.score_after]
+        table.add_row(printable(one.team), *("" if c is None else f"{c:.8g}" for c in cells))
+    out.print(table)

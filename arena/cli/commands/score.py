@@ -1,0 +1,100 @@
+"""Rank submissions, with the uncertainty of every rank."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from arena.cli import options
+from arena.cli.console import say_error
+from arena.cli.reporting import (
+    ChartFolder,
+    ReportFile,
+    TableFile,
+    board_report_if,
+    check_outputs,
+    show_result,
+)
+from arena.plugin.manager import PluginManager
+from arena.plugin.specification import with_parameters
+from arena.scoring.score import score as score_files
+from arena.scoring.settings import BoardSettings, ScoreSettings
+from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, SolutionColumns
+from arena.utils.formatting import BoardDisplay
+from arena.utils.progress import ProgressDisplay
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+@options.solution_columns()
+@options.engine()
+def score(
+    solution: options.SolutionFile,
+    submissions: options.SubmissionFiles,
+    metric: options.Metric,
+    columns: SolutionColumns,
+    lower_is_better: options.LowerIsBetter = None,
+    split: Annotated[
+        str, typer.Option(help="The rows to rank on: private, public or all.")
+    ] = "private",
+    db: Annotated[
+        Path | None, typer.Option(help="Keep the submissions in this DuckDB file.")
+    ] = None,
+    resamples: Annotated[
+        int, typer.Option(help="How often the rows are resampled.")
+    ] = DEFAULT_RESAMPLES,
+    level: Annotated[
+        float, typer.Option(help="The confidence level of every interval.")
+    ] = DEFAULT_LEVEL,
+    intervals: options.Intervals = True,
+    stratify: Annotated[
+        bool | None,
+        typer.Option(
+            "--stratify/--no-stratify",
+            help="Resample within classes.  [default: as the metric declares]",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    as_json: options.AsJson = False,
+    wide: options.Wide = False,
+    decimals: options.Decimals = None,
+    unit: options.Unit = "",
+    where: options.EngineChoice = options.HERE,
+    strict: options.Strict = False,
+    report: ReportFile = None,
+    charts: ChartFolder = None,
+    table: TableFile = None,
+) -> None:
+    """Score submissions against a solution and rank them, with the uncertainty of every rank."""
+    options.check_intervals(intervals, report, charts)
+    check_outputs(report, charts, table)
+    settings = ScoreSettings(
+        metric=with_parameters(metric, lower_is_better=lower_is_better),
+        columns=columns,
+        split=split,
+        database=db,
+        board=BoardSettings(resamples, level, seed, stratify, where.workers, intervals),
+    )
+    manager = PluginManager()
+    with where.open(), ProgressDisplay() as progress:
+        result = score_files(solution, submissions, settings, manager=manager, progress=progress)
+        result = replace(result, display=BoardDisplay(decimals, unit))
+        made = board_report_if(bool(report or charts), result, manager, progress)
+    show_result(
+        result,
+        manager,
+        as_json=as_json,
+        made=made,
+        report=report,
+        charts=charts,
+        wide=wide,
+        table=table,
+    )
+    if not result.standings:
+        say_error("No submission could be ranked: every file was rejected.")
+    if not result.standings or (strict and result.rejected):
+        raise typer.Exit(1)

@@ -1,0 +1,263 @@
+"""Serve competitions: pages, uploads, live leaderboard."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import logging
+import os
+import re
+import shutil
+import signal
+import sys
+import threading
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from arena.cli.console import console, say_note
+from arena.cli.folder import find_folder
+from arena.config import CONFIG_NAME, Settings, read_settings
+from arena.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from arena.server.records.layout import Layout
+    from arena.server.supervisor import Served
+
+app = typer.Typer(add_completion=False)
+
+_SAME_USER = (
+    "All processes run as the same user: if the web process is taken over, the labels can be read. "
+    "Use --web-user, or the units of --print-units, for a competition that matters."
+)
+
+
+class Part(StrEnum):
+    """The processes that this command runs."""
+
+    ALL = "all"
+    WEB = "web"
+    SCORER = "scorer"
+    LINK = "link"
+
+
+@app.command()
+def serve(
+    directories: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "-C",
+            metavar="DIR",
+            help="A competition's folder; repeat it to serve several.  [default: here or above]",
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0: any.")] = 8000,
+    url: Annotated[
+        str, typer.Option(help="The address that participants use.  [default: [server] url]")
+    ] = "",
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the queue and uploads.  [default: server/ in the first DIR]"),
+    ] = None,
+    web_user: Annotated[
+        str, typer.Option(metavar="USER", help="As root: the user of the web process.")
+    ] = "",
+    same_user: Annotated[
+        bool,
+        typer.Option("--same-user", help="Serve a network although all processes share one user."),
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Say what is missing before a launch, and exit.")
+    ] = False,
+    print_units: Annotated[
+        Path | None,
+        typer.Option(metavar="OUT", help="Write units of systemd and a proxy to a folder; exit."),
+    ] = None,
+    part: Annotated[
+        Part, typer.Option(help="For units: run one process, or print the organiser's link.")
+    ] = Part.ALL,
+    name: Annotated[str, typer.Option(help="The name in addresses.  [default: the folder's]")] = "",
+) -> None:
+    """Serve competitions to participants: web pages, uploads and the live leaderboard.
+
+    Prints the address and a link that signs the organiser in. The web process cannot read labels
+    if it runs as another user (--web-user, --print-units); without one, only this machine can
+    connect, unless --same-user is given. Ctrl-C or SIGTERM ends everything; nothing that was
+    acknowledged is lost, also when the machine is switched off.
+    """
+    from arena.server.records.layout import Layout
+
+    if importlib.util.find_spec("uvicorn") is None:
+        raise UsageError('arena serve needs the extra serve: pip install "arena[serve]".')
+    logging.getLogger("arena.server").setLevel(logging.INFO)
+    if part in {Part.WEB, Part.LINK}:
+        _without_folder(part, name, data, host, port, url)
+        return
+    served, settings = _found(directories or [], name)
+    first = served[0]
+    public_url = (url or settings.server.url).rstrip("/")
+    if print_units is not None:
+        _write_units(print_units, first, settings, data, public_url, port)
+        return
+    if check:
+        from arena.server.check import problems
+
+        found = problems(first.folder, settings, public_url)
+        for problem in found:
+            console().print(f"- {problem}", soft_wrap=True, markup=False)
+        if found:
+            raise typer.Exit(1)
+        console().print("Nothing is missing.")
+        return
+    layout = Layout((data or first.folder / "server").absolute())
+    if part is Part.SCORER:
+        _run_scorer(first, layout, public_url)
+        return
+    _run_all(served, layout, host, port, public_url, web_user, same_user=same_user)
+
+
+def _found(directories: list[Path], name: str) -> tuple[list[Served], Settings]:
+    """Return the competitions, and the settings of the first."""
+    from arena.server.supervisor import Served
+    from arena.server.web.site import RESERVED
+
+    folders = [find_folder(one) for one in directories or [Path()]]
+    if name and len(folders) > 1:
+        raise UsageError("--name is for one competition: rename the folders of several.")
+    served = [Served(name or _name_of(folder), folder) for folder in folders]
+    for one in served:
+        if name and one.name != _name_of(Path(name)):
+            raise UsageError(f"{name!r} cannot be a name: use lower-case letters, digits, hyphens.")
+        if one.name in RESERVED:
+            raise UsageError(f"{one.name} is the address of a page: choose another with --name.")
+    if len({one.name for one in served}) < len(served):
+        raise UsageError("Two folders have the same name: rename one of them.")
+    settings = [read_settings(one.folder / CONFIG_NAME) for one in served]
+    return served, settings[0]
+
+
+def _name_of(folder: Path) -> str:
+    """Return the name of a folder as it appears in an address.
+
+    >>> _name_of(Path("/srv/My Race_2"))
+    'my-race-2'
+    """
+    return re.sub("[^a-z0-9]+", "-", folder.name.lower()).strip("-") or "competition"
+
+
+def _run_all(
+    served: list[Served],
+    layout: Layout,
+    host: str,
+    port: int,
+    public_url: str,
+    web_user: str,
+    *,
+    same_user: bool,
+) -> None:
+    from arena.server.marker import locked, marked, served_folder
+    from arena.server.permissions import prepare
+    from arena.server.supervisor import Supervisor, User, bind, is_loopback
+    from arena.server.web.main import in_use
+
+    user = User.named(web_user) if web_user else None
+    if user is not None and os.geteuid() != 0:
+        raise UsageError("--web-user needs root, which starts each process as its own user.")
+    if user is None and not is_loopback(host) and not same_user:
+        raise UsageError(
+            f"On {host} others can connect, and without a second user a web process that is taken "
+            f"over could read the labels. Run as root with --web-user USER, use the units of "
+            f"--print-units, or accept it with --same-user."
+        )
+    if same_user and user is None:
+        say_note(_SAME_USER)
+    for one in served:
+        if (running := served_folder(one.folder)) is not None:
+            raise InputError(f"{one.folder} is served already, at {running.url}.")
+    prepare(layout, [one.folder for one in served], user)
+    with locked(layout.intake.parent) as alone:
+        if not alone:
+            raise InputError(in_use(layout))
+    bound = bind(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    address = public_url or f"http://{shown}:{bound.getsockname()[1]}"
+    stop = _stop_event()
+    with bound, contextlib.ExitStack() as stack:
+        for one in served:
+            stack.enter_context(marked(one.folder, address, layout.root))
+        link = _organiser_link(layout, address)
+        prepare(layout, [one.folder for one in served], user)
+        out = console()
+        out.print(f"Serving {', '.join(one.name for one in served)} at {address}", soft_wrap=True)
+        out.print(f"Organiser's sign-in, once, within a day: {link}", soft_wrap=True, markup=False)
+        Supervisor(layout, served, address, bound, web_user=user).run(stop)
+    console().print("The server has ended. Everything that was acknowledged is stored.")
+
+
+def _without_folder(
+    part: Part, name: str, data: Path | None, host: str, port: int, url: str
+) -> None:
+    """Run what must not read the competition's folder."""
+    from arena.server.processes import WebStart, run_web
+    from arena.server.records.layout import Layout
+    from arena.server.supervisor import bind
+
+    if not name or data is None:
+        raise UsageError(f"--part {part} needs --name and --data.")
+    os.umask(0o007)  # the scorer, of another user in the same group, reads the queue and uploads
+    if part is Part.LINK:
+        console().print(_organiser_link(Layout(data), url.rstrip("/")), soft_wrap=True)
+        return
+    with bind(host, port) as bound:
+        run_web(WebStart(bound.fileno(), str(data), (name,), url.rstrip("/")))
+
+
+def _run_scorer(served: Served, layout: Layout, url: str) -> None:
+    from arena.server.marker import marked
+    from arena.server.scorer.main import run
+
+    with marked(served.folder, url or "the address of its web process", layout.root):
+        run(served.folder, served.name, layout, _stop_event())
+
+
+def _organiser_link(layout: Layout, url: str) -> str:
+    from arena.server.records.accounts import Accounts
+
+    accounts = Accounts(layout.intake)
+    try:
+        return accounts.organiser_link(url)
+    finally:
+        accounts.close()
+
+
+def _stop_event() -> threading.Event:
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    return stop
+
+
+def _write_units(
+    out: Path, served: Served, settings: Settings, data: Path | None, url: str, port: int
+) -> None:
+    from arena.server.units import unit_files
+
+    host = url.partition("://")[2] or "arena.example.org"
+    root = (data or Path("/var/lib/arena")).absolute()
+    files = unit_files(
+        served.folder,
+        served.name,
+        root,
+        host,
+        port,
+        max_bytes=settings.limits.max_bytes,
+        owner=served.folder.owner(),
+        program=shutil.which("arena") or f"{sys.executable} -m arena",
+    )
+    out.mkdir(parents=True, exist_ok=True)
+    for file, text in files.items():
+        (out / file).write_text(text)
+        console().print(str(out / file), soft_wrap=True)

@@ -1,0 +1,51 @@
+"""List the submissions, of every status."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from arena.cli import options
+from arena.cli.console import console, print_document, say_note
+from arena.cli.folder import Directory, Wait, look_at_competition
+from arena.cli.tables import Column, print_table
+from arena.intake.folder import team_name
+from arena.utils.formatting import released_format
+from arena.utils.text import shorten
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def submissions(
+    team: Annotated[str | None, typer.Option("--team", "-t", help="This team only.")] = None,
+    directory: Directory = None,
+    wait: Wait = 0.0,
+    as_json: options.AsJson = False,
+) -> None:
+    """List every submission in the order of arrival: its team, status and released score."""
+    with look_at_competition(directory, wait) as competition:
+        display = competition.settings.display(public=True)
+        rows = competition.submissions(None if team is None else team_name(team))
+    if as_json:
+        print_document({"schema": "arena/submissions/1", "submissions": rows})
+    elif rows:
+        score = released_format([row["released"] for row in rows], display)
+        columns = (
+            Column("submission", 1, lambda row: str(row["submission"])),
+            Column("team", 2, lambda row: shorten(row["team"], 32), left=True),
+            Column("file", 6, lambda row: shorten(row["file"], 40), left=True),
+            Column("received (UTC)", 5, lambda row: _minute(row["received"]), left=True),
+            Column("status", 3, lambda row: row["status"], left=True),
+            Column("released", 4, lambda row: score(row["released"])),
+            Column("selected", 7, lambda row: "yes" if row["selected"] else "", left=True),
+        )
+        print_table(rows, columns, console(), most=None)
+    if not rows:
+        say_note("There is no submission yet." if team is None else "This team has no submissions.")
+
+
+def _minute(time: str) -> str:
+    """Return an ISO 8601 time as people read it, to the second."""
+    return time[:19].replace("T", " ")

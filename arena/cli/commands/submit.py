@@ -1,0 +1,126 @@
+"""Submit a file for a team and release its public score."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from arena.cli.console import console, print_document, say_failures, say_note
+from arena.cli.folder import Directory, Wait, open_competition
+from arena.cli.options import AsJson
+from arena.cli.submission_output import print_answer
+from arena.errors import UsageError
+from arena.intake import describe
+from arena.public_board.advice import FULL_WARNING
+from arena.types import Fault
+from arena.utils.formatting import released_format
+from arena.utils.text import printable
+
+if TYPE_CHECKING:
+    from arena.client import Client
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def submit(
+    file: Annotated[Path, typer.Argument(help="CSV or Parquet, as sample_submission.csv.")],
+    team: Annotated[
+        str | None,
+        typer.Option("--team", "-t", help="The name of the team. With --to: that of the token."),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Submit to this served competition, by --token-file."),
+    ] = None,
+    token_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The file that holds your token.")
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            help="Idempotency key: a repeat returns the first answer.  [default: the file]"
+        ),
+    ] = None,
+    directory: Directory = None,
+    wait: Wait = 30.0,
+    as_json: AsJson = False,
+) -> None:
+    """Check, count, score and store one submission, and release its public score.
+
+    Exits with 1 if it is rejected for faults, or refused because of a limit or the deadline. When a
+    team submits the same file again, it gets the first answer and the limits do not count it.
+
+    With --to the file goes to a server (arena serve). The command waits for the score and can be
+    repeated after any interruption.
+    """
+    if to is not None:
+        if team is not None or directory is not None:
+            raise UsageError("--to excludes --team and -C: the token says whose submission it is.")
+        if token_file is None:
+            raise UsageError("--to needs --token-file: create a token on the page of your team.")
+        from arena.client import Client  # loads http and ssl
+
+        _submit_to(Client(to, _token(token_file)), file, key, wait, as_json=as_json)
+        return
+    if token_file is not None:
+        raise UsageError("--token-file needs --to, the address of the competition.")
+    if team is None:
+        raise UsageError("Name the team by --team, or a server by --to.")
+    with open_competition(directory, wait) as competition:
+        if competition.settings.public.mechanism == "full" and not competition.has_submissions():
+            say_note(FULL_WARNING)
+        answer = competition.submit(file, team, key=key)
+        display = competition.settings.display(public=True)
+        say_failures(competition.manager)
+    if as_json:
+        print_document({"schema": "arena/submit/1", **answer.to_dict()})
+    else:
+        print_answer(answer, console(), display)
+    if answer.status != "accepted":
+        raise typer.Exit(1)
+
+
+def _token(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"The token cannot be read from {path}: {error}.") from None
+
+
+def _submit_to(client: Client, file: Path, key: str | None, wait: float, *, as_json: bool) -> None:
+    state = client.submit(file, key=key)
+    if state["status"] == "waiting":
+        state = client.wait(state["request"], wait)
+    if as_json:
+        print_document({"schema": "arena/request/1", **state})
+    else:
+        _print_state(state)
+    if state["status"] not in {"accepted", "waiting"}:
+        raise typer.Exit(1)
+
+
+def _print_state(state: dict[str, Any]) -> None:
+    out, score = console(), state["score"]
+    if state["status"] == "waiting":
+        line = (
+            f"Received and stored; place {state['place']} in the queue. Repeat the command later "
+            f"for the score: the file is counted once."
+        )
+    else:
+        what = "The file" if state["submission"] is None else f"Submission {state['submission']}"
+        line = f"{what}: {state['status'].replace('_', ' ')}."
+    if score is not None:
+        line = f"{line} Its public score is {released_format([score])(score)}."
+    if state["receipt"]:
+        line = f"{line} Receipt: {printable(str(state['receipt']))}"
+    out.print(line, soft_wrap=True, markup=False)
+    faults = [
+        Fault("", one.get("message", ""), one.get("row"), one.get("id"), one.get("column"))
+        for one in state["faults"]
+    ]
+    for text in [state["message"], *map(describe, faults)]:
+        if text:
+            out.print(f"  {printable(str(text))}", soft_wrap=True, markup=False)

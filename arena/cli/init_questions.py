@@ -1,0 +1,123 @@
+"""The questions of ``arena init`` in a terminal, and the command that says the same."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from arena.cli.console import say_note
+from arena.errors import ArenaError, InputError
+from arena.interfaces import kinds_of
+from arena.plugin.manager import PluginManager
+from arena.scoring.submissions import read_truth
+from arena.types import PredictionKind, SolutionColumns, Usage
+
+__all__ = ["as_command", "ask"]
+
+_MOST_LISTED = 12
+_MECHANISMS = {
+    "ladder-free": "shows only clear improvements; best protection, no parameter",
+    "ladder": "the same with a fixed step",
+    "kaggle": "shows every score, rounded; teams can overfit the public rows",
+    "full": "shows every score at full precision; no protection",
+}
+"""Mechanism -> what it costs, the recommended one first."""
+
+
+def ask(manager: PluginManager, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return answers for the options of ``init`` that were not given.
+
+    Parameters
+    ----------
+    given
+        ``folder``, ``solution``, ``metric``, ``positive``, ``public_share``, ``per_day``,
+        ``deadline`` and ``mechanism``; None is asked for.
+    """
+    said = {name: value for name, value in given.items() if value is not None}
+    if "folder" not in said:
+        said["folder"] = Path(typer.prompt("Folder of the competition", default="competition"))
+    while not (said.get("solution") and said["solution"].is_file()):
+        said["solution"] = Path(typer.prompt("File with the ids and the truth (CSV or Parquet)"))
+        if not said["solution"].is_file():
+            say_note(f"There is no file {said['solution']}.")
+    if "metric" not in said:
+        said["metric"] = _metric(manager)
+    columns = given.get("columns") or SolutionColumns()
+    try:
+        solution = read_truth(said["solution"], manager.metrics.resolve(said["metric"]), columns)
+    except ArenaError as error:
+        raise InputError(f"{error}\nThen run arena init again.") from error
+    target = solution.targets[0]
+    binary = target.classes is not None and len(target.classes) == 2
+    if binary and "positive" not in said and solution.kind is not PredictionKind.LABEL:
+        labels = target.classes or ()
+        said["positive"] = typer.prompt(
+            f"Positive label ({' or '.join(labels)})", default=labels[1], type=str
+        )
+    if "public_share" not in said and not (solution.usage == Usage.PUBLIC).any():
+        said["public_share"] = typer.prompt(
+            "Share of rows for the public board", default=0.3, type=float
+        )
+    if "per_day" not in said:
+        said["per_day"] = typer.prompt(
+            "Submissions per team and day (0: not limited)", default=5, type=int
+        )
+    if "deadline" not in said:
+        text = typer.prompt(
+            "Deadline in UTC, such as 2026-12-31T23:59 (empty: none)",
+            default="",
+            show_default=False,
+        )
+        said["deadline"] = text.strip() or None
+    if "mechanism" not in said:
+        said["mechanism"] = _mechanism(manager)
+    return said
+
+
+def as_command(said: Mapping[str, Any]) -> str:
+    """Return the command that gives the answers as options.
+
+    >>> as_command({"folder": Path("my c"), "solution": Path("s.csv"), "metric": "f1"})
+    "arena init 'my c' --solution s.csv --metric f1"
+    """
+    parts = ["arena", "init", str(said["folder"])]
+    for name, value in said.items():
+        if name not in {"folder", "columns"} and value is not None:
+            parts += [f"--{name.replace('_', '-')}", str(value)]
+    return shlex.join(parts)
+
+
+def _metric(manager: PluginManager) -> str:
+    """Ask for a metric; a text that is no name lists the names that hold or resemble it."""
+    names = sorted(entry.name for entry in manager.metrics)
+    say_note("A metric is a name from 'arena metrics'; a part of a name lists those that hold it.")
+    while True:
+        text = str(typer.prompt("Metric", default="roc_auc")).strip()
+        try:
+            metric = manager.metrics.resolve(text)
+        except ArenaError:
+            found = [name for name in names if text.lower() in name.lower()]
+            found = found or get_close_matches(text, names, _MOST_LISTED, 0.4)
+            more = f" and {len(found) - _MOST_LISTED} more" if len(found) > _MOST_LISTED else ""
+            listed = ", ".join(found[:_MOST_LISTED]) + more
+            say_note(f"There is no metric {text!r}. " + (f"Similar: {listed}." if found else ""))
+            continue
+        say_note(f"{text}: a submission holds {kinds_of(metric)[0].value}.")
+        return text
+
+
+def _mechanism(manager: PluginManager) -> str:
+    known = {entry.name for entry in manager.mechanisms}
+    say_note("What the public board shows:")
+    for name, cost in _MECHANISMS.items():
+        say_note(f"  {name}: {cost}")
+    while True:
+        text = str(typer.prompt("Mechanism", default=next(iter(_MECHANISMS)))).strip()
+        if text.partition("(")[0] in known:
+            return text
+        say_note(f"There is no mechanism {text!r}; 'arena mechanisms' lists them.")

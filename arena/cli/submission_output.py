@@ -1,0 +1,62 @@
+"""Output of the status of submissions, as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from arena.competition.submit import Submitted
+from arena.intake import fault_lines
+from arena.utils.formatting import BoardDisplay, released_format
+from arena.utils.text import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["count_answers", "print_answer"]
+
+
+def print_answer(
+    answer: Submitted,
+    out: Console,
+    display: BoardDisplay,
+    *,
+    file: str | None = None,
+    most: int | None = None,
+) -> None:
+    """Print the status of a submission, and ``most`` lines of its faults; None: all of them."""
+    of_file = f" ({printable(file)})" if file else ""
+    line = f"Submission {answer.submission} of {printable(answer.team)}{of_file}: {answer.status}."
+    if answer.released is not None:
+        shown = released_format([answer.released], display)(answer.released)
+        line = f"{line} Its public score is {shown}."
+    if answer.receipt is not None and file is None:
+        line = f"{line} Receipt: {answer.receipt}"
+    out.print(line, soft_wrap=True)
+    lines = fault_lines(answer.faults)
+    for line in lines[:most]:
+        out.print(f"  {printable(line)}", soft_wrap=True)
+    if most is not None and len(lines) > most:
+        hidden = len(lines) - most
+        out.print(f"  … and {hidden:,} more: --json prints every one.", soft_wrap=True)
+
+
+def count_answers(answers: Sequence[Submitted]) -> str:
+    """Return how many there are of each status, in words; those accepted before apart.
+
+    >>> from arena.competition.submit import Submitted
+    >>> count_answers([Submitted(n, "a", "accepted", None, ()) for n in (1, 2)])
+    '2 accepted'
+    >>> count_answers([Submitted(1, "a", "accepted", None, (), known=True)])
+    '1 was there already'
+    """
+    again = sum(answer.status == "accepted" and answer.known for answer in answers)
+    statuses = [answer.status for answer in answers]
+    counts = {status: statuses.count(status) for status in ("accepted", "rejected", "refused")}
+    counts["accepted"] -= again
+    said = [f"{count:,} {status}" for status, count in counts.items() if count]
+    if again:
+        said.insert(
+            bool(counts["accepted"]), f"{again:,} {'was' if again == 1 else 'were'} there already"
+        )
+    return ", ".join(said)

@@ -1,0 +1,1 @@
+"""Competitions that run for weeks: create, submit, finalize, rescore, export, verify."""

@@ -1,0 +1,474 @@
+"""The facade of a competition, for the command line and for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from arena.competition import decisions
+from arena.competition.create import create_competition
+from arena.competition.state import read_state
+from arena.competition.submit import (
+    SubmissionHandler,
+    Submitted,
+    open_handler,
+    submit_files,
+)
+from arena.competition.take import QueuedRequest, Taken, cursor_of, set_aside, take
+from arena.competition.view import CompetitionView, now, organiser
+from arena.config import Settings
+from arena.errors import InputError, UsageError
+from arena.intake import (
+    SubmissionFile,
+    find_submissions,
+    named_file,
+    ordered_by_manifest,
+    solution_source,
+    submission_file,
+)
+from arena.intake.folder import team_name
+from arena.plugin.manager import PluginManager
+from arena.scoring.settings import refuse_keywords
+from arena.scoring.submissions import examine
+from arena.types import Fault
+from arena.utils.parallel import Progress
+from arena.utils.progress import shown, stage
+
+# What only the end of a competition needs is imported there: ranking loads scipy, which would take
+# a third of the time of a submission.
+if TYPE_CHECKING:
+    from arena.competition.rescore import RankChange
+    from arena.scoring.result import ScoreResult
+
+__all__ = ["Competition"]
+
+
+class Competition(CompetitionView):
+    r"""A competition in a folder: ``competition.toml`` and a DuckDB file. A context manager.
+
+    Only one process at a time can open a competition. Each method stores everything or nothing,
+    even if the process is killed. Opening a competition records what changed in
+    ``competition.toml``; use :class:`~arena.competition.view.CompetitionView` for read-only
+    access. The rows of the best submissions that mechanisms compare are cached between
+    submissions: at most ``128 * n`` bytes for n public rows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "solution.csv").write_text(
+    ...     "id,y,Usage\na,1,Public\nb,0,Public\nc,1,Private\nd,0,Private\n")
+    >>> _ = (folder / "team.csv").write_text("id,y\na,0.9\nb,0.2\nc,0.6\nd,0.1\n")
+    >>> with Competition.create(folder / "c", folder / "solution.csv", "roc_auc") as competition:
+    ...     competition.submit(folder / "team.csv", "team").released
+    1.0
+    """
+
+    _only_looks = False
+    _handler: SubmissionHandler | None = None
+
+    @classmethod
+    def create(
+        cls,
+        folder: str | Path,
+        solution: Any,
+        settings: Settings | str | None = None,
+        *,
+        metric: str | None = None,
+        public_share: float | None = None,
+        seed: int | None = None,
+        manager: PluginManager | None = None,
+        clock: Callable[[], datetime] = now,
+        **keys: Any,
+    ) -> Self:
+        """Create a competition in a new or empty folder, and open it.
+
+        Parameters
+        ----------
+        folder
+            Where ``competition.toml``, the database and ``sample_submission.csv`` are written.
+        solution
+            The path of a CSV or Parquet file, a data frame, or a dictionary of columns. Without a
+            usage column, a share of the rows is made public, stratified by class and drawn with a
+            stored seed.
+        settings
+            All settings, or the metric only.
+        metric
+            The metric, if there is no settings object.
+        public_share
+            In [0, 1); 0 makes every row private. None: the usage column decides, or 0.3 without
+            one. A given share is also drawn if the usage column makes every row private.
+        seed
+            Random seed of the split and of everything random later; None: a secret seed.
+        keys
+            Further settings by their keys in ``competition.toml``, such as ``target``,
+            ``mechanism``, ``per_day`` and ``deadline``; see :meth:`arena.Settings.of`.
+
+        Raises
+        ------
+        InputError
+            If the solution cannot be used, or the folder already contains a competition.
+        UsageError
+            If the share is out of range, or a setting is unknown, invalid or given twice.
+        """
+        manager = manager or PluginManager()
+        if isinstance(settings, Settings):
+            refuse_keywords([*(["metric"] if metric is not None else ()), *keys])
+        else:
+            if (settings is None) == (metric is None):
+                raise UsageError('Give the metric once, such as metric="roc_auc".')
+            settings = Settings.of(metric=str(settings or metric), **keys)
+        folder, source = Path(folder), solution_source(solution)
+        with stage("Storing the solution"):
+            create_competition(
+                folder, source, settings, public_share, seed, manager, organiser(), clock()
+            )
+        return cls.open(folder, manager=manager, clock=clock)
+
+    # -- submissions ---------------------------------------------------------------------------
+
+    def submit(self, file: Any, team: str, *, key: str | None = None) -> Submitted:
+        """Submit one file of a team: check, count, score, store and release it.
+
+        Submitting the same file of the same team (or the same ``key``) again returns the first
+        answer.
+
+        Parameters
+        ----------
+        file
+            A path, a data frame, a dictionary of columns, or an array ``(n,)`` or
+            ``(n, n_columns)`` in the order of the solution's rows.
+
+        Raises
+        ------
+        InputError
+            If the file does not exist.
+        UsageError
+            If it is something else; the message says what was given.
+        StoreError
+            If it cannot be stored; nothing is stored then.
+        """
+        submitted = submission_file(file, team, self._state.solution)
+        with stage("Checking and scoring the submission"):
+            (answer,) = self._submit([submitted], limited=True, key=key)
+        return answer
+
+    def import_folder(
+        self,
+        folder: str | Path,
+        *,
+        manifest: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> Iterator[Submitted]:
+        """Submit a folder of files, ordered by name, without limits; yield each answer.
+
+        If it is interrupted, run it again: files that were stored are not stored twice.
+
+        Parameters
+        ----------
+        folder
+            A folder of ``team.csv`` or ``team/anything.csv``, or one file.
+        manifest
+            A CSV file with the columns ``file``, ``received`` and optionally ``team``: the files
+            are stored with these times, the earliest first. None: with the time of the import.
+        progress
+            Receives progress reports; None: shown as :class:`~arena.ProgressDisplay` does.
+
+        Raises
+        ------
+        InputError
+            If the folder does not exist, or the manifest does not fit it.
+        """
+        files: Sequence[SubmissionFile] = find_submissions([Path(folder)])
+        times = None
+        if manifest is not None:
+            dated = ordered_by_manifest(files, Path(manifest), self._state.clock())
+            files, times = [one for one, _ in dated], [time for _, time in dated]
+        with shown(progress) as display:
+            display.start("Importing submissions", len(files))
+            handler = self._open_handler()
+            for answer in submit_files(handler, self._state, files, limited=False, times=times):
+                display.advance()
+                yield answer
+
+    def _submit(
+        self, files: Sequence[SubmissionFile], *, limited: bool, key: str | None = None
+    ) -> Iterator[Submitted]:
+        """Submit files with one handler, whose caches are reused from file to file."""
+        return submit_files(self._open_handler(), self._state, files, limited=limited, key=key)
+
+    def _open_handler(self) -> SubmissionHandler:
+        if self._handler is None:
+            self._handler = open_handler(self._state)
+        return self._handler
+
+    # -- the queue of a served competition -----------------------------------------------------
+
+    @cached_property
+    def _cursor(self) -> list[int]:
+        return [cursor_of(self._state.store)]
+
+    @property
+    def cursor(self) -> int:
+        """The number of the last request of the queue that the record has; 0 without one."""
+        return self._cursor[0]
+
+    def take(
+        self,
+        requests: Sequence[QueuedRequest],
+        *,
+        seconds: float = 1.0,
+        workers: int = 1,
+        before_each: Callable[[QueuedRequest], None] = lambda _: None,
+    ) -> list[Taken]:
+        """Judge the first of some requests of a queue; return their answers, which are stored.
+
+        Each request is judged once, even if the process is killed: its event and everything else
+        that it changes are stored in one transaction, and :attr:`cursor` is read from the events.
+        Submissions are stored together; their deadline and their day follow
+        :attr:`~arena.competition.take.QueuedRequest.received`.
+
+        Parameters
+        ----------
+        requests
+            In the order of their numbers. Those up to :attr:`cursor` must not be among them.
+        seconds
+            A group of submissions ends after the one that exceeds this time.
+        workers
+            Processes that read files.
+        before_each
+            Called before each request is judged; reading files comes earlier.
+
+        Raises
+        ------
+        UsageError
+            If a request was taken before.
+        StoreError
+            If nothing could be stored. Any other error concerns these requests; try them alone.
+        """
+        if [one.seq for one in requests if one.seq <= self.cursor] or not requests:
+            raise UsageError(f"Requests up to {self.cursor} were taken before.")
+        try:
+            taken = take(
+                self._state,
+                self._open_handler,
+                requests,
+                seconds=seconds,
+                workers=workers,
+                before_each=before_each,
+            )
+        except BaseException:
+            self._handler = None  # what it has cached may not be stored
+            self._cursor[0] = cursor_of(
+                self._state.store
+            )  # the failure may have followed the commit
+            raise
+        self._cursor[0] = taken[-1].seq
+        if taken[-1].kind in {"rename", "merge", "rescore"}:
+            self._handler = None
+        if taken[-1].kind == "rescore":
+            self._read_again()
+        return taken
+
+    def check_file(self, path: Path, name: str) -> tuple[Fault, ...]:
+        """Return the faults of a file, as if it were submitted; nothing is stored or counted.
+
+        It is read in a process that has no labels. ``name`` is the file's name in messages.
+        """
+        file = replace(named_file(Path(name), "check"), path=path)
+        state = self._state
+        ((_file, read),) = examine(
+            [file],
+            state.solution,
+            state.metric,
+            state.manager,
+            max_bytes=state.settings.limits.max_bytes,
+        )
+        return read.faults
+
+    def set_aside(self, request: QueuedRequest, reason: str) -> Taken:
+        """Record that a request cannot be judged, which counts against no limit; return the answer.
+
+        ``reason`` is for the organiser only.
+        """
+        taken = set_aside(self._state, request, reason)
+        self._cursor[0] = request.seq
+        return taken
+
+    # -- decisions of the teams and of the organiser -------------------------------------------
+
+    def select(self, team: str, submissions: Sequence[int], *, late: bool = False) -> None:
+        """Record which submissions a team selected as final; an empty list clears the selection.
+
+        Raises
+        ------
+        UsageError
+            If there are more than a team may select, if one is not an accepted submission of this
+            team, or if the deadline has passed and ``late`` is false.
+        """
+        decisions.select(self._state, team_name(team), submissions, late=late)
+
+    def disqualify_team(self, team: str, reason: str) -> None:
+        """Disqualify a team: none of its submissions counts, present or future. Record why.
+
+        Raises
+        ------
+        UsageError
+            If there is no such team, no reason is given, or it is disqualified already.
+        """
+        decisions.disqualify_team(self._state, team_name(team), reason)
+
+    def reinstate(
+        self, *, submission: int | None = None, team: str | None = None, reason: str
+    ) -> None:
+        """Undo the disqualification of a submission or a team. Both stay on record, with reasons.
+
+        Raises
+        ------
+        UsageError
+            If it is not disqualified, or no reason is given.
+        """
+        name = None if team is None else team_name(team)
+        decisions.reinstate(self._state, submission, name, reason)
+
+    def rename_team(self, team: str, name: str) -> None:
+        """Rename a team and record it: its submissions, limits and decisions continue.
+
+        Its former name stands for it from then on.
+
+        Raises
+        ------
+        UsageError
+            If there is no such team, it is the organiser's baseline, or another team has or had
+            the new name.
+        """
+        decisions.rename_team(self._state, team_name(team), team_name(name))
+        self._handler = None
+
+    def merge_teams(self, team: str, into: str) -> None:
+        """Merge a team into another one and record it; this cannot be undone.
+
+        The merged team has the submissions and the selections of both, and its limits count the
+        submissions of both. Its instance of the mechanism is that of ``into``.
+
+        Raises
+        ------
+        UsageError
+            If one of them does not exist, is disqualified or is the organiser's baseline, or if
+            they are the same team.
+        """
+        decisions.merge_teams(self._state, team_name(team), team_name(into))
+        self._handler = None
+
+    def disqualify(self, submission: int, reason: str) -> str | None:
+        """Disqualify a submission and record why; return the previous reason.
+
+        The previous reason is None unless the submission was already disqualified. The new reason
+        replaces it.
+
+        Raises
+        ------
+        UsageError
+            If there is no such submission, or the reason is empty or the current one.
+        """
+        return decisions.disqualify(self._state, submission, reason)
+
+    # -- the end -------------------------------------------------------------------------------
+
+    def finalize(
+        self,
+        *,
+        workers: int = 0,
+        progress: Progress | None = None,
+        intervals: bool | None = None,
+    ) -> ScoreResult:
+        """Rank the final submissions on the private rows and store the private board.
+
+        ``intervals`` is whether to compute intervals; None: as the settings say.
+
+        It can be run again: if nothing changed, nothing is recorded and the board is the same.
+        ``workers`` is the number of workers on this machine; 0: one per processor.
+
+        Raises
+        ------
+        UsageError
+            If there is no accepted submission that is not disqualified.
+        MetricError
+            If the metric is not defined on the private rows.
+        """
+        from arena.competition.finalize import finalize
+
+        with shown(progress) as display:
+            return finalize(self._state, display, workers=workers, intervals=intervals)
+
+    def export(self, folder: str | Path) -> list[Path]:
+        """Write the files with which another person can verify the private board.
+
+        The same competition gives the same bytes; :mod:`arena.competition.export` lists the files.
+
+        Raises
+        ------
+        UsageError
+            If the competition was not finalized.
+        InputError
+            If the folder is not empty, or the private board is out of date: see :meth:`outdated`.
+        """
+        from arena.competition.export import Bundle, write_bundle
+
+        result = self.final_result()
+        if old := self.outdated():
+            raise InputError(old)
+        bundle = Bundle(
+            settings=self.settings.to_document(),
+            result=result,
+            finals=self._state.store.events("finalized")[-1].payload["finals"],
+            public=self.leaderboard(),
+            submissions=self.submissions(),
+            events=self.events(),
+            solution=self.solution,
+        )
+        with stage("Exporting the competition"):
+            return write_bundle(Path(folder), bundle, self._state.store)
+
+    def rescore(
+        self,
+        solution: Any = None,
+        *,
+        apply: bool = False,
+        workers: int = 0,
+        progress: Progress | None = None,
+    ) -> list[RankChange]:
+        """Score every submission again, with a corrected solution or with a new metric.
+
+        The new metric is the one in ``competition.toml``. Returns every team's rank on the private
+        board before and after. The change is made and recorded only with ``apply``. Released
+        public scores stay on record as they were shown. ``progress`` reports in how many rows
+        the labels of a corrected solution differ, and in how many the usage, which is ignored.
+        ``workers`` is the number of workers on this machine; 0: one per processor.
+
+        Raises
+        ------
+        InputError
+            If the corrected solution has other rows, columns or classes, or the new metric needs
+            another kind of prediction.
+        """
+        from arena.competition import rescore
+
+        state = self._state
+        source = None if solution is None else solution_source(solution)
+        with shown(progress) as display:
+            rescored = rescore.rescore(state, source, display, workers)
+        if apply:
+            rescore.apply(state, rescored)
+            self._read_again()
+        return rescored.changes
+
+    def _read_again(self) -> None:
+        state, self._handler = self._state, None
+        self._state = read_state(
+            state.folder, state.store, state.manager, state.wanted, state.actor, state.clock
+        )

@@ -1,0 +1,258 @@
+"""Creates a competition: its database, its settings and the sample submission."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from dataclasses import replace
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.competition.state import METRIC_CODE, metric_code, secondary_metrics
+from arena.config import CONFIG_NAME, DATABASE_NAME, Settings, settings_as_toml
+from arena.errors import InputError, UsageError
+from arena.evaluation.binding import bind
+from arena.evaluation.domain import check_truth
+from arena.evaluation.row_weights import metric_of_solution
+from arena.evaluation.standard_errors import standard_error_of_mean
+from arena.intake import SolutionSource, rows_of_cells
+from arena.interfaces import Metric, notes_of, traits_of
+from arena.plugin.info import attributed_unquoted
+from arena.plugin.manager import PluginManager
+from arena.public_board.mechanism import find_mechanism, review_mechanism
+from arena.scoring.columns import meaning_of_columns
+from arena.scoring.submissions import is_number, read_truth
+from arena.store import Store
+from arena.types import MetricTraits, PredictionKind, Solution, Usage
+from arena.utils.atomic_write import atomic_write
+from arena.utils.tabular import write_csv
+from arena.utils.text import printable
+
+__all__ = [
+    "PUBLIC_SHARE",
+    "SAMPLE_NAME",
+    "SAMPLE_NOTE_NAME",
+    "create_competition",
+    "draw_public_rows",
+    "sample_note",
+    "sample_values",
+    "soft_label_warnings",
+]
+
+SAMPLE_NAME = "sample_submission.csv"
+SAMPLE_NOTE_NAME = "sample_submission.txt"
+"""What the columns of the sample mean, for participants."""
+PUBLIC_SHARE = 0.3
+"""The share of rows made public if the solution does not say which are public."""
+_FOREIGN = 4.0
+"""Labels that contradict the soft labels more often than expected, by this many standard errors,
+give a warning."""
+_SPLIT_STREAM = (2**32 - 1, 2)
+
+
+def create_competition(
+    folder: Path,
+    solution_path: SolutionSource,
+    settings: Settings,
+    public_share: float | None,
+    seed: int | None,
+    manager: PluginManager,
+    actor: str,
+    now: datetime,
+) -> None:
+    """Write a new competition. ``competition.toml`` is written last: it marks a complete one.
+
+    Raises
+    ------
+    InputError
+        If the solution cannot be used, the folder already contains a competition or a sample
+        submission, or the mechanism does not exist or does not suit the metric.
+    UsageError
+        If the share is not in [0, 1).
+    UnknownNameError
+        If there is no such metric.
+    MetricError
+        If the solution lacks something that the metric needs, such as groups, or the metric is not
+        defined on one of its splits.
+    """
+    if public_share is not None and not 0 <= public_share < 1:
+        raise UsageError("The public share must be at least 0 and less than 1.")
+    if (folder / CONFIG_NAME).exists():
+        raise InputError(f"{folder} already contains a competition: choose another folder.")
+    if (folder / DATABASE_NAME).exists():
+        raise InputError(
+            f"{folder} contains {DATABASE_NAME} but no {CONFIG_NAME}. If an interrupted `arena "
+            f"init` left it, delete the folder; otherwise restore {CONFIG_NAME} from a backup."
+        )
+    for name in (SAMPLE_NAME, SAMPLE_NOTE_NAME):
+        if (folder / name).exists():
+            raise InputError(
+                f"{folder} already contains {name}: move it, or choose another folder."
+            )
+    manager = manager.within(folder)
+    find_mechanism(settings, manager)
+    settings = _settled(settings, manager)
+    solution = read_settings_solution(solution_path, settings, manager)
+    _check_metric(solution, settings, manager)
+    if solution.guessed_usage is not None:
+        data = settings.data.model_copy(update={"usage": solution.guessed_usage})
+        settings = settings.model_copy(update={"data": data})
+    seed = secrets.randbits(63) if seed is None else seed
+    share = public_share
+    if share is None:  # a usage column that names no public row says that all are private
+        share = 0.0 if solution.names_usage else PUBLIC_SHARE
+    if not (solution.usage == Usage.PUBLIC).any() and share > 0:
+        solution = replace(solution, usage=draw_public_rows(solution, share, seed))
+    metric = metric_of_solution(manager.metrics.resolve(settings.metric.specification), solution)
+    check_truth(metric, solution)
+    for other in secondary_metrics(settings, solution, manager).values():
+        check_truth(other, solution)
+    review_mechanism(settings, solution, manager)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the labels
+    with Store.open(folder / DATABASE_NAME) as store, store.transaction() as transaction:
+        transaction.put_solution(solution, settings.metric.specification, time=now)
+        transaction.put_meta("seed", str(seed))
+        transaction.put_meta("settings", settings.model_dump_json())
+        payload = {"settings": settings.to_document(), "solution_sha256": solution.sha256}
+        code = metric_code(settings.metric.specification, manager)
+        if code is not None:
+            transaction.put_meta(METRIC_CODE, code)
+            payload["metric_sha256"] = sha256(code.encode("utf-8", "surrogatepass")).hexdigest()
+        transaction.append_event("created", actor, payload, time=now)
+    asked: Metric = manager.metrics.resolve(settings.metric.specification)
+    if not traits_of(asked).whole_files:
+        _write_sample(folder / SAMPLE_NAME, solution, settings, manager)
+    note = sample_note(solution, traits_of(asked))
+    (folder / SAMPLE_NOTE_NAME).write_text(note, encoding="utf-8")
+    text = settings_as_toml(settings, {"metric": notes_of(asked)})
+    # It can name a file of code, so only the owner may write it, under any umask.
+    atomic_write(folder / CONFIG_NAME, text.encode())
+
+
+def _settled(settings: Settings, manager: PluginManager) -> Settings:
+    """Return the settings with a metric path that is valid from every working directory."""
+    name = manager.metrics.settled(settings.metric.name)
+    return settings.model_copy(update={"metric": settings.metric.model_copy(update={"name": name})})
+
+
+def read_settings_solution(
+    path: SolutionSource, settings: Settings, manager: PluginManager
+) -> Solution:
+    """Read a solution file with the columns and the kind of prediction of the settings."""
+    metric = manager.metrics.resolve(settings.metric.specification)
+    return read_truth(path, metric, settings.data.columns)
+
+
+def _check_metric(solution: Solution, settings: Settings, manager: PluginManager) -> None:
+    """Refuse rows without a column that the metric needs, before anything is written."""
+    name = settings.metric.specification
+    metric = metric_of_solution(manager.metrics.resolve(name), solution)
+    with attributed_unquoted(manager.metrics.plugin_of(name), f"binding {name}"):
+        bind(metric, solution, solution.usage != np.uint8(Usage.IGNORED))
+
+
+def draw_public_rows(solution: Solution, share: float, seed: int) -> npt.NDArray[np.uint8]:
+    """Return a usage for each row that makes a share of the rows not ignored public.
+
+    Rows are drawn within classes if one label is predicted, and as whole clusters if there are
+    clusters; each class or cluster count is rounded to the nearest row.
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=_SPLIT_STREAM))
+    usage = solution.usage.copy()
+    rows = np.flatnonzero(usage != Usage.IGNORED)
+    if solution.clusters is not None:
+        groups = [np.unique(solution.clusters[rows])]
+    elif len(solution.targets) == 1 and solution.targets[0].classes is not None:
+        codes = solution.truth[rows]
+        groups = [rows[codes == code] for code in np.unique(codes)]
+    else:
+        groups = [rows]
+    drawn = [rng.permutation(group)[: round(share * len(group))] for group in groups]
+    chosen = np.concatenate(drawn)
+    if solution.clusters is not None:
+        chosen = rows[np.isin(solution.clusters[rows], chosen)]
+    usage[chosen] = Usage.PUBLIC
+    return usage
+
+
+def soft_label_warnings(solution: Solution) -> tuple[str, ...]:
+    """Return a warning if the soft labels contradict the labels, as those of another class do."""
+    if solution.soft_labels is None:
+        return ()
+    ranked = solution.usage != np.uint8(Usage.IGNORED)
+    soft, truth = solution.soft_labels[ranked], solution.truth[ranked]
+    likeliest = soft >= 0.5 if soft.ndim == 1 else soft.argmax(axis=1)
+    doubt = np.minimum(soft, 1 - soft) if soft.ndim == 1 else 1 - soft.max(axis=1)
+    differs = (likeliest != truth).astype(np.float64)
+    clusters = None if solution.clusters is None else solution.clusters[ranked]
+    error = standard_error_of_mean(differs - doubt, clusters)
+    if not differs.mean() - doubt.mean() > _FOREIGN * error:
+        return ()
+    return (
+        f"Warning: the soft labels do not fit the labels. {differs.mean():.1%} of the labels are "
+        f"not the most probable class of their row, but {doubt.mean():.1%} are expected. Check "
+        f"whether the columns belong to the other class or to other rows.",
+    )
+
+
+def sample_values(solution: Solution, traits: MetricTraits) -> list[Any]:
+    """Return a valid value for each column of a submission, the same on every row."""
+    if solution.kind is PredictionKind.LABEL:
+        return [target.classes[0] for target in solution.targets if target.classes]
+    if solution.kind is PredictionKind.CLASS_PROBABILITIES and len(solution.targets) == 1:
+        classes = solution.targets[0].classes or ()
+        return [1 / max(len(classes), 2)] * len(solution.columns)
+    if solution.kind is PredictionKind.TEXT:
+        return _sample_texts(solution, traits)
+    middle = 0.5 if solution.kind is PredictionKind.PROBABILITY else 0.0
+    return [float(np.clip(middle, *traits.prediction_range))] * len(solution.columns)
+
+
+def _sample_texts(solution: Solution, traits: MetricTraits) -> list[str]:
+    """Return 0 for each numeric column, and an empty cell for any other column.
+
+    Whether sets of rows are empty does not matter: the sample does not depend on it.
+    """
+    ranked = solution.truth[solution.usage != np.uint8(Usage.IGNORED)]
+    cells: list[Any] = list(ranked.reshape(len(ranked), -1).T)
+    if traits.rows == "any":
+        sets = (itertools.chain(*rows_of_cells(own)[0]) for own in cells)
+        cells = [[text for text in own if text.strip()] for own in sets]
+    truth = {target.name: own for target, own in zip(solution.targets, cells, strict=True)}
+    numbers = {name for name, own in truth.items() if all(map(is_number, own)) and len(own)}
+    numbers |= {*traits.sent_columns}
+    return ["0" if column in numbers else "" for column in solution.columns]
+
+
+def _write_sample(
+    path: Path, solution: Solution, settings: Settings, manager: PluginManager
+) -> None:
+    metric = manager.metrics.resolve(settings.metric.specification)
+    values = sample_values(solution, traits_of(metric))
+    with path.open("w", newline="", encoding="utf-8") as file:
+        rows = ([identifier, *values] for identifier in solution.ids.to_pylist())
+        write_csv(file, itertools.chain([[solution.id_column, *solution.columns]], rows))
+
+
+def sample_note(solution: Solution, traits: MetricTraits) -> str:
+    """Return what participants must know of the file that they send, one sentence a line."""
+    if traits.whole_files:
+        return (
+            "A submission is one file in the format that the metric reads. It is passed to the "
+            "metric as it is, so that arena cannot write a sample: the organiser describes the "
+            "format.\n"
+        )
+    meanings = [sentence.partition("; --positive")[0] for sentence in meaning_of_columns(solution)]
+    each = "one or more rows" if traits.rows == "any" else "one row"
+    lines = [
+        f"{SAMPLE_NAME} is a valid submission. A submission has {each} for each of its "
+        f"{solution.n_rows:,} ids, in any order, and these columns: "
+        f"{', '.join((solution.id_column, *solution.columns))}.",
+        *(f"{sentence}." for sentence in meanings),
+    ]
+    return "".join(f"{printable(line)}\n" for line in lines)

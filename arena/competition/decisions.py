@@ -1,0 +1,184 @@
+"""What teams and the organiser decide: selections, disqualifications, and names of teams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from arena.competition.final_selection import check_choice
+from arena.competition.state import CompetitionState
+from arena.competition.teams import MERGED, RENAMED
+from arena.errors import UsageError
+from arena.intake.folder import team_fault
+
+__all__ = [
+    "disqualify",
+    "disqualify_team",
+    "merge_teams",
+    "reinstate",
+    "rename_team",
+    "select",
+]
+
+
+def select(
+    state: CompetitionState, team: str, submissions: Sequence[int], *, late: bool = False
+) -> None:
+    """Record which submissions a team selected as final; an empty list clears the selection.
+
+    Raises
+    ------
+    UsageError
+        If there are more than a team may select, if one is not an accepted submission of this
+        team, or if the deadline has passed and ``late`` is false.
+    """
+    deadline = state.settings.competition.deadline
+    passed = deadline is not None and state.clock() > deadline
+    if passed and not late:
+        raise UsageError(
+            f"The competition ended at {deadline:%Y-%m-%d %H:%M} UTC: submissions can no longer "
+            f"be selected. To record a late selection, use --late. Nothing was changed."
+        )
+    team = _require_team(state, team)
+    own = [one.submission for one in state.ledger.counting() if one.team == team]
+    check_choice(submissions, own, state.settings.final.count)
+    payload = {"team": team, "submissions": sorted(set(submissions))}
+    state.record("selection", {**payload, "late": True} if passed else payload)
+
+
+def disqualify(state: CompetitionState, submission: int, reason: str) -> str | None:
+    """Disqualify a submission and record why.
+
+    Returns
+    -------
+    The previous reason, if the submission was already disqualified. The new reason replaces it,
+    and both stay on record.
+
+    Raises
+    ------
+    UsageError
+        If there is no such submission, or the reason is empty or the current one.
+    """
+    if submission not in {record.submission for record in state.store.submissions()}:
+        raise UsageError(f"There is no submission {submission}.")
+    if not reason.strip():
+        raise UsageError("A disqualification needs a reason, which is recorded: give one.")
+    payload = {"submission": submission, "reason": reason.strip()}
+    before = state.ledger.disqualified().get(submission)
+    if before == payload["reason"]:
+        raise UsageError(f"Submission {submission} is already disqualified for this reason.")
+    state.record(
+        "disqualification", payload if before is None else {**payload, "reason_before": before}
+    )
+    return before
+
+
+def disqualify_team(state: CompetitionState, team: str, reason: str) -> None:
+    """Disqualify a team: none of its submissions counts, present or future. Record why.
+
+    Raises
+    ------
+    UsageError
+        If there is no such team, no reason is given, or it is already disqualified.
+    """
+    team = _require_team(state, team)
+    if not reason.strip():
+        raise UsageError("A disqualification needs a reason, which is recorded: give one.")
+    if team in state.ledger.disqualified_teams():
+        raise UsageError(f"The team {team!r} is already disqualified.")
+    state.record("disqualification", {"team": team, "reason": reason.strip()})
+
+
+def reinstate(
+    state: CompetitionState, submission: int | None, team: str | None, reason: str
+) -> None:
+    """Undo the disqualification of a submission or a team, and record why.
+
+    Raises
+    ------
+    UsageError
+        If it is not disqualified, or no reason is given.
+    """
+    if not reason.strip():
+        raise UsageError("Undoing a disqualification needs a reason, which is recorded: give one.")
+    if team is not None:
+        team = state.ledger.teams().current(team)
+        if team not in state.ledger.disqualified_teams():
+            raise UsageError(f"The team {team!r} is not disqualified.")
+        state.record("reinstatement", {"team": team, "reason": reason.strip()})
+        return
+    if submission not in state.ledger.disqualified():
+        raise UsageError(f"Submission {submission} is not disqualified.")
+    (own,) = (one.team for one in state.ledger.records() if one.submission == submission)
+    if own in state.ledger.disqualified_teams():
+        raise UsageError(
+            f"Submission {submission} belongs to the team {own!r}, which is disqualified: "
+            f"reinstate the team with --team."
+        )
+    state.record("reinstatement", {"submission": submission, "reason": reason.strip()})
+
+
+def rename_team(state: CompetitionState, team: str, name: str, *, on_record: bool = True) -> None:
+    """Rename a team and record it: its submissions, limits and decisions continue.
+
+    With ``on_record=False``, a team without stored submissions can be renamed too. Submissions
+    that arrive later under its former name belong to it.
+
+    Raises
+    ------
+    UsageError
+        If there is no such team, it is the organiser's baseline, or another team has or had the
+        new name.
+    """
+    if on_record or state.ledger.records(team):
+        team = _require_participant(state, team)
+    if fault := team_fault(name):
+        raise UsageError(fault.message)
+    teams = state.ledger.teams()
+    if team == name:
+        raise UsageError(f"The team is called {name!r} already.")
+    taken = teams.was_used(name) or name in state.store.teams()
+    if (taken and teams.current(name) != team) or name == state.settings.competition.baseline:
+        raise UsageError(
+            f"Another team has or had the name {name!r}: choose another name, or use arena team "
+            f"merge to make one team of both. Nothing was changed."
+        )
+    state.record(RENAMED, {"team": team, "to": name})
+
+
+def merge_teams(state: CompetitionState, team: str, into: str) -> None:
+    """Merge a team into another one and record it; this cannot be undone.
+
+    The merged team has the submissions and the selections of both, and its limits count the
+    submissions of both.
+
+    Raises
+    ------
+    UsageError
+        If one of them does not exist, is disqualified or is the organiser's baseline, or if they
+        are the same team.
+    """
+    team, into = _require_participant(state, team), _require_participant(state, into)
+    if team == into:
+        raise UsageError(f"{into!r} is one team already.")
+    for one in (team, into):
+        if one in state.ledger.disqualified_teams():
+            raise UsageError(
+                f"The team {one!r} is disqualified: reinstate it first with arena disqualify "
+                f"--undo. Nothing was changed."
+            )
+    state.record(MERGED, {"team": team, "to": into})
+
+
+def _require_team(state: CompetitionState, name: str) -> str:
+    """Return the current name of a team; refuse a name that no submission has."""
+    team = state.ledger.teams().current(name)
+    if not state.ledger.records(team):
+        raise UsageError(f"No submission of a team {name!r} is stored.")
+    return team
+
+
+def _require_participant(state: CompetitionState, name: str) -> str:
+    team = _require_team(state, name)
+    if team == state.settings.competition.baseline:
+        raise UsageError(f"{name!r} is the baseline of competition.toml: change its name there.")
+    return team

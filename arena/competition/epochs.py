@@ -1,0 +1,224 @@
+"""Epochs of the public board: a change of its mechanism starts a new one, on record.
+
+What was shown stays on record. The new epoch begins with a release of every accepted submission
+that is not disqualified, by the new mechanism and in the order of arrival: with an empty board,
+every team would have to submit its files again. The board shows the current epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from arena.competition.ledger import Ledger
+from arena.config import CONFIG_NAME, PublicSection, Settings
+from arena.errors import InputError
+from arena.interfaces import Metric
+from arena.plugin.manager import PluginManager
+from arena.public_board.advice import FULL_WARNING
+from arena.public_board.instances import InstanceRelease
+from arena.public_board.mechanism import public_rows, review_mechanism
+from arena.public_board.releaser import SubmissionRef, make_releaser, release_again
+from arena.store import Store, Transaction
+from arena.types import Solution
+
+__all__ = ["adopt_settings", "view_settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Proposal:
+    """The settings that follow from ``competition.toml``, before they are recorded."""
+
+    before: Settings
+    after: Settings
+    notes: tuple[str, ...]
+    changes: tuple[list[Any], ...]
+    """``[key, before, after]``."""
+    remarks: tuple[str, ...]
+    """Advice on the mechanism and its settings."""
+
+    @property
+    def opens_epoch(self) -> bool:
+        return self.after.public.epoch != self.before.public.epoch
+
+
+def _propose(store: Store, manager: PluginManager, wanted: Settings) -> _Proposal:
+    kept = Settings.model_validate_json(store.meta("settings") or "{}")
+    baseline = wanted.competition.baseline
+    # Its limits and its comparisons go by the stored name, the board by the current one.
+    if baseline is not None and Ledger(store).teams().was_used(baseline):
+        raise InputError(
+            f"{CONFIG_NAME}: [competition] baseline is {baseline!r}, a team that was renamed or "
+            f"merged. Submit the baseline under a new name, and set that name."
+        )
+    settings, notes, changes = _adopt(kept, wanted, store.has_releases(kept.public.epoch))
+    solution = store.solution()
+    metric: Metric = manager.metrics.resolve(settings.metric.specification)
+    better = metric.greater_is_better
+    best = _baseline_score(store, settings, greater_is_better=better)
+    for asked in dict.fromkeys((wanted.metric, settings.metric)):
+        review = settings.model_copy(update={"metric": asked})
+        remarks = review_mechanism(review, solution, manager, best)
+    return _Proposal(kept, settings, tuple(notes), tuple(changes), tuple(remarks))
+
+
+def view_settings(
+    store: Store, manager: PluginManager, wanted: Settings
+) -> tuple[Settings, list[str], tuple[list[Any], ...]]:
+    """Return the settings for read-only access: nothing is recorded.
+
+    A new epoch in ``competition.toml`` does not begin.
+
+    Returns
+    -------
+    The settings, notes for the organiser, and what differs from the record.
+
+    Raises
+    ------
+    InputError
+        If this change of the settings is not allowed, or the mechanism does not suit them.
+    """
+    proposal = _propose(store, manager, wanted)
+    settings, notes = proposal.after, [*proposal.notes]
+    if proposal.opens_epoch:
+        notes.append(
+            f"{CONFIG_NAME} asks for epoch {settings.public.epoch} of the public board. It begins "
+            f"with the next command that writes, such as arena submit or arena finalize. "
+            f"Read-only commands do not start it."
+        )
+        settings = settings.model_copy(update={"public": proposal.before.public})
+    return settings, [*notes, *proposal.remarks], proposal.changes
+
+
+def adopt_settings(
+    store: Store, manager: PluginManager, wanted: Settings, actor: str, now: datetime
+) -> tuple[Settings, list[str]]:
+    """Apply and record the wanted settings; start a new epoch if they ask for one.
+
+    Returns
+    -------
+    The current settings, and notes for the organiser.
+
+    Raises
+    ------
+    InputError
+        If this change of the settings is not allowed, or the mechanism does not suit them.
+    """
+    proposal = _propose(store, manager, wanted)
+    settings, notes = proposal.after, [*proposal.notes]
+    if any(key == "public.mechanism" for key, *_ in proposal.changes):
+        notes += [FULL_WARNING] if settings.public.mechanism == "full" else []
+    if proposal.changes:
+        releases = None
+        if proposal.opens_epoch:
+            releases = _release_again(store, manager, settings, store.solution())
+            notes.append(
+                f"Epoch {settings.public.epoch} of the public board began: {len(releases):,} "
+                f"submissions were released again by {settings.public.mechanism}. What was "
+                f"shown before stays on record."
+            )
+        with store.transaction() as transaction:
+            transaction.put_meta("settings", settings.model_dump_json())
+            payload = {"changes": list(proposal.changes)}
+            transaction.append_event("configuration", actor, payload, time=now)
+            if releases is not None:
+                _store_epoch(transaction, proposal.before, settings, releases, actor, now)
+    return settings, [*notes, *proposal.remarks]
+
+
+def _adopt(
+    current: Settings, wanted: Settings, has_releases: bool
+) -> tuple[Settings, list[str], list[list[Any]]]:
+    """Return the settings that apply from now on, notes for the organiser, and what changed.
+
+    Limits, rules and titles change at once. A new metric applies after a rescore, since it changes
+    scores that were shown. The columns of the data were fixed when the solution was read.
+
+    Returns
+    -------
+    The settings, the notes, and ``[key, before, after]`` of everything that changed.
+
+    Raises
+    ------
+    InputError
+        If the mechanism or scope changes after scores were released, without a new epoch; or if
+        the epoch is neither this one nor the next.
+    """
+    notes = []
+    # These change no score that was shown, and apply at once.
+    free = ("secondary", "publish_secondary", "decimals", "unit")
+    update = {key: getattr(wanted.metric, key) for key in free}
+    metric = current.metric.model_copy(update=update)
+    if wanted.metric != metric:
+        notes.append(
+            f"{CONFIG_NAME} asks for the metric {wanted.metric.specification}, but the scores "
+            f"use {current.metric.specification} until you run arena rescore --apply."
+        )
+    if wanted.data != current.data:
+        notes.append(f"[data] of {CONFIG_NAME} changed; the solution is still read as before.")
+    _check_epoch(current.public, wanted.public, has_releases)
+    adopted = wanted.model_copy(update={"metric": metric, "data": current.data})
+    return adopted, notes, current.changes_to(adopted)
+
+
+def _check_epoch(current: PublicSection, wanted: PublicSection, has_releases: bool) -> None:
+    following = current.epoch + 1
+    if wanted.epoch not in (current.epoch, following):
+        raise InputError(
+            f"{CONFIG_NAME}: [public] epoch is {wanted.epoch}, and the current epoch is "
+            f"{current.epoch}: keep it, or set {following} to start a new one."
+        )
+    same = (wanted.mechanism, wanted.scope) == (current.mechanism, current.scope)
+    if same or not has_releases or wanted.epoch == following:
+        return
+    raise InputError(
+        f"Scores were released by the mechanism {current.mechanism}, an instance for each "
+        f"{current.scope}. To change that to {wanted.mechanism} for each {wanted.scope}, start "
+        f"a new epoch: set epoch = {following} under [public] of {CONFIG_NAME}. Every accepted "
+        f"submission is then released again, and what was shown stays on record."
+    )
+
+
+def _baseline_score(store: Store, settings: Settings, *, greater_is_better: bool) -> float | None:
+    """Return the best public score of the baseline's submissions, if there is one."""
+    team = settings.competition.baseline
+    if team is None:
+        return None
+    scores = [one.public for one in store.scores(int(store.meta("revision") or 1), team)]
+    best = max if greater_is_better else min
+    return best((score for score in scores if score is not None), default=None)
+
+
+def _release_again(
+    store: Store, manager: PluginManager, settings: Settings, solution: Solution
+) -> list[tuple[SubmissionRef, InstanceRelease]]:
+    if not public_rows(solution).any():
+        return []
+    ledger = Ledger(store)
+    teams = ledger.teams()
+    history = [SubmissionRef(one.submission, teams.stored(one.team)) for one in ledger.counting()]
+    releaser = make_releaser(settings, solution, store, manager, int(store.meta("seed") or 0))
+    released = release_again([releaser], history, store, solution)
+    return [(ref, one) for ref, (one,) in released if one is not None]
+
+
+def _store_epoch(
+    transaction: Transaction,
+    before: Settings,
+    after: Settings,
+    releases: Sequence[tuple[SubmissionRef, InstanceRelease]],
+    actor: str,
+    now: datetime,
+) -> None:
+    epoch = after.public.epoch
+    for ref, one in releases:
+        transaction.add_release(ref.submission, one.instance, epoch, one.release, time=now)
+    payload: dict[str, Any] = {
+        "epoch": epoch,
+        "mechanism": [before.public.mechanism, after.public.mechanism],
+        "scope": [before.public.scope, after.public.scope],
+        "released": [[ref.submission, one.release.score] for ref, one in releases],
+    }
+    transaction.append_event("epoch", actor, payload, time=now)

@@ -1,0 +1,200 @@
+"""Selects the final submissions of each team and builds the public board from records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from arena.config import FinalRule, Ties
+from arena.errors import UsageError
+
+__all__ = ["Candidate", "board_ranks", "check_choice", "choose_finals", "public_board"]
+
+_IDS_SHOWN = 20
+"""How many of a team's submissions a message lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A submission that may count: accepted, and not disqualified."""
+
+    submission: int
+    """The id; a smaller one was submitted earlier."""
+    team: str
+    public: float | None
+    """The public score at full precision, with its natural sign; None without public rows."""
+    private: float | None = None
+    """The private score; only the rule ``best_private`` uses it."""
+    shown: float | None = None
+    """The released score."""
+    ranked_by: float | None = None
+    """The value that the public board ranks by."""
+
+
+def choose_finals(
+    candidates: Sequence[Candidate],
+    rule: FinalRule,
+    *,
+    greater_is_better: bool,
+    chosen: Mapping[str, Collection[int]],
+    count: int | None = None,
+) -> dict[str, tuple[int, ...]]:
+    """Return the final submissions of each team, by team name.
+
+    Parameters
+    ----------
+    candidates
+        Every submission that may count.
+    rule
+        ``best_public`` (at full precision; the earliest if tied), ``last``, ``chosen`` (a team
+        without a valid selection falls back to its best on public), or ``best_private`` (every
+        submission: the best is selected by private score, which makes it optimistic on average).
+    greater_is_better
+        The direction of the metric.
+    chosen
+        The ids that each team selected; only the rule ``chosen`` uses them.
+    count
+        How many of the selected submissions count: the best on public; None: all.
+
+    Examples
+    --------
+    >>> some = [Candidate(1, "a", 0.9), Candidate(2, "a", 0.8), Candidate(3, "b", 0.7)]
+    >>> choose_finals(some, "best_public", greater_is_better=True, chosen={})
+    {'a': (1,), 'b': (3,)}
+    >>> choose_finals(some, "last", greater_is_better=True, chosen={})
+    {'a': (2,), 'b': (3,)}
+    >>> choose_finals(some, "chosen", greater_is_better=True, chosen={"a": [1, 2]})
+    {'a': (1, 2), 'b': (3,)}
+    """
+    by_team: dict[str, list[Candidate]] = {}
+    for candidate in sorted(candidates, key=lambda one: one.submission):
+        by_team.setdefault(candidate.team, []).append(candidate)
+
+    def best_public(team: str) -> tuple[int, ...]:
+        return (_best_first(by_team[team], _public, greater_is_better)[0].submission,)
+
+    def own_choice(team: str) -> tuple[int, ...]:
+        wanted = set(chosen.get(team, ()))
+        found = [one for one in by_team[team] if one.submission in wanted]
+        best = _best_first(found, _public, greater_is_better)[:count]
+        return tuple(sorted(one.submission for one in best)) or best_public(team)
+
+    rules: dict[FinalRule, Callable[[str], tuple[int, ...]]] = {
+        "best_public": best_public,
+        "last": lambda team: (by_team[team][-1].submission,),
+        "chosen": own_choice,
+        "best_private": lambda team: tuple(one.submission for one in by_team[team]),
+    }
+    return {team: rules[rule](team) for team in sorted(by_team)}
+
+
+def _best_first(
+    candidates: Sequence[Candidate],
+    score: Callable[[Candidate], float | None],
+    greater_is_better: bool,
+) -> list[Candidate]:
+    """Return them best first, the earliest first if tied; without a score last, newest first.
+
+    Without public rows no submission has a score, and the last one of each team comes first.
+    """
+    sign = -1 if greater_is_better else 1
+
+    def place(one: Candidate) -> tuple[bool, float, int]:
+        value = score(one)
+        return (
+            (True, 0.0, -one.submission) if value is None else (False, sign * value, one.submission)
+        )
+
+    return sorted(candidates, key=place)
+
+
+def _public(candidate: Candidate) -> float | None:
+    return candidate.public
+
+
+def _shown(candidate: Candidate) -> float | None:
+    return candidate.ranked_by
+
+
+def check_choice(wanted: Sequence[int], own: Collection[int], allowed: int) -> None:
+    """Refuse a selection of too many submissions, or of submissions that are not this team's.
+
+    Raises
+    ------
+    UsageError
+        If the selection is refused; the message says why and how many may be selected.
+    """
+    if len(set(wanted)) > allowed:
+        raise UsageError(
+            f"A team may select {allowed} submission{'s' if allowed > 1 else ''}, not "
+            f"{len(set(wanted))}. Nothing was changed."
+        )
+    strangers = sorted(set(wanted) - set(own))
+    if strangers:
+        raise UsageError(
+            f"Submission {strangers[0]} is not an accepted submission of this team. "
+            f"{_own_ids(own)} Nothing was changed."
+        )
+
+
+def _own_ids(own: Collection[int]) -> str:
+    ids = sorted(own)
+    if not ids:
+        return "It has no accepted submission."
+    earlier = f"{len(ids) - _IDS_SHOWN:,} earlier ones and " if len(ids) > _IDS_SHOWN else ""
+    return f"It has {earlier}{', '.join(map(str, ids[-_IDS_SHOWN:]))}."
+
+
+def public_board(
+    candidates: Sequence[Candidate],
+    *,
+    greater_is_better: bool,
+    ties: Ties,
+    baseline: str | None = None,
+    sent: Mapping[str, int],
+) -> list[dict[str, Any]]:
+    """Return the public standings, best first, computed from released scores only.
+
+    A team is listed with its best release. The baseline's row has no rank and is marked.
+
+    Parameters
+    ----------
+    sent
+        The number of submissions of each team.
+    """
+    by_team: dict[str, list[Candidate]] = {}
+    for candidate in candidates:
+        if candidate.ranked_by is not None:
+            by_team.setdefault(candidate.team, []).append(candidate)
+    bests = [_best_first(own, _shown, greater_is_better)[0] for own in by_team.values()]
+    best = _best_first(bests, _shown, greater_is_better)
+    ranked = [one for one in best if one.team != baseline]
+    ranks = board_ranks([one.ranked_by for one in ranked], ties)
+    rank_of = dict(zip((one.team for one in ranked), ranks, strict=True))
+    return [
+        {
+            "rank": rank_of.get(one.team),
+            "team": one.team,
+            "score": one.shown,
+            "submission": one.submission,
+            "n_submissions": sent[one.team],
+            "baseline": one.team == baseline,
+        }
+        for one in best
+    ]
+
+
+def board_ranks(scores: Sequence[Any], ties: Ties) -> list[int]:
+    """Return the ranks of scores sorted best first and, if tied, earliest first.
+
+    Equal scores share a rank unless the earlier submission is ahead.
+
+    >>> board_ranks([0.9, 0.8, 0.8, 0.7], "shared"), board_ranks([0.9, 0.8, 0.8], "earliest")
+    ([1, 2, 2, 4], [1, 2, 3])
+    """
+    ranks: list[int] = []
+    for position, score in enumerate(scores):
+        tied = ties != "earliest" and position > 0 and score == scores[position - 1]
+        ranks.append(ranks[-1] if tied else position + 1)
+    return ranks

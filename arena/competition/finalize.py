@@ -1,0 +1,343 @@
+"""Finalizes a competition: computes and stores the private board of the final submissions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from arena.competition.final_selection import board_ranks, choose_finals
+from arena.competition.state import CompetitionState, secondary_metrics
+from arena.config import CONFIG_NAME, Settings
+from arena.errors import UsageError
+from arena.interfaces import Metric, notes_of
+from arena.scoring.board import BoardRun
+from arena.scoring.result import STANDING_COLUMNS, ScoreResult
+from arena.scoring.settings import BoardSettings
+from arena.scoring.submissions import competition_info
+from arena.store import Event, Store
+from arena.types import SubmissionRecord
+from arena.utils.parallel import Progress
+from arena.utils.text import printable
+
+__all__ = [
+    "analysis_seed",
+    "evaluate",
+    "evaluate_finals",
+    "final_board_settings",
+    "final_document",
+    "finalize",
+    "fingerprint",
+    "for_everybody",
+    "outdated",
+    "private_standings",
+]
+
+_ANALYSIS_STREAM = (2**32 - 1, 3)
+
+_SECTIONS_OF_THE_BOARD = {"final", "analysis"}
+
+_RULE_NOTES: Mapping[str, str] = {
+    "best_private": (
+        "Each team is ranked by its best submission on these same rows. This makes every score "
+        "optimistic, more so the more submissions a team has."
+    ),
+    "chosen": "A team that selected several is ranked by the best of them on these rows.",
+}
+
+
+def analysis_seed(secret: int) -> int:
+    """Return the public seed of a board's resamples, derived from the secret seed.
+
+    >>> analysis_seed(1) == analysis_seed(1) != analysis_seed(2)
+    True
+    """
+    return int(np.random.SeedSequence(secret, spawn_key=_ANALYSIS_STREAM).generate_state(1)[0])
+
+
+def finalize(
+    state: CompetitionState, progress: Progress, *, workers: int = 0, intervals: bool | None = None
+) -> ScoreResult:
+    """Rank the final submissions on the private rows, store the board and announce it.
+
+    Raises
+    ------
+    UsageError
+        If there is no accepted submission that is not disqualified.
+    """
+    result = evaluate(state, progress, workers=workers, intervals=intervals)
+    _keep(state, result)
+    state.manager.competition_finalized(result, competition_info(state.metric, state.solution))
+    return result
+
+
+def evaluate(
+    state: CompetitionState, progress: Progress, *, workers: int = 0, intervals: bool | None = None
+) -> ScoreResult:
+    """Rank the final submissions on the private rows. Nothing is stored.
+
+    ``intervals`` is whether to compute intervals; None: as the settings say.
+
+    Raises
+    ------
+    UsageError
+        If there is no accepted submission that is not disqualified.
+    """
+    finals, notes = _final_submissions(state)
+    if not finals:
+        raise UsageError("There is no accepted submission to rank.")
+    settings = final_board_settings(state.settings, analysis_seed(state.seed))
+    if intervals is not None:
+        settings = replace(settings, intervals=intervals)
+    run = BoardRun(
+        specification=state.settings.metric.specification,
+        metric=state.metric,
+        solution=state.solution,
+        split="private",
+        settings=replace(settings, workers=workers),
+        store=state.store,
+        manager=state.manager,
+        progress=progress,
+        secondary=secondary_metrics(state.settings, state.solution, state.manager),
+    )
+    result = evaluate_finals(run, finals, state.ledger.counting(), state.settings)
+    asked: Metric = state.manager.metrics.resolve(run.specification)
+    told = (*notes_of(asked), *result.notes, *notes)
+    return replace(result, notes=told, baseline=_baseline(state, run))
+
+
+def _final_submissions(
+    state: CompetitionState,
+) -> tuple[dict[str, tuple[int, ...]], list[str]]:
+    """Return the final submissions of each team, and notes on selections above the limit."""
+    baseline, final = state.settings.competition.baseline, state.settings.final
+    candidates = [one for one in state.ledger.candidates() if one.team != baseline]
+    chosen = state.ledger.selections()
+    finals = choose_finals(
+        candidates,
+        final.rule,
+        greater_is_better=state.metric.greater_is_better,
+        chosen=chosen,
+        count=final.count,
+    )
+    known = {one.submission for one in candidates}
+    notes = [
+        f"The team {printable(team)} selected {len(known & set(own)):,} submissions when the limit "
+        f"was higher, or before it was merged; the best {final.count:,} of them on the public rows "
+        f"count."
+        for team, own in sorted(chosen.items())
+        if final.rule == "chosen" and len(known & set(own)) > final.count
+    ]
+    return finals, notes
+
+
+def _baseline(state: CompetitionState, run: BoardRun) -> dict[str, Any] | None:
+    """Return the private result of the organiser's baseline: its best submission on public."""
+    record = _baseline_record(state)
+    return None if record is None else run.unranked(record)
+
+
+def _baseline_record(state: CompetitionState) -> SubmissionRecord | None:
+    name = state.settings.competition.baseline
+    own = [one for one in state.ledger.candidates() if one.team == name]
+    if not own:
+        return None
+    better = state.metric.greater_is_better
+    (best,) = choose_finals(own, "best_public", greater_is_better=better, chosen={}).values()
+    (record,) = (one for one in state.ledger.counting() if one.submission in best)
+    return record
+
+
+def _keep(state: CompetitionState, result: ScoreResult) -> None:
+    document = result.to_dict()
+    digest = fingerprint(document)
+    earlier = state.store.events("finalized")
+    if earlier and earlier[-1].payload["sha256"] == digest and outdated(state) is None:
+        return
+    payload = {
+        "sha256": digest,
+        "rule": state.settings.final.rule,
+        "finals": _counting(state),
+    }
+    with state.store.transaction() as transaction:
+        transaction.put_meta("final_result", json.dumps(document, allow_nan=False))
+        transaction.append_event("finalized", state.actor, payload, time=state.clock())
+
+
+def _counting(state: CompetitionState) -> dict[str, list[int]]:
+    finals, _ = _final_submissions(state)
+    return {team: list(own) for team, own in finals.items()}
+
+
+def outdated(state: CompetitionState) -> str | None:
+    """Return a sentence that says why the stored private board is out of date, or None.
+
+    It is after a rescore, a changed setting of the final rule or the analysis, or a change in
+    which submissions count. None as well if no board is stored. Nothing is computed.
+    """
+    events = state.store.events("finalized", "rescored", "configuration")
+    kept = next((event for event in reversed(events) if event.kind == "finalized"), None)
+    if kept is None:
+        return None
+    later = [event for event in events if event.sequence > kept.sequence]
+    if any(event.kind == "rescored" for event in later):
+        what = "the last rescore"
+    elif changed := _changed_settings(
+        state.settings, [*_recorded_changes(later), *state.unrecorded]
+    ):
+        what = f"the change of {', '.join(changed)} in {CONFIG_NAME}"
+    elif kept.payload["finals"] != _counting(state) or _other_baseline(state):
+        what = "a change of the submissions that count"
+    else:
+        return None
+    return f"The private board is older than {what}: run arena finalize again."
+
+
+def _recorded_changes(events: Sequence[Event]) -> Iterator[Sequence[Any]]:
+    for event in events:
+        yield from event.payload.get("changes", ())
+
+
+def _changed_settings(settings: Settings, changes: Sequence[Sequence[Any]]) -> list[str]:
+    """Return the settings of the board that differ from their values before these changes."""
+    # If a key changed several times, the first change has the original value.
+    before = {key: value for key, value, _ in reversed(changes)}
+    now = settings.to_document()
+    return sorted(
+        key
+        for key, value in before.items()
+        if ((names := key.split("."))[0] in _SECTIONS_OF_THE_BOARD or key == "metric.secondary")
+        and now[names[0]][names[1]] != value
+    )
+
+
+def _other_baseline(state: CompetitionState) -> bool:
+    """Tell whether the baseline's submission differs from the one of the stored board."""
+    kept, now = final_document(state.store).get("baseline"), _baseline_record(state)
+    return (kept and kept["submission"]) != (now and now.submission)
+
+
+def final_document(store: Store) -> dict[str, Any]:
+    """Return the document of the private board as it was last finalized.
+
+    Raises
+    ------
+    UsageError
+        If the competition was not finalized.
+    """
+    kept = store.meta("final_result")
+    if kept is None:
+        raise UsageError("There is no private board yet: run arena finalize first.")
+    document: dict[str, Any] = json.loads(kept)
+    return document
+
+
+def private_standings(document: Mapping[str, Any], sent: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return the standings of a document, with the baseline last and without a rank."""
+    rows = [{**row, "baseline": False} for row in document["standings"]]
+    baseline = document.get("baseline")
+    if baseline is not None:
+        columns = rows[0] if rows else STANDING_COLUMNS
+        rows.append({**dict.fromkeys(columns), **baseline, "baseline": True})
+    return [{**row, "n_submissions": sent.get(row["team"], 0)} for row in rows]
+
+
+def evaluate_finals(
+    run: BoardRun,
+    finals: Mapping[str, Sequence[int]],
+    records: Sequence[SubmissionRecord],
+    settings: Settings,
+) -> ScoreResult:
+    """Return the private board of each team's final submissions. Nothing is stored.
+
+    Parameters
+    ----------
+    run
+        The board run on the private rows.
+    finals
+        Submissions by team; the best counts, selected again in every resample.
+    records
+        Records of these submissions; others are ignored.
+    settings
+        The settings of the final rule and of ties.
+    """
+    counting = {submission for own in finals.values() for submission in own}
+    several = any(len(own) > 1 for own in finals.values())
+    notes = [_RULE_NOTES[settings.final.rule]] if several else []
+    result = run.result([one for one in records if one.submission in counting], notes=notes)
+    return _break_ties(result, settings, run.secondary)
+
+
+def final_board_settings(settings: Settings, seed: int) -> BoardSettings:
+    """Return the settings of the private board of a competition."""
+    section = settings.analysis
+    return BoardSettings(section.resamples, section.level, seed, intervals=section.intervals)
+
+
+def _break_ties(
+    result: ScoreResult, settings: Settings, secondary: Mapping[str, Metric]
+) -> ScoreResult:
+    """Order tied submissions as the settings say; rank intervals and tiers stay as they are.
+
+    They share a rank, or the first secondary metric or the time of submission decides. Those that
+    share a rank are listed in the order of submission.
+    """
+    ties = settings.final.ties
+    name, other = next(iter(secondary.items()), ("", None))
+
+    def key(row: Mapping[str, Any]) -> tuple[tuple[bool, float], ...]:
+        """Return what ranks a submission; one without a score by the other metric comes last."""
+        score = (False, -row["score"] if result.greater_is_better else row["score"])
+        if ties != "secondary" or other is None:
+            return (score,)
+        value = row[name]
+        if value is None:
+            return score, (True, 0.0)
+        return score, (False, -value if other.greater_is_better else value)
+
+    ordered = sorted(result.standings, key=lambda row: (key(row), row["submission"]))
+    ranks = board_ranks([key(row) for row in ordered], ties)
+    ranked = [{**row, "rank": rank} for row, rank in zip(ordered, ranks, strict=True)]
+    return replace(result, standings=tuple(ranked), display=settings.display(public=False))
+
+
+_PUBLIC_KEYS = ("metric", "greater_is_better", "level", "resamples")
+_PUBLIC_COLUMNS = (
+    "rank", "team", "submission", "score", "score_low", "score_high", "rank_low", "rank_high",
+    "tier", "possible_winner", "rank_median", "win_rate", "public_score", "public_rank",
+    "n_submissions", "baseline",
+)  # fmt: skip
+
+
+def for_everybody(
+    document: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    also: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return what everybody may see of a private board and its rows; ``also`` names more columns.
+
+    Only what is named here is published. The documents of the analyses are not: they have counts of
+    labels (``effective_units``) and name copied submissions, as the notes and file names may.
+    """
+    corrected = document.get("best_score_corrected")
+    return {
+        **{key: document[key] for key in _PUBLIC_KEYS},
+        "verdicts": [one["verdict"] for one in document["findings"] if one["analysis"] == "ranks"],
+        "best_score_corrected": corrected
+        and {key: corrected[key] for key in ("estimate", "low", "high")},
+        "leaderboard": [
+            {column: row[column] for column in (*_PUBLIC_COLUMNS, *also) if column in row}
+            for row in rows
+        ],
+    }
+
+
+def fingerprint(document: Mapping[str, Any]) -> str:
+    """Return the sha256 of a JSON document, independent of the order of its keys."""
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,191 @@
+"""Reads from the record which submissions count, what was selected, and what was released."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from arena.competition.final_selection import Candidate
+from arena.competition.teams import TEAM_CHANGES, Teams
+from arena.evaluation.predictions import block_size
+from arena.evaluation.similar import SimilarSubmissions, similar_submissions
+from arena.store import Event, Store
+from arena.types import SubmissionRecord
+
+__all__ = ["Ledger", "disqualified_in", "selections_in"]
+
+_DECISIONS = ("disqualification", "reinstatement")
+
+
+def selections_in(events: Iterable[Event]) -> dict[str, list[int]]:
+    """Return the last selection of each team, by its current name.
+
+    A merged team has the selections of both teams, until it selects again.
+    """
+    chosen: dict[str, list[int]] = {}
+    for event in sorted(events, key=lambda event: event.sequence):
+        told = event.payload
+        if event.kind == "selection":
+            chosen[told["team"]] = told["submissions"]
+        elif event.kind in TEAM_CHANGES:
+            own = [*chosen.pop(told["team"], ()), *chosen.get(told["to"], ())]
+            if own:
+                chosen[told["to"]] = sorted(own)
+    return chosen
+
+
+def disqualified_in(events: Sequence[Event], teams: Mapping[int, str]) -> dict[int, str]:
+    """Return the disqualified submissions, each with the last reason given.
+
+    ``teams`` maps each submission to its team's current name: no submission of a disqualified team
+    counts. The events include those that renamed or merged teams.
+    """
+    decided = [one for one in events if one.kind in _DECISIONS]
+    by_team = _disqualified_teams(decided, Teams.of(events))
+    of_teams = {number: by_team[team] for number, team in teams.items() if team in by_team}
+    return of_teams | _disqualified_by("submission", decided)
+
+
+def _disqualified_by(key: str, events: Iterable[Event]) -> dict[Any, str]:
+    """Return what is disqualified and not reinstated, by the given key of the events."""
+    found: dict[Any, str] = {}
+    for event in sorted(events, key=lambda event: event.sequence):
+        if key in event.payload:
+            found.pop(event.payload[key], None)
+            if event.kind == "disqualification":
+                found[event.payload[key]] = event.payload["reason"]
+    return found
+
+
+def _disqualified_teams(events: Iterable[Event], teams: Teams) -> dict[str, str]:
+    found = _disqualified_by("team", events)
+    return {teams.current(name): reason for name, reason in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Reads a store; it caches nothing and changes nothing."""
+
+    store: Store
+    revision: int = 1
+    """The revision of the scores; each rescore starts a new one."""
+    epoch: int = 1
+    """The epoch of the releases; a change of the mechanism starts a new one."""
+
+    def submissions(self, team: str | None = None) -> list[dict[str, Any]]:
+        """Return every submission, or those of a team, in the order of arrival."""
+        released = {number: shown for number, _, shown, _ in self._shown()}
+        selected = {one for chosen in self.selections().values() for one in chosen}
+        disqualified = self.disqualified()
+        return [
+            {
+                "submission": record.submission,
+                "team": record.team,
+                "file": record.file,
+                "received": record.received,
+                "status": "disqualified" if record.submission in disqualified else record.status,
+                "released": released.get(record.submission),
+                "selected": record.submission in selected,
+            }
+            for record in self.records(team)
+        ]
+
+    def teams(self) -> Teams:
+        """Return the names of the teams that were renamed or merged."""
+        return Teams.of(self.store.events(*TEAM_CHANGES))
+
+    def records(self, team: str | None = None) -> list[SubmissionRecord]:
+        """Return every record, or those of a team, with the current names of the teams."""
+        teams = self.teams()
+        wanted = None if team is None else teams.current(team)
+        records = (
+            record
+            if (name := teams.current(record.team)) == record.team
+            else replace(record, team=name)
+            for record in self.store.submissions()
+        )
+        return [record for record in records if wanted in (None, record.team)]
+
+    def selections(self) -> dict[str, list[int]]:
+        """Return the last selection of each team, by its current name."""
+        return selections_in(self.store.events("selection", *TEAM_CHANGES))
+
+    def disqualified(self) -> dict[int, str]:
+        """Return the disqualified submissions, each with the last reason given."""
+        decided = self.store.events(*_DECISIONS, *TEAM_CHANGES)
+        teams: dict[int, str] = {}
+        if any(event.kind in _DECISIONS and "team" in event.payload for event in decided):
+            teams = {one.submission: one.team for one in self.records()}
+        return disqualified_in(decided, teams)
+
+    def disqualified_teams(self) -> dict[str, str]:
+        """Return the disqualified teams, each with the reason."""
+        return _disqualified_teams(self.store.events(*_DECISIONS), self.teams())
+
+    def sent(self) -> Counter[str]:
+        """Return the number of accepted submissions of each team."""
+        teams, counts = self.teams(), Counter[str]()
+        for name, accepted in self.store.accepted_counts().items():
+            counts[teams.current(name)] += accepted
+        return counts
+
+    def standings(self, *, greater_is_better: bool) -> list[Candidate]:
+        """Return the best releases among the submissions that count: one for each stored name.
+
+        A merged team has several.
+        """
+        found = self.store.standings(
+            self.epoch,
+            greater_is_better=greater_is_better,
+            excluded=_disqualified_by("submission", self.store.events(*_DECISIONS)).keys(),
+        )
+        teams, disqualified = self.teams(), self.disqualified_teams()
+        candidates = [
+            Candidate(
+                one.submission,
+                teams.current(one.team),
+                None,
+                shown=one.score,
+                ranked_by=one.rank_value,
+            )
+            for one in found
+        ]
+        return [one for one in candidates if one.team not in disqualified]
+
+    def counting(self) -> list[SubmissionRecord]:
+        """Return the submissions that are accepted and not disqualified."""
+        disqualified = self.disqualified()
+        return [
+            record
+            for record in self.records()
+            if record.status == "accepted" and record.submission not in disqualified
+        ]
+
+    def similar(self) -> tuple[SimilarSubmissions, ...]:
+        """Return accepted submissions of different teams that are identical or nearly so.
+
+        Every prediction is read once. No label is used.
+        """
+        records = [one for one in self.records() if one.status == "accepted"]
+        if len({one.team for one in records}) < 2:
+            return ()
+        numbers = [one.submission for one in records]
+        solution = self.store.solution()
+        teams = [one.team for one in records]
+        size = block_size(solution.n_rows * len(solution.columns))
+        predictions = self.store.predictions(numbers)
+        return similar_submissions(predictions, numbers, teams, solution.kind, block=size)
+
+    def candidates(self) -> list[Candidate]:
+        """Return the submissions that count with their releases and public scores."""
+        team = {record.submission: record.team for record in self.counting()}
+        return [
+            Candidate(number, team[number], public, shown=shown, ranked_by=ranked_by)
+            for number, public, shown, ranked_by in self._shown()
+            if number in team
+        ]
+
+    def _shown(self) -> list[tuple[int, float | None, float | None, float | None]]:
+        return self.store.shown(self.epoch, self.revision)

@@ -1,0 +1,82 @@
+"""The submission quota of a team: the deadline, the daily limit and the total limit."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime
+
+from arena.config import Settings
+from arena.store import Store, Transaction
+from arena.types import Fault
+from arena.utils.text import printable
+
+__all__ = ["Quota", "count_interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """The deadline and the limits of one team at one time, checked inside a transaction.
+
+    Submissions are also counted if there is no limit, for a limit that is set later. The
+    organiser's baseline has no limit.
+    """
+
+    settings: Settings
+    team: str
+    """The name under which its submissions are stored."""
+    now: datetime
+    members: tuple[str, ...] = ()
+    """Every such name, if the team was renamed or merged: they are counted together."""
+
+    @property
+    def _limits(self) -> tuple[tuple[date | None, int | None, str], ...]:
+        """Day (None: total), number allowed (None: no limit), and the period in words."""
+        limits, baseline = self.settings.limits, self.settings.competition.baseline
+        free = self.team == baseline
+        today = self.now.astimezone(UTC).date()
+        return (
+            (None, None if free else limits.total, "in all"),
+            (today, None if free else limits.per_day, "a day (a day starts at 00:00 UTC)"),
+        )
+
+    def refusal(self, transaction: Transaction) -> Fault | None:
+        """Return why every file of the team is refused now, or None."""
+        deadline = self.settings.competition.deadline
+        if deadline is not None and self.now > deadline:
+            return Fault("deadline", f"The competition ended at {deadline:%Y-%m-%d %H:%M} UTC.")
+        for day, allowed, counted in self._limits:
+            names = self.members or (self.team,)
+            used = sum(transaction.places_used(name, day) for name in names)
+            if allowed is not None and used >= allowed:
+                message = (
+                    f"A team may send {allowed:,} submissions {counted}, and this team has used "
+                    f"them."
+                )
+                return Fault("limit", message)
+        return None
+
+    def use(self, transaction: Transaction) -> None:
+        """Count one submission of the team."""
+        for day, _, _ in self._limits:
+            transaction.take_place(self.team, day, None)
+
+
+def count_interrupted(store: Store, settings: Settings, actor: str, now: datetime) -> list[str]:
+    """Count the submission that was being scored when the last process was killed.
+
+    Otherwise a file that makes the process run out of memory could be scored without limit.
+
+    Returns
+    -------
+    Notes for the organiser; none if the last process was not killed while scoring.
+    """
+    found = store.interrupted()
+    if found is None:
+        return []
+    with store.transaction() as transaction:
+        Quota(settings, found.team, datetime.fromisoformat(found.received)).use(transaction)
+        transaction.append_event("submission interrupted", actor, asdict(found), time=now)
+    return [
+        f"The last process was killed while it scored {printable(found.file)} of "
+        f"{printable(found.team)}: this counts against the limits, and the file was not stored."
+    ]

@@ -1,0 +1,185 @@
+"""Replays the submissions of a competition under other mechanisms; nothing is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from arena.competition.final_selection import Candidate, public_board
+from arena.competition.state import CompetitionState
+from arena.config import PublicSection, Settings
+from arena.public_board.instances import Scope
+from arena.public_board.mechanism import public_rows, review_mechanism
+from arena.public_board.releaser import Releaser, SubmissionRef, make_releaser, release_again
+from arena.types import Release
+from arena.utils.parallel import Progress
+
+__all__ = ["CAUTION", "Replay", "ReplayedBoard", "replay"]
+
+CAUTION = (
+    "The comparison assumes that participants did not react to the scores they saw: with other "
+    "scores they would have sent other submissions."
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReplayedBoard:
+    """What a mechanism released, or would have released, for one history."""
+
+    mechanism: str
+    scope: Scope
+    releases: Mapping[int, Release]
+    """The releases by submission; a submission without a finite score is left out."""
+    standings: Sequence[Mapping[str, Any]]
+    """The public board after the last submission, as :meth:`Competition.leaderboard` returns it."""
+
+    @property
+    def improvements(self) -> int:
+        """The number of submissions that were released as an improvement."""
+        return sum(release.improved for release in self.releases.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {
+            "mechanism": self.mechanism,
+            "scope": self.scope,
+            "improvements": self.improvements,
+            "standings": [dict(row) for row in self.standings],
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replay:
+    """The released board, and what other mechanisms would have released for the same files."""
+
+    title: str
+    metric: str
+    greater_is_better: bool
+    released: ReplayedBoard
+    replayed: tuple[ReplayedBoard, ...]
+    history: tuple[SubmissionRef, ...]
+    """The submissions in the order of their releases."""
+    notes: tuple[str, ...]
+    """Notes on the mechanisms, for the organiser."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON, with the scores of each submission in the order of ``replayed``."""
+        return {
+            "title": self.title,
+            "metric": self.metric,
+            "greater_is_better": self.greater_is_better,
+            "caution": CAUTION,
+            "notes": list(self.notes),
+            "released": self.released.to_dict(),
+            "replayed": [board.to_dict() for board in self.replayed],
+            "submissions": [
+                {
+                    "submission": ref.submission,
+                    "team": ref.team,
+                    "released": _score(self.released, ref),
+                    "replayed": [_score(board, ref) for board in self.replayed],
+                }
+                for ref in self.history
+            ],
+        }
+
+
+def _score(board: ReplayedBoard, ref: SubmissionRef) -> float | None:
+    release = board.releases.get(ref.submission)
+    return None if release is None else release.score
+
+
+def replay(
+    state: CompetitionState, mechanisms: Sequence[str], scope: Scope | None, progress: Progress
+) -> Replay:
+    """Release the history of the current epoch again with each of the given mechanisms.
+
+    Disqualified submissions are released too, as they originally were, but are on no board.
+
+    Parameters
+    ----------
+    mechanisms
+        Specifications such as ``ladder(eta=0.01)``.
+    scope
+        None: the current scope.
+
+    Raises
+    ------
+    UnknownNameError, UsageError
+        If there is no such mechanism, or its parameters are invalid.
+    InputError
+        If a mechanism does not suit the metric or the settings.
+    """
+    settings, notes = [], []
+    for name in mechanisms:
+        state.manager.mechanisms.resolve(name)
+        own = _with_mechanism(state.settings, name, scope)
+        settings.append(own)
+        notes += review_mechanism(own, state.solution, state.manager)
+    records = state.store.releases(state.settings.public.epoch)
+    teams = {record.submission: record.team for record in state.ledger.records()}
+    history = tuple(
+        SubmissionRef(record.submission, teams[record.submission]) for record in records
+    )
+    shown = {record.submission: record.release for record in records}
+    releases = _release(state, [_releaser(state, own) for own in settings], history, progress)
+    return Replay(
+        title=state.settings.competition.title,
+        metric=state.settings.metric.name,
+        greater_is_better=state.metric.greater_is_better,
+        released=_board(state, state.settings.public, shown),
+        replayed=tuple(
+            _board(state, own.public, each) for own, each in zip(settings, releases, strict=True)
+        ),
+        history=history,
+        notes=tuple(notes),
+    )
+
+
+def _with_mechanism(settings: Settings, mechanism: str, scope: Scope | None) -> Settings:
+    update = {"mechanism": mechanism, "scope": scope or settings.public.scope}
+    return settings.model_copy(update={"public": settings.public.model_copy(update=update)})
+
+
+def _releaser(state: CompetitionState, settings: Settings) -> Releaser:
+    return make_releaser(settings, state.solution, state.store, state.manager, state.seed)
+
+
+def _release(
+    state: CompetitionState,
+    releasers: Sequence[Releaser],
+    history: Sequence[SubmissionRef],
+    progress: Progress,
+) -> list[dict[int, Release]]:
+    """Return the releases of each mechanism, by submission."""
+    releases: list[dict[int, Release]] = [{} for _ in releasers]
+    if not public_rows(state.solution).any():
+        return releases
+    progress.start("Releasing again", len(history))
+    for ref, released in release_again(releasers, history, state.store, state.solution):
+        for own, one in zip(releases, released, strict=True):
+            if one is not None:
+                own[ref.submission] = one.release
+        progress.advance()
+    return releases
+
+
+def _board(
+    state: CompetitionState, public: PublicSection, releases: Mapping[int, Release]
+) -> ReplayedBoard:
+    standings = public_board(
+        [_as_released(one, releases.get(one.submission)) for one in state.ledger.candidates()],
+        greater_is_better=state.metric.greater_is_better,
+        ties=state.settings.final.ties,
+        baseline=state.settings.competition.baseline,
+        sent=state.ledger.sent(),
+    )
+    return ReplayedBoard(public.mechanism, public.scope, releases, standings)
+
+
+def _as_released(candidate: Candidate, release: Release | None) -> Candidate:
+    if release is None:
+        return replace(candidate, shown=None, ranked_by=None)
+    ranked_by = release.score if release.ranked_by is None else release.ranked_by
+    return replace(candidate, shown=release.score, ranked_by=ranked_by)

@@ -1,0 +1,306 @@
+"""Scores every submission again after a change of the solution's labels or of the metric."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from arena.competition.create import read_settings_solution
+from arena.competition.final_selection import Candidate, board_ranks, choose_finals
+from arena.competition.ledger import Ledger
+from arena.competition.state import METRIC_CODE, CompetitionState, secondary_metrics
+from arena.config import Settings
+from arena.errors import InputError
+from arena.evaluation.binding import bind
+from arena.evaluation.domain import check_truth
+from arena.evaluation.row_weights import metric_of_solution
+from arena.evaluation.scores import full_scores
+from arena.intake import SolutionSource
+from arena.intake.faults import plural, show
+from arena.interfaces import Metric, kinds_of, source_of
+from arena.scoring.board import within_range
+from arena.scoring.settings import rows_of
+from arena.store import ScoreRecord
+from arena.types import ROW_WEIGHTS, FloatArray, Solution
+from arena.utils.lazy import pc
+from arena.utils.parallel import Progress, available_workers
+
+__all__ = ["RankChange", "Rescored", "Scored", "align_solution", "apply", "rescore"]
+
+
+@dataclass(frozen=True, slots=True)
+class RankChange:
+    """A team's rank and score on the private board before and after a rescore."""
+
+    team: str
+    rank_before: int | None
+    """None: the team was not on the board."""
+    rank_after: int | None
+    score_before: float | None
+    score_after: float | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the rank differs."""
+        return self.rank_before != self.rank_after
+
+    @property
+    def rescored(self) -> bool:
+        """Whether the score differs."""
+        return self.score_before != self.score_after
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """The scores of every submission that counts."""
+
+    submissions: Sequence[int]
+    public: FloatArray
+    """``(m,)``; NaN without public rows, or where undefined."""
+    private: FloatArray
+    tied: FloatArray
+    """``(m,)``: orders teams with the same private score, smaller first; NaN is last."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rescored:
+    """The changes that a rescore makes."""
+
+    solution: Solution
+    settings: Settings
+    after: Scored
+    changes: list[RankChange]
+    code: str | None = None
+    """The code of the metric, if it is in a file of the organiser."""
+
+
+def rescore(
+    state: CompetitionState,
+    solution: SolutionSource | None,
+    progress: Progress,
+    workers: int = 0,
+) -> Rescored:
+    """Score every submission with a corrected solution or a new metric. Nothing is stored.
+
+    ``progress`` first reports how a corrected solution differs from the stored one.
+
+    Raises
+    ------
+    InputError
+        If the corrected solution has other rows, columns or classes, or the new metric needs
+        another kind of prediction.
+    MetricError
+        If the metric is not defined on one of the splits.
+    """
+    settings = state.settings.model_copy(update={"metric": state.wanted.metric})
+    name = settings.metric.specification
+    single: Metric = state.manager.metrics.resolve(name, fresh=True)
+    metric = metric_of_solution(single, state.solution)
+    if state.solution.kind not in kinds_of(single):
+        raise InputError(
+            f"{name} needs another kind of prediction ({metric.prediction}) than the stored "
+            f"submissions contain ({state.solution.kind}): choose another metric."
+        )
+    corrected = state.solution
+    if solution is not None:
+        read = read_settings_solution(solution, settings, state.manager)
+        corrected = align_solution(read, state.solution)
+        for sentence in _differences(read, corrected, state.solution):
+            progress.say(sentence)
+    check_truth(metric, corrected)
+    workers = workers or available_workers()
+    after = _score_all(state, corrected, metric, settings, workers)
+    changes = _compare(
+        state.ledger,
+        _score_all(state, state.solution, state.metric, state.settings, workers),
+        after,
+        (state.settings, settings),
+        (state.metric.greater_is_better, metric.greater_is_better),
+    )
+    code = source_of(single)
+    return Rescored(corrected, settings, after, changes, code)
+
+
+def _differences(read: Solution, corrected: Solution, stored: Solution) -> list[str]:
+    """Return how a corrected solution, as read and as aligned, differs from the stored one."""
+    other = corrected.truth != stored.truth
+    rows = int(other.reshape(stored.n_rows, -1).any(axis=1).sum())
+    said = [f"{rows:,} of {stored.n_rows:,} rows have labels that differ from the stored solution."]
+    # Compared only if the file has a usage column: without one, all rows are read as private.
+    if len(np.unique(read.usage)) > 1:
+        order = np.array(pc.index_in(stored.ids, value_set=read.ids), dtype=np.intp)
+        moved = int((read.usage[order] != stored.usage).sum())
+        if moved:
+            said.append(
+                f"Usage differs in {moved:,} rows and is ignored: the split is not changed."
+            )
+    return said
+
+
+def apply(state: CompetitionState, rescored: Rescored) -> None:
+    """Store a rescore as the next revision; read the state again afterwards."""
+    revision, after = state.revision + 1, rescored.after
+    payload: dict[str, Any] = {
+        "revision": revision,
+        "metric": [state.settings.metric.specification, rescored.settings.metric.specification],
+        "solution_sha256": [state.solution.sha256, rescored.solution.sha256],
+        "ranks_changed": sum(change.changed for change in rescored.changes),
+    }
+    scores = [
+        ScoreRecord(submission, _known(public), None)
+        for submission, public in zip(after.submissions, after.public.tolist(), strict=True)
+    ]
+    with state.store.transaction() as transaction:
+        name = rescored.settings.metric.specification
+        transaction.put_solution(rescored.solution, name, number=revision)
+        transaction.put_all_scores(revision, scores)
+        transaction.put_meta("revision", str(revision))
+        transaction.put_meta("settings", rescored.settings.model_dump_json())
+        if rescored.code is not None:
+            transaction.put_meta(METRIC_CODE, rescored.code)
+            digest = sha256(rescored.code.encode("utf-8", "surrogatepass")).hexdigest()
+            payload["metric_sha256"] = digest
+        told = {**payload, **state.told}
+        transaction.append_event("rescored", state.actor, told, time=state.clock())
+
+
+def _score_all(
+    state: CompetitionState, solution: Solution, metric: Metric, settings: Settings, workers: int
+) -> Scored:
+    """Score every submission that counts on the public and on the private rows.
+
+    Where the first secondary metric breaks ties, also by that metric on the private rows.
+    """
+    ids = [record.submission for record in state.ledger.counting()]
+
+    def scores(by: Metric, split: str) -> FloatArray:
+        rows = rows_of(solution, split)
+        found = np.full(len(ids), np.nan)
+        if not ids or not rows.any():
+            return found
+        predictions = state.store.predictions(ids, rows=rows)
+        valid = np.arange(len(ids))
+        if by is not metric:
+            valid = np.flatnonzero(within_range(by, predictions, solution, metric))
+            predictions = predictions.subset(valid)
+        bound, truth = bind(by, solution, rows), solution.truth[rows]
+        if valid.size:
+            found[valid] = full_scores(bound, truth, predictions, workers=workers, failures=[])
+        return found
+
+    tied = np.zeros(len(ids))
+    if settings.final.ties == "secondary":
+        other = next(iter(secondary_metrics(settings, solution, state.manager).values()))
+        tied = scores(other, "private") * (-1 if other.greater_is_better else 1)
+    return Scored(ids, scores(metric, "public"), scores(metric, "private"), tied)
+
+
+def _compare(
+    ledger: Ledger,
+    before: Scored,
+    after: Scored,
+    settings: tuple[Settings, Settings],
+    greater_is_better: tuple[bool, bool],
+) -> list[RankChange]:
+    """Return every team's rank on the private board before and after, sorted by rank after."""
+    boards = [
+        _board(ledger, scored, own, better)
+        for scored, own, better in zip((before, after), settings, greater_is_better, strict=True)
+    ]
+    teams = [*boards[1], *(team for team in boards[0] if team not in boards[1])]
+    return [
+        RankChange(
+            team,
+            *(board[team][0] if team in board else None for board in boards),
+            *(board[team][1] if team in board else None for board in boards),
+        )
+        for team in teams
+    ]
+
+
+def _board(
+    ledger: Ledger, scored: Scored, settings: Settings, better: bool
+) -> Mapping[str, tuple[int, float]]:
+    """Return rank and private score by team, best first."""
+    public = dict(zip(scored.submissions, scored.public.tolist(), strict=True))
+    private = dict(zip(scored.submissions, scored.private.tolist(), strict=True))
+    tied = dict(zip(scored.submissions, scored.tied.tolist(), strict=True))
+    candidates = [
+        Candidate(record.submission, record.team, _known(public[record.submission]))
+        for record in ledger.counting()
+        if record.team != settings.competition.baseline and np.isfinite(private[record.submission])
+    ]
+    finals = choose_finals(
+        candidates,
+        settings.final.rule,
+        greater_is_better=better,
+        chosen=ledger.selections(),
+        count=settings.final.count,
+    )
+    sign = -1 if better else 1
+    best = {
+        team: min((sign * private[submission], submission) for submission in own)
+        for team, own in finals.items()
+    }
+
+    def key(team: str) -> tuple[float, float]:
+        score, submission = best[team]
+        return score, tied[submission] if np.isfinite(tied[submission]) else np.inf
+
+    ordered = sorted(best, key=lambda team: (key(team), best[team]))
+    scores = [sign * best[team][0] for team in ordered]
+    ranks = board_ranks([key(team) for team in ordered], settings.final.ties)
+    return dict(zip(ordered, zip(ranks, scores, strict=True), strict=True))
+
+
+def _known(score: float) -> float | None:
+    return score if np.isfinite(score) else None
+
+
+def align_solution(new: Solution, old: Solution) -> Solution:
+    """Return a corrected solution with the rows, split, clusters and tasks of the stored one.
+
+    Raises
+    ------
+    InputError
+        If its ids, columns or classes differ: the stored predictions would not match them. Or if a
+        row that was not ranked because of its weight 0 has another weight.
+    """
+    if (new.kind, new.columns, new.targets) != (old.kind, old.columns, old.targets):
+        raise InputError(
+            "The columns or classes of the corrected solution differ from the stored one, so the "
+            "stored predictions do not match it. Only labels can be corrected."
+        )
+    positions: dict[Any, int] = {one: at for at, one in enumerate(new.ids.to_pylist())}
+    ids = old.ids.to_pylist()
+    if set(positions) != set(ids):
+        raise InputError(
+            "The ids of the corrected solution differ from the stored ones: use the same ids. Only "
+            "labels can be corrected."
+        )
+    order = np.array([positions[one] for one in ids], dtype=np.intp)
+    if ROW_WEIGHTS in old.extra and ROW_WEIGHTS in new.extra:
+        raised = (old.extra[ROW_WEIGHTS] == 0) & (new.extra[ROW_WEIGHTS][order] > 0)
+        count = int(raised.sum())
+        if count:
+            raise InputError(
+                f"The corrected solution has a weight above 0 for {plural(count, 'row')} "
+                f"of weight 0, such as id {show(ids[int(raised.argmax())])}. These rows are in "
+                "neither split: keep their weight at 0."
+            )
+    return dataclasses.replace(
+        new,
+        ids=old.ids,
+        truth=new.truth[order],
+        usage=old.usage,
+        clusters=old.clusters,
+        tasks=old.tasks,
+        task_names=old.task_names,
+        extra={name: values[order] for name, values in new.extra.items()},
+        soft_labels=None if new.soft_labels is None else new.soft_labels[order],
+    )

@@ -1,0 +1,170 @@
+"""The state of an open competition: its store, current settings, solution and metric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from arena.competition.epochs import adopt_settings, view_settings
+from arena.competition.ledger import Ledger
+from arena.competition.quota import count_interrupted
+from arena.config import Settings
+from arena.errors import ArenaError, UsageError
+from arena.evaluation.row_weights import metric_of_solution
+from arena.interfaces import Metric, kinds_of, source_of
+from arena.plugin.manager import PluginManager
+from arena.store import Store
+from arena.types import Solution
+
+__all__ = [
+    "METRIC_CODE",
+    "CompetitionState",
+    "metric_code",
+    "read_state",
+    "resolve_metric",
+    "secondary_metrics",
+]
+
+METRIC_CODE = "metric_code"
+"""The key in the store for the code of a metric from a file of the organiser."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompetitionState:
+    """The store with what was read from it; read again after a rescore."""
+
+    folder: Path
+    store: Store
+    manager: PluginManager
+    clock: Callable[[], datetime]
+    actor: str
+    """The name that events record as their author."""
+    wanted: Settings
+    """The settings as written in ``competition.toml``."""
+    settings: Settings
+    """The current settings: a new metric applies after a rescore."""
+    notes: tuple[str, ...]
+    """Notes on the settings, for the organiser."""
+    solution: Solution
+    metric: Metric
+    seed: int
+    """The secret random seed of everything random in the competition."""
+    revision: int
+    """The revision of the scores; each rescore starts a new one."""
+    unrecorded: tuple[list[Any], ...] = ()
+    """``[key, before, after]`` of settings that a read-only view applies but does not record."""
+    told: Mapping[str, Any] = field(default_factory=dict)
+    """What every event says besides its payload: the request of a served competition."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger of the current revision and epoch."""
+        return Ledger(self.store, self.revision, self.settings.public.epoch)
+
+    def record(self, kind: str, payload: Mapping[str, Any]) -> None:
+        """Append an event in a separate transaction."""
+        with self.store.transaction() as transaction:
+            transaction.append_event(kind, self.actor, {**payload, **self.told}, time=self.clock())
+
+
+def read_state(
+    folder: Path,
+    store: Store,
+    manager: PluginManager,
+    wanted: Settings,
+    actor: str,
+    clock: Callable[[], datetime],
+    *,
+    view: bool = False,
+) -> CompetitionState:
+    """Read the state from a store and record changed settings; a view records nothing.
+
+    A relative path of a metric file is resolved from the folder.
+
+    Raises
+    ------
+    InputError
+        If this change of the settings is not allowed, or the mechanism does not suit them.
+    """
+    manager = manager.within(folder)
+    kept = Settings.model_validate_json(store.meta("settings") or "{}").metric.specification
+    code = store.meta(METRIC_CODE)
+    if code is not None:
+        manager.metrics.pin(kept, code)
+    manager.metrics.resolve(wanted.metric.specification)
+    unrecorded: tuple[list[Any], ...] = ()
+    if view:
+        settings, notes, unrecorded = view_settings(store, manager, wanted)
+    else:
+        settings, notes = adopt_settings(store, manager, wanted, actor, clock())
+        notes += count_interrupted(store, settings, actor, clock())
+    solution = store.solution()
+    notes += _changed_code(kept, code, manager)
+    return CompetitionState(
+        folder=folder,
+        store=store,
+        manager=manager,
+        clock=clock,
+        actor=actor,
+        wanted=wanted,
+        settings=settings,
+        notes=tuple(notes),
+        solution=solution,
+        metric=resolve_metric(settings, solution, manager),
+        seed=int(store.meta("seed") or 0),
+        revision=int(store.meta("revision") or 1),
+        unrecorded=unrecorded,
+    )
+
+
+def resolve_metric(settings: Settings, solution: Solution, manager: PluginManager) -> Metric:
+    """Return the metric of the settings, averaged over the targets of a solution."""
+    single: Metric = manager.metrics.resolve(settings.metric.specification)
+    return metric_of_solution(single, solution)
+
+
+def secondary_metrics(
+    settings: Settings, solution: Solution, manager: PluginManager
+) -> dict[str, Metric]:
+    """Return the secondary metrics by specification, averaged over the targets of a solution.
+
+    Raises
+    ------
+    UsageError
+        If a metric cannot score what submissions contain.
+    """
+    found = {}
+    for name in settings.metric.secondary:
+        single: Metric = manager.metrics.resolve(name)
+        if solution.kind not in kinds_of(single):
+            raise UsageError(
+                f"[metric] secondary: {name} scores {single.prediction}, but submissions contain "
+                f"{solution.kind}. Choose another metric."
+            )
+        found[name] = metric_of_solution(single, solution)
+    return found
+
+
+def metric_code(specification: str, manager: PluginManager) -> str | None:
+    """Return the current code of a metric from a file of the organiser; None for others."""
+    metric: Metric = manager.metrics.resolve(specification, fresh=True)
+    return source_of(metric)
+
+
+def _changed_code(specification: str, kept: str | None, manager: PluginManager) -> list[str]:
+    """Return a note if the file of the metric differs from the code that gave the scores."""
+    if kept is None:
+        return []
+    try:
+        now = metric_code(specification, manager)
+    except ArenaError as error:
+        return [f"{error} The scores use the stored copy of its code."]
+    if now == kept:
+        return []
+    return [
+        f"The code of {specification} has changed. The scores use the previous code until you run "
+        f"arena rescore --apply."
+    ]

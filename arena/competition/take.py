@@ -1,0 +1,479 @@
+"""Takes the requests of a served competition from their queue, each exactly once.
+
+Every request has a number in the queue and leaves exactly one event, written in the transaction
+that stores its result. The highest number among the events, the cursor, therefore says after any
+interruption what was done. Submissions are stored in groups, because a commit takes as long as
+scoring does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from arena.competition import decisions
+from arena.competition.state import CompetitionState
+from arena.competition.submit import QueuedSubmission, SubmissionHandler, Submitted
+from arena.config import CONFIG_NAME
+from arena.errors import ArenaError, StoreError, UsageError
+from arena.intake import named_file
+from arena.intake.folder import team_name
+from arena.scoring.submissions import examine
+from arena.store import Event, Store
+from arena.utils.parallel import NoProgress
+
+__all__ = [
+    "ANSWERED",
+    "CORRECTED_NAME",
+    "PUBLISHED",
+    "SET_ASIDE",
+    "QueuedRequest",
+    "Taken",
+    "cursor_of",
+    "last_taken",
+    "published_digest",
+    "set_aside",
+    "take",
+    "taken_in",
+]
+
+SET_ASIDE = "request set aside"
+ANSWERED = "request answered"
+PUBLISHED = "private board published"
+"""The kinds of events that only a served competition has."""
+CORRECTED_NAME = "corrected_solution.csv"
+"""In the competition's folder: the solution with which a served competition is rescored. Labels
+never pass through the web process."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedRequest:
+    """A request of a queue."""
+
+    seq: int
+    """Its number in the queue. Requests are taken in this order."""
+    request: str
+    """Its unique id."""
+    kind: str
+    """``submit``, ``select``, or a decision of the organiser: ``disqualify``, ``undo``, ``rename``,
+    ``merge``, ``rescore``, ``finalize``, ``publish``."""
+    team: str
+    """The name of the team that sent it; empty for the organiser."""
+    actor: str
+    """The name that events record as their author."""
+    received: datetime
+    """When it came in: the deadline and the limits of a day follow it."""
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    """Of ``submit``: ``file``, the name to show. Of ``select``: ``submissions``. Of ``disqualify``
+    and ``undo``: ``submission`` or ``team``, and ``reason``. Of ``rename``: ``team``, ``to``. Of
+    ``merge``: ``team``, ``into``. Of ``rescore``: ``preview``, the code of the preview to apply;
+    without it nothing is changed."""
+    path: Path | None = None
+    """Of ``submit``: the uploaded file."""
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What its event says of it."""
+        return {"request": {"id": self.request, "seq": self.seq, "kind": self.kind}}
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The answer to a request."""
+
+    seq: int
+    request: str
+    kind: str
+    team: str
+    status: str
+    """Of a submission: ``accepted``, ``rejected``, ``refused`` or ``set_aside``; of anything else:
+    ``done``, ``refused`` or ``set_aside``."""
+    message: str = ""
+    """What was done, or why not, in a sentence; empty for a stored submission."""
+    submitted: Submitted | None = None
+
+
+_SET_ASIDE_TEXT = (
+    "This could not be judged because of a fault that is not yours, and it counts against no "
+    "limit. The organiser has been notified. You can send it again."
+)
+
+
+def last_taken(store: Store) -> Taken | None:
+    """Return the answer to the last request that the record has, or None.
+
+    Requests are taken in the order of their numbers, so the record is read from its end.
+    """
+    last = next(filter(_is_of_queue, store.last_events()), None)
+    return None if last is None else next(iter(taken_in([last]).values()))
+
+
+def cursor_of(store: Store) -> int:
+    """Return the number of the last request that the record has; 0 without one."""
+    last = last_taken(store)
+    return 0 if last is None else last.seq
+
+
+def taken_in(events: Iterable[Event]) -> dict[str, Taken]:
+    """Return the answer to every request that these events record, by its id."""
+    answers = {}
+    for event in filter(_is_of_queue, events):
+        told, payload = event.payload["request"], event.payload
+        team = str(payload.get("team", ""))
+        common = {"seq": told["seq"], "request": told["id"], "kind": told["kind"], "team": team}
+        if event.kind == "submission":
+            submitted = Submitted(
+                submission=payload["submission"],
+                team=team,
+                status=payload["status"],
+                released=payload["released"],
+                faults=(),
+                receipt=event.hash,
+            )
+            answer = Taken(**common, status=submitted.status, submitted=submitted)
+        elif event.kind == SET_ASIDE:
+            answer = Taken(**common, status="set_aside", message=_SET_ASIDE_TEXT)
+        else:
+            refused = payload.get("refused")
+            status = "done" if refused is None else "refused"
+            done = payload.get("answer", _DONE[told["kind"]])
+            message = str(done if refused is None else refused)
+            answer = Taken(**common, status=status, message=message)
+        answers[told["id"]] = answer
+    return answers
+
+
+def _is_of_queue(event: Event) -> bool:
+    return isinstance(event.payload.get("request"), dict)
+
+
+def published_digest(state: CompetitionState) -> str | None:
+    """Return the digest of the private board that was published last, or None."""
+    published = state.store.events(PUBLISHED)
+    return published[-1].payload["sha256"] if published else None
+
+
+def take(
+    state: CompetitionState,
+    handler: Callable[[], SubmissionHandler],
+    requests: Sequence[QueuedRequest],
+    *,
+    seconds: float,
+    workers: int,
+    before_each: Callable[[QueuedRequest], None],
+) -> list[Taken]:
+    """Take the first requests; return their answers, which are stored.
+
+    Submissions are taken together, anything else one at a time.
+
+    Raises
+    ------
+    StoreError
+        If nothing could be stored, for example because the disk is full.
+    """
+    first = requests[0]
+    if first.kind != "submit":
+        before_each(first)
+        return [_decide(state, first)]
+    return _take_submissions(state, handler, requests, seconds, workers, before_each)
+
+
+def set_aside(state: CompetitionState, request: QueuedRequest, reason: str) -> Taken:
+    """Record that a request cannot be judged; it counts against no limit.
+
+    ``reason`` is for the organiser only.
+    """
+    team = state.ledger.teams().current(request.team)
+    payload = {
+        "team": team,
+        "file": request.payload.get("file"),
+        "sha256": _digest(request.path),
+        "for_organiser": reason,
+    }
+    _for(state, request).record(SET_ASIDE, payload)
+    return Taken(request.seq, request.request, request.kind, team, "set_aside", _SET_ASIDE_TEXT)
+
+
+def _digest(path: Path | None) -> str | None:
+    if path is None or not path.exists():
+        return None
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _for(state: CompetitionState, request: QueuedRequest) -> CompetitionState:
+    """Return the state in which events have the author, the time and the number of a request."""
+    return replace(state, actor=request.actor, clock=lambda: request.received, told=request.told)
+
+
+# -- submissions -----------------------------------------------------------------------------------
+
+_GROUP_BYTES = 64 * 2**20
+"""Of the files of a group, the first one not included."""
+
+
+def _take_submissions(
+    state: CompetitionState,
+    handler: Callable[[], SubmissionHandler],
+    requests: Sequence[QueuedRequest],
+    seconds: float,
+    workers: int,
+    before_each: Callable[[QueuedRequest], None],
+) -> list[Taken]:
+    by_id = {one.request: one for one in _group(requests)}
+    if not by_id:
+        return [set_aside(state, requests[0], "The uploaded file is missing.")]
+    queued = _read(state, list(by_id.values()), workers)
+    if not queued:
+        reason = "The process that reads files crashed twice while it read this one."
+        return [set_aside(state, requests[0], reason)]
+    answers = handler().submit_group(
+        queued, seconds=seconds, before_each=lambda one: before_each(by_id[one.key])
+    )
+    return [
+        Taken(one.seq, one.request, one.kind, answer.team, answer.status, submitted=answer)
+        for one, answer in zip(by_id.values(), answers, strict=False)
+    ]
+
+
+def _group(requests: Sequence[QueuedRequest]) -> Iterator[QueuedRequest]:
+    """Yield the first submissions whose files exist and are not too large together."""
+    held = 0
+    for at, one in enumerate(requests):
+        if one.kind != "submit" or one.path is None or not one.path.exists():
+            return
+        held += one.path.stat().st_size
+        if at and held > _GROUP_BYTES:
+            return
+        yield one
+
+
+def _read(
+    state: CompetitionState, group: Sequence[QueuedRequest], workers: int
+) -> list[QueuedSubmission]:
+    """Read the files of a group up to the first that crashes its process twice."""
+    files = [
+        replace(named_file(Path(str(one.payload["file"])), one.team), path=one.path)
+        for one in group
+        if one.path is not None
+    ]
+    examined = partial(
+        examine,
+        solution=state.solution,
+        metric=state.metric,
+        manager=state.manager,
+        max_bytes=state.settings.limits.max_bytes,
+    )
+    queued = []
+    read_files = examined(files, workers=min(workers, len(files)))
+    for one, (file, first) in zip(group, read_files, strict=True):
+        # Its process may have been killed because of another file: alone again.
+        read = next(examined([file]))[1] if first.crashed else first
+        if read.crashed:
+            break
+        queued.append(QueuedSubmission(file, read, one.received, one.actor, one.request, one.told))
+    return queued
+
+
+# -- decisions -------------------------------------------------------------------------------------
+
+_DONE: Mapping[str, str] = {
+    "select": "The selection is recorded.",
+    "disqualify": "The disqualification is recorded.",
+    "undo": "The disqualification is undone.",
+    "rename": "The new name is recorded.",
+    "merge": "The teams are merged.",
+    "finalize": "The private leaderboard is computed.",
+    "publish": "The private leaderboard is published.",
+    "rescore": "All submissions are rescored. Finalize again if the private board is computed.",
+}
+
+
+def _decide(state: CompetitionState, request: QueuedRequest) -> Taken:
+    """Carry out anything but a submission; a refusal is recorded with its reason."""
+    own = _for(state, request)
+    refused: str | None = None
+    done: str | None = None
+    try:
+        _check_deadline(state, request)
+        done = _ACTIONS[request.kind](own, request)
+    except StoreError:
+        raise
+    except ArenaError as error:
+        refused = str(error)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        refused = "The request is incomplete."
+    if refused is not None or request.kind == "finalize":
+        payload = {"refused": refused} if refused is not None else {}
+        own.record(ANSWERED, {"team": request.team, **payload})
+    status = "done" if refused is None else "refused"
+    message = refused if refused is not None else done or _DONE[request.kind]
+    return Taken(request.seq, request.request, request.kind, request.team, status, message)
+
+
+def _check_deadline(state: CompetitionState, request: QueuedRequest) -> None:
+    deadline = state.settings.competition.deadline
+    if request.kind == "select" and deadline is not None and request.received > deadline:
+        raise UsageError(
+            f"The competition ended at {deadline:%Y-%m-%d %H:%M} UTC: submissions can no longer be "
+            f"selected."
+        )
+    # The web process writes the time of a request, and must not be able to end a competition.
+    if request.kind == "publish" and deadline is None:
+        raise UsageError(
+            f"There is no deadline, so the board of a running competition could be published: set "
+            f"[competition] deadline in {CONFIG_NAME}, restart the server, and publish after it."
+        )
+    if request.kind == "publish" and deadline is not None and state.clock() <= deadline:
+        raise UsageError(
+            f"The competition ends at {deadline:%Y-%m-%d %H:%M} UTC: publish after it, or set an "
+            f"earlier [competition] deadline."
+        )
+
+
+def _disqualify(state: CompetitionState, request: QueuedRequest) -> None:
+    told = request.payload
+    if told.get("team") is not None:
+        decisions.disqualify_team(state, team_name(told["team"]), told["reason"])
+    else:
+        decisions.disqualify(state, told["submission"], told["reason"])
+
+
+def _undo(state: CompetitionState, request: QueuedRequest) -> None:
+    told = request.payload
+    team = None if told.get("team") is None else team_name(told["team"])
+    decisions.reinstate(state, told.get("submission"), team, told["reason"])
+
+
+def _select(state: CompetitionState, request: QueuedRequest) -> None:
+    decisions.select(state, team_name(request.team), request.payload["submissions"])
+
+
+def _rename(state: CompetitionState, request: QueuedRequest) -> None:
+    # A team that sent nothing is not on record, but its submissions may wait under this name.
+    told = request.payload
+    decisions.rename_team(state, team_name(told["team"]), team_name(told["to"]), on_record=False)
+
+
+def _merge(state: CompetitionState, request: QueuedRequest) -> None:
+    # A team that sent nothing is not on record: its members only belong to the other one.
+    team, into = (team_name(request.payload[key]) for key in ("team", "into"))
+    sent, into_sent = (bool(state.ledger.records(one)) for one in (team, into))
+    if sent and into_sent:
+        decisions.merge_teams(state, team, into)
+    elif sent:
+        decisions.rename_team(state, team, into)
+    else:
+        state.record(ANSWERED, {"team": request.team})
+
+
+@contextmanager
+def _without_quotes(command: str, *shown: type[ArenaError]) -> Iterator[None]:
+    """Replace errors that can quote the solution: the web process reads the answer."""
+    try:
+        yield
+    except (ArenaError, ValueError) as error:
+        if isinstance(error, (StoreError, *shown)):
+            raise
+        raise UsageError(
+            f"The solution or the metric cannot be used. The reason can quote labels, so it is not "
+            f"shown here: run {command} in the competition's folder to read it."
+        ) from error
+
+
+class _Said(NoProgress):
+    """Keeps what is said."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, message: str) -> None:
+        self.said.append(message)
+
+
+def _rescore(state: CompetitionState, request: QueuedRequest) -> str | None:
+    """Answer what a rescore would change and a code for it; with this code, apply it.
+
+    The answer has counts only, because the web process reads it. The code is keyed by the secret
+    seed: it depends on private ranks and labels.
+    """
+    from arena.competition import rescore
+
+    path = state.folder / CORRECTED_NAME
+    if not path.exists() and state.wanted.metric == state.settings.metric:
+        raise UsageError(
+            f"There is nothing to rescore: put the corrected solution into the competition's "
+            f"folder as {CORRECTED_NAME}, or change [metric] in {CONFIG_NAME} and restart the "
+            f"server."
+        )
+    progress = _Said()
+    with _without_quotes("arena rescore"):
+        rescored = rescore.rescore(state, path if path.exists() else None, progress)
+    changes = rescored.changes
+    about = [
+        rescored.solution.sha256,
+        rescored.settings.metric.specification,
+        rescored.code,
+        *(astuple(one) for one in changes),
+    ]
+    key = str(state.seed).encode()
+    code = hmac.new(key, json.dumps(about).encode(), hashlib.sha256).hexdigest()[:12]
+    wanted = str(request.payload.get("preview") or "").strip()
+    if not wanted:
+        answer = " ".join(
+            (
+                *progress.said,
+                f"Of {len(changes):,} teams, {sum(one.changed for one in changes):,} would change "
+                f"their rank on the private board, and {sum(one.rescored for one in changes):,} "
+                f"their score. Nothing was changed. To apply it, enter the code {code}.",
+            )
+        )
+        state.record(ANSWERED, {"team": request.team, "answer": answer})
+        return answer
+    if not hmac.compare_digest(wanted.encode(), code.encode()):
+        raise UsageError(
+            "The code is not that of the current preview: a submission or the corrected solution "
+            "changed since. Preview the rescore again."
+        )
+    rescore.apply(state, rescored)
+    return None
+
+
+def _finalize(state: CompetitionState, _: QueuedRequest) -> None:
+    from arena.competition.finalize import finalize
+
+    with _without_quotes("arena finalize", UsageError):
+        finalize(state, NoProgress())
+
+
+def _publish(state: CompetitionState, _: QueuedRequest) -> None:
+    from arena.competition.finalize import final_document, fingerprint, outdated
+
+    document = final_document(state.store)
+    if old := outdated(state):
+        raise UsageError(old)
+    state.record(PUBLISHED, {"sha256": fingerprint(document)})
+
+
+_ACTIONS: Mapping[str, Callable[[CompetitionState, QueuedRequest], str | None]] = {
+    "select": _select,
+    "disqualify": _disqualify,
+    "undo": _undo,
+    "rename": _rename,
+    "merge": _merge,
+    "rescore": _rescore,
+    "finalize": _finalize,
+    "publish": _publish,
+}
+"""Kind of a request -> what carries it out and may return its answer.
+
+Each but ``finalize`` records one event.
+"""

@@ -1,0 +1,618 @@
+"""Verifies an export: scores the finals again and compares every part with the recorded events.
+
+An export is untrusted input. Its events are a chain of hashes and contain digests of the solution,
+the split, the settings and every submission's predictions, so that each part of the export is
+compared with what was recorded at the time.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from arena.competition.create import read_settings_solution
+from arena.competition.export import table_cell, table_text
+from arena.competition.finalize import evaluate_finals, final_board_settings, fingerprint
+from arena.competition.ledger import disqualified_in, selections_in
+from arena.competition.state import metric_code, secondary_metrics
+from arena.competition.teams import Teams
+from arena.config import Settings
+from arena.errors import InputError, UsageError
+from arena.evaluation.row_weights import metric_of_solution
+from arena.evaluation.scores import is_black_box
+from arena.intake import describe, read_submission
+from arena.interfaces import Metric, traits_of
+from arena.plugin.manager import PluginManager
+from arena.scoring.board import BoardRun
+from arena.store import Event, Store
+from arena.store.digests import keyed_digest, predictions_digest
+from arena.store.events import first_broken
+from arena.store.facts import facts_of
+from arena.store.solutions import solution_digests
+from arena.types import Solution, SubmissionRecord, Usage
+from arena.utils.parallel import Progress
+from arena.utils.text import printable, shorten
+
+__all__ = [
+    "Claims",
+    "check_hash",
+    "missing_hash",
+    "read_claims",
+    "receipt_problems",
+    "verify_bundle",
+]
+
+_HASH = re.compile(r"[0-9a-f]{64}")
+_NOT_COMPARED = {"submission", "file"}
+_TOLERANCE = 1e-9
+_MOST_BYTES = 2**28
+"""The largest accepted file; the files of an export of 3,000 teams have a hundredth of it."""
+
+_FILES = frozenset(
+    {
+        "README.txt", "settings.json", "result.json", "private.csv", "public.csv",
+        "submissions.csv", "events.jsonl", "key.txt", "usage.csv", "finals.json",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Claims:
+    """The content of an export, each part parsed and checked for its format."""
+
+    folder: Path
+
+    settings: Settings
+    result: Mapping[str, Any]
+    finals: Mapping[str, list[int]]
+    events: tuple[Event, ...]
+    key: bytes
+    """The key of the digests in the events."""
+
+    @property
+    def baseline(self) -> Mapping[str, Any] | None:
+        """The row of the organiser's baseline."""
+        row: Mapping[str, Any] | None = self.result.get("baseline")
+        return row
+
+    @property
+    def written(self) -> dict[str, list[int]]:
+        """The submissions with predictions in the export, by team."""
+        own = {self.baseline["team"]: [self.baseline["submission"]]} if self.baseline else {}
+        return {**self.finals, **own}
+
+
+def read_claims(folder: Path) -> Claims:
+    """Read an export, which may have been changed in any way.
+
+    Raises
+    ------
+    InputError
+        If a file is missing or not valid; the message names it and says what is wrong.
+    """
+    if not folder.is_dir():
+        raise InputError(
+            f"There is no folder {printable(str(folder))}: give the folder of an export."
+        )
+    links = sorted(path for path in folder.rglob("*") if path.is_symlink())
+    if links:
+        raise _no_export(links[0], "is a link, and an export contains none")
+    document = _read(folder / "settings.json", json.loads)
+    try:
+        settings = Settings.model_validate(document)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "it"
+        raise _no_export(folder / "settings.json", f"{where}: {first['msg']}") from error
+    result, finals = (_read(folder / name, json.loads) for name in ("result.json", "finals.json"))
+    _require(_is_result(result), folder / "result.json")
+    _require(_is_finals(finals), folder / "finals.json")
+    events = _read(folder / "events.jsonl", _events)
+    key = _read(folder / "key.txt", lambda text: text.strip().encode("ascii"))
+    return Claims(folder, settings, result, finals, events, key)
+
+
+def _no_export(path: Path, what: str) -> InputError:
+    name = printable(str(path))
+    return InputError(f"{name} {shorten(what, 200)}: use the export as arena wrote it.")
+
+
+def _require(fulfilled: bool, path: Path) -> None:
+    if not fulfilled:
+        raise _no_export(path, "does not have the content of an export")
+
+
+def _read(path: Path, parse: Callable[[str], Any]) -> Any:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise _no_export(path, f"is larger than {_MOST_BYTES // 2**20} MB")
+        return parse(path.read_bytes().decode())
+    except OSError as error:
+        reason = (error.strerror or "it cannot be opened").lower()
+        raise _no_export(path, f"cannot be read ({reason})") from error
+    except (ValueError, TypeError, RecursionError, csv.Error) as error:
+        raise _no_export(path, "is not in the format of an export") from error
+
+
+def _events(text: str) -> tuple[Event, ...]:
+    events = tuple(Event(**json.loads(line)) for line in text.splitlines())
+    kinds = (int, str, str, str, dict, str, str)
+    for event in events:
+        values = (getattr(event, field.name) for field in dataclasses.fields(event))
+        if not all(type(value) is kind for value, kind in zip(values, kinds, strict=True)):
+            raise TypeError("an event has a value of the wrong type")
+    return events
+
+
+def _is_result(value: Any) -> bool:
+    """Tell whether the parts that are compared have the right format."""
+    if not (isinstance(value, dict) and type(value.get("seed")) is int and value["seed"] >= 0):
+        return False
+    best, rows, baseline = (
+        value.get(name) for name in ("best_score_corrected", "standings", "baseline")
+    )
+    return (
+        isinstance(best, dict)
+        and "estimate" in best
+        and isinstance(rows, list)
+        and all(isinstance(row, dict) and isinstance(row.get("team"), str) for row in rows)
+        and (baseline is None or _is_baseline(baseline))
+    )
+
+
+def _is_baseline(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("team"), str)
+        and type(value.get("submission")) is int
+    )
+
+
+def _is_finals(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and bool(value)
+        and all(
+            isinstance(own, list) and own and all(type(one) is int for one in own)
+            for own in value.values()
+        )
+    )
+
+
+def verify_bundle(
+    folder: Path, solution_path: Path, manager: PluginManager, progress: Progress
+) -> tuple[str, ...]:
+    """Score the finals of an export again and return a sentence on each difference.
+
+    A difference in the solution comes first.
+
+    Raises
+    ------
+    InputError
+        If the export or the solution cannot be read.
+    """
+    claims = read_claims(folder)
+    settings = claims.settings
+    read = read_settings_solution(solution_path, settings, manager)
+    problems = list(_other_solution(claims, read))
+    solution = _with_usage(claims, read, problems)
+    problems += _contradictions(claims)
+    problems += _other_metric(claims, manager)
+    name = settings.metric.specification
+    metric = metric_of_solution(manager.metrics.resolve(name), solution)
+    with Store.open() as store:
+        store.put_solution(solution)
+        records, renumbered, changed = _take_finals(store, claims, solution, metric)
+        problems += changed
+        run = BoardRun(
+            specification=name,
+            metric=metric,
+            solution=solution,
+            split="private",
+            settings=dataclasses.replace(
+                final_board_settings(settings, claims.result["seed"]),
+                intervals=_had_intervals(claims.result, metric),
+            ),
+            store=store,
+            manager=manager,
+            progress=progress,
+            secondary=secondary_metrics(settings, solution, manager),
+        )
+        baseline = claims.baseline
+        marked = [one for one in records if baseline and one.team == baseline["team"]]
+        ranked = {team: own for team, own in renumbered.items() if team in claims.finals}
+        result = evaluate_finals(run, ranked, records, settings)
+        again = dataclasses.replace(result, baseline=run.unranked(marked[0]) if marked else None)
+        found = again.to_dict()
+    return (*problems, *_differences(claims.result, found))
+
+
+def _had_intervals(result: Mapping[str, Any], metric: Metric) -> bool:
+    """Return whether intervals were requested; a metric may have refused all resamples.
+
+    The public scores of a black-box metric are only computed with intervals.
+    """
+    public = any(row.get("public_score") is not None for row in result["standings"])
+    return bool(result.get("resamples", True)) or (is_black_box(metric) and public)
+
+
+def _bound(claims: Claims, table: str, name: str | None = None) -> Any:
+    """Return the last record of a table, or of one value in it; None if there is none."""
+    found = None
+    for event in claims.events:
+        facts = facts_of(event.payload).get(table)
+        if isinstance(facts, dict):
+            found = facts if name is None else facts.get(name, found)
+    return found
+
+
+def _solution_digests(claims: Claims) -> tuple[int, Mapping[str, Any]]:
+    """Return the number of the last solution in the record, and its digests."""
+    solutions = _bound(claims, "solutions")
+    if not isinstance(solutions, dict) or not solutions:
+        return 0, {}
+    last = max(solutions, key=lambda number: int(number) if number.isdecimal() else 0)
+    return int(last) if last.isdecimal() else 0, solutions[last]
+
+
+def _other_solution(claims: Claims, solution: Solution) -> Iterator[str]:
+    number, digests = _solution_digests(claims)
+    if not digests:
+        yield "events.jsonl does not record the solution: the beginning of the record is missing."
+    elif solution_digests(solution, claims.key)["labels"] != digests.get("labels"):
+        corrected = " after its last correction" if number > 1 else ""
+        yield (
+            f"This is not the solution of this competition{corrected}: its labels, ids or groups "
+            "differ from those in the record. Use the file the competition was created with."
+        )
+
+
+def _with_usage(claims: Claims, solution: Solution, problems: list[str]) -> Solution:
+    """Return the solution with the split of the export; a changed split adds to the problems."""
+    path = claims.folder / "usage.csv"
+    # Not splitlines: it also splits at characters that an id may contain, such as U+2028.
+    rows = _read(path, lambda text: list(csv.reader(io.StringIO(text, newline=""))))[1:]
+    _require(all(len(row) == 2 and row[1].upper() in Usage.__members__ for row in rows), path)
+    if [row[0] for row in rows] != solution.ids.to_pylist():
+        raise InputError(
+            "This is not the solution of this competition, or usage.csv was changed: their ids "
+            "differ."
+        )
+    usage = np.array([Usage[row[1].upper()] for row in rows], dtype=np.uint8)
+    _, digests = _solution_digests(claims)
+    if digests and keyed_digest(claims.key, usage.tobytes()) != digests.get("usage"):
+        problems.append(
+            "usage.csv is not the split of this competition: it differs from the record."
+        )
+    return dataclasses.replace(solution, usage=usage)
+
+
+def _contradictions(claims: Claims) -> Iterator[str]:
+    """Yield a sentence on each contradiction between an export and its own record."""
+    folder, events = claims.folder, claims.events
+    if broken := first_broken(events):
+        yield broken
+    finalized = [one.payload for one in events if one.kind == "finalized"]
+    if not finalized:
+        yield "events.jsonl does not record that the competition was finalized: the end is missing."
+    elif finalized[-1].get("sha256") != _fingerprint(claims.result):
+        yield "result.json is not the board that events.jsonl records as the final one."
+    elif finalized[-1].get("finals") != claims.finals:
+        yield "The submissions in finals.json differ from those that events.jsonl records."
+    settings = keyed_digest(claims.key, claims.settings.model_dump_json().encode())
+    if settings != _bound(claims, "meta", "settings"):
+        yield "The settings in settings.json differ from those that events.jsonl records."
+    shown = _read(folder / "private.csv", _rows)
+    try:
+        standings = _rows(table_text(claims.result["standings"]))
+    except csv.Error as error:  # a cell beyond csv's limit
+        raise _no_export(folder / "result.json", "is not in the format of an export") from error
+    if shown != standings:
+        yield "private.csv differs from result.json."
+    try:
+        yield from _of_submissions(claims, _recorded_submissions(events))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _no_export(
+            folder / "events.jsonl", "does not have the content of an export"
+        ) from error
+    known = _FILES | {f"finals/{one}.csv" for own in claims.written.values() for one in own}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if name not in known and name != "finals":
+            yield f"{shorten(name, 100)} does not belong to an export."
+
+
+def _rows(text: str) -> list[dict[str, str]]:
+    """Return the rows of a table; its columns may be in any order."""
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def _fingerprint(result: Mapping[str, Any]) -> str:
+    try:
+        return fingerprint(result)
+    except (ValueError, RecursionError):  # NaN, infinity or too deep
+        return ""
+
+
+def _recorded_submissions(events: Sequence[Event]) -> dict[int, dict[str, Any]]:
+    """Return the rows of submissions.csv that follow from the events, by number."""
+    rows: dict[int, dict[str, Any]] = {}
+    names = Teams.of(events)
+    for event in events:
+        told = event.payload
+        if event.kind == "submission":
+            rows[told["submission"]] = {
+                "submission": told["submission"],
+                "team": names.current(str(told["team"])),
+                "file": told["file"],
+                "received": datetime.fromisoformat(event.time).isoformat(),
+                "status": told["status"],
+                "released": told["released"],
+            }
+        elif event.kind == "epoch":  # every submission that counted was released again
+            again = dict(told["released"])
+            for number, row in rows.items():
+                row["released"] = again.get(number)
+    selected = {one for chosen in selections_in(events).values() for one in chosen}
+    teams = {number: str(row["team"]) for number, row in rows.items()}
+    disqualified = disqualified_in(events, teams)
+    for number, row in rows.items():
+        row["selected"] = number in selected
+        if number in disqualified:
+            row["status"] = "disqualified"
+    return rows
+
+
+def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -> Iterator[str]:
+    """Compare the lists of submissions, the public board and the finals with the record."""
+    events = [event.payload for event in claims.events if event.kind == "submission"]
+    # A disqualified submission was submitted nevertheless.
+    names = Teams.of(claims.events)
+    sent = Counter(names.current(told["team"]) for told in events if told["status"] == "accepted")
+    lost = {
+        one
+        for event in claims.events
+        if event.kind == "repair"
+        for one in event.payload.get("lost_submissions", ())
+    }
+    listed = {row["submission"]: row for row in _read(claims.folder / "submissions.csv", _rows)}
+    for number, expected in recorded.items():
+        row = listed.pop(str(number), None)
+        if row is None:
+            yield f"submissions.csv lacks submission {number}, which events.jsonl records."
+            continue
+        yield from _cells(f"submissions.csv: submission {number}", row, expected)
+    for name in listed:
+        if not (name.isdecimal() and int(name) in lost):
+            which = f"submission {shorten(name, 12)}"
+            yield f"submissions.csv has {which}, which events.jsonl does not record."
+    yield from _of_public_board(claims, recorded, sent)
+    for team, numbers in claims.finals.items():
+        for number in numbers:
+            row = recorded.get(number, {})
+            if (row.get("team"), row.get("status")) != (team, "accepted"):
+                yield (
+                    f"finals.json: submission {number} of the team {printable(team)} does not "
+                    "count according to events.jsonl."
+                )
+
+
+def _of_public_board(
+    claims: Claims, recorded: Mapping[int, Mapping[str, Any]], sent: Counter[str]
+) -> Iterator[str]:
+    """Compare public.csv with what was released, and with the ranks that follow from it."""
+    counting = [row for row in recorded.values() if row["status"] == "accepted"]
+    # Two teams may look the same once a leading "=" is escaped, so rows are found by submission.
+    shown = list(_read(claims.folder / "public.csv", _rows))
+    baseline = claims.settings.competition.baseline
+    sign = -1 if claims.result.get("greater_is_better") else 1
+    ranked: dict[str, tuple[float, str]] = {}
+    for team in dict.fromkeys(row["team"] for row in counting if row["released"] is not None):
+        own = {str(one["submission"]): one for one in counting if one["team"] == team}
+        named = [row for row in shown if row["team"] == str(table_cell(team))]
+        if not named:
+            yield f"public.csv lacks the team {printable(team)}, which events.jsonl records."
+            continue
+        row = next((one for one in named if one["submission"] in own), named[0])
+        shown.remove(row)
+        stands = own.get(row["submission"])
+        if stands is None:
+            yield f"public.csv: {printable(team)} is listed with a submission of another team."
+            continue
+        expected = {
+            "score": stands["released"],
+            "n_submissions": sent[team],
+            "baseline": team == baseline,
+        }
+        yield from _cells(f"public.csv: submission {stands['submission']}", row, expected)
+        if stands["released"] is None:
+            continue
+        loss = sign * stands["released"]
+        if any(one["released"] is not None and sign * one["released"] < loss
+               for one in own.values()):  # fmt: skip
+            yield f"public.csv: {printable(team)} is not listed with its best released score."
+        if team != baseline:
+            ranked[team] = (loss, row["rank"])
+        elif row["rank"]:
+            yield f"public.csv: the baseline {printable(team)} has a rank."
+    for team, (loss, rank) in ranked.items():
+        # Ties of released scores may be broken by what the mechanism did not release.
+        better = sum(other < loss for other, _ in ranked.values())
+        as_good = sum(other <= loss for other, _ in ranked.values())
+        if not (rank.isdecimal() and better < int(rank) <= as_good):
+            yield f"public.csv: the rank of {printable(team)} does not follow from the scores."
+    for row in shown:
+        name = shorten(row["team"], 40)
+        yield f"public.csv lists the team {name}, which has no released submission."
+
+
+def _cells(where: str, row: Mapping[str, str], expected: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in expected.items():
+        text = "" if value is None else str(table_cell(value))
+        if row[name] == text:
+            continue
+        if name in ("released", "score"):
+            file, _, which = where.partition(": ")
+            yield f"{file}: the score of {which} differs from events.jsonl."
+        else:
+            yield (
+                f"{where}: {name} is {shorten(row[name] or 'empty', 40)}, and events.jsonl records "
+                f"{shorten(text or 'none', 40)}."
+            )
+
+
+def _other_metric(claims: Claims, manager: PluginManager) -> Iterator[str]:
+    """Yield a sentence if the metric is a file and its code differs from the recorded code."""
+    recorded = None
+    for event in claims.events:
+        recorded = event.payload.get("metric_sha256", recorded)
+    code = metric_code(claims.settings.metric.specification, manager)
+    if code is None:
+        return
+    if sha256(code.encode("utf-8", "surrogatepass")).hexdigest() != recorded:
+        yield "The code of the metric file differs from the code that gave the recorded scores."
+
+
+def _take_finals(
+    store: Store, claims: Claims, solution: Solution, metric: Metric
+) -> tuple[list[SubmissionRecord], dict[str, list[int]], list[str]]:
+    """Store the finals in the order of their numbers, so that ties are broken as before.
+
+    Returns
+    -------
+    Their records, their new numbers by team, and a sentence on each whose predictions differ from
+    the record.
+    """
+    allowed = traits_of(metric).prediction_range
+    teams = {submission: team for team, own in claims.written.items() for submission in own}
+    records: list[SubmissionRecord] = []
+    renumbered: dict[str, list[int]] = {}
+    changed = []
+    for submission in sorted(teams):
+        path = claims.folder / "finals" / f"{submission}.csv"
+        read = read_submission(path, solution, prediction_range=allowed)
+        if read.values is None:
+            raise InputError(f"{path} cannot be used: {describe(read.faults[0])}")
+        recorded = _bound(claims, "predictions", str(submission))
+        if predictions_digest(claims.key, read.values) != recorded:
+            changed.append(
+                f"finals/{submission}.csv does not contain the predictions of submission "
+                f"{submission} that events.jsonl records."
+            )
+        team = teams[submission]
+        record = store.add_submission(
+            team, path.name, read.sha256, read.values, key=str(submission)
+        )
+        records.append(record)
+        renumbered.setdefault(team, []).append(record.submission)
+    return records, renumbered, changed
+
+
+def _differences(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
+    mine = {row["team"]: row for row in found["standings"]}
+    for row in claimed["standings"]:
+        own = mine.pop(row["team"], None)
+        if own is None:
+            yield f"The team {printable(row['team'])} is not on the recomputed board."
+            continue
+        for column in sorted(set(row) - _NOT_COMPARED):
+            if not _agree(row[column], own.get(column)):
+                yield f"{column} of the team {printable(row['team'])} differs."
+    for column in ("score", "public_score"):
+        if not _agree(*((one.get("baseline") or {}).get(column) for one in (claimed, found))):
+            yield f"{column} of the baseline differs."
+    for team in mine:
+        yield f"The team {printable(team)} is missing from the exported board."
+    if not _agree(claimed["best_score_corrected"]["estimate"],
+                  found["best_score_corrected"]["estimate"]):  # fmt: skip
+        yield "The corrected best score differs."
+
+
+def _agree(claimed: Any, found: Any) -> bool:
+    if isinstance(claimed, float) and isinstance(found, float | int):
+        return math.isclose(claimed, found, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+    return bool(claimed == found)
+
+
+def check_hash(text: str) -> None:
+    """Refuse what cannot be the hash of an event.
+
+    Raises
+    ------
+    UsageError
+        If it is not 64 hexadecimal digits.
+    """
+    if not _HASH.fullmatch(text):
+        raise UsageError("The hash of an event has 64 hexadecimal digits: copy all of them.")
+
+
+def missing_hash(events: Sequence[Event], noted: str) -> tuple[str, ...]:
+    """Return a sentence if no event has the noted hash; nothing if one has it.
+
+    All events up to one with a known hash are unchanged: each hash covers the one before.
+    """
+    if any(event.hash == noted for event in events):
+        return ()
+    return (
+        f"The record does not contain the event {noted[:12]}…: an event at or before it was "
+        "changed, or the end was removed.",
+    )
+
+
+def receipt_problems(path: Path, events: Sequence[Event]) -> tuple[str, ...]:
+    """Return a sentence on each value of a receipt that the record does not contain.
+
+    Parameters
+    ----------
+    path
+        The output of ``arena submit --json``, ``arena import --json`` or ``arena leaderboard
+        --json``, or any text with hashes in it.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or contains no hash.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f"The receipt {path} cannot be read: name a text file.") from error
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        document = None
+    answers = document.get("answers", [document]) if isinstance(document, dict) else []
+    by_hash = {event.hash: event for event in events}
+    names = Teams.of(events)
+    problems = [one for noted in dict.fromkeys(_HASH.findall(text))
+                for one in missing_hash(events, noted)]  # fmt: skip
+    if not _HASH.search(text):
+        raise InputError(f"The receipt {path} contains no hash: give the output of submit.")
+    for answer in answers if isinstance(answers, list) else ():
+        event = by_hash.get(answer.get("receipt", "")) if isinstance(answer, dict) else None
+        for name in ("submission", "team", "status", "released") if event else ():
+            if event is None:
+                continue
+            claimed, recorded = answer.get(name), event.payload.get(name)
+            if name == "team":  # it may have been renamed since
+                claimed, recorded = names.current(str(claimed)), names.current(str(recorded))
+            if claimed != recorded:
+                problems.append(
+                    f"The receipt of submission {event.payload.get('submission')} and the record "
+                    f"differ in {name}."
+                )
+    return tuple(problems)

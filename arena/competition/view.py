@@ -1,0 +1,400 @@
+"""Read-only access to a competition."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from arena.competition.board_notes import board_notes
+from arena.competition.final_selection import public_board
+from arena.competition.state import CompetitionState, read_state
+from arena.config import CONFIG_NAME, DATABASE_NAME, Settings, read_settings
+from arena.evaluation.multi_target import metric_of_each_target, target_column
+from arena.evaluation.similar import SimilarSubmissions
+from arena.intake.folder import team_name
+from arena.plugin.manager import PluginManager
+from arena.public_board.clipping import bounded_name
+from arena.public_board.instances import Scope
+from arena.public_board.mechanism import clip_of, find_mechanism
+from arena.store import Event, Store
+from arena.types import Solution, SubmissionRecord
+from arena.utils.parallel import Progress
+from arena.utils.progress import shown
+
+if TYPE_CHECKING:
+    from arena.competition.replay import Replay
+    from arena.competition.take import Taken
+    from arena.scoring.result import ScoreResult
+
+__all__ = ["CompetitionView", "now", "open_state", "organiser"]
+
+
+def now() -> datetime:
+    """Return the current time in UTC."""
+    return datetime.now(UTC)
+
+
+def organiser() -> str:
+    """Return the name of the current user for the record."""
+    return f"organiser {getpass.getuser()}"
+
+
+def open_state(
+    folder: Path,
+    manager: PluginManager | None,
+    wait: float,
+    clock: Callable[[], datetime] = now,
+    actor: str | None = None,
+    *,
+    view: bool = False,
+) -> CompetitionState:
+    """Open the store of a competition's folder and read its state; ``view``: read-only.
+
+    ``actor`` is recorded as the author of events; None: the current user, as the organiser. The
+    caller closes the store. Raises what :meth:`CompetitionView.open` raises.
+    """
+    settings = read_settings(folder / CONFIG_NAME)
+    manager = manager or PluginManager()
+    find_mechanism(settings, manager)
+    store = Store.open(folder / DATABASE_NAME, create=False, wait=wait, read_only=view)
+    try:
+        return read_state(folder, store, manager, settings, actor or organiser(), clock, view=view)
+    except BaseException:
+        store.close()
+        raise
+
+
+class CompetitionView:
+    r"""A competition in a folder, opened read-only. A context manager.
+
+    Nothing is written, so read permission is enough. Any number of processes can read at once
+    while none has it open as a :class:`~arena.competition.competition.Competition`. Changes in
+    ``competition.toml`` apply to the view, but are not recorded, and no epoch is started.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from arena.competition.competition import Competition
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "solution.csv").write_text("id,y\na,1\nb,0\nc,1\nd,0\n")
+    >>> Competition.create(folder / "c", folder / "solution.csv", "roc_auc").close()
+    >>> with CompetitionView.open(folder / "c") as competition:
+    ...     competition.leaderboard()
+    []
+    """
+
+    _only_looks: ClassVar[bool] = True
+
+    def __init__(self, state: CompetitionState) -> None:
+        self._state = state
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | Path,
+        *,
+        manager: PluginManager | None = None,
+        wait: float = 0.0,
+        clock: Callable[[], datetime] = now,
+    ) -> Self:
+        """Open the competition of a folder.
+
+        Parameters
+        ----------
+        wait
+            Seconds to wait for another process that has it open.
+
+        Raises
+        ------
+        InputError
+            If there is none, or its settings are wrong.
+        StoreBusyError
+            If another process has it open for writing.
+        """
+        return cls(open_state(Path(folder), manager, wait, clock, view=cls._only_looks))
+
+    def close(self) -> None:
+        """Close the database."""
+        self._state.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- settings and solution -----------------------------------------------------------------
+
+    @property
+    def folder(self) -> Path:
+        """The folder with ``competition.toml`` and the database."""
+        return self._state.folder
+
+    @property
+    def manager(self) -> PluginManager:
+        """The plugins."""
+        return self._state.manager
+
+    @property
+    def settings(self) -> Settings:
+        """The current settings."""
+        return self._state.settings
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the settings, for the organiser."""
+        return self._state.notes
+
+    @property
+    def solution(self) -> Solution:
+        """The solution including its labels, for the organiser only."""
+        return self._state.solution
+
+    # -- submissions ---------------------------------------------------------------------------
+
+    def submissions(self, team: str | None = None) -> list[dict[str, Any]]:
+        """Return every submission, or those of a team, in the order of arrival."""
+        return self._state.ledger.submissions(None if team is None else team_name(team))
+
+    def records(self) -> tuple[SubmissionRecord, ...]:
+        """Return every stored submission including its faults, for the organiser only."""
+        return tuple(self._state.ledger.records())
+
+    def places_used(self, team: str, day: date | None = None) -> int:
+        """Return how many submissions of a team count on a UTC day, or in total."""
+        teams = self._state.ledger.teams()
+        members = teams.members(teams.current(team_name(team)))
+        return sum(self._state.store.places_used(member, day) for member in members)
+
+    def disqualified_teams(self) -> dict[str, str]:
+        """Return the disqualified teams, each with the reason."""
+        return self._state.ledger.disqualified_teams()
+
+    def selections(self) -> dict[str, list[int]]:
+        """Return the last selection of each team that selected, by its current name."""
+        return self._state.ledger.selections()
+
+    def current_names(self) -> dict[str, str]:
+        """Return the current name of each team that was renamed or merged, by its former name."""
+        return self._state.ledger.teams().former()
+
+    def answers(self) -> dict[str, Taken]:
+        """Return the answer to each request of a served competition, by its id."""
+        from arena.competition.take import taken_in
+
+        return taken_in(self._state.store.events())
+
+    def last_answer(self) -> Taken | None:
+        """Return the answer to the last request of a served competition, or None."""
+        from arena.competition.take import last_taken
+
+        return last_taken(self._state.store)
+
+    def requests_set_aside(self) -> dict[str, Taken]:
+        """Return the answers to requests that could not be judged, by their ids."""
+        from arena.competition.take import SET_ASIDE, taken_in
+
+        return taken_in(self._state.store.events(SET_ASIDE))
+
+    def published_private_leaderboard(self) -> dict[str, Any] | None:
+        """Return the private board for everybody: None unless it was published and is current.
+
+        It has the rows of :meth:`private_leaderboard` under ``leaderboard``, and otherwise what the
+        final page for participants shows: no file names, counts of labels, faults or copies. Its
+        ``public_score`` is what the mechanism released for the submission, and ``public_rank`` is
+        the team's rank on the public board.
+        """
+        from arena.competition import finalize
+        from arena.competition.take import published_digest
+
+        digest = published_digest(self._state)
+        if digest is None or finalize.fingerprint(self.final_result()) != digest:
+            return None
+        released = {row["submission"]: row["released"] for row in self.submissions()}
+        ranks = {row["team"]: row["rank"] for row in self.leaderboard()}
+        rows = [
+            {
+                **row,
+                "public_score": released.get(row["submission"]),
+                "public_rank": ranks.get(row["team"]),
+            }
+            for row in self.private_leaderboard()
+        ]
+        return finalize.for_everybody(self.final_result(), rows, also=self.published_scores)
+
+    @property
+    def published_scores(self) -> tuple[str, ...]:
+        """The columns of secondary metrics and of targets that the published final board shows."""
+        metric = self.settings.metric
+        if not metric.publish_secondary:
+            return ()
+        single = metric_of_each_target(self._state.metric)
+        targets = (target_column(single, one.name) for one in self.solution.targets)
+        return (*metric.secondary, *targets)
+
+    def has_submissions(self) -> bool:
+        """Return whether anything was submitted, of any status."""
+        return bool(self._state.store.teams())
+
+    def disqualified(self) -> dict[int, str]:
+        """Return the submissions that do not count, each with the reason."""
+        return self._state.ledger.disqualified()
+
+    def similar_submissions(self) -> tuple[SimilarSubmissions, ...]:
+        """Return accepted submissions of different teams that are identical or nearly so.
+
+        This is for the organiser only: a sign of several accounts or of a shared file, no proof.
+        Every prediction is read once.
+        """
+        return self._state.ledger.similar()
+
+    # -- boards --------------------------------------------------------------------------------
+
+    def leaderboard(self) -> list[dict[str, Any]]:
+        """Return the public standings, best first, computed from released scores only."""
+        ledger, settings = self._state.ledger, self._state.settings
+        better = self._state.metric.greater_is_better
+        return public_board(
+            ledger.standings(greater_is_better=better),
+            greater_is_better=better,
+            ties=settings.final.ties,
+            baseline=settings.competition.baseline,
+            sent=ledger.sent(),
+        )
+
+    @property
+    def board_metric(self) -> str:
+        """The metric of the public board in words: bounded, if the mechanism bounds its values."""
+        mechanism = find_mechanism(self.settings, self.manager)
+        return bounded_name(self.settings.metric.specification, clip_of(mechanism))
+
+    @property
+    def greater_is_better(self) -> bool:
+        """The direction of the metric."""
+        return self._state.metric.greater_is_better
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the deadline has passed."""
+        deadline = self.settings.competition.deadline
+        return deadline is not None and self._state.clock() >= deadline
+
+    @property
+    def is_finalized(self) -> bool:
+        """Whether a private board is stored."""
+        return self._state.store.meta("final_result") is not None
+
+    def board_notes(self, board: Sequence[Mapping[str, Any]] | None = None) -> tuple[str, ...]:
+        """Return warnings on the public board, for the organiser only: some depend on labels.
+
+        They are given if the board shows every score at full precision, if the best area under the
+        ROC curve is far below 0.5, or if the mechanism bounds the values of the leader's rows.
+        ``board`` is :meth:`leaderboard`, if it is known already.
+        """
+        return board_notes(self._state, self.leaderboard() if board is None else board)
+
+    def private_leaderboard(self) -> list[dict[str, Any]]:
+        """Return the private standings, best first, with the columns of ``arena score``.
+
+        The organiser's baseline comes last, marked and without a rank.
+
+        Raises
+        ------
+        UsageError
+            If the competition was not finalized.
+        """
+        from arena.competition import finalize
+
+        return finalize.private_standings(self.final_result(), self._state.ledger.sent())
+
+    def replay(
+        self,
+        mechanisms: Sequence[str],
+        scope: Scope | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> Replay:
+        """Return what other mechanisms would have released for the same history; store nothing.
+
+        Parameters
+        ----------
+        mechanisms
+            Specifications such as ``ladder(eta=0.01)``.
+        scope
+            An instance for each ``team`` or for each ``rank``; None: the current scope.
+
+        Raises
+        ------
+        UnknownNameError, UsageError
+            If there is no such mechanism, or its parameters are invalid.
+        InputError
+            If a mechanism does not suit the metric or the settings.
+        """
+        from arena.competition.replay import replay
+
+        with shown(progress) as display:
+            return replay(self._state, mechanisms, scope, display)
+
+    def evaluate(self, *, workers: int = 0, progress: Progress | None = None) -> ScoreResult:
+        """Return the result of :meth:`finalize` without storing or announcing anything.
+
+        ``workers`` is the number of workers on this machine; 0: one per processor.
+
+        Raises
+        ------
+        UsageError
+            If there is no accepted submission that is not disqualified.
+        MetricError
+            If the metric is not defined on the private rows.
+        """
+        from arena.competition import finalize
+
+        with shown(progress) as display:
+            return finalize.evaluate(self._state, display, workers=workers)
+
+    def final_result(self) -> dict[str, Any]:
+        """Return the document of the private board as it was last finalized.
+
+        Raises
+        ------
+        UsageError
+            If the competition was not finalized.
+        """
+        from arena.competition import finalize
+
+        return finalize.final_document(self._state.store)
+
+    def outdated(self) -> str | None:
+        """Return a sentence that says why the private board is out of date, or None.
+
+        It is after a rescore, a changed setting of ``[final]`` or ``[analysis]``, or a change in
+        which submissions count. None without a private board. Nothing is computed.
+        """
+        from arena.competition import finalize
+
+        return finalize.outdated(self._state)
+
+    # -- the record ----------------------------------------------------------------------------
+
+    def events(self) -> tuple[Event, ...]:
+        """Return everything that happened, in order."""
+        return self._state.store.events()
+
+    def verify_events(self) -> str | None:
+        """Return a sentence on the first event that breaks the chain of hashes, or None."""
+        return self._state.store.verify_events()
+
+    def audit(self) -> tuple[str, ...]:
+        """Return a sentence on each difference between the stored data and the record.
+
+        Every digest in the events is computed again, from the submissions, their predictions, the
+        solution, the releases, the scores, the counts of the limits and the settings.
+        """
+        return self._state.store.audit()
+
+    def head(self) -> str | None:
+        """Return the hash of the last event; note it to prove later that no event was changed."""
+        return self._state.store.head()

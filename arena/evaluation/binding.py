@@ -1,0 +1,80 @@
+"""Binds a metric to the rows that it scores, if it needs their ids, groups or column names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from arena.interfaces import Metric, NeedsRowContext
+from arena.types import IntArray, RowContext, Solution
+
+__all__ = ["BoundMetric", "bind", "clusters_of", "context_of"]
+
+
+class BoundMetric:
+    """A metric that is bound to each part of a solution on first use, and cached."""
+
+    def __init__(self, metric: Metric, solution: Solution) -> None:
+        self._metric = metric
+        self._solution = solution
+        self._bound: dict[bytes, Metric] = {}
+
+    def for_rows(self, rows: npt.NDArray[np.bool_]) -> Metric:
+        """Return the metric for the rows of a mask ``(n,)``; see :func:`bind`."""
+        if not isinstance(self._metric, NeedsRowContext):
+            return self._metric
+        part = rows.tobytes()
+        if part not in self._bound:
+            self._bound[part] = bind(self._metric, self._solution, rows)
+        return self._bound[part]
+
+
+def bind(metric: Metric, solution: Solution, rows: npt.NDArray[np.bool_]) -> Metric:
+    """Return the metric bound to selected rows of a solution, or unchanged if it needs no binding.
+
+    Raises
+    ------
+    MetricError
+        If the metric needs something that the rows do not have.
+    TypeError
+        If the bound metric has no ``for_rows``, which the interface requires.
+    """
+    if not isinstance(metric, NeedsRowContext) or not rows.any():
+        return metric
+    bound = metric.for_rows(context_of(solution, rows))
+    if not isinstance(bound, NeedsRowContext):
+        raise TypeError(f"for_rows of {metric.name} returned a metric without for_rows")
+    return bound
+
+
+def context_of(solution: Solution, rows: npt.NDArray[np.bool_]) -> RowContext:
+    """Return the row context of selected rows.
+
+    >>> from arena.types import PredictionKind, Target
+    >>> solution = Solution("id", (Target("y", None),), ("y",), PredictionKind.VALUE,
+    ...     pa.array(["a", "b", "c"]), np.zeros(3), np.ones(3, np.uint8), "",
+    ...     clusters=np.array([4, 7, 7]))
+    >>> context = context_of(solution, np.array([False, True, True]))
+    >>> context.ids.to_pylist(), context.clusters
+    (['b', 'c'], array([0, 0]))
+    """
+    return RowContext(
+        id_column=solution.id_column,
+        ids=solution.ids.take(pa.array(np.flatnonzero(rows))),
+        targets=tuple(target.name for target in solution.targets),
+        columns=solution.columns,
+        clusters=clusters_of(solution, rows),
+        extra={name: values[rows] for name, values in solution.extra.items()},
+        classes=solution.targets[0].classes if len(solution.targets) == 1 else None,
+    )
+
+
+def clusters_of(solution: Solution, rows: npt.NDArray[np.bool_]) -> IntArray | None:
+    """Return the codes of the groups of selected rows, renumbered from 0."""
+    if solution.clusters is None:
+        return None
+    codes: Any = np.unique(solution.clusters[rows], return_inverse=True)[1]
+    return np.asarray(codes, dtype=np.intp)

@@ -1,0 +1,169 @@
+"""Joint bootstrap of the rows.
+
+Rows are resampled jointly for all submissions: a resample is one draw of the test set. It is a
+column of small integer weights: how often each row was drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.errors import MetricError, UsageError
+from arena.types import IntArray, WeightArray
+from arena.utils.parallel import run_tasks
+
+__all__ = ["Resamples", "draw_halves", "draw_resamples"]
+
+_MAX_REDRAWS = 1_000
+_RESAMPLES_PER_TASK = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resamples:
+    """B joint resamples of n rows."""
+
+    weights: WeightArray
+    """``(n, B)``: how often each row was drawn, one byte each."""
+    redrawn: int
+    """Number of resamples redrawn because a class was missing."""
+
+
+def draw_resamples(
+    n_rows: int,
+    resamples: int,
+    seed: int,
+    *,
+    strata: IntArray | None = None,
+    clusters: IntArray | None = None,
+    required: IntArray | None = None,
+    workers: int = 1,
+) -> Resamples:
+    """Draw ``resamples`` bootstrap samples of the rows, with replacement.
+
+    Resample b draws from ``SeedSequence(seed, spawn_key=(b,))``, so it depends neither on the
+    number of resamples nor on the number of workers.
+
+    Parameters
+    ----------
+    n_rows
+        The number n of rows, at least 1.
+    resamples
+        The number B of resamples, at least 1.
+    seed
+        An integer, 0 or more.
+    strata
+        ``(n,)`` codes; each stratum keeps its number of rows.
+    clusters
+        ``(n,)`` codes; whole clusters are drawn instead of rows. Excludes ``strata``.
+    required
+        ``(n,)`` codes 0 … k-1; a resample in which a code does not occur is redrawn and counted.
+
+    Raises
+    ------
+    UsageError
+        If the numbers are out of range, or strata and clusters are both given.
+    MetricError
+        If a class is so rare that a thousand consecutive draws lacked it.
+
+    Examples
+    --------
+    >>> draw_resamples(4, 2, seed=0).weights.sum(axis=0)
+    array([4, 4], dtype=uint64)
+    """
+    if n_rows < 1 or resamples < 1 or seed < 0:
+        raise UsageError("Resampling needs at least one row, one resample and a seed of 0 or more.")
+    if strata is not None and clusters is not None:
+        raise UsageError("Rows can be resampled within classes or by cluster, not both.")
+    groups = None
+    if strata is not None:
+        groups = [np.flatnonzero(strata == code) for code in np.unique(strata)]
+    sampler = _Sampler(n_rows, seed, groups, clusters, required)
+    weights = np.empty((n_rows, resamples), dtype=np.uint8)
+    tasks = ((weights, start) for start in range(0, resamples, _RESAMPLES_PER_TASK))
+    return Resamples(weights, sum(run_tasks(sampler.fill, tasks, workers=workers)))
+
+
+def draw_halves(
+    n_rows: int,
+    resamples: int,
+    seed: int,
+    *,
+    strata: IntArray | None = None,
+    clusters: IntArray | None = None,
+) -> WeightArray:
+    """Draw ``(n, B)`` samples of half of the rows, without replacement: 1 for each row drawn.
+
+    They are for a metric that refuses repeated rows. The mean of m of n rows that are drawn without
+    replacement has the variance s^2 (1 - m/n) / m, where s^2 is the sample variance. For m = n / 2
+    this is s^2 / n, the variance of a bootstrap mean up to n / (n - 1), so that the deviations need
+    no rescaling (the delete-d jackknife with d = n / 2, Shao and Wu 1989). An odd row is drawn in
+    every second sample on average. Parameters and seeds are those of :func:`draw_resamples`.
+
+    Examples
+    --------
+    >>> draw_halves(6, 3, seed=0).sum(axis=0)
+    array([3, 3, 3], dtype=uint64)
+    """
+    units = np.arange(n_rows) if clusters is None else clusters
+    n_units = int(units.max()) + 1
+    if clusters is None and strata is not None:
+        groups = [np.flatnonzero(strata == code) for code in np.unique(strata)]
+    else:
+        groups = [np.arange(n_units)]
+    weights = np.empty((n_rows, resamples), dtype=np.uint8)
+    for b in range(resamples):
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(b,)))
+        drawn = np.zeros(n_units, dtype=np.uint8)
+        for group in groups:
+            size = (len(group) + int(rng.integers(2))) // 2
+            drawn[rng.permutation(group)[: max(size, 1)]] = 1
+        weights[:, b] = drawn[units]
+    return weights
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sampler:
+    n_rows: int
+    seed: int
+    groups: list[IntArray] | None
+    clusters: IntArray | None
+    required: IntArray | None
+
+    def fill(self, weights: WeightArray, start: int) -> int:
+        """Fill several columns at once: one at a time would touch every cache line of the array."""
+        stop = min(start + _RESAMPLES_PER_TASK, weights.shape[1])
+        drawn = [self.draw(b) for b in range(start, stop)]
+        weights[:, start:stop] = np.stack([column for column, _ in drawn], axis=1)
+        return sum(redrawn for _, redrawn in drawn)
+
+    def draw(self, b: int) -> tuple[WeightArray, int]:
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(b,)))
+        for redrawn in range(_MAX_REDRAWS):
+            counts = self.counts(rng)
+            if counts.max(initial=0) <= np.iinfo(np.uint8).max and self.complete(counts):
+                return counts.astype(np.uint8), redrawn
+        raise MetricError(
+            f"The metric needs every class, but a class is so rare among the {self.n_rows:,} "
+            f"ranked rows that {_MAX_REDRAWS:,} consecutive resamples lacked it. Stratify the "
+            f"resamples by class (--stratify), or choose a metric that does not need every class."
+        )
+
+    def counts(self, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        if self.clusters is not None:
+            n_clusters = int(self.clusters.max()) + 1
+            drawn = rng.integers(0, n_clusters, n_clusters)
+            return np.bincount(drawn, minlength=n_clusters)[self.clusters]
+        if self.groups is None:
+            return np.bincount(rng.integers(0, self.n_rows, self.n_rows), minlength=self.n_rows)
+        counts = np.zeros(self.n_rows, dtype=np.int64)
+        for rows in self.groups:
+            counts[rows] = np.bincount(rng.integers(0, len(rows), len(rows)), minlength=len(rows))
+        return counts
+
+    def complete(self, counts: npt.NDArray[np.int64]) -> bool:
+        if self.required is None:
+            return True
+        return bool((np.bincount(self.required, weights=counts) > 0).all())

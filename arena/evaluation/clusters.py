@@ -1,0 +1,55 @@
+"""Corrections of the variance of a mean, and of its degrees of freedom, for unequal clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arena.types import FloatArray, IntArray
+
+__all__ = ["cluster_leverage", "size_degrees_of_freedom"]
+
+_LARGEST_SHARE = 0.999
+
+
+def cluster_leverage(units: IntArray, weights: FloatArray | None = None) -> FloatArray:
+    """Return ``(U,)`` factors for the sums of centred values over clusters of unequal size.
+
+    A cluster with a large share h of the rows, or of their weights, pulls the mean towards itself,
+    so that its own deviation is underestimated. Dividing by ``1 - h`` gives the jackknife estimate
+    of the variance (MacKinnon, Nielsen and Webb 2023, CV3). The factors are 1 for clusters of equal
+    size.
+
+    Parameters
+    ----------
+    units
+        ``(n,)`` codes 0 … U-1 of the cluster of each row, U >= 2.
+    weights
+        ``(n,)`` weights of the rows, not negative; None: all are equal.
+
+    Examples
+    --------
+    >>> cluster_leverage(np.array([0, 0, 1, 1])).tolist()
+    [1.0, 1.0]
+    >>> cluster_leverage(np.array([0, 0, 0, 1])).round(2).tolist()
+    [2.0, 0.67]
+    """
+    sizes = np.bincount(units, weights).astype(np.float64)
+    share = np.minimum(sizes / sizes.sum(), _LARGEST_SHARE)
+    n_units = len(share)
+    return np.asarray((1 - 1 / n_units) / (1 - share))
+
+
+def size_degrees_of_freedom(units: IntArray, weights: FloatArray | None = None) -> float:
+    """Return the degrees of freedom that the sizes of clusters leave, at most U - 1.
+
+    If the rows of a cluster move together, its sum varies with the square of its size s, and
+    ``(sum s^2)^2 / sum s^4`` clusters of equal size would carry the same information. With
+    ``(n,)`` weights of the rows, s is the weight of a cluster.
+
+    >>> size_degrees_of_freedom(np.array([0, 0, 1, 1, 2, 2]))
+    2.0
+    """
+    sizes = np.bincount(units, weights).astype(np.float64)
+    scale = 1.0 if weights is None else sizes.max()  # weights may be tiny or huge
+    squares = np.square(sizes / scale)
+    return float(squares.sum() ** 2 / (squares**2).sum() - 1)

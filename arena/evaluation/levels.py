@@ -1,0 +1,18 @@
+"""Validation of confidence levels."""
+
+from __future__ import annotations
+
+from arena.errors import UsageError
+
+__all__ = ["check_level"]
+
+
+def check_level(level: float) -> None:
+    """Raise UsageError unless a level is strictly between 0 and 1.
+
+    >>> check_level(95)
+    Traceback (most recent call last):
+    arena.errors.UsageError: The level must be between 0 and 1, not 95.
+    """
+    if not 0 < level < 1:
+        raise UsageError(f"The level must be between 0 and 1, not {level:g}.")

@@ -1,0 +1,109 @@
+"""Predictions in memory or changed block by block, with the interface of stored predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy.typing as npt
+
+from arena.interfaces import PredictionBlocks
+from arena.types import IntArray
+
+__all__ = ["SENT_BYTES", "ArrayPredictions", "MappedPredictions", "block_size", "cell_bytes"]
+
+SENT_BYTES = 8 * 2**20
+"""The most bytes of predictions in one task of a cluster, unless a single submission has more."""
+
+_TEXT_BYTES = 60
+"""The memory of an empty text and the pointer to it."""
+_SAMPLED_CELLS = 1_000
+_BLOCK_BYTES = 16 * 2**20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayPredictions:
+    """An array as :class:`arena.interfaces.PredictionBlocks`, without a copy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> predictions = ArrayPredictions(np.arange(6.0).reshape(3, 2))
+    >>> [(start, block.shape) for start, block in predictions.blocks(2)]
+    [(0, (2, 2)), (2, (1, 2))]
+    """
+
+    values: npt.NDArray[Any]
+    """``(m, n)``, or ``(m, n, n_columns)``."""
+
+    @property
+    def n_submissions(self) -> int:
+        """The number m of submissions."""
+        return len(self.values)
+
+    def blocks(self, size: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+        """Yield ``(start, predictions)``: views of at most ``size`` submissions, in order."""
+        for start in range(0, len(self.values), size):
+            yield start, self.values[start : start + size]
+
+    def subset(self, submissions: IntArray) -> ArrayPredictions:
+        """Return a copy of the submissions at these positions, in this order."""
+        return ArrayPredictions(self.values[submissions])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MappedPredictions:
+    """Predictions to which a function is applied, one block at a time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> probabilities = ArrayPredictions(np.array([[0.25, 0.75]]))
+    >>> labels = MappedPredictions(probabilities, np.round)
+    >>> [block.tolist() for _, block in labels.blocks(2)]
+    [[[0.0, 1.0]]]
+    """
+
+    predictions: PredictionBlocks
+    function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+    """From a block ``(k, n)`` or ``(k, n, n_columns)`` to one of the same k and n. It must be
+    picklable to be used by worker processes."""
+
+    @property
+    def n_submissions(self) -> int:
+        """The number m of submissions."""
+        return self.predictions.n_submissions
+
+    def blocks(self, size: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+        """Yield ``(start, predictions)`` of at most ``size`` submissions, in order."""
+        for start, block in self.predictions.blocks(size):
+            yield start, self.function(block)
+
+    def subset(self, submissions: IntArray) -> MappedPredictions:
+        """Return the submissions at these positions, in this order."""
+        return replace(self, predictions=self.predictions.subset(submissions))
+
+
+def block_size(n_cells: int) -> int:
+    """Return how many submissions of so many cells are read at a time: 16 MB of numbers.
+
+    >>> block_size(1_000), block_size(10_000_000)
+    (2097, 1)
+    """
+    return max(1, _BLOCK_BYTES // (8 * max(1, n_cells)))
+
+
+def cell_bytes(values: npt.NDArray[Any]) -> int:
+    """Return the approximate bytes of a cell: 8 for a number, 60 plus its length for a text.
+
+    The length is the mean of about a thousand cells.
+
+    >>> import numpy as np
+    >>> cell_bytes(np.zeros(3)), cell_bytes(np.array(["a", "bcd"], dtype=object))
+    (8, 62)
+    """
+    if values.dtype != object:
+        return 8
+    cells = values.reshape(-1)[:: max(1, values.size // _SAMPLED_CELLS)]
+    return _TEXT_BYTES + sum(map(len, cells)) // max(1, len(cells))

@@ -1,0 +1,103 @@
+"""Ranks and ties of a leaderboard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.types import FloatArray, IntArray
+
+__all__ = ["BestOfTeams", "best_first", "best_of_each_team", "minimum_ranks"]
+
+
+def minimum_ranks(scores: npt.ArrayLike, *, greater_is_better: bool) -> IntArray:
+    """Return the rank of each score along the first axis; tied scores share the smallest rank.
+
+    Parameters
+    ----------
+    scores
+        ``(m,)`` or ``(m, B)``, finite.
+
+    Returns
+    -------
+    An array of the same shape, 1 = best.
+
+    Raises
+    ------
+    ValueError
+        If a score is not finite.
+
+    Examples
+    --------
+    >>> minimum_ranks([0.9, 0.8, 0.9], greater_is_better=True)
+    array([1, 3, 1])
+    """
+    from scipy.stats import rankdata  # a slow import, which many commands do not need
+
+    array: FloatArray = np.asarray(scores, dtype=np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError("Only finite scores can be ranked.")
+    signed = -array if greater_is_better else array
+    return np.asarray(rankdata(signed, method="min", axis=0), dtype=np.intp)
+
+
+def best_first(scores: npt.ArrayLike, *, greater_is_better: bool) -> IntArray:
+    """Return the positions of the ``(m,)`` scores, best first; ties keep their order.
+
+    >>> best_first([0.9, 0.8, 0.95], greater_is_better=True)
+    array([2, 0, 1])
+    """
+    array: FloatArray = np.asarray(scores, dtype=np.float64)
+    return np.argsort(-array if greater_is_better else array, kind="stable")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BestOfTeams:
+    """The best submission of each of t teams, in the order in which the teams first appear."""
+
+    positions: IntArray
+    """``(t,)`` positions of the best submissions on all rows; the first of several."""
+    scores: FloatArray
+    """``(t,)``."""
+    resampled: FloatArray
+    """``(t, B)`` best score in each resample, from any submission of the team."""
+
+
+def best_of_each_team(
+    scores: FloatArray, resampled: FloatArray, teams: Sequence[str], *, greater_is_better: bool
+) -> BestOfTeams:
+    """Select each team's best submission, separately within every resample.
+
+    The score of such a team is a maximum over its submissions. Using the submission that is best on
+    all rows in every resample would underestimate its uncertainty. With one submission per team
+    nothing changes.
+
+    Parameters
+    ----------
+    scores
+        ``(m,)`` in the metric's natural sign.
+    resampled
+        ``(m, B)``.
+    teams
+        m names.
+
+    Examples
+    --------
+    >>> best = best_of_each_team(
+    ...     np.array([0.5, 0.6, 0.4]), np.array([[0.5], [0.3], [0.4]]), ["b", "b", "a"],
+    ...     greater_is_better=True)
+    >>> best.positions.tolist(), best.resampled.tolist()
+    ([1, 2], [[0.5], [0.4]])
+    """
+    own: dict[str, list[int]] = {}
+    for position, team in enumerate(teams):
+        own.setdefault(team, []).append(position)
+    choose = np.argmax if greater_is_better else np.argmin
+    extreme = np.max if greater_is_better else np.min
+    positions = [positions[int(choose(scores[positions]))] for positions in own.values()]
+    again = [extreme(resampled[positions], axis=0) for positions in own.values()]
+    kept = np.array(positions, dtype=np.intp)
+    return BestOfTeams(kept, scores[kept], np.array(again, dtype=np.float64))

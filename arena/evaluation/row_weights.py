@@ -1,0 +1,217 @@
+"""Rows of unequal weight: a metric under the weights of a column of the solution.
+
+Under counts c of the rows, as in a resample, the score is that of the weights ``w c``. For a mean
+over rows this is the ratio ``sum(w c v) / sum(w c)``: a resample draws rows with their weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.errors import MetricError, UsageError
+from arena.evaluation.multi_target import mean_over_targets, metric_of_each_target
+from arena.evaluation.scores import slope_of_score, weighted_means
+from arena.interfaces import (
+    HasRowValues,
+    Metric,
+    NeedsRowContext,
+    PreparesSubmissions,
+    faults_of_predictions,
+    traits_of,
+)
+from arena.types import (
+    ROW_WEIGHTS,
+    CompetitionInfo,
+    Fault,
+    FloatArray,
+    MetricTraits,
+    PredictionKind,
+    RowContext,
+    Solution,
+    WeightArray,
+)
+
+__all__ = [
+    "effective_rows",
+    "is_weighted_mean",
+    "metric_of_solution",
+    "metric_on_rows_of",
+    "row_weights_of",
+]
+
+
+def metric_of_solution(metric: Metric, solution: Solution) -> Metric:
+    """Return a metric under the row weights of a solution, averaged over its targets.
+
+    Raises
+    ------
+    UsageError
+        If there are row weights and the metric takes none.
+    """
+    if ROW_WEIGHTS in solution.extra:
+        if not traits_of(metric).row_weights:
+            raise UsageError(
+                f"{metric.name} takes no row weights: omit --weight (weight in [data] of "
+                f"competition.toml), or choose a metric that takes them."
+            )
+        metric = _weighted(metric)
+    return mean_over_targets(metric, len(solution.targets))
+
+
+def metric_on_rows_of(metric: Metric, scored: Metric, n_targets: int) -> Metric:
+    """Return a metric on the rows that another one scores: with their weights and targets.
+
+    Raises
+    ------
+    MetricError
+        If the metric needs more than the truth of each row, or takes no row weights.
+    """
+    if isinstance(metric, NeedsRowContext):
+        raise MetricError(f"{metric.name} needs more than the truth of each row.")
+    weights = row_weights_of(scored)
+    if weights is not None:
+        if not traits_of(metric).row_weights:
+            raise MetricError(f"{metric.name} takes no row weights, and the rows have weights.")
+        metric = replace(_weighted(metric), weights=weights)
+    return mean_over_targets(metric, n_targets)
+
+
+def _weighted(metric: Metric) -> _Weighted:
+    return (_WeightedMean if isinstance(metric, HasRowValues) else _Weighted)(metric)
+
+
+def row_weights_of(metric: Metric) -> FloatArray | None:
+    """Return the ``(n,)`` weights of the rows that a metric is bound to; None: all count alike."""
+    single = metric_of_each_target(metric)  # all targets of a row have its weight
+    return single.weights if isinstance(single, _Weighted) else None
+
+
+def is_weighted_mean(metric: Metric) -> bool:
+    """Return whether a score is the weighted mean of row values, up to its unit and origin."""
+    if not isinstance(metric, _WeightedMean) or not isinstance(metric.metric, HasRowValues):
+        return False
+    low, middle, high = metric.metric.from_mean(np.array([0.25, 0.5, 0.75])).tolist()
+    return bool(abs(low + high - 2 * middle) <= 1e-12 * (abs(low) + abs(high)))
+
+
+def effective_rows(weights: FloatArray) -> float:
+    """Return the number of rows of equal weight with the same variance of a mean (Kish 1965).
+
+    >>> effective_rows(np.array([1.0, 1.0, 1.0])), effective_rows(np.array([1.0, 1.0, 0.0]))
+    (3.0, 2.0)
+    """
+    shares = weights / weights.max()
+    return float(shares.sum() ** 2 / np.square(shares).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class _Weighted:
+    """A metric that can only be called as a whole: row weights times counts are its weights."""
+
+    metric: Metric
+    weights: FloatArray | None = None
+    """``(n,)``; None: not bound to rows."""
+
+    @property
+    def name(self) -> str:
+        """Not that of the metric: what is known about that one does not hold for weighted rows."""
+        return f"weighted {self.metric.name}"
+
+    @property
+    def greater_is_better(self) -> bool:
+        return self.metric.greater_is_better
+
+    @property
+    def prediction(self) -> PredictionKind:
+        return self.metric.prediction
+
+    @property
+    def traits(self) -> MetricTraits:
+        return traits_of(self.metric)
+
+    def for_rows(self, context: RowContext) -> Metric:
+        """Return the metric with the weights of these rows."""
+        weights = context.extra.get(ROW_WEIGHTS)
+        if weights is None or not (weights > 0).any():
+            raise MetricError("No row of the split has a weight above 0. Check the weights.")
+        inner = self.metric
+        bound = inner.for_rows(context) if isinstance(inner, NeedsRowContext) else inner
+        return replace(self, metric=bound, weights=np.asarray(weights, dtype=np.float64))
+
+    def score(
+        self,
+        truth: npt.NDArray[Any],
+        prediction: npt.NDArray[Any],
+        weight: npt.NDArray[Any] | None = None,
+    ) -> float:
+        weights = self._bound() if weight is None else self._bound() * weight
+        return self.metric.score(truth, prediction, weights) if weights.any() else float("nan")
+
+    def prepare(
+        self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
+    ) -> Callable[[npt.NDArray[Any]], float]:
+        if not isinstance(self.metric, PreparesSubmissions):
+            return partial(self.score, truth, prediction)
+        return _Scaled(self.metric.prepare(truth, prediction), self._bound())
+
+    def faults(
+        self, predictions: npt.NDArray[Any], competition: CompetitionInfo
+    ) -> Iterable[Fault]:
+        return faults_of_predictions(self.metric, predictions, competition)
+
+    def _bound(self) -> FloatArray:
+        if self.weights is None:
+            raise MetricError(f"{self.name} needs the weights of the rows: call for_rows first.")
+        return self.weights
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scaled:
+    """A prepared submission under row weights."""
+
+    scorer: Callable[[npt.NDArray[Any]], float]
+    weights: FloatArray
+
+    def __call__(self, counts: npt.NDArray[Any]) -> float:
+        return self.scorer(self.weights * counts)
+
+
+@dataclass(frozen=True, eq=False)
+class _WeightedMean(_Weighted):
+    """A pointwise metric: the score is a function of the weighted mean of the row values."""
+
+    @property
+    def traits(self) -> MetricTraits:
+        """The score keeps its range; there are no row values to have one."""
+        traits = traits_of(self.metric)
+        if traits.row_range is None or not isinstance(self.metric, HasRowValues):
+            return traits
+        ends = np.sort(self.metric.from_mean(np.asarray(traits.row_range, dtype=np.float64)))
+        low, high = traits.score_range
+        score_range = max(low, float(ends[0])), min(high, float(ends[1]))
+        return replace(traits, row_range=None, score_range=score_range)
+
+    def resample(
+        self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any], weights: WeightArray
+    ) -> FloatArray:
+        """Return ``(m, B)`` scores under each column of counts."""
+        metric: Any = self.metric
+        means = weighted_means(metric, truth, predictions, weights, self._bound())
+        scores: FloatArray = metric.from_mean(means)
+        return scores
+
+    def influence_values(
+        self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
+    ) -> FloatArray:
+        """Return those of the ratio ``sum(w v) / sum(w)``, times the slope of the score."""
+        metric: Any = self.metric
+        weights = self._bound() / self._bound().mean()
+        values: FloatArray = metric.row_values(truth, predictions)
+        means = (values @ weights / len(weights))[:, np.newaxis]
+        return np.asarray((values - means) * weights * slope_of_score(metric, means))

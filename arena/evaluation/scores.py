@@ -1,0 +1,246 @@
+"""Scores of submissions under resamples of the rows, by the fastest method of the metric."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.errors import ScoringError
+from arena.evaluation.black_box import (
+    black_box_resample,
+    black_box_scores,
+    score_columns,
+    scorer_of,
+)
+from arena.evaluation.predictions import SENT_BYTES, cell_bytes
+from arena.interfaces import (
+    HasInfluenceValues,
+    HasResample,
+    HasRowValues,
+    Metric,
+    NeedsRowContext,
+    PredictionBlocks,
+)
+from arena.types import FloatArray, WeightArray
+from arena.utils.engines import cluster_in_use
+from arena.utils.parallel import NoProgress, Progress, run_tasks
+
+__all__ = [
+    "full_scores",
+    "influence_values",
+    "is_black_box",
+    "resample_block",
+    "round_significant",
+    "score_under_weights",
+    "slope_of_score",
+    "weighted_means",
+]
+
+_BLOCK_BYTES = 64 * 2**20
+_TILE_ROWS = 4_096
+_SMALLEST_ROUNDED = 1e-280
+
+
+def is_black_box(metric: Metric) -> bool:
+    """Return whether a metric can only be called as a whole, once per submission and resample."""
+    return not isinstance(metric, HasResample | HasRowValues)
+
+
+def score_under_weights(
+    metric: Metric,
+    truth: npt.NDArray[Any],
+    predictions: PredictionBlocks,
+    weights: WeightArray,
+    *,
+    workers: int = 1,
+    progress: Progress | None = None,
+    must_take_rows: bool = False,
+) -> FloatArray:
+    """Return the score of every submission under every column of weights.
+
+    The fastest method of the metric is used: its own ``resample``, a matrix product of its row
+    values, or :mod:`arena.evaluation.black_box` for any other metric.
+
+    Parameters
+    ----------
+    metric
+        Any metric.
+    truth
+        ``(n,)`` or ``(n, n_targets)``.
+    predictions
+        m submissions of n rows, in blocks. At most ``workers + 1`` blocks of 64 MB are in memory; a
+        text counts as 60 bytes plus the mean length of the truth's. On a cluster in use there are
+        two blocks of 8 MB for each of its workers.
+    weights
+        ``(n, B)`` counts, not all 0 in any column.
+    must_take_rows
+        Whether to raise an error, after at most five calls, if a black-box metric fails on them.
+
+    Returns
+    -------
+    ``(m, B)`` scores in the metric's natural sign, rounded to 12 significant digits, so that
+    equal submissions have equal scores for any block size; NaN where undefined.
+
+    Raises
+    ------
+    DrawnRowsError
+        With ``must_take_rows``; other exceptions of the metric are not caught.
+    """
+    progress = progress or NoProgress()
+    if is_black_box(metric):
+        return round_significant(
+            black_box_resample(
+                metric,
+                truth,
+                predictions,
+                weights,
+                workers=workers,
+                progress=progress,
+                must_take_rows=must_take_rows,
+            )
+        )
+    n_rows, n_resamples = weights.shape
+    scores = np.empty((predictions.n_submissions, n_resamples))
+    row_bytes = cell_bytes(truth) * (truth.shape[1] if truth.ndim > 1 else 1)
+    # Without resamples a cluster would take longer to receive the submissions than to score them.
+    cluster = cluster_in_use() if n_resamples > 1 else None
+    block_bytes = _BLOCK_BYTES if cluster is None else SENT_BYTES
+    size = max(1, block_bytes // (max(1, n_rows) * row_bytes))
+    shared = (metric, truth, weights)
+    blocks = ((block, start) for start, block in predictions.blocks(size))
+    progress.start("Scoring under resampled rows", predictions.n_submissions)
+    if cluster is None:
+        tasks = ((*shared, *block) for block in blocks)
+        results = run_tasks(_resample_task, tasks, workers=workers)
+    else:
+        results = cluster.run(_resample_task, shared, blocks)
+    for start, block_scores in results:
+        scores[start : start + len(block_scores)] = block_scores
+        progress.advance(len(block_scores))
+    return round_significant(scores)
+
+
+def _resample_task(
+    metric: Metric,
+    truth: npt.NDArray[Any],
+    weights: WeightArray,
+    block: npt.NDArray[Any],
+    start: int,
+) -> tuple[int, FloatArray]:
+    return start, resample_block(metric, truth, block, weights)
+
+
+def resample_block(
+    metric: Metric, truth: npt.NDArray[Any], block: npt.NDArray[Any], weights: WeightArray
+) -> FloatArray:
+    """Return ``(k, B)`` scores of a block of ``(k, n)`` or ``(k, n, n_columns)`` predictions."""
+    if isinstance(metric, HasResample):
+        return metric.resample(truth, block, weights)
+    if isinstance(metric, HasRowValues):
+        return metric.from_mean(weighted_means(metric, truth, block, weights))
+    return np.array([score_columns(scorer_of(metric, truth, one), weights) for one in block])
+
+
+def weighted_means(
+    metric: HasRowValues,
+    truth: npt.NDArray[Any],
+    block: npt.NDArray[Any],
+    weights: WeightArray,
+    of_rows: FloatArray | None = None,
+) -> FloatArray:
+    """Return ``(k, B)`` means of the row values, in tiles of rows; NaN where no row has a weight.
+
+    ``of_rows`` is ``(n,)``, a factor of the weights of each row.
+
+    The row values of a tile are multiplied while they are in the cache, and only one tile of
+    weights is converted to float64 at a time. A metric that is bound to its rows is called once,
+    with all rows.
+    """
+    sums = np.zeros((len(block), weights.shape[1]))
+    totals = np.zeros(weights.shape[1])
+    bound = isinstance(metric, NeedsRowContext)
+    of_all = metric.row_values(truth, block) if bound else None
+    # A row value may be infinite: then the score is not finite and is handled by the caller.
+    with np.errstate(invalid="ignore", over="ignore"):
+        for start in range(0, len(weights), _TILE_ROWS):
+            rows = slice(start, start + _TILE_ROWS)
+            if of_all is None:
+                values = metric.row_values(truth[rows], block[:, rows])
+            else:
+                values = of_all[:, rows]
+            factors = weights[rows].astype(np.float64)
+            if of_rows is not None:
+                factors *= of_rows[rows, np.newaxis]
+            sums += values @ factors
+            totals += factors.sum(axis=0)
+        return sums / totals
+
+
+def full_scores(
+    metric: Metric,
+    truth: npt.NDArray[Any],
+    predictions: PredictionBlocks,
+    *,
+    workers: int = 1,
+    failures: list[tuple[int, ScoringError]] | None = None,
+) -> FloatArray:
+    """Return ``(m,)`` scores on all rows, rounded to 12 significant digits; NaN where undefined.
+
+    Parameters
+    ----------
+    failures
+        Position and error of each submission that the metric rejects or fails on are appended; its
+        score is NaN. None: the first such error is raised.
+
+    Raises
+    ------
+    Other exceptions of the metric are not caught.
+    """
+    if isinstance(metric, HasResample | HasRowValues):
+        once = np.ones((len(truth), 1), dtype=np.uint8)
+        return score_under_weights(metric, truth, predictions, once, workers=workers)[:, 0]
+    scores = black_box_scores(metric, truth, predictions, workers=workers, failures=failures)
+    return round_significant(scores)
+
+
+def influence_values(
+    metric: Metric, truth: npt.NDArray[Any], block: npt.NDArray[Any]
+) -> FloatArray | None:
+    """Return ``(k, n)`` influence values of the submissions of a block, or None.
+
+    Those of a pointwise metric are its centred row values times the slope of ``from_mean`` (the
+    delta method). None: the metric is a black box.
+    """
+    if isinstance(metric, HasInfluenceValues):
+        return metric.influence_values(truth, block)
+    if not isinstance(metric, HasRowValues):
+        return None
+    values = metric.row_values(truth, block)
+    mean = values.mean(axis=1, keepdims=True)
+    return np.asarray((values - mean) * slope_of_score(metric, mean))
+
+
+def slope_of_score(metric: HasRowValues, mean: FloatArray) -> FloatArray:
+    """Return the derivative of the score with respect to the mean of the row values, elementwise.
+
+    With a mean of 0 (a loss of 0 on every row) there is no relative step, and the slope is 0.
+    """
+    step = 1e-6 * np.abs(mean)
+    rise = metric.from_mean(mean + step) - metric.from_mean(mean - step)
+    return np.divide(rise, 2 * step, out=np.zeros_like(mean), where=step > 0)
+
+
+def round_significant(values: npt.ArrayLike, digits: int = 12) -> FloatArray:
+    """Round to significant digits, so that sums in another order compare as equal.
+
+    >>> float(round_significant(0.1 + 0.2))
+    0.3
+    """
+    array = np.asarray(values, dtype=np.float64)
+    size = np.abs(array)
+    ordinary = (size > _SMALLEST_ROUNDED) & (size < 1 / _SMALLEST_ROUNDED)
+    exponent = np.floor(np.log10(np.where(ordinary, size, 1.0)))
+    scale = 10.0 ** (digits - 1 - exponent)
+    return np.where(ordinary, np.round(np.where(ordinary, array, 0.0) * scale) / scale, array)

@@ -1,0 +1,344 @@
+"""Finds identical and nearly identical predictions of different teams, without any label.
+
+Such predictions suggest one person with several accounts, or a shared file, but do not prove it.
+Constant submissions, such as an unchanged sample submission, are left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.interfaces import PredictionBlocks
+from arena.types import FloatArray, IntArray, PredictionKind
+from arena.utils.text import printable
+
+__all__ = ["MOST_NEAR", "SimilarSubmissions", "describe_similar", "similar_submissions"]
+
+MOST_NEAR = 0.01
+"""Maximum distance of two nearly identical submissions."""
+_SHARE_OF_USUAL = 0.25
+"""Their maximum distance, relative to the 90th percentile over pairs of teams."""
+_USUAL_QUANTILE, _PAIRS_FOR_USUAL, _PAIRS_DRAWN = 0.9, 10, 2_000
+_ROWS_COMPARED = 256
+_CELLS, _CELLS_OF_MANY, _MANY = 1_024, 256, 2_000
+"""Number of cells, and of groups of cells, compared; the second for more than ``_MANY``."""
+_MOST_COMPARED = 10_000
+_NAMED = 10
+_MOST_HASHES = 0.9
+_COPIED, _FEWEST_COPIED = 0.25, 20
+_CATEGORIES = (PredictionKind.LABEL, PredictionKind.TEXT)
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarSubmissions:
+    """Submissions of different teams with identical or nearly identical predictions."""
+
+    identical: bool
+    """Whether all predictions are equal."""
+    submissions: tuple[int, ...]
+    """Identical: the first of each team. Nearly identical: the closest pair of two teams."""
+    teams: tuple[str, ...]
+    """The team of each submission."""
+    differing: float
+    """The share of predictions that differ."""
+    correlation: float | None
+    """The correlation of the predictions, or of their ranks if only the order matters; None for
+    labels and texts."""
+
+    @property
+    def differ_slightly(self) -> bool:
+        """Whether most predictions differ, but little, so that the correlation describes them."""
+        return self.correlation is not None and self.differing > 1 - _COPIED
+
+
+def similar_submissions(
+    predictions: PredictionBlocks,
+    submissions: Sequence[int],
+    teams: Sequence[str],
+    kind: PredictionKind,
+    *,
+    block: int = 16,
+) -> tuple[SimilarSubmissions, ...]:
+    r"""Return the submissions of different teams that are identical or nearly identical.
+
+    The distance of two submissions is the share of predictions that differ or, for numbers, the
+    root mean square difference after standardisation (mean 0, variance 1), if that is smaller. For
+    probabilities and scores, ranks are compared, because only their order may matter. Two
+    submissions are nearly identical if their distance is at most 1%, and at most a quarter of the
+    90th percentile over pairs of teams: on an easy task, independent submissions are close too.
+    Numbers are also nearly identical if more of them are equal than repeated values explain: the
+    share of equal predictions exceeds the share of predictions that repeat a value of the same
+    submission by a quarter (and by 20 predictions). Independent models do not agree to the last
+    digit, so this finds copies in which many rows were changed.
+
+    On 20 simulated boards of eight teams each (1,000 rows), a copy of the best team's probabilities
+    was named on 20, 20 and 20 boards if 1%, 5% and 18% of the rows were changed, on 20 with normal
+    noise of 0.1% of their standard deviation on every row, and on none with 1%; copied labels on
+    20, 5 and 0, since equal labels are no evidence. No other pair was named.
+
+    Identity and the share that differs are computed from all rows; the share is estimated from
+    hashes of 1,024 groups of cells, which works if fewer than about two cells per group differ.
+    Differences of numbers are computed from 1,024 cells. Both numbers are 256 with more than 2,000
+    submissions. Identical ones are always found among all submissions; if more than 10,000 differ
+    from each other, only the last one of each team is compared for near identity, because every
+    pair is.
+
+    Parameters
+    ----------
+    submissions, teams
+        ``(m,)`` numbers and teams.
+    kind
+        What is predicted.
+    block
+        How many submissions are read at a time.
+
+    Returns
+    -------
+    Groups of identical submissions first, then pairs of teams, the closest first. Memory: one block
+    of submissions, and the compared cells.
+
+    Examples
+    --------
+    >>> from arena.evaluation.predictions import ArrayPredictions
+    >>> values = np.random.default_rng(0).random((4, 500))
+    >>> values[2] = values[0]
+    >>> values[3] = values[1] + 1e-6
+    >>> for one in similar_submissions(
+    ...     ArrayPredictions(values), [1, 2, 3, 4], list("abcd"), PredictionKind.VALUE
+    ... ):
+    ...     describe_similar(one)
+    'Identical predictions: submission 1 of a, 3 of c.'
+    'Nearly identical predictions: submission 2 of b, 4 of d (correlation 1.000000).'
+    """
+    read = _read(predictions, kind, block)
+    numbers, owners = np.asarray(submissions, dtype=np.intp), np.asarray(teams, dtype=object)
+    found = [
+        SimilarSubmissions(
+            True, tuple(numbers[own].tolist()), tuple(owners[own].tolist()), 0.0, None
+        )
+        for own in _identical(read.digests, owners)
+    ]
+    chosen = np.arange(len(read.kept))
+    if len(chosen) > _MOST_COMPARED:
+        last = dict(zip(owners[read.kept], chosen.tolist(), strict=True))
+        chosen = np.array(sorted(last.values()), dtype=np.intp)
+    if len(chosen) > 1:
+        kept = np.array(read.kept, dtype=np.intp)[chosen]
+        scaled = None if read.drawn is None else _scaled(read.drawn[chosen], kind)
+        others = replace(read, hashes=read.hashes[chosen])
+        if scaled is not None:
+            others = replace(others, codes=read.codes[chosen], repeated=read.repeated[chosen])
+        found += _near(others, scaled, numbers[kept], owners[kept])
+    return tuple(found)
+
+
+def describe_similar(found: SimilarSubmissions) -> str:
+    """Return similar submissions as a sentence for the organiser, which names the first ten."""
+    pairs = list(zip(found.submissions, found.teams, strict=True))
+    named = ", ".join(f"{number} of {printable(team)}" for number, team in pairs[:_NAMED])
+    if len(pairs) > _NAMED:
+        named += f" and {len(pairs) - _NAMED:,} more"
+    if found.identical:
+        return f"Identical predictions: submission {named}."
+    how = f"{found.differing:.2%} of the predictions differ"
+    if found.differ_slightly:
+        how = f"correlation {found.correlation:.6f}"
+    return f"Nearly identical predictions: submission {named} ({how})."
+
+
+@dataclass(slots=True, eq=False)
+class _Compared:
+    """The compared content of the submissions."""
+
+    digests: list[bytes]
+    """The digest of all cells of a submission; empty for a constant one."""
+    kept: list[int]
+    """``(k,)`` positions of the compared ones: of each group of identical ones, the first."""
+    hashes: npt.NDArray[np.uint16]
+    """``(k, g)`` hashes of groups of cells: if few cells differ, equally many hashes differ."""
+    n_cells: int
+    drawn: FloatArray | None
+    """``(k, c)`` sampled numbers; None for labels and texts."""
+    codes: npt.NDArray[np.uint16]
+    """``(k, c)`` hashes of these numbers, which take less time to compare."""
+    repeated: FloatArray
+    """``(k,)`` shares of these numbers that repeat another one of the same submission."""
+
+    def equal(self, start: int, stop: int) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+        """Return shares of equal sampled numbers, and where repeated values do not explain them.
+
+        Both are ``(stop - start, k - start)``; :func:`similar_submissions` has the rule.
+        """
+        part, n_cells = self.codes[start:], self.codes.shape[1]
+        shares = np.stack([_share_of(part == own) for own in self.codes[start:stop]])
+        repeated = self.repeated[start:]
+        excess = shares - np.maximum(repeated[: stop - start, np.newaxis], repeated)
+        return shares, excess >= max(_COPIED, _FEWEST_COPIED / n_cells)
+
+    def shares(self, these: npt.NDArray[np.uint16], start: int = 0) -> FloatArray:
+        """Return ``(k, m - start)`` estimated shares of the cells that differ; 1 if most do."""
+        hashes = self.hashes[start:]
+        differing = np.stack([_share_of(hashes != own) for own in these])
+        return self.from_hashes(differing)
+
+    def from_hashes(self, differing: FloatArray) -> FloatArray:
+        """Return the share of cells that differ, from the share of hashes that differ."""
+        n_groups = self.hashes.shape[1]
+        known = np.minimum(differing, _MOST_HASHES)
+        if self.n_cells > n_groups:  # some groups have two cells that differ
+            known = -np.log1p(-known) * (n_groups / self.n_cells)
+        return np.where(differing > _MOST_HASHES, 1.0, known)
+
+
+def _read(predictions: PredictionBlocks, kind: PredictionKind, size: int) -> _Compared:
+    few = predictions.n_submissions <= _MANY
+    n_groups = _CELLS if few else _CELLS_OF_MANY
+    digests: list[bytes] = []
+    known: set[bytes] = {b""}
+    kept, hashes, drawn, codes, repeated = [], [], [], [], []
+    rng = np.random.default_rng(0)
+    keys, places = np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.intp)
+    for start, block in predictions.blocks(size):
+        flat = block.reshape(len(block), -1)
+        if not len(keys):
+            keys = rng.integers(2**63, size=flat.shape[1], dtype=np.uint64) * np.uint64(2)
+            keys += np.uint64(1)
+            places = np.sort(rng.permutation(flat.shape[1])[:n_groups]).astype(np.intp)
+            padded = np.zeros((-(-len(keys) // n_groups), n_groups), dtype=np.uint64)
+        for at, (own, rows) in enumerate(zip(flat, block, strict=True), start):
+            if kind is PredictionKind.TEXT:
+                from pandas.util import hash_array
+
+                cells = np.asarray(hash_array(own))
+            else:
+                values = np.ascontiguousarray(own, dtype=np.float64) + 0.0  # no negative zero
+                cells = values.view(np.uint64)
+            alike = bool((rows == rows[0]).all())
+            digests.append(
+                b"" if alike else hashlib.blake2b(cells.tobytes(), digest_size=16).digest()
+            )
+            if digests[-1] in known:
+                continue
+            known.add(digests[-1])
+            kept.append(at)
+            if kind not in _CATEGORIES:
+                drawn.append(own[places].astype(np.float64))
+                mixed = (cells[places] ^ (cells[places] >> np.uint64(32))) * keys[0]
+                codes.append((mixed >> np.uint64(48)).astype(np.uint16))
+                repeated.append(1 - len(np.unique(cells[places])) / len(places))
+            # Neighbouring cells go to different groups, because altered rows are often neighbours.
+            padded.reshape(-1)[: len(keys)] = (cells ^ (cells >> np.uint64(32))) * keys
+            mixed = padded.sum(axis=0, dtype=np.uint64)[: len(keys)]
+            hashes.append((mixed >> np.uint64(48)).astype(np.uint16))
+    empty = np.zeros((0, 0), dtype=np.uint16)
+    return _Compared(
+        digests,
+        kept,
+        np.stack(hashes) if hashes else empty,
+        len(keys),
+        np.stack(drawn) if drawn else None,
+        np.stack(codes) if codes else empty,
+        np.array(repeated, dtype=np.float64),
+    )
+
+
+def _identical(digests: Sequence[bytes], owners: npt.NDArray[Any]) -> Iterator[IntArray]:
+    """Yield the positions of identical submissions of two or more teams, one of each team."""
+    groups: dict[bytes, dict[str, int]] = {}
+    for at, (digest, owner) in enumerate(zip(digests, owners, strict=True)):
+        if digest:
+            groups.setdefault(digest, {}).setdefault(owner, at)
+    for group in groups.values():
+        if len(group) > 1:
+            yield np.array(list(group.values()), dtype=np.intp)
+
+
+def _near(
+    read: _Compared, scaled: FloatArray | None, numbers: IntArray, owners: npt.NDArray[Any]
+) -> list[SimilarSubmissions]:
+    limit = min(MOST_NEAR, _SHARE_OF_USUAL * _usual_distance(read, scaled, owners))
+    closest: dict[tuple[str, str], tuple[float, int, int, float]] = {}
+    for start in range(0, len(owners), _ROWS_COMPARED):
+        shares = read.shares(read.hashes[start : start + _ROWS_COMPARED], start)
+        distances, near = shares, shares <= limit
+        if scaled is not None:
+            products = scaled[start : start + _ROWS_COMPARED] @ scaled[start:].T
+            distances = np.minimum(shares, _distance(products))
+            equal, copied = read.equal(start, min(start + _ROWS_COMPARED, len(owners)))
+            shares = np.where(shares > MOST_NEAR, 1 - equal, shares)  # so many are better counted
+            near = (distances <= limit) | copied
+        for row, column in np.argwhere(near).tolist():
+            i, j = row + start, column + start
+            if i < j and owners[i] != owners[j]:
+                pair = (min(owners[i], owners[j]), max(owners[i], owners[j]))
+                own_pair = (float(distances[row, column]), i, j, float(shares[row, column]))
+                closest[pair] = min(closest.get(pair, own_pair), own_pair)
+    found = []
+    for _, i, j, share in sorted(closest.values()):
+        correlation = None if scaled is None else float(scaled[i] @ scaled[j])
+        names, own = (owners[i], owners[j]), (int(numbers[i]), int(numbers[j]))
+        found.append(SimilarSubmissions(False, own, names, share, correlation))
+    return found
+
+
+def _share_of(cells: npt.NDArray[np.bool_]) -> FloatArray:
+    """Return the share of true cells in each row of up to 65,535 cells.
+
+    Equals ``cells.mean(axis=1)``, which takes 1.5 times as long.
+
+    >>> _share_of(np.array([[True, False], [True, True]])).tolist()
+    [0.5, 1.0]
+    """
+    counts = np.add.reduce(cells.view(np.uint8), axis=1, dtype=np.uint16)
+    return np.asarray(counts / cells.shape[1])
+
+
+def _scaled(cells: npt.NDArray[Any], kind: PredictionKind) -> FloatArray:
+    """Return the cells, or their ranks, with mean 0 and norm 1; constant ones become 0."""
+    ordered = kind in (PredictionKind.PROBABILITY, PredictionKind.SCORE)
+    values = np.stack([_ranks(own) for own in cells]) if ordered else cells
+    # Scaled first: the squares of very large numbers would overflow.
+    values = values / np.maximum(np.abs(values).max(axis=1, keepdims=True), np.finfo(float).tiny)
+    values = values - values.mean(axis=1, keepdims=True)
+    norms = np.linalg.norm(values, axis=1, keepdims=True)
+    return np.asarray(np.divide(values, norms, out=np.zeros_like(values), where=norms > 0))
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Return the mean rank of each value, from 0; importing scipy.stats takes a second.
+
+    >>> _ranks(np.array([0.5, 0.1, 0.5])).tolist()
+    [1.5, 0.0, 1.5]
+    """
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts + 1) / 2)[inverse])
+
+
+def _distance(correlations: FloatArray) -> FloatArray:
+    distances: FloatArray = np.sqrt(np.maximum(2 - 2 * correlations, 0))
+    return distances
+
+
+def _usual_distance(read: _Compared, scaled: FloatArray | None, owners: npt.NDArray[Any]) -> float:
+    """Return the 90th percentile of the distance between submissions of different teams."""
+    m = len(owners)
+    if m**2 <= _PAIRS_DRAWN:
+        pairs = np.argwhere(np.ones((m, m), dtype=bool))
+    else:
+        pairs = np.random.default_rng(0).integers(m, size=(_PAIRS_DRAWN, 2))
+    first, second = pairs.T
+    chosen = (first < second) & (owners[first] != owners[second])
+    first, second = first[chosen], second[chosen]
+    if len(first) < _PAIRS_FOR_USUAL:
+        return np.inf
+    distances = read.from_hashes((read.hashes[first] != read.hashes[second]).mean(axis=1))
+    if scaled is not None:
+        products = np.einsum("ij,ij->i", scaled[first], scaled[second])
+        distances = np.minimum(distances, _distance(products))
+    return float(np.quantile(distances, _USUAL_QUANTILE))

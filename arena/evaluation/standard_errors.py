@@ -1,0 +1,122 @@
+"""The standard error of the difference between two scores on the same rows."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.evaluation.bootstrap import draw_resamples
+from arena.evaluation.predictions import ArrayPredictions
+from arena.evaluation.scores import influence_values, score_under_weights
+from arena.interfaces import HasRowValues, Metric
+from arena.types import FloatArray, IntArray
+
+__all__ = ["comparable_values", "standard_error_of_difference", "standard_error_of_mean"]
+
+_RESAMPLES = 200
+_PROBES = np.array([0.3, 0.7])
+_LARGEST_EXPONENT = 400
+
+
+def standard_error_of_difference(
+    metric: Metric,
+    truth: npt.NDArray[Any],
+    pair: npt.NDArray[Any],
+    seed: int,
+    clusters: IntArray | None = None,
+) -> float:
+    """Return the standard error of the first score minus the second.
+
+    With row or influence values it is ``s / sqrt(n)``, where s is the sample standard deviation of
+    their differences (Blum and Hardt 2015, Figure 2), summed by cluster if there are clusters. For
+    a black-box metric it is estimated from 200 joint resamples. Their random numbers depend only on
+    the seed and the predictions: sending the same predictions again gives the same value.
+
+    Parameters
+    ----------
+    metric
+        Any metric, bound to the rows if it needs that.
+    truth
+        ``(n,)`` or ``(n, n_targets)``.
+    pair
+        ``(2, n)`` or ``(2, n, n_columns)`` predictions.
+    seed
+        Secret, not negative.
+    clusters
+        ``(n,)`` codes from 0 of the group of each row.
+
+    Returns
+    -------
+    NaN for a single row or cluster.
+
+    Examples
+    --------
+    >>> from arena.plugin.manager import PluginManager
+    >>> accuracy = PluginManager().metrics.resolve("accuracy")
+    >>> pair = np.array([[1, 1, 0, 0], [1, 0, 0, 0]])
+    >>> standard_error_of_difference(accuracy, np.array([1, 1, 0, 0]), pair, 0)
+    0.25
+    """
+    values = comparable_values(metric, truth, pair)
+    if values is None:
+        return _bootstrapped(metric, truth, pair, seed, clusters)
+    return standard_error_of_mean(values[0] - values[1], clusters)
+
+
+def comparable_values(
+    metric: Metric, truth: npt.NDArray[Any], block: npt.NDArray[Any]
+) -> FloatArray | None:
+    """Return ``(k, n)`` values whose mean changes as the score does; None for a black-box metric.
+
+    These are the row values if the score is their mean, and influence values otherwise.
+    """
+    # A mean needs no numerical slope, so that an exact tie stays exact.
+    if isinstance(metric, HasRowValues) and (metric.from_mean(_PROBES) == _PROBES).all():
+        return metric.row_values(truth, block)
+    return influence_values(metric, truth, block)
+
+
+def standard_error_of_mean(values: FloatArray, clusters: IntArray | None = None) -> float:
+    """Return the standard error of the mean of ``(n,)`` values, clustered if codes are given.
+
+    NaN for a single row or cluster.
+
+    >>> standard_error_of_mean(np.array([0.0, 1.0, 0.0, 0.0]))
+    0.25
+    """
+    centred = values - values.mean()
+    if clusters is not None:
+        centred = np.asarray(np.bincount(clusters, weights=centred), dtype=np.float64)
+    units = len(centred)
+    if units < 2:
+        return float("nan")
+    # Scaling by a power of two is exact and keeps the squares from overflowing.
+    scale = 2.0 ** max(0, int(np.frexp(np.abs(centred).max())[1]) - _LARGEST_EXPONENT)
+    centred /= scale
+    squares = np.square(centred, out=centred)
+    return float(np.sqrt(squares.sum() * units / (units - 1))) * scale / len(values)
+
+
+def _bootstrapped(
+    metric: Metric,
+    truth: npt.NDArray[Any],
+    pair: npt.NDArray[Any],
+    seed: int,
+    clusters: IntArray | None,
+) -> float:
+    if len(truth) < 2:
+        return float("nan")
+    own_seed = _seed_of(pair, seed)
+    weights = draw_resamples(len(truth), _RESAMPLES, own_seed, clusters=clusters).weights
+    scores = score_under_weights(metric, truth, ArrayPredictions(pair), weights)
+    return float(np.nanstd(scores[0] - scores[1], ddof=1))
+
+
+def _seed_of(pair: npt.NDArray[Any], seed: int) -> int:
+    """Return a seed that depends only on the secret and the pair of predictions."""
+    content = repr(pair.tolist()).encode() if pair.dtype == object else pair.tobytes()
+    digest = hashlib.blake2b(content, digest_size=8, key=seed.to_bytes(16, "little"))
+    return int.from_bytes(digest.digest(), "little") >> 1

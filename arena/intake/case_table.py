@@ -1,0 +1,225 @@
+"""Reads tables with one value per algorithm and case, long or wide, from CSV or Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from arena.errors import InputError, UsageError
+from arena.intake.cells import Place, numbers, points_for_commas, to_text
+from arena.intake.content import read_content
+from arena.intake.faults import FaultList, Refused, clean, describe, show, show_all
+from arena.intake.solution import MAX_SOLUTION_BYTES, SOLUTION_BOUNDS
+from arena.intake.submission import READING_ERRORS, read_table
+from arena.intake.table import RawTable, count_from_one
+from arena.interfaces import CaseScores
+from arena.types import FloatArray
+from arena.utils.lazy import pc
+
+__all__ = ["CaseColumns", "case_scores_of", "read_case_table"]
+
+_FAULTS_SHOWN = 5
+_MISSING = ("", "na", "n/a", "nan", "null", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class CaseColumns:
+    """The roles of the columns of a table; None: the column of that name, if there is one.
+
+    The table is long if it has a column of algorithms. Else it is wide: one column per algorithm.
+    """
+
+    algorithm: str | None = None
+    """The algorithms; with this column the table is long."""
+    case: str | None = None
+    """The default for a wide table without a column ``case`` is the first column."""
+    value: str | None = None
+    """Of a long table; None: the column ``value``, or the only column left."""
+    task: str | None = None
+    """The task of a case."""
+    cluster: str | None = None
+    """The group of a case, such as the patient."""
+    repeat: str | None = None
+    """The number of a repeated answer to a case."""
+
+
+def read_case_table(path: Path, columns: CaseColumns = CaseColumns()) -> CaseScores:
+    r"""Read a CSV (plain or gzip) or Parquet file.
+
+    A value is missing if its cell is empty, or NA, NaN or null.
+
+    Raises
+    ------
+    InputError
+        If the file has faults; the message lists them.
+    UsageError
+        If a named column does not exist, or columns are ambiguous.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "dice.csv"
+    >>> _ = path.write_text("case,unet,forest\n1,0.9,0.7\n2,0.8,\n")
+    >>> table = read_case_table(path)
+    >>> list(table.algorithms), table.values.tolist()
+    (['unet', 'unet', 'forest', 'forest'], [0.9, 0.8, 0.7, nan])
+    """
+    faults = FaultList()
+    try:
+        data = read_content(path, MAX_SOLUTION_BYTES, faults).data
+        named = (one for one in (columns.algorithm, columns.case, columns.value) if one)
+        table = read_table(data, tuple(named), SOLUTION_BOUNDS, faults)
+        _stop(path, faults)
+        return _interpret(table, columns, str(path))
+    except Refused:
+        _stop(path, faults)
+        raise
+    except READING_ERRORS as error:
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{path} cannot be read: {clean(why).rstrip('.')}.") from error
+
+
+def case_scores_of(frame: Any, columns: CaseColumns = CaseColumns()) -> CaseScores:
+    """Return the values of a data frame, or of a mapping of names to columns; see above.
+
+    >>> table = case_scores_of({"algorithm": ["a", "b"], "case": [1, 1], "dice": [0.5, 0.25]})
+    >>> table.metric, table.values.tolist()
+    ('dice', [0.5, 0.25])
+    """
+    names = tuple(str(name) for name in frame)
+    arrays = tuple(pa.array(np.asarray(frame[name]), from_pandas=True) for name in frame)
+    if not arrays or len({len(one) for one in arrays}) > 1 or not len(arrays[0]):
+        raise InputError("The table has no rows, or its columns differ in length.")
+    return _interpret(RawTable(names, arrays, count_from_one), columns, "the table")
+
+
+def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
+    repeated = sorted({one for one in table.names if table.names.count(one) > 1})
+    if repeated:
+        raise InputError(f"{name} has the column {show(repeated[0])} twice: rename one.")
+    roles = _roles(table.names, columns, name)
+    long = "algorithm" in roles
+    taken = set(roles.values())
+    left = [one for one in table.names if one not in taken]
+    cells = dict(zip(table.names, table.columns, strict=True))
+    faults = FaultList()
+    place = Place(table.row_number, None)
+    if long:
+        value = _value_column(roles, left, name)
+        values = _numbers(cells, [value], table.decimal_comma, place, faults)[0]
+        algorithms = _filled(cells, roles["algorithm"], place, faults)
+        times, metric = 1, value
+    else:
+        if columns.value is not None:
+            raise UsageError(
+                f"{name} is a wide table, with one column per algorithm: --value names a column of "
+                f"a long table."
+            )
+        if not left:
+            raise InputError(f"{name} has no column with the values of an algorithm.")
+        values = np.concatenate(_numbers(cells, left, table.decimal_comma, place, faults))
+        algorithms = np.repeat(np.array(left, dtype=object), table.n_rows)
+        times, metric = len(left), "value"
+    texts = {
+        role: _filled(cells, roles[role], place, faults)
+        for role in ("case", "task", "cluster", "repeat")
+        if role in roles
+    }
+    _stop(name, faults)
+    tiled = {role: pa.concat_arrays([text] * times) for role, text in texts.items()}
+    return CaseScores(
+        algorithms=algorithms,
+        cases=tiled["case"],
+        values=values,
+        tasks=tiled.get("task"),
+        clusters=tiled.get("cluster"),
+        repeats=tiled.get("repeat"),
+        metric=metric,
+    )
+
+
+def _roles(names: Sequence[str], columns: CaseColumns, name: str) -> dict[str, str]:
+    """Return role -> column, for the roles that the table has, but the value."""
+    roles: dict[str, str] = {}
+    for role in ("algorithm", "case", "task", "cluster", "repeat"):
+        wanted: str | None = getattr(columns, role)
+        if wanted is not None and wanted not in names:
+            raise UsageError(f"{name} has no column {show(wanted)}; it has {show_all(names)}.")
+        if wanted is not None or role in names:
+            roles[role] = wanted or role
+    if columns.value is not None:
+        if columns.value not in names:
+            raise UsageError(
+                f"{name} has no column {show(columns.value)}; it has {show_all(names)}."
+            )
+        if "algorithm" in roles:
+            roles["value"] = columns.value
+    if "case" not in roles:
+        if "algorithm" in roles:
+            raise UsageError(
+                f"{name} has no column 'case': name the column of the cases with --case. The "
+                f"columns are {show_all(names)}."
+            )
+        roles["case"] = next((one for one in names if one not in roles.values()), names[0])
+    return roles
+
+
+def _value_column(roles: Mapping[str, str], left: Sequence[str], name: str) -> str:
+    if "value" in roles:
+        return roles["value"]
+    if "value" in left or len(left) == 1:
+        return "value" if "value" in left else left[0]
+    some = f" ({show_all(left)})" if left else ""
+    raise UsageError(
+        f"{name}: {len(left):,} columns could hold the values{some}. Name one with --value."
+    )
+
+
+def _numbers(
+    cells: Mapping[str, Any],
+    names: Sequence[str],
+    comma: bool,
+    place: Place,
+    faults: FaultList,
+) -> list[FloatArray]:
+    """Return ``(n,)`` values of each column, NaN where missing; other texts are faults."""
+    columns = [cells[one] for one in names]
+    if comma and all(pa.types.is_string(one.type) for one in columns):
+        columns = list(points_for_commas(columns, place, faults))
+    found = []
+    for name, column in zip(names, columns, strict=True):
+        text = pc.utf8_lower(pc.utf8_trim_whitespace(to_text(column)))
+        missing = pc.is_in(text, pa.array(_MISSING))
+        if pa.types.is_floating(column.type):
+            missing = pc.or_(missing, pc.is_nan(pc.fill_null(column, np.nan)))
+        mask = missing.to_numpy(zero_copy_only=False)
+        if mask.all() and not pa.types.is_string(column.type):
+            found.append(np.full(len(mask), np.nan))
+            continue
+        zero = pa.scalar(0, column.type) if not pa.types.is_string(column.type) else "0"
+        values = numbers(pc.if_else(missing, zero, column), name, place, faults)
+        found.append(np.where(mask, np.nan, values))
+    return found
+
+
+def _filled(cells: Mapping[str, Any], name: str, place: Place, faults: FaultList) -> Any:
+    """Return a column as text; an empty cell is a fault."""
+    text = pc.utf8_trim_whitespace(to_text(cells[name]))
+    empty = np.flatnonzero(pc.equal(text, "").to_numpy(zero_copy_only=False))
+    faults.add_each(
+        "empty cell",
+        empty.tolist(),
+        lambda at: place.fault("empty cell", "The cell is empty: fill it in.", at, name),
+    )
+    return text
+
+
+def _stop(path: Path | str, faults: FaultList) -> None:
+    if faults:
+        lines = [describe(fault) for fault in faults.to_tuple(_FAULTS_SHOWN)]
+        raise InputError("\n".join([f"{path} cannot be used:", *lines]))

@@ -1,0 +1,218 @@
+"""Defines the columns that a submission must have and matches the columns of a file to them."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.intake.content import MAX_BYTES
+from arena.intake.faults import FaultList, show, show_all
+from arena.intake.mask_files import shapes_of
+from arena.intake.table import Bounds
+from arena.types import PredictionKind, Solution, Target
+
+__all__ = ["Layout", "SubmissionForm", "match_columns"]
+
+_PROBABILITIES = (PredictionKind.PROBABILITY, PredictionKind.CLASS_PROBABILITIES)
+_CUTOFF = 0.6
+_MAX_GUESSED = 20
+_LONGEST_GUESSED = 100
+_MORE_ROWS, _MORE_COLUMNS = 100_000, 10_000
+_BYTES_OF_CELL = 32
+_MEMORY_OF_BYTE = 16
+_LEAST_MEMORY = 256 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The expected content of a file, given its column names."""
+
+    columns: tuple[str, ...]
+    bounds: tuple[float, float]
+    sums_to_one: bool
+    keeps_last: bool
+    """Whether both classes are given, of which only the positive class's column is kept."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SubmissionForm:
+    """The form of a submission: everything that checking needs, without the truth."""
+
+    id_column: str
+    columns: tuple[str, ...]
+    targets: tuple[Target, ...]
+    kind: PredictionKind
+    ids: Any
+    """``pyarrow.StringArray`` of the unique ids."""
+    prediction_range: tuple[float, float] = (-np.inf, np.inf)
+    """Closed range of valid numbers; probabilities must also be in [0, 1]."""
+    max_bytes: int = MAX_BYTES
+    """Maximum file size in bytes, compressed and decompressed."""
+    empty_cells: bool = True
+    """Whether a cell may be empty (text predictions only)."""
+    row_sets: bool = False
+    """Whether an id may have any number of rows (text predictions only)."""
+    mask_files: bool = False
+    """Whether the file may be a folder or ZIP of masks (text predictions in one column only)."""
+    mask_shapes: npt.NDArray[np.int64] | None = None
+    """``(n, 3)`` height, width and depth of the mask of each id; 0: unknown. None: all unknown."""
+
+    @classmethod
+    def of(cls, solution: Solution, **rules: Any) -> SubmissionForm:
+        """Return the form of a solution's submissions; ``rules`` are the fields after ``ids``."""
+        if rules.get("mask_files"):
+            rules["mask_shapes"] = shapes_of(solution.extra)
+        return cls(
+            solution.id_column,
+            solution.columns,
+            solution.targets,
+            solution.kind,
+            solution.ids,
+            **rules,
+        )
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The labels of the first target; empty for a numeric target."""
+        return self.targets[0].classes or ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All valid column names."""
+        return (self.id_column, *self.columns, *self.classes)
+
+    @property
+    def bounds(self) -> Bounds:
+        """The largest table that is read in full, so that its faults can be reported."""
+        each = 10_000 if self.row_sets else 10
+        return Bounds(
+            each * len(self.ids) + _MORE_ROWS, 2 * len(self.names) + _MORE_COLUMNS, self.max_bytes
+        )
+
+    @property
+    def max_memory(self) -> int:
+        """The memory limit for reading one file, in bytes.
+
+        Sixteen times the size of a valid file at 32 bytes per cell, plus 256 MiB; texts may be as
+        long as a file. A file of 200,000 rows with two faults each took 8 times its size.
+        """
+        cells = len(self.ids) * len(self.columns) * _BYTES_OF_CELL
+        text = self.max_bytes if self.kind is PredictionKind.TEXT else 0
+        return _LEAST_MEMORY + _MEMORY_OF_BYTE * (int(self.ids.nbytes) + cells + text)
+
+    def layout(self, names: Sequence[str]) -> Layout:
+        """Return the expected content of a file with these column names."""
+        probabilities = self.kind in _PROBABILITIES
+        low, high = self.prediction_range
+        one_target = len(self.targets) == 1
+        both_classes = (
+            probabilities
+            and one_target
+            and len(self.classes) == 2
+            and set(self.classes) <= set(names)
+            and (self.columns[0] in self.classes or self.columns[0] not in names)
+        )
+        several = self.kind is PredictionKind.CLASS_PROBABILITIES and len(self.columns) > 1
+        return Layout(
+            columns=self.classes if both_classes else self.columns,
+            bounds=(max(low, 0.0), min(high, 1.0)) if probabilities else (low, high),
+            sums_to_one=both_classes or (several and one_target),
+            keeps_last=both_classes,
+        )
+
+
+def match_columns(
+    names: Sequence[str],
+    expected: Sequence[str],
+    faults: FaultList,
+    *,
+    never_guessed: Collection[str] = (),
+    row: int | None = None,
+) -> dict[str, int]:
+    """Return the position of each expected column; report wrong names as faults.
+
+    A misspelt column is matched to the most similar name, so that its cells are checked too.
+
+    Parameters
+    ----------
+    names
+        The column names in the file.
+    expected
+        The names that must occur, each exactly once, and no others.
+    never_guessed
+        Names that are not matched to a missing column merely because no other is left.
+    row
+        The line number of the header.
+
+    Examples
+    --------
+    >>> faults = FaultList()
+    >>> match_columns(["ID", "target"], ["id", "target"], faults)
+    {'target': 1, 'id': 0}
+    >>> faults.to_tuple()[0].message
+    "Column 'ID' is unknown; did you mean 'id'? Names are case-sensitive. Rename it."
+    """
+    for name, count in Counter(names).items():
+        if count > 1:
+            message = f"Column {show(name)} occurs {count:,} times: keep one of them."
+            faults.add("repeated column", message, row=row, column=name)
+    first = {name: at for at, name in reversed(list(enumerate(names)))}
+    found = {name: first[name] for name in dict.fromkeys(expected) if name in first}
+    wanted = set(expected)
+    missing = [name for name in expected if name not in found]
+    extra = [name for name in dict.fromkeys(names) if name not in wanted]
+    guesses = _guess(missing, extra, never_guessed)
+    for name, (written, why) in guesses.items():
+        message = f"Column {show(written)} is unknown; did you mean {show(name)}? {why}Rename it."
+        faults.add("misnamed column", message, row=row, column=written)
+        found[name] = first[written]
+    has, keep = show_all(names), show_all(expected)
+    for name in (name for name in missing if name not in guesses):
+        message = f"Column {show(name)} is missing; the file has {has}. Add it."
+        faults.add("missing column", message, row=row, column=name)
+    taken = {written for written, _ in guesses.values()}
+    for name in (name for name in extra if name not in taken):
+        message = (
+            f"Column {show(name)} is not allowed: keep only {keep}."
+            if name.strip()
+            else "A column without a name, such as the index that pandas writes, is not allowed: "
+            "write the file with index=False."
+        )
+        faults.add("extra column", message, row=row, column=name)
+    return found
+
+
+def _guess(
+    missing: Sequence[str], extra: Sequence[str], never_guessed: Collection[str]
+) -> Mapping[str, tuple[str, str]]:
+    """Return missing name -> (most similar name in the file, reason)."""
+    guesses: dict[str, tuple[str, str]] = {}
+    folded: dict[str, str] = {}
+    for written in reversed(extra):
+        folded[written.strip().casefold()] = written
+    for name in missing:
+        same = folded.pop(name.strip().casefold(), None)
+        if same is not None:
+            spaces = same.strip() != same
+            why = "There are spaces around it. " if spaces else "Names are case-sensitive. "
+            guesses[name] = (same, why)
+    taken = {written for written, _ in guesses.values()}
+    left = [e for e in extra if e not in taken]
+    near = [e for e in left if len(e) <= _LONGEST_GUESSED][:_MAX_GUESSED]
+    for name in [name for name in missing if name not in guesses][:_MAX_GUESSED]:
+        if len(name) <= _LONGEST_GUESSED:
+            for written in difflib.get_close_matches(name, near, n=1, cutoff=_CUTOFF):
+                guesses[name] = (written, "")
+                near.remove(written)
+                left.remove(written)
+    rest = [name for name in missing if name not in guesses]
+    left = [name for name in left if name.strip() and name not in never_guessed]
+    if len(rest) == 1 and len(left) == 1:
+        guesses[rest[0]] = (left[0], "No other name is left. ")
+    return guesses

@@ -1,0 +1,523 @@
+"""Reads a folder or a ZIP archive with one mask file per case as a table of run-length encodings.
+
+A mask file is an image (PNG), a volume (NIfTI) or an array (``.npy``). The files are read one by
+one: at most one of them is in memory. Sizes are taken from the header and checked before anything
+is decoded. PNG needs Pillow and NIfTI needs nibabel (extra ``segmentation``).
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import importlib
+import io
+import logging
+import math
+import os
+import stat
+import unicodedata
+import warnings
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from arena.intake.cells import Place
+from arena.intake.faults import FaultList, Refused, plural, show
+from arena.intake.table import RawTable, count_from_one
+from arena.types import Fault, FloatArray
+
+__all__ = [
+    "LABEL_SEPARATOR",
+    "SHAPE_COLUMNS",
+    "MaskTable",
+    "holds_masks",
+    "is_mask_file",
+    "pixels_beyond",
+    "read_masks",
+    "report_beyond",
+    "run_lengths",
+    "shapes_of",
+]
+
+SHAPE_COLUMNS = ("height", "width", "depth")
+"""Columns of a solution with the size of each mask: its first, second and third axis."""
+
+LABEL_SEPARATOR = ":"
+"""The id ``case:2`` is the mask of the pixels with value 2 in the file of ``case``."""
+
+_PNG, _NIFTI, _NUMPY = ".png", (".nii", ".nii.gz"), ".npy"
+_SUFFIXES = (*_NIFTI, _PNG, _NUMPY)
+_CHUNK = 2**20
+_MOST_FILES = 1_000_000
+_MOST_BYTES = 2**29
+"""Maximum size of one file, decompressed, and of its decoded pixels: 512 MiB."""
+_COUNTED_LABELS = 2**16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaskTable:
+    """The masks of a folder or ZIP archive."""
+
+    table: RawTable
+    """The id and the run-length encoding of each mask."""
+    shapes: tuple[tuple[int, ...], ...]
+    """The shape of each mask: two or three sizes."""
+    sha256: str
+    """Of the archive; of a folder: of the names and the content of its files."""
+
+
+def is_mask_file(name: str) -> bool:
+    """Return whether a file has the name of a mask file.
+
+    >>> is_mask_file("case_01.nii.gz"), is_mask_file("predictions.csv")
+    (True, False)
+    """
+    return name.lower().endswith(_SUFFIXES)
+
+
+def holds_masks(path: Path) -> bool:
+    """Return whether this is a folder, or a ZIP archive that contains a mask file."""
+    if path.is_dir():
+        return True
+    try:
+        if not path.is_file() or not zipfile.is_zipfile(path):
+            return False
+        with zipfile.ZipFile(path) as archive:
+            return any(is_mask_file(one.filename) for one in archive.infolist())
+    except Exception:  # noqa: BLE001 - the reader of other files reports what is wrong
+        return False
+
+
+def read_masks(
+    path: Path,
+    columns: tuple[str, str],
+    faults: FaultList,
+    *,
+    max_bytes: int,
+    labels: Sequence[int] = (),
+    ids: Any = (),
+    shapes: npt.NDArray[np.int64] | None = None,
+) -> MaskTable:
+    """Return the masks of a folder or ZIP archive, one row per mask, in the order of the names.
+
+    A file without ``labels`` is one mask: the pixels that are not 0, which must have one value.
+
+    Parameters
+    ----------
+    path
+        A folder, or a ZIP archive; folders in it do not matter.
+    columns
+        The names of the id column and of the column of masks.
+    faults
+        Receives the faults of files, each named.
+    max_bytes
+        Maximum size of the archive, or of all files of the folder together.
+    labels
+        The values that are masks: each file becomes a row ``case:label`` for each of them.
+    ids
+        The ids of the solution, in place of ``labels``: a case has the labels of its ids.
+    shapes
+        ``(n, 3)`` known shape of the mask of each id; 0: unknown, or no third axis.
+
+    Raises
+    ------
+    Refused
+        If it cannot be read at all; the fault has been added.
+    """
+    asked = _Asked.of(ids, labels, shapes)
+    digest = hashlib.sha256()
+    rows: list[tuple[str, str, tuple[int, ...]]] = []
+    seen: dict[str, str] = {}
+    files = _in_folder if path.is_dir() else _in_archive
+    for name, read in files(path, max_bytes, digest, faults):
+        shown = PurePosixPath(name).name
+        suffix = next((one for one in _SUFFIXES[::-1] if shown.lower().endswith(one)), None)
+        if suffix is None:
+            kinds = ", ".join(sorted(_SUFFIXES))
+            message = f"{show(name)} is not a mask file ({kinds}): leave it out."
+            faults.add("not a mask file", message)
+            continue
+        case = shown[: -len(suffix)].encode("utf-8", "replace").decode()
+        if case not in asked.ids:
+            case = unicodedata.normalize("NFC", case)  # macOS decomposes the names of files
+        if case in seen:
+            message = (
+                f"{show(seen[case])} and {show(name)} are both the mask of one case: send one."
+            )
+            faults.add("duplicate case", message, id=case)
+            continue
+        seen[case] = name
+        try:
+            data = read()
+            if suffix == ".nii.gz":
+                data = _limited(partial(gzip.open, io.BytesIO(data)), faults)
+            pixels = _decode(data, suffix, asked.shapes.get(case), name, case, faults)
+            rows += _masks(pixels, case, asked, name, faults)
+        except Refused:
+            continue  # the fault has been added; the other files are checked too
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - parsers raise almost anything
+            reason = str(error).split("\n", 1)[0] or type(error).__name__
+            message = f"{show(name)} cannot be read ({show(reason)}): write and send it again."
+            faults.add("damaged mask", message, id=case)
+    if not seen and not faults:
+        faults.refuse("empty file", "There is no mask file: send one file per case.")
+    texts = [pa.array([row[at] for row in rows], pa.large_string()) for at in (0, 1)]
+    table = RawTable(columns, (texts[0].cast(pa.string()), texts[1]), count_from_one)
+    return MaskTable(table, tuple(row[2] for row in rows), digest.hexdigest())
+
+
+def shapes_of(extra: Mapping[str, FloatArray]) -> npt.NDArray[np.int64] | None:
+    """Return ``(n, 3)`` sizes from the extra columns of a solution; None: it has no sizes.
+
+    A row without a height and a width that are whole numbers of 1 or more is 0: unknown.
+    """
+    if not set(SHAPE_COLUMNS[:2]) <= set(extra):
+        return None
+    none = np.zeros(len(extra[SHAPE_COLUMNS[0]]))
+    shapes = np.column_stack([extra.get(name, none) for name in SHAPE_COLUMNS])
+    valid = (shapes >= 1) & (shapes <= _MOST_BYTES) & (shapes == np.rint(shapes))
+    known = np.where(valid & valid[:, :2].all(axis=1, keepdims=True), shapes, 0.0)
+    return known.astype(np.int64)
+
+
+def pixels_beyond(masks: npt.NDArray[Any], shapes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Return ``(n,)`` whether the last run of each mask ends beyond its image of ``(n, 3)`` sizes.
+
+    False where the size is unknown, and for texts that are no run-length encodings.
+
+    >>> masks = np.array(["1 4", "1 5", "", "x"], dtype=object)
+    >>> pixels_beyond(masks, np.array([[2, 2, 0]] * 4)).tolist()
+    [False, True, False, False]
+    """
+    sizes = np.maximum(shapes, 1).prod(axis=1)
+    found = np.zeros(len(masks), dtype=np.bool_)
+    for at in np.flatnonzero(shapes[:, 0]).tolist():
+        last = masks[at].rsplit(maxsplit=2)[-2:]
+        if len(last) == 2 and all(one.isdecimal() and len(one) < 16 for one in last):
+            found[at] = int(last[0]) + int(last[1]) - 1 > sizes[at]
+    return found
+
+
+def report_beyond(
+    masks: npt.NDArray[Any],
+    shapes: npt.NDArray[np.int64],
+    names: Sequence[str],
+    place: Place,
+    faults: FaultList,
+) -> None:
+    """Report ``(n, k)`` masks that end beyond the last pixel of their image."""
+    kind = "mask beyond the image"
+    for column, name in zip(masks.T, names, strict=True):
+
+        def fault(position: int, name: str = name) -> Fault:
+            sizes = _shape([size for size in shapes[position].tolist() if size])
+            message = f"The mask ends beyond the last pixel of the image, whose size is {sizes}."
+            return place.fault(kind, message, position, name)
+
+        faults.add_each(kind, np.flatnonzero(pixels_beyond(column, shapes)).tolist(), fault)
+
+
+def run_lengths(mask: npt.NDArray[np.bool_]) -> str:
+    """Return the run-length encoding of a mask as on Kaggle: ``start length start length …``.
+
+    Pixels are counted from 1, the first axis varies fastest: down the columns of an image.
+
+    >>> run_lengths(np.array([[0, 1], [1, 1]], dtype=bool))
+    '2 3'
+    >>> run_lengths(np.zeros((2, 2), dtype=bool))
+    ''
+    """
+    flat = np.concatenate(([False], mask.ravel(order="F"), [False]))
+    edges = np.flatnonzero(flat[1:] != flat[:-1])
+    runs = np.column_stack([edges[::2] + 1, edges[1::2] - edges[::2]])
+    return " ".join(map(str, runs.ravel().tolist()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asked:
+    """What the solution says about its cases."""
+
+    ids: frozenset[str]
+    labels: Mapping[str, tuple[int, ...]]
+    shapes: Mapping[str, tuple[int, ...]]
+    default: tuple[int, ...]
+
+    @classmethod
+    def of(cls, ids: Any, labels: Sequence[int], shapes: npt.NDArray[np.int64] | None) -> _Asked:
+        names = ids.to_pylist() if len(ids) else []
+        labels_of: dict[str, list[int]] = {}
+        shape_of: dict[str, tuple[int, ...]] = {}
+        for at, name in enumerate(names):
+            case, separator, label = name.rpartition(LABEL_SEPARATOR)
+            labelled = bool(separator and label.isdecimal() and len(label) < 10)
+            if labelled:
+                labels_of.setdefault(case, []).append(int(label))
+            if shapes is not None and shapes[at, 0] > 0:
+                known = tuple(size for size in shapes[at].tolist() if size > 0)
+                for one in (name, case) if labelled else (name,):
+                    shape_of.setdefault(one, known)
+        found = {case: tuple(sorted(values)) for case, values in labels_of.items()}
+        return cls(frozenset(names), found, shape_of, tuple(labels))
+
+    def labels_of(self, case: str) -> tuple[int, ...]:
+        """Return the labels that are masks of a case; empty: the file is one mask."""
+        return () if case in self.ids else self.labels.get(case, self.default)
+
+
+def _masks(
+    pixels: npt.NDArray[Any], case: str, asked: _Asked, name: str, faults: FaultList
+) -> Iterable[tuple[str, str, tuple[int, ...]]]:
+    """Return id, run-length encoding and shape of each mask in a file."""
+    held = pixels[pixels != 0]
+    if held.dtype.kind == "f" and not (np.isfinite(held).all() and (held == np.rint(held)).all()):
+        faults.refuse(
+            "not a label",
+            f"{show(name)} has values that are not whole numbers: write 0 outside the mask and a "
+            "whole number inside.",
+            id=case,
+        )
+    if held.size and held.min() < 0:
+        faults.refuse("not a label", f"{show(name)} has negative values: write labels.", id=case)
+    labels = asked.labels_of(case)
+    if not labels:
+        if held.size and held.min() != held.max():
+            faults.refuse(
+                "several labels",
+                f"{show(name)} has more than one value besides 0, and the mask of one case has "
+                "one: write 0 outside and 1 (or 255) inside.",
+                id=case,
+            )
+        return [(case, run_lengths(pixels != 0), pixels.shape)]
+    small = held.size == 0 or held.max() < _COUNTED_LABELS
+    counted = np.bincount(held.astype(np.int64)) if small else None
+    present = np.unique(held) if counted is None else np.flatnonzero(counted)
+    unknown = [int(value) for value in present if value not in labels]
+    if unknown:
+        faults.refuse(
+            "unknown label",
+            f"{show(name)} has the label {unknown[0]}, which is none of "
+            f"{', '.join(map(str, labels[:20]))}: write one of them, or 0 outside.",
+            id=case,
+        )
+    return [
+        (f"{case}{LABEL_SEPARATOR}{label}", run_lengths(pixels == label), pixels.shape)
+        for label in labels
+    ]
+
+
+# -- folders and archives --------------------------------------------------------------------------
+
+
+def _in_folder(
+    folder: Path, max_bytes: int, digest: Any, faults: FaultList
+) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    total = 0
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        linked = [name for name in folders if Path(parent, name).is_symlink()]
+        for name in sorted([*(one for one in names if not one.startswith(".")), *linked]):
+            path = Path(parent, name)
+            below = path.relative_to(folder).as_posix()
+            status = path.lstat()
+            if not stat.S_ISREG(status.st_mode):
+                message = f"{show(below)} is a link, pipe or device: send the file itself."
+                faults.add("not a file", message)
+                continue
+            total += status.st_size
+            if total > max_bytes:
+                faults.refuse(
+                    "file too large",
+                    f"The files have more than the allowed {max_bytes:,} bytes: compress them.",
+                )
+
+            def read(path: Path = path, below: str = below) -> bytes:
+                data = _limited(lambda: path.open("rb"), faults)
+                digest.update(f"{len(below)} {below} {len(data)} ".encode("utf-8", "replace"))
+                digest.update(data)
+                return data
+
+            yield below, read
+
+
+def _in_archive(
+    path: Path, max_bytes: int, digest: Any, faults: FaultList
+) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    size = path.stat().st_size
+    if size > max_bytes:
+        faults.refuse(
+            "file too large",
+            f"The file has {size:,} bytes, but at most {max_bytes:,} are allowed.",
+        )
+    with path.open("rb") as file:
+        while piece := file.read(_CHUNK):
+            digest.update(piece)
+        with zipfile.ZipFile(file) as archive:
+            members = [one for one in archive.infolist() if not _is_of_a_system(one)]
+            if len(members) > _MOST_FILES:
+                faults.refuse(
+                    "file too large", f"The archive contains {plural(len(members), 'file')}."
+                )
+            for member in sorted(members, key=lambda one: one.filename):
+                parts = PurePosixPath(member.filename.replace("\\", "/")).parts
+                if not parts or parts[0] == "/" or ".." in parts or ":" in parts[0]:
+                    message = (
+                        f"The name {show(member.filename)} leads out of the archive: rename it."
+                    )
+                    faults.add("unsafe name", message)
+                    continue
+                if stat.S_ISLNK(member.external_attr >> 16):
+                    message = f"{show(member.filename)} is a link: send the file itself."
+                    faults.add("not a file", message)
+                    continue
+                if member.flag_bits & 1:
+                    faults.refuse("damaged file", "The ZIP archive is encrypted: send it open.")
+                yield "/".join(parts), partial(_limited, partial(archive.open, member), faults)
+
+
+def _is_of_a_system(member: zipfile.ZipInfo) -> bool:
+    parts = PurePosixPath(member.filename).parts
+    return member.is_dir() or not parts or parts[0] == "__MACOSX" or parts[-1].startswith(".")
+
+
+def _limited(opened: Callable[[], Any], faults: FaultList) -> bytes:
+    """Return what a file contains; a file of more than 512 MiB is a fault."""
+    pieces, total = [], 0
+    with opened() as file:
+        while piece := file.read(_CHUNK):
+            total += len(piece)
+            if total > _MOST_BYTES:
+                faults.refuse(
+                    "mask too large",
+                    f"A mask file has more than {_MOST_BYTES:,} bytes; reading was stopped.",
+                )
+            pieces.append(piece)
+    return b"".join(pieces)
+
+
+# -- formats ---------------------------------------------------------------------------------------
+
+
+def _decode(
+    data: bytes,
+    suffix: str,
+    known: tuple[int, ...] | None,
+    name: str,
+    case: str,
+    faults: FaultList,
+) -> npt.NDArray[Any]:
+    """Return the pixels of a file: numbers along two or three axes."""
+
+    def check(shape: Sequence[int], dtype: np.dtype[Any]) -> tuple[int, ...]:
+        """Check what the header declares, before the pixels are decoded."""
+        sizes = tuple(int(size) for size in shape)
+        while len(sizes) > 2 and sizes[-1] == 1:
+            sizes = sizes[:-1]
+        if dtype.kind not in "buif":
+            faults.refuse("not a label", f"{show(name)} does not contain numbers.", id=case)
+        if len(sizes) not in (2, 3) or min(sizes) < 1:
+            faults.refuse(
+                "wrong shape",
+                f"{show(name)} has the shape {_shape(sizes)}: send an image or a volume.",
+                id=case,
+            )
+        if known is not None and sizes != known:
+            faults.refuse(
+                "wrong shape",
+                f"{show(name)} has the shape {_shape(sizes)}, but the case has {_shape(known)}: "
+                "send the mask at the size of the case.",
+                id=case,
+            )
+        if math.prod(sizes) * dtype.itemsize > _MOST_BYTES:
+            faults.refuse(
+                "mask too large",
+                f"{show(name)} declares the shape {_shape(sizes)}, which takes more than "
+                f"{_MOST_BYTES:,} bytes: save it as integers of 8 bits.",
+                id=case,
+            )
+        return sizes
+
+    if suffix == _PNG:
+        return _decode_png(data, check, name, case, faults)
+    if suffix == _NUMPY:
+        return _decode_numpy(data, check, faults, name, case)
+    return _decode_nifti(data, check, faults)
+
+
+_Check = Callable[[Sequence[int], "np.dtype[Any]"], tuple[int, ...]]
+
+
+def _shape(sizes: Sequence[int]) -> str:
+    return " x ".join(map(str, sizes[:8])) or "of a single number"
+
+
+def _decode_png(
+    data: bytes, check: _Check, name: str, case: str, faults: FaultList
+) -> npt.NDArray[Any]:
+    image = _import("PIL.Image", "PNG", "Pillow", faults)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # on large images: their size is checked here
+        with image.open(io.BytesIO(data), formats=["PNG"]) as opened:
+            bands = len(opened.getbands())
+            check((opened.height, opened.width), np.dtype(np.uint32))
+            pixels = np.asarray(opened)
+    if pixels.ndim == 3:
+        opaque = bands in (1, 3) or bool((pixels[..., -1] == np.iinfo(pixels.dtype).max).all())
+        colours = pixels[..., : bands - (bands in (2, 4))]
+        if not opaque or (colours != colours[..., :1]).any():
+            faults.refuse(
+                "coloured mask",
+                f"{show(name)} is a coloured or transparent image: save it in shades of grey, 0 "
+                "outside the mask.",
+                id=case,
+            )
+        pixels = colours[..., 0]
+    return pixels
+
+
+def _decode_numpy(
+    data: bytes, check: _Check, faults: FaultList, name: str, case: str
+) -> npt.NDArray[Any]:
+    file = io.BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    read_header = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }.get(version)
+    if read_header is None:
+        faults.refuse("damaged mask", f"{show(name)} is no array of numbers.", id=case)
+    shape, _, dtype = read_header(file)
+    sizes = check(shape, dtype)
+    file.seek(0)
+    array: npt.NDArray[Any] = np.load(file, allow_pickle=False)
+    return array.reshape(sizes, order="A")
+
+
+def _decode_nifti(data: bytes, check: _Check, faults: FaultList) -> npt.NDArray[Any]:
+    nibabel = _import("nibabel", "NIfTI", "nibabel", faults)
+    logging.getLogger("nibabel.global").setLevel(logging.CRITICAL)
+    second = int.from_bytes(data[:4], "little") == 540 or int.from_bytes(data[:4], "big") == 540
+    volume = (nibabel.Nifti2Image if second else nibabel.Nifti1Image).from_bytes(data)
+    # Scaled values are float64.
+    scaled = volume.dataobj.slope != 1 or volume.dataobj.inter != 0
+    sizes = check(volume.shape, np.dtype(float) if scaled else volume.get_data_dtype())
+    pixels: npt.NDArray[Any] = np.asanyarray(volume.dataobj)
+    return pixels.reshape(sizes, order="F")
+
+
+def _import(module: str, what: str, package: str, faults: FaultList) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        faults.refuse(
+            "missing package",
+            f"Masks as {what} need {package}: the organiser installs arena[segmentation].",
+        )

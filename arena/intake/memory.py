@@ -1,0 +1,249 @@
+"""Data in memory as Arrow tables, which are then checked like the table of a Parquet file.
+
+A solution or a submission may be a path, a data frame (pandas, polars, pyarrow and every other
+object with the Arrow PyCapsule interface), a dictionary of columns, or an array in the order of the
+solution's rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from arena.errors import InputError, UsageError
+from arena.intake.faults import plural, show, show_all
+from arena.intake.folder import SubmissionFile, find_submissions, named_file
+from arena.types import Solution
+
+__all__ = [
+    "MemoryTable",
+    "SolutionSource",
+    "describe_data",
+    "solution_source",
+    "submission_file",
+    "submission_files",
+]
+
+_FORMS = "a path, a data frame, a dictionary of columns"
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryTable:
+    """A table that stays in memory, with the name under which messages speak of it."""
+
+    name: str
+    table: Any
+    """``pyarrow.Table``."""
+
+    @cached_property
+    def sha256(self) -> str:
+        """The sha256 of the table as an Arrow stream: the same for the same columns and types."""
+        sink = pa.BufferOutputStream()
+        whole = self.table.combine_chunks().replace_schema_metadata(None)
+        with pa.ipc.new_stream(sink, whole.schema) as writer:
+            writer.write_table(whole)
+        return hashlib.sha256(sink.getvalue()).hexdigest()
+
+
+SolutionSource: TypeAlias = Path | MemoryTable
+
+
+def solution_source(data: Any) -> SolutionSource:
+    """Return the organiser's solution as a path or a table.
+
+    Parameters
+    ----------
+    data
+        A path, a data frame, a dictionary of columns, or an array ``(n,)`` of the truth: its ids
+        are then the row numbers from 0, and its column is called ``target``.
+
+    Raises
+    ------
+    UsageError
+        If it is something else; the message says what was given.
+    InputError
+        If a column cannot be converted.
+
+    Examples
+    --------
+    >>> source = solution_source({"id": ["a", "b"], "y": [1, 0]})
+    >>> source.name, source.table.column_names
+    ('(a dictionary)', ['id', 'y'])
+    >>> solution_source(np.array([1, 0])).table.column_names
+    ['id', 'target']
+    """
+    if isinstance(data, str | Path):
+        return Path(data)
+    if isinstance(data, MemoryTable):
+        return data
+    name = f"({describe_data(data)})"
+    if _is_array(data):
+        values = np.asarray(data)
+        if values.ndim != 1:
+            raise UsageError(
+                f"The solution is {describe_data(data)}: an array must have one dimension. Give "
+                "several targets as columns of a data frame."
+            )
+        data = {"id": np.arange(len(values)).astype(str), "target": values}
+    return MemoryTable(name, _table("The solution", data))
+
+
+def submission_files(submissions: Any, solution: Solution) -> tuple[SubmissionFile, ...]:
+    """Return the submissions of several teams, in the order of their names.
+
+    Parameters
+    ----------
+    submissions
+        A path, several paths (files or folders, see
+        :func:`~arena.intake.folder.find_submissions`), or a dictionary of team -> submission, each
+        as :func:`submission_file` takes it.
+    solution
+        Ids and columns for submissions that are arrays.
+
+    Raises
+    ------
+    UsageError
+        If it is something else; the message says what was given.
+    InputError
+        If a path does not exist, or a column cannot be converted.
+    """
+    if isinstance(submissions, str | Path):
+        return find_submissions([Path(submissions)])
+    if isinstance(submissions, Mapping):
+        if solution.id_column in submissions:
+            raise UsageError(
+                f"The submissions are a dictionary with the key {show(solution.id_column)}, the id "
+                "column: this looks like one submission. Give a dictionary of team -> submission."
+            )
+        files = [submission_file(data, str(team), solution) for team, data in submissions.items()]
+        return tuple(sorted(files, key=lambda file: file.name))
+    if isinstance(submissions, Sequence) and all(isinstance(s, str | Path) for s in submissions):
+        return find_submissions([Path(one) for one in submissions])
+    raise UsageError(
+        f"The submissions are {describe_data(submissions)}: give a path, a list of paths, or a "
+        "dictionary of team -> submission."
+    )
+
+
+def submission_file(data: Any, team: str, solution: Solution) -> SubmissionFile:
+    """Return the submission of a team.
+
+    Parameters
+    ----------
+    data
+        A path, a data frame, a dictionary of columns, or an array ``(n,)`` or ``(n, n_columns)``
+        in the order of the solution's rows and of the columns of a submission.
+
+    Raises
+    ------
+    UsageError
+        If it is something else, or an array of another shape; the message says what was given.
+    InputError
+        If there is no such file, or a column cannot be converted.
+    """
+    if isinstance(data, str | Path):
+        path = Path(data)
+        if not path.exists():
+            raise InputError(f"There is no file {path}.")
+        return named_file(path, team)
+    what = f"The submission of {show(team)}"
+    if _is_array(data):
+        data = _with_ids(np.asarray(data), what, solution)
+    file = named_file(Path(team), team)
+    table = MemoryTable(file.team, _table(what, data))
+    return replace(file, name=file.team, table=table)
+
+
+def describe_data(data: Any) -> str:
+    """Return what some data are, for a message.
+
+    >>> describe_data([1, 2, 3]), describe_data(np.zeros((2, 3))), describe_data(None)
+    ('a list of 3 items', 'an array of shape (2, 3)', 'None')
+    """
+    if data is None:
+        return "None"
+    if isinstance(data, np.ndarray):
+        return f"an array of shape {data.shape}"
+    if isinstance(data, Mapping):
+        return "a dictionary"
+    if isinstance(data, list | tuple):
+        return f"a {type(data).__name__} of {plural(len(data), 'item')}"
+    library = type(data).__module__.partition(".")[0]
+    name = type(data).__name__
+    return f"a {name}" if library == "builtins" else f"a {library} {name}"
+
+
+def _is_array(data: Any) -> bool:
+    """Return whether data are values without names: arrays, lists and series."""
+    if isinstance(data, Mapping) or hasattr(data, "columns") or hasattr(data, "column_names"):
+        return False
+    if isinstance(data, list | tuple):
+        return all(not isinstance(one, Mapping) for one in data)
+    return hasattr(data, "__array__")
+
+
+def _with_ids(values: Any, what: str, solution: Solution) -> dict[str, Any]:
+    """Return an array in the order of the solution's rows as columns with their ids."""
+    columns = solution.columns
+    wanted = (solution.n_rows,) if len(columns) == 1 else (solution.n_rows, len(columns))
+    if values.shape not in {wanted, (solution.n_rows, len(columns))}:
+        raise UsageError(
+            f"{what} is an array of shape {values.shape}, but must have the shape {wanted}: a row "
+            f"for each of the solution's {solution.n_rows:,} ids, and the "
+            f"{'column' if len(columns) == 1 else 'columns'} {show_all(columns)}."
+        )
+    parts = values.reshape(solution.n_rows, -1).T
+    return {solution.id_column: solution.ids, **dict(zip(columns, parts, strict=True))}
+
+
+def _table(what: str, data: Any) -> Any:
+    """Return data as a ``pyarrow.Table``."""
+    try:
+        if isinstance(data, Mapping):
+            return _table_of_columns(what, data)
+        if _is_pandas(data):
+            named = any(name is not None for name in data.index.names)
+            return pa.Table.from_pandas(data.reset_index() if named else data, preserve_index=False)
+        if hasattr(data, "__arrow_c_stream__"):
+            return pa.table(data)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        # The text of the error may quote a cell of the solution.
+        raise InputError(
+            f"{what} is {describe_data(data)} that cannot be converted to columns of text or "
+            f"numbers ({type(error).__name__}): each column must have one type, and a name that "
+            "occurs once."
+        ) from None
+    raise UsageError(f"{what} is {describe_data(data)}: give {_FORMS}, or an array.")
+
+
+def _is_pandas(data: Any) -> bool:
+    kind = type(data)
+    return kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pandas"
+
+
+def _table_of_columns(what: str, columns: Mapping[Any, Any]) -> Any:
+    arrays = {str(name): _column(values) for name, values in columns.items()}
+    lengths = {name: len(values) for name, values in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{show(name)} {length:,}" for name, length in lengths.items())
+        raise UsageError(f"{what} has columns of different lengths: {found}.")
+    return pa.table(arrays)
+
+
+def _column(values: Any) -> Any:
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
+    if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
+        return (
+            pa.chunked_array(values) if hasattr(values, "__arrow_c_stream__") else pa.array(values)
+        )
+    if isinstance(values, Iterable) and not hasattr(values, "__array__"):
+        values = list(values)
+    return pa.array(values, from_pandas=True)

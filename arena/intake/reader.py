@@ -1,0 +1,144 @@
+"""Reads participants' files in a worker process, so that a crash is a fault of the file.
+
+Parquet parsers are written in C++: a damaged file can make them crash, allocate unlimited memory or
+hang. The worker process has limits on memory, time and open files. It is kept for the next file
+and replaced if it dies.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.abc
+import logging
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from arena.intake.columns import SubmissionForm
+from arena.intake.submission import ReadSubmission, parse_submission, parse_table
+from arena.types import Fault, Solution
+from arena.utils.processes import Ended, Limits, call_limited
+
+__all__ = ["check_table", "read_submission"]
+
+_SECONDS = 60
+"""CPU time for a small competition; 200,000 rows with two faults each took 2 s."""
+_WAITING = 10.0
+"""Ratio of the limits on wall-clock time and CPU time, for busy machines."""
+_CELLS_PER_SECOND = 50_000
+_SECONDS_PER_MASK = 0.02
+_PIXELS_PER_SECOND = 5e6
+
+
+def read_submission(path: Path, solution: Solution, **rules: Any) -> ReadSubmission:
+    r"""Read, check and align a CSV or Parquet file, or a folder or ZIP of masks, of a participant.
+
+    For any file the result is values or faults, never an exception. The file is parsed in a worker
+    process with a time limit and, on Linux, a memory limit in proportion to the solution; a file
+    that crashes the process is rejected like any other faulty file. Thread-safe.
+
+    Parameters
+    ----------
+    path
+        CSV (plain or gzip) or Parquet, recognised by content.
+    solution
+        Ids, columns and classes to check against. Labels are not sent to the worker process.
+    rules
+        ``prediction_range``, ``max_bytes``, ``empty_cells``, ``row_sets`` and ``mask_files`` of
+        :class:`~arena.intake.columns.SubmissionForm`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from arena.intake import read_solution, read_submission
+    >>> from arena.types import PredictionKind
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "solution.csv").write_text("id,y\na,1\nb,0\n")
+    >>> _ = (folder / "team.csv").write_text("id,y\nb,0.25\na,0.75\n")
+    >>> solution = read_solution(folder / "solution.csv", kind=PredictionKind.PROBABILITY)
+    >>> read_submission(folder / "team.csv", solution).values
+    array([[0.75],
+           [0.25]])
+    """
+    return _in_another_process(_form(solution, **rules), parse_submission, path)
+
+
+def check_table(table: Any, source: Path | str, solution: Solution, **rules: Any) -> ReadSubmission:
+    """Check and align a ``pyarrow.Table``: data in memory, or read by a plugin.
+
+    As :func:`read_submission`, in the same other process. A plugin has read the participant's file
+    in this one: the limits do not protect from what its parser does.
+
+    Parameters
+    ----------
+    source
+        The file that a plugin read, or the sha256 of data in memory.
+    """
+    return _in_another_process(_form(solution, **rules), parse_table, table, source)
+
+
+@functools.lru_cache(maxsize=1)
+def _form(solution: Solution, **rules: Any) -> SubmissionForm:
+    """Return the same object for the same solution: it is sent to each process only once."""
+    return SubmissionForm.of(solution, **rules)
+
+
+class _NoPandas(importlib.abc.MetaPathFinder):
+    """Pretends that pandas is not installed: pyarrow would import it, which takes half a second."""
+
+    def find_spec(self, name: str, *_: Any) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
+def _parse_apart(parse: Callable[..., ReadSubmission], *task: Any) -> ReadSubmission | str:
+    """Call the parser, in the other process; return the name of an error that it does not expect.
+
+    Such an error is a fault in arena, but it must not cost the other files of a folder.
+    """
+    if not any(isinstance(finder, _NoPandas) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _NoPandas())
+        # What threads reserve would count as memory of the process.
+        pa.set_io_thread_count(1)
+        pa.set_cpu_count(1)
+    try:
+        return parse(*task)
+    except Exception as error:  # noqa: BLE001 - the message may quote the file
+        return type(error).__name__
+
+
+def _in_another_process(
+    form: SubmissionForm, parse: Callable[..., ReadSubmission], *task: Any
+) -> ReadSubmission:
+    cells = len(form.ids) * (1 + len(form.columns))
+    seconds = _SECONDS + cells // _CELLS_PER_SECOND
+    if form.mask_files:
+        pixels = 0 if form.mask_shapes is None else np.maximum(form.mask_shapes, 1).prod(axis=1)
+        seconds += int(len(form.ids) * _SECONDS_PER_MASK + np.sum(pixels) / _PIXELS_PER_SECOND)
+    answer: ReadSubmission | Ended | str
+    try:
+        answer = call_limited(
+            _parse_apart,
+            parse,
+            *task,
+            seconds=_WAITING * seconds,
+            limits=Limits(form.max_memory, processor_seconds=seconds),
+            purpose=__name__,
+            shared=form,
+        )
+    except MemoryError as error:  # the process could not send its answer
+        answer = type(error).__name__
+    if isinstance(answer, ReadSubmission):
+        return answer
+    if isinstance(answer, str):
+        logging.getLogger("arena").warning(
+            "A fault in arena: reading a submission file ended with %s. The file was rejected.",
+            answer,
+        )
+    message = f"The file could not be read: {answer}. Write and send it again."
+    crashed = isinstance(answer, Ended) and not answer.too_long
+    return ReadSubmission(None, (Fault("unreadable file", message),), "", crashed)

@@ -1,0 +1,164 @@
+"""Information about plugins and about failures in them."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import logging
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from arena.errors import ArenaError, DuplicateNameError, PluginError
+from arena.utils.text import printable
+
+__all__ = [
+    "Failure",
+    "PluginInfo",
+    "attributed",
+    "attributed_unquoted",
+    "distribution_of",
+    "log_failure",
+    "missing_members",
+    "unique_entry_points",
+    "version_of",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class PluginInfo:
+    """A plugin that was found."""
+
+    name: str
+    version: str
+    origin: str
+    """The distribution and its version, or the file or object that was registered."""
+    load_seconds: float
+    """Wall-clock seconds for import and registration."""
+    failed_to_load: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An error raised by a plugin.
+
+    >>> print(Failure("mine", "loading", ValueError("no licence")))
+    plugin 'mine' failed while loading: ValueError: no licence
+    """
+
+    plugin: str
+    action: str
+    error: BaseException
+    quoted: bool = True
+    """Whether the text of the error is shown; False for code that sees the labels."""
+
+    def __str__(self) -> str:
+        lines = str(self.error).strip().splitlines() or ["no message"]
+        what = f"{type(self.error).__name__}: {lines[0]}" if self.quoted else _located(self.error)
+        return f"plugin {self.plugin!r} failed while {self.action}: {what}"
+
+
+def missing_members(item: Any, protocol: type[Any]) -> list[str]:
+    """Return the members of a protocol that an object lacks.
+
+    >>> from arena.interfaces import Analysis
+    >>> missing_members(object(), Analysis)
+    ['name', 'run']
+    """
+    members = [name for name in vars(protocol) if not name.startswith("_")]
+    return [name for name in members if not hasattr(item, name)]
+
+
+def log_failure(error: ArenaError, subject: str) -> None:
+    """Log a non-fatal error as a warning, and its notes at debug level."""
+    log = logging.getLogger("arena")
+    log.warning("%s: %s", printable(subject), error)
+    for note in getattr(error, "__notes__", ()):
+        log.debug("%s", note)
+
+
+@contextlib.contextmanager
+def attributed(plugin: str, action: str) -> Iterator[None]:
+    """Turn any error of a plugin's code, other than :class:`ArenaError`, into a PluginError.
+
+    For code that sees labels, use :func:`attributed_unquoted`.
+
+    >>> with attributed("mine", "scoring"):
+    ...     raise ValueError("bad shape")
+    Traceback (most recent call last):
+    arena.errors.PluginError: Plugin 'mine' failed while scoring: ValueError: bad shape
+    """
+    try:
+        yield
+    except ArenaError:
+        raise
+    except Exception as error:
+        failure = Failure(plugin, action, error)
+        raise PluginError(str(failure).replace("plugin", "Plugin", 1)) from error
+
+
+@contextlib.contextmanager
+def attributed_unquoted(plugin: str, action: str) -> Iterator[None]:
+    """Like :func:`attributed`, with type and place of the error but not its text.
+
+    For code that sees labels, such as metrics and mechanisms: the text may contain labels. It is in
+    the traceback of the cause, which only ``--verbose`` prints.
+
+    >>> with attributed_unquoted("mine", "scoring"):  # doctest: +ELLIPSIS
+    ...     raise ValueError("the label is 7")
+    Traceback (most recent call last):
+    arena.errors.PluginError: Plugin 'mine' failed while scoring: ValueError at ..., line 2. ...
+    """
+    try:
+        yield
+    except ArenaError:
+        raise
+    except Exception as error:
+        raise PluginError(f"Plugin {plugin!r} failed while {action}: {_located(error)}") from error
+
+
+def _located(error: BaseException) -> str:
+    """Return the type of an error with the file and line that raised it."""
+    last = [*traceback.walk_tb(error.__traceback__)][-1:]
+    places = [f" at {Path(frame.f_code.co_filename).name}, line {line}" for frame, line in last]
+    what = "".join([type(error).__name__, *places])
+    return f"{what}. The error message may contain labels; --verbose shows it."
+
+
+def distribution_of(point: metadata.EntryPoint) -> str:
+    """Return the distribution of an entry point with its version, such as ``arena 0.1.0``."""
+    return " ".join(_name_and_version(point.dist)) if point.dist else point.value
+
+
+def version_of(point: metadata.EntryPoint) -> str:
+    """Return the version of the distribution of an entry point, or an empty text."""
+    return _name_and_version(point.dist)[1] if point.dist else ""
+
+
+@functools.lru_cache(maxsize=64)
+def _name_and_version(distribution: metadata.Distribution) -> tuple[str, str]:
+    # Cached: parsing the metadata, a page of text, takes a while.
+    return str(distribution.metadata["Name"]), str(distribution.metadata["Version"])
+
+
+def unique_entry_points(group: str) -> list[metadata.EntryPoint]:
+    """Return the installed entry points of a group, by name.
+
+    Raises
+    ------
+    DuplicateNameError
+        If two distributions provide one name.
+    """
+    found = sorted(metadata.entry_points(group=group), key=lambda point: point.name)
+    for first, second in itertools.pairwise(found):
+        if first.name == second.name:
+            both = " and ".join(sorted(map(distribution_of, (first, second))))
+            raise DuplicateNameError(
+                f"Two installed distributions, {both}, both provide {first.name!r} in the entry "
+                f"points {group!r}. Uninstall one of them."
+            )
+    return found

@@ -1,0 +1,293 @@
+"""A typed facade over pluggy that isolates failing plugins.
+
+pluggy aborts a hook call when one implementation raises. Here every implementation is called
+separately and its iterable is consumed at once, so that a failure is attributed to its plugin and
+the other plugins still run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import time
+from collections.abc import Callable, Iterable, Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Self
+
+import numpy.typing as npt
+import pluggy
+
+from arena import hookspecs
+from arena.errors import DuplicateNameError, PluginError
+from arena.interfaces import (
+    Analysis,
+    CaseReader,
+    Competitor,
+    FloorEstimator,
+    Mechanism,
+    Metric,
+    MetricFamily,
+    Paper,
+)
+from arena.plugin.info import (
+    Failure,
+    PluginInfo,
+    distribution_of,
+    missing_members,
+    unique_entry_points,
+    version_of,
+)
+from arena.plugin.registry import Registry, nearest
+from arena.types import CompetitionInfo, Fault, Release, Section, SubmissionRecord
+
+__all__ = ["ENTRY_POINT_GROUP", "PluginManager"]
+
+ENTRY_POINT_GROUP = "arena"
+# A plugin may raise any error, and a module may even call exit while it is imported.
+_ANY_FAILURE = (Exception, SystemExit)
+_HOOKS_WITH_LABELS = {"competition_finalized", "provide_report_sections"}
+"""Hooks that receive a result, and thus the labels: the text of their errors is not shown."""
+
+
+class PluginManager:
+    """The plugins of one run.
+
+    Parameters
+    ----------
+    entry_points
+        Whether to load the installed plugins (entry points of group ``arena``). Tests and notebooks
+        can start with none and :meth:`register` their own.
+
+    Raises
+    ------
+    DuplicateNameError
+        If two distributions provide plugins with the same name.
+
+    Examples
+    --------
+    >>> manager = PluginManager(entry_points=False)
+    >>> manager.plugins
+    ()
+    """
+
+    def __init__(self, *, entry_points: bool = True) -> None:
+        self._pluggy = pluggy.PluginManager(hookspecs.PROJECT)
+        self._pluggy.add_hookspecs(hookspecs)
+        self._infos: dict[str, PluginInfo] = {}
+        self._failures: list[Failure] = []
+        self._registries: dict[str, Registry[Any]] = {}
+        self._folder: Path | None = None
+        for point in unique_entry_points(ENTRY_POINT_GROUP) if entry_points else ():
+            self._load(point)
+
+    # -- loading -------------------------------------------------------------------------------
+
+    def _load(self, point: metadata.EntryPoint) -> None:
+        started, failed = time.perf_counter(), False
+        try:
+            self._register(point.load(), point.name)
+        except _ANY_FAILURE as error:
+            self._fail(point.name, "loading", error)
+            failed = True
+        self._infos[point.name] = PluginInfo(
+            name=point.name,
+            version=version_of(point),
+            origin=distribution_of(point),
+            load_seconds=time.perf_counter() - started,
+            failed_to_load=failed,
+        )
+
+    def register(self, plugin: object, name: str) -> None:
+        """Register a module or object with hook implementations.
+
+        Raises
+        ------
+        PluginError
+            If it implements an unknown hook, or a hook with unknown arguments.
+        DuplicateNameError
+            If the name is taken.
+        """
+        if name in self._infos:
+            raise DuplicateNameError(f"A plugin named {name!r} is already registered.")
+        self._register(plugin, name)
+        origin = getattr(plugin, "__file__", None) or type(plugin).__name__
+        self._infos[name] = PluginInfo(name, version="", origin=str(origin), load_seconds=0.0)
+
+    def unregister(self, name: str) -> None:
+        """Remove a plugin that :meth:`register` added."""
+        self._pluggy.unregister(name=name)
+        del self._infos[name]
+        self._registries.clear()
+
+    def _register(self, plugin: object, name: str) -> None:
+        try:
+            self._pluggy.register(plugin, name=name)
+        except (pluggy.PluginValidationError, ValueError) as error:
+            self._pluggy.unregister(name=name)
+            raise PluginError(f"Plugin {name!r} cannot be registered: {error}") from error
+        problem = self._misuse(plugin)
+        if problem:
+            self._pluggy.unregister(name=name)
+            raise PluginError(f"Plugin {name!r} {problem}")
+        self._registries.clear()
+
+    def _misuse(self, plugin: object) -> str | None:
+        known = [name for name, value in vars(hookspecs).items() if hasattr(value, "arena_spec")]
+        for caller in self._pluggy.get_hookcallers(plugin) or []:
+            if not caller.has_spec():
+                guess = nearest(caller.name, known)
+                hint = f"Did you mean {guess}?" if guess else f"Hooks are: {', '.join(known)}."
+                return f"implements {caller.name!r}, which is not a hook. {hint}"
+            for implementation in caller.get_hookimpls():
+                if implementation.plugin is plugin and (
+                    implementation.hookwrapper or implementation.wrapper
+                ):
+                    return f"wraps the hook {caller.name!r}; arena calls no wrappers."
+        return None
+
+    def within(self, folder: Path) -> Self:
+        """Return a copy for the competition in a folder; see :meth:`Registry.within`."""
+        own = copy.copy(self)
+        own._folder = folder.absolute()
+        own._registries = {**self._registries, "metric": self.metrics.within(own._folder)}
+        return own
+
+    # -- calling -------------------------------------------------------------------------------
+
+    def _fail(self, plugin: str, action: str, error: BaseException, *, quoted: bool = True) -> None:
+        self._failures.append(Failure(plugin, action, error, quoted))
+
+    def _call(
+        self, hook: str, arguments: dict[str, Any], finish: Callable[[Any], Any]
+    ) -> Iterator[tuple[str, Any]]:
+        """Yield ``(plugin, finish(result))`` of each implementation that does not fail."""
+        caller: pluggy.HookCaller = getattr(self._pluggy.hook, hook)
+        for implementation in sorted(caller.get_hookimpls(), key=lambda one: one.plugin_name):
+            wanted = {name: arguments[name] for name in implementation.argnames}
+            try:
+                result = finish(implementation.function(**wanted))
+            except _ANY_FAILURE as error:
+                quoted = hook not in _HOOKS_WITH_LABELS
+                self._fail(implementation.plugin_name, f"running {hook}", error, quoted=quoted)
+                continue
+            yield implementation.plugin_name, result
+
+    # -- what plugins provide ------------------------------------------------------------------
+
+    @property
+    def metrics(self) -> Registry[Metric]:
+        """All metrics and metric families. Raises DuplicateNameError if a name occurs twice."""
+        return self._registry("metric", "provide_metrics", Metric)
+
+    @property
+    def mechanisms(self) -> Registry[Mechanism]:
+        """All mechanisms. Raises DuplicateNameError if a name occurs twice."""
+        return self._registry("mechanism", "provide_mechanisms", Mechanism)
+
+    @property
+    def analyses(self) -> Registry[Analysis]:
+        """All analyses. Raises DuplicateNameError if a name occurs twice."""
+        return self._registry("analysis", "provide_analyses", Analysis)
+
+    @property
+    def competitors(self) -> Registry[Competitor]:
+        """All competitors. Raises DuplicateNameError if a name occurs twice."""
+        return self._registry("competitor", "provide_competitors", Competitor)
+
+    @property
+    def floor_estimators(self) -> Registry[FloorEstimator]:
+        """All estimators of the Bayes error. Raises DuplicateNameError if a name occurs twice."""
+        return self._registry("kind of labels", "provide_floor_estimators", FloorEstimator)
+
+    @property
+    def papers(self) -> Registry[Paper]:
+        """All papers that can be reproduced. Raises DuplicateNameError if a name occurs twice."""
+        return self._registry("paper", "provide_papers", Paper)
+
+    @property
+    def case_readers(self) -> Registry[CaseReader]:
+        """All readers of evaluations. Raises DuplicateNameError if a name occurs twice."""
+        return self._registry("format", "provide_case_readers", CaseReader)
+
+    def _registry(self, kind: str, hook: str, protocol: Any) -> Registry[Any]:
+        if kind not in self._registries:
+            registry = Registry[Any](kind)
+            for plugin, items in self._call(hook, {}, _exhaust):
+                for item in items:
+                    self._add(registry, plugin, item, protocol)
+            if self._folder is not None and kind == "metric":
+                registry = registry.within(self._folder)
+            self._registries[kind] = registry
+        return self._registries[kind]
+
+    def _add(self, registry: Registry[Any], plugin: str, item: Any, protocol: Any) -> None:
+        if registry.kind == "metric" and isinstance(item, MetricFamily):
+            registry.add_family(item, plugin=plugin)
+            return
+        missing = missing_members(item, protocol)
+        if missing:
+            what = f"{type(item).__name__} is no {registry.kind}: it lacks {', '.join(missing)}"
+            self._fail(plugin, f"providing a {registry.kind}", TypeError(what))
+            return
+        registry.add(str(item.name), item, plugin=plugin)
+
+    # -- hooks of a run ------------------------------------------------------------------------
+
+    def read_predictions(self, path: Path, competition: CompetitionInfo) -> Any:
+        """Return the table from the first plugin that can read the file, or None."""
+        arguments = {"path": path, "competition": competition}
+        results = self._call("read_predictions", arguments, lambda table: table)
+        return next((table for _, table in results if table is not None), None)
+
+    def check_submission(
+        self, predictions: npt.NDArray[Any], competition: CompetitionInfo
+    ) -> tuple[Fault, ...]:
+        """Return the faults found by the organiser's own rules."""
+        arguments = {"predictions": predictions, "competition": competition}
+        results = self._call("check_submission", arguments, _exhaust)
+        return tuple(fault for _, faults in results for fault in faults)
+
+    def submission_scored(
+        self, submission: SubmissionRecord, release: Release | None, competition: CompetitionInfo
+    ) -> None:
+        """Announce a stored submission."""
+        arguments = {"submission": submission, "release": release, "competition": competition}
+        list(self._call("submission_scored", arguments, lambda answer: answer))
+
+    def competition_finalized(self, result: Any, competition: CompetitionInfo) -> None:
+        """Announce that a private board was computed."""
+        arguments = {"result": result, "competition": competition}
+        list(self._call("competition_finalized", arguments, lambda answer: answer))
+
+    def provide_report_sections(self, result: Any) -> tuple[Section, ...]:
+        """Return all sections for the report of a result."""
+        results = self._call("provide_report_sections", {"result": result}, _exhaust)
+        return tuple(section for _, sections in results for section in sections)
+
+    @contextlib.contextmanager
+    def guarded(self, plugin: str, action: str) -> Iterator[None]:
+        """Record an error of a plugin's code and suppress it.
+
+        The code may see the labels, so the text of the error is not shown.
+        """
+        try:
+            yield
+        except _ANY_FAILURE as error:
+            self._fail(plugin, action, error, quoted=False)
+
+    # -- status --------------------------------------------------------------------------------
+
+    @property
+    def plugins(self) -> tuple[PluginInfo, ...]:
+        """All plugins by name, including those that failed to load."""
+        return tuple(self._infos[name] for name in sorted(self._infos))
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """All failures of plugins so far, in order."""
+        return tuple(self._failures)
+
+
+def _exhaust(result: Iterable[Any] | None) -> tuple[Any, ...]:
+    return () if result is None else tuple(result)

@@ -1,0 +1,223 @@
+"""Registered items by name, with the plugin that provides each."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar, cast
+
+from arena.errors import DuplicateNameError, UnknownNameError, UsageError
+from arena.interfaces import MetricFamily, MetricFamilyOfFiles
+from arena.plugin.specification import Specification, parse_specification
+
+__all__ = ["Entry", "Registry", "nearest"]
+
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(Generic[_Item]):
+    """An item and the plugin that provides it."""
+
+    name: str
+    item: _Item
+    plugin: str
+
+
+class Registry(Generic[_Item]):
+    """Items of one kind by name. Names are unique across plugins.
+
+    Examples
+    --------
+    >>> registry = Registry[object]("mechanism")
+    >>> registry.add("full", object(), plugin="mine")
+    >>> registry.resolve("ful")
+    Traceback (most recent call last):
+    arena.errors.UnknownNameError: There is no mechanism 'ful'. Did you mean 'full'?
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._entries: dict[str, Entry[_Item]] = {}
+        self._families: dict[str, Entry[MetricFamily]] = {}
+        self._pinned: dict[str, str] = {}
+
+    def add(self, name: str, item: _Item, *, plugin: str) -> None:
+        """Register an item.
+
+        Raises
+        ------
+        DuplicateNameError
+            If the name is taken.
+        """
+        self._refuse_duplicate(name, plugin, self._entries)
+        self._entries[name] = Entry(name, item, plugin)
+
+    def add_family(self, family: MetricFamily, *, plugin: str) -> None:
+        """Register a family, which makes the items ``prefix:rest`` on demand."""
+        self._refuse_duplicate(family.prefix, plugin, self._families)
+        self._families[family.prefix] = Entry(family.prefix, family, plugin)
+
+    def _refuse_duplicate(self, name: str, plugin: str, taken: Mapping[str, Entry[Any]]) -> None:
+        if name in taken:
+            raise DuplicateNameError(
+                f"The plugins {taken[name].plugin!r} and {plugin!r} both provide a {self.kind} "
+                f"named {name!r}. Uninstall one of them, or ask its author to rename it."
+            )
+
+    def __iter__(self) -> Iterator[Entry[_Item]]:
+        return iter(sorted(self._entries.values(), key=lambda entry: entry.name))
+
+    @property
+    def families(self) -> tuple[Entry[MetricFamily], ...]:
+        """The families, by prefix."""
+        return tuple(self._families[prefix] for prefix in sorted(self._families))
+
+    def pin(self, text: str, code: str) -> None:
+        """Resolve a specification to this code from now on, even if the file changes."""
+        self._pinned[text] = code
+
+    def within(self, folder: Path) -> Registry[_Item]:
+        """Return a copy for the competition in a folder.
+
+        File names in specifications are relative to this folder, and pinned code applies to this
+        competition only.
+        """
+        own = Registry[_Item](self.kind)
+        own._entries, own._pinned = dict(self._entries), dict(self._pinned)
+        for prefix, entry in self._families.items():
+            family = entry.item
+            if isinstance(family, MetricFamilyOfFiles):
+                family = family.within(folder)
+            own._families[prefix] = dataclasses.replace(entry, item=family)
+        return own
+
+    def resolve(
+        self,
+        text: str,
+        *,
+        fresh: bool = False,
+        suggest: Callable[[_Item], bool] = lambda _: True,
+    ) -> _Item:
+        """Return the item that a specification such as ``f1(average=macro)`` selects.
+
+        An item with parameters is a dataclass: its fields are the parameters. A name with a colon
+        but without a known prefix is passed to the family without a prefix, if there is one.
+
+        Parameters
+        ----------
+        fresh
+            Whether to read the organiser's file again, even if other code is pinned.
+        suggest
+            Which items the error message may name if this name is unknown.
+
+        Raises
+        ------
+        UnknownNameError
+            If the name is unknown; the message suggests similar names.
+        UsageError
+            If the specification or one of its parameters is invalid.
+        """
+        specification = parse_specification(text)
+        family, rest = self._family_of(specification.name)
+        if family is not None:
+            code = None if fresh else self._pinned.get(text)
+            return self._make(family.item, specification, rest, code)
+        entry = self._entries.get(specification.name)
+        if entry is None:
+            raise UnknownNameError(self._unknown(specification.name, suggest))
+        return _with_parameters(entry, specification.parameters, self.kind)
+
+    def plugin_of(self, text: str) -> str:
+        """Return the name of the plugin that provides the item of a specification.
+
+        Raises
+        ------
+        UnknownNameError
+            If the name is unknown.
+        """
+        name = parse_specification(text).name
+        entry = self._entries.get(name) or self._family_of(name)[0]
+        if entry is None:
+            raise UnknownNameError(self._unknown(name))
+        return entry.plugin
+
+    def settled(self, text: str) -> str:
+        """Return a specification that does not depend on the current folder; imports its code.
+
+        A file in the folder of :meth:`within` is named relative to that folder, any other file by
+        its absolute path.
+        """
+        specification = parse_specification(text)
+        family, rest = self._family_of(specification.name)
+        if family is None or not isinstance(family.item, MetricFamilyOfFiles):
+            return text
+        return family.item.settle(rest, specification.parameters)
+
+    def _family_of(self, name: str) -> tuple[Entry[MetricFamily] | None, str]:
+        """Return the family that a name belongs to, and the rest of the name."""
+        prefix, colon, rest = name.partition(":")
+        if not colon:
+            return None, ""
+        if prefix in self._families:
+            return self._families[prefix], rest
+        return self._families.get(""), name
+
+    def _make(
+        self, family: Any, specification: Specification, rest: str, code: str | None
+    ) -> _Item:
+        if code is not None and isinstance(family, MetricFamilyOfFiles):
+            return cast("_Item", family.remake(rest, specification.parameters, code))
+        try:
+            return cast("_Item", family.make(rest, specification.parameters))
+        except UnknownNameError as error:
+            prefix = specification.name.partition(":")[0]
+            guess = nearest(prefix, [known for known in self._families if known])
+            if prefix in self._families or not guess:
+                raise
+            raise UnknownNameError(f"{error} Did you mean the prefix {guess}?") from error
+
+    def _unknown(self, name: str, suggest: Callable[[_Item], bool] = lambda _: True) -> str:
+        named = [own for own, entry in self._entries.items() if suggest(entry.item)]
+        known = [*named, *(f"{prefix}:" for prefix in self._families if prefix)]
+        if not known:
+            return f"There is no {self.kind} {name!r}: no plugin provides any."
+        guess = nearest(name, known)
+        return f"There is no {self.kind} {name!r}. " + (
+            f"Did you mean {guess}?" if guess else f"There are: {', '.join(sorted(known))}."
+        )
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """Return the most similar names, quoted and joined with "or", or an empty text.
+
+    >>> nearest("acuracy", ["accuracy", "mae"])
+    "'accuracy'"
+    """
+    folded = {candidate.lower(): candidate for candidate in known}
+    matches = difflib.get_close_matches(name.lower().replace("-", "_"), folded, n=3)
+    return " or ".join(repr(folded[match]) for match in matches)
+
+
+def _with_parameters(entry: Entry[_Item], parameters: Mapping[str, Any], kind: str) -> _Item:
+    if not parameters:
+        return entry.item
+    fields = (
+        [field.name for field in dataclasses.fields(entry.item) if field.init]
+        if dataclasses.is_dataclass(entry.item)
+        else []
+    )
+    unknown = [name for name in parameters if name not in fields]
+    if unknown:
+        guess = nearest(unknown[0], fields)
+        takes = f"Its parameters: {', '.join(fields)}." if fields else "It has no parameters."
+        takes = f"Did you mean {guess}? {takes}" if guess else takes
+        raise UsageError(f"The {kind} {entry.name!r} has no parameter {unknown[0]!r}. {takes}")
+    replace: Callable[..., _Item] = dataclasses.replace
+    try:
+        return replace(entry.item, **parameters)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"The {kind} {entry.name!r} rejects its parameters: {error}") from error

@@ -1,0 +1,198 @@
+"""A metric whose row values, or else its scores, are moved into bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.interfaces import (
+    HasInfluenceValues,
+    HasRowValues,
+    Metric,
+    NeedsRowContext,
+    traits_of,
+)
+from arena.types import FloatArray, MetricTraits, PredictionKind, RowContext, Solution, Usage
+
+__all__ = [
+    "baseline_clip",
+    "bounded_name",
+    "clip_values",
+    "conceivable_scores",
+    "share_at_bounds",
+]
+
+
+def clip_values(metric: Metric, bounds: tuple[float, float] | None) -> Metric:
+    """Return a metric of one target with its values moved into bounds; None: the metric itself.
+
+    Of a pointwise metric every row value is moved before the mean is taken, so that no row can
+    move a score far. Of another one the score itself is moved; its influence values stay.
+    """
+    if bounds is None:
+        return metric
+    if isinstance(metric, HasRowValues):
+        return _ClippedRows(metric, bounds)
+    return (_ClippedInfluence if isinstance(metric, HasInfluenceValues) else _ClippedScore)(
+        metric, bounds
+    )
+
+
+def bounded_name(name: str, bounds: tuple[float, float] | None) -> str:
+    """Return the name of a metric as a board shows it, whose values are moved into bounds.
+
+    >>> bounded_name("rmse", (0.0, 5.0)), bounded_name("rmse", None)
+    ('bounded rmse (0 to 5)', 'rmse')
+    """
+    return name if bounds is None else f"bounded {name} ({bounds[0]:g} to {bounds[1]:g})"
+
+
+def share_at_bounds(
+    metric: Metric,
+    bounds: tuple[float, float],
+    truth: npt.NDArray[Any],
+    predictions: npt.NDArray[Any],
+) -> FloatArray | None:
+    """Return ``(k,)``, the share of rows of each submission at the upper or below the lower bound.
+
+    None for a metric without row values. This depends on the labels: it is for the organiser.
+
+    Parameters
+    ----------
+    metric
+        Not clipped, and bound to the rows.
+    predictions
+        ``(k, n)``.
+    """
+    if not isinstance(metric, HasRowValues):
+        return None
+    values = metric.row_values(truth, predictions)
+    shares: FloatArray = ((values < bounds[0]) | (values >= bounds[1])).mean(axis=1)
+    return shares
+
+
+def conceivable_scores(metric: Metric) -> tuple[float, float] | None:
+    """Return the range that every score of a metric lies in; None if it is not bounded."""
+    traits = traits_of(metric)
+    if np.isfinite(traits.score_range).all():
+        return traits.score_range
+    if traits.row_range is None or not np.isfinite(traits.row_range).all():
+        return None
+    return _score_range(metric, traits.row_range)
+
+
+def baseline_clip(metric: Metric, solution: Solution) -> float | None:
+    """Return a bound for the row values of a metric, derived from a constant prediction.
+
+    It is the largest public row value of predicting the median of the public truth, rounded up to
+    two significant digits: no useful submission is worse than that on many rows.
+
+    Returns
+    -------
+    None for a metric without row values, or other predictions than values.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from arena.plugin.manager import PluginManager
+    >>> from arena.types import PredictionKind, Solution, Target
+    >>> truth = np.array([0.0, 1.0, 2.0, 9.0])
+    >>> rows = Solution(id_column="id", targets=(Target("y", None),), columns=("y",),
+    ...                 kind=PredictionKind.VALUE, ids=pa.array(list("abcd")), truth=truth,
+    ...                 usage=np.zeros(4, dtype=np.uint8), sha256="")
+    >>> baseline_clip(PluginManager().metrics.resolve("mae"), rows)
+    7.5
+    """
+    rows = solution.usage == np.uint8(Usage.PUBLIC)
+    single = len(solution.targets) == 1 and solution.kind is PredictionKind.VALUE
+    if not isinstance(metric, HasRowValues) or not single or not rows.any():
+        return None
+    truth = solution.truth[rows]
+    largest = float(metric.row_values(truth, np.full((1, len(truth)), np.median(truth))).max())
+    if not 0 < largest < np.inf:
+        return None
+    unit = 10.0 ** (np.floor(np.log10(largest)) - 1)
+    return float(f"{np.ceil(largest / unit - 1e-9) * unit:.2g}")
+
+
+def _score_range(metric: object, row_range: tuple[float, float]) -> tuple[float, float]:
+    ends = np.array(row_range, dtype=np.float64)
+    scores = metric.from_mean(ends) if isinstance(metric, HasRowValues) else ends
+    return float(scores.min()), float(scores.max())
+
+
+@dataclass(frozen=True, slots=True)
+class _Clipped:
+    metric: Any
+    bounds: tuple[float, float]
+
+    @property
+    def name(self) -> str:
+        name: str = self.metric.name
+        return name
+
+    @property
+    def greater_is_better(self) -> bool:
+        better: bool = self.metric.greater_is_better
+        return better
+
+    @property
+    def prediction(self) -> PredictionKind:
+        kind: PredictionKind = self.metric.prediction
+        return kind
+
+    def for_rows(self, context: RowContext) -> Metric:
+        """Return the same of the metric for these rows."""
+        bindable = isinstance(self.metric, NeedsRowContext)
+        return clip_values(self.metric.for_rows(context) if bindable else self.metric, self.bounds)
+
+
+@dataclass(frozen=True, slots=True)
+class _ClippedRows(_Clipped):
+    @property
+    def traits(self) -> MetricTraits:
+        scores = _score_range(self.metric, self.bounds)
+        return replace(traits_of(self.metric), row_range=self.bounds, score_range=scores)
+
+    def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
+        return np.asarray(np.clip(self.metric.row_values(truth, predictions), *self.bounds))
+
+    def from_mean(self, mean: FloatArray) -> FloatArray:
+        score: FloatArray = self.metric.from_mean(mean)
+        return score
+
+    def score(
+        self,
+        truth: npt.NDArray[Any],
+        prediction: npt.NDArray[Any],
+        weight: npt.NDArray[Any] | None = None,
+    ) -> float:
+        values = self.row_values(truth, prediction[np.newaxis])[0]
+        return float(self.from_mean(np.array([np.average(values, weights=weight)]))[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _ClippedScore(_Clipped):
+    @property
+    def traits(self) -> MetricTraits:
+        return replace(traits_of(self.metric), score_range=self.bounds)
+
+    def score(
+        self,
+        truth: npt.NDArray[Any],
+        prediction: npt.NDArray[Any],
+        weight: npt.NDArray[Any] | None = None,
+    ) -> float:
+        return float(np.clip(self.metric.score(truth, prediction, weight), *self.bounds))
+
+
+@dataclass(frozen=True, slots=True)
+class _ClippedInfluence(_ClippedScore):
+    def influence_values(
+        self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
+    ) -> npt.NDArray[np.float64]:
+        values: FloatArray = self.metric.influence_values(truth, predictions)
+        return values

@@ -1,0 +1,188 @@
+"""Which instance of a mechanism releases a submission's score: its team's, or that of a rank.
+
+Blum and Hardt (2015, section 2.1) describe two ways to build a board from a mechanism that keeps
+one score: an instance for each team, or one for each rank, so that extra accounts reveal nothing
+more. Both work for any mechanism.
+
+The instances hold no state that a transaction could lose: what they continue from is read from a
+:class:`ReleaseLog`, which is the store of a competition or, in a replay, a list in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias
+
+from arena.store import RANK, Holder, Holders
+from arena.types import Release
+
+__all__ = [
+    "InstanceRelease",
+    "Instances",
+    "LoggedRelease",
+    "MemoryLog",
+    "PerRank",
+    "PerTeam",
+    "ReleaseFn",
+    "ReleaseLog",
+    "Scope",
+    "instances",
+]
+
+Scope: TypeAlias = Literal["team", "rank"]
+
+ReleaseFn: TypeAlias = Callable[[Mapping[str, Any], float | None, int], Release]
+"""What a mechanism releases for a submission, given the state of an instance, a score that it
+counts as no better than (None: no such bound), and the position of the instance, from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceRelease:
+    """A release, and the instance that made it."""
+
+    instance: str
+    """The name of a team, or ``rank 1`` and so on."""
+    release: Release
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRelease:
+    """A release as it stands in a log."""
+
+    number: int
+    """Grows from one release to the next."""
+    submission: int
+    team: str
+    released: InstanceRelease
+    score: float | None = None
+    """The public score at full precision, where the log knows it."""
+
+
+class ReleaseLog(Protocol):
+    """The releases of one epoch of the public board, to read and to append to."""
+
+    def state_of(self, instance: str) -> Mapping[str, Any]:
+        """Return the state that the last release left an instance in; empty before the first."""
+
+    def holders(self, outside: str | None) -> Iterator[Holder]:
+        """Yield the holders of the ranks, best first, without a team (None: with every team)."""
+
+    def since(self, number: int, team: str) -> Sequence[LoggedRelease]:
+        """Return the releases of a team after the one of this number (0: all), in order."""
+
+    def add(self, submission: int, team: str, released: InstanceRelease) -> None:
+        """Append a release."""
+
+
+@dataclass(slots=True, eq=False)
+class MemoryLog:
+    """A log in memory, for a replay, an attack or a test."""
+
+    releases: list[LoggedRelease] = field(default_factory=list)
+    _states: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    _holders: Holders = field(default_factory=Holders)
+    _by_team: dict[str, list[LoggedRelease]] = field(default_factory=dict)
+
+    def state_of(self, instance: str) -> Mapping[str, Any]:
+        """Return the state that the last release left an instance in."""
+        return self._states.get(instance, {})
+
+    def holders(self, outside: str | None) -> Iterator[Holder]:
+        """Yield the holders of the ranks, best first, without a team."""
+        found = self._holders
+        if outside in found:  # a team whose name is that of a rank
+            found = Holders()
+            for one in self.releases:
+                if one.team != outside:
+                    _add(found, one)
+        return iter(found.ranks)
+
+    def since(self, number: int, team: str) -> Sequence[LoggedRelease]:
+        """Return the releases of a team after the one of this number."""
+        return [one for one in self._by_team.get(team, ()) if one.number > number]
+
+    def add(self, submission: int, team: str, released: InstanceRelease) -> None:
+        """Append a release."""
+        number = len(self.releases) + 1
+        logged = LoggedRelease(number, submission, team, released)
+        self.releases.append(logged)
+        self._by_team.setdefault(team, []).append(logged)
+        self._states[released.instance] = released.release.state
+        _add(self._holders, self.releases[-1])
+
+
+def _add(holders: Holders, one: LoggedRelease) -> None:
+    release = one.released.release
+    mark = release.score if release.ranked_by is None else release.ranked_by
+    instance, state = one.released.instance, release.state
+    holders.add(one.submission, one.team, instance, release.improved, mark, state)
+
+
+class Instances(Protocol):
+    """The instances of a mechanism in one epoch."""
+
+    def release(self, team: str, release: ReleaseFn, log: ReleaseLog) -> InstanceRelease:
+        """Return what is released for a submission of a team. The caller appends it to the log."""
+
+
+class PerTeam:
+    """One instance for each team: no team's submissions change another team's releases.
+
+    It assumes that each participant has one account.
+    """
+
+    def release(self, team: str, release: ReleaseFn, log: ReleaseLog) -> InstanceRelease:
+        """Return the release of the team's instance."""
+        return InstanceRelease(team, release(log.state_of(team), None, 0))
+
+
+class PerRank:
+    """One instance for each rank of the board: a submission meets them from the best rank down.
+
+    The first instance that it improves is its rank, and the teams between that rank and its own
+    former rank move down by one. At its team's own rank the search ends, improved or not; a new
+    team that improves no instance gets a new one at the bottom. A submission that did not improve
+    a rank was not shown to beat it: below that rank its score counts as no better than the rank's
+    mark, so that extra accounts cannot read a score which the rank above would not release. The
+    state of an instance that was not improved stays as it was.
+
+    The mechanism of a board of r ranks is called up to r times for a submission.
+
+    Parameters
+    ----------
+    greater_is_better
+        The direction of the scores.
+    outside
+        A team that holds no rank: the organiser's baseline. It has an instance of its own.
+    """
+
+    def __init__(self, *, greater_is_better: bool, outside: str | None = None) -> None:
+        self._worst = min if greater_is_better else max
+        self._outside = outside
+
+    def release(self, team: str, release: ReleaseFn, log: ReleaseLog) -> InstanceRelease:
+        """Return the release of the first instance that is improved, or of the team's own."""
+        if team == self._outside:
+            return PerTeam().release(team, release, log)
+        bound: float | None = None
+        last = 0
+        for position, holder in enumerate(log.holders(self._outside)):
+            released = release(holder.state, bound, position)
+            if released.improved or holder.team == team:
+                return InstanceRelease(f"{RANK}{position + 1}", released)
+            bound = holder.mark if bound is None else self._worst(bound, holder.mark)
+            last = position + 1
+        return InstanceRelease(f"{RANK}{last + 1}", release({}, bound, last))
+
+
+def instances(scope: Scope, *, greater_is_better: bool, outside: str | None = None) -> Instances:
+    """Return the instances of a scope; ``outside`` names a team that holds no rank.
+
+    >>> per_team = instances("team", greater_is_better=True)
+    >>> per_team.release("a", lambda *_: Release(0.5, True), MemoryLog()).instance
+    'a'
+    """
+    if scope == "team":
+        return PerTeam()
+    return PerRank(greater_is_better=greater_is_better, outside=outside)

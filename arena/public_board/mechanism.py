@@ -1,0 +1,105 @@
+"""The mechanism that ``[public]`` of competition.toml asks for: found, checked, and its metric."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.config import CONFIG_NAME, Settings
+from arena.errors import InputError, UnknownNameError, UsageError
+from arena.evaluation.row_weights import metric_of_solution
+from arena.interfaces import ClipsScores, Mechanism, Metric, PublicBoard, ReviewsBoard
+from arena.plugin.info import attributed_unquoted
+from arena.plugin.manager import PluginManager
+from arena.public_board.clipping import baseline_clip, clip_values, conceivable_scores
+from arena.types import Solution, Usage
+
+__all__ = [
+    "clip_of",
+    "find_mechanism",
+    "public_metric",
+    "public_rows",
+    "review_mechanism",
+    "submission_budget",
+]
+
+
+def public_rows(solution: Solution) -> npt.NDArray[np.bool_]:
+    """Return the mask ``(n,)`` of the public rows."""
+    mask: npt.NDArray[np.bool_] = solution.usage == np.uint8(Usage.PUBLIC)
+    return mask
+
+
+def find_mechanism(settings: Settings, manager: PluginManager) -> Mechanism:
+    """Return the mechanism that the settings ask for.
+
+    Raises
+    ------
+    InputError
+        If there is none of this name, or it refuses its parameters; the message names the nearest.
+    """
+    try:
+        return manager.mechanisms.resolve(settings.public.mechanism)
+    except (UnknownNameError, UsageError) as error:
+        raise InputError(f"{CONFIG_NAME}: [public] mechanism: {error}") from error
+
+
+def clip_of(mechanism: Mechanism) -> tuple[float, float] | None:
+    """Return the bounds into which a mechanism wants values moved; None: it wants none."""
+    return mechanism.clip if isinstance(mechanism, ClipsScores) else None
+
+
+def public_metric(
+    settings: Settings, mechanism: Mechanism, solution: Solution, manager: PluginManager
+) -> Metric:
+    """Return the metric of the settings, clipped as a mechanism asks, over all targets."""
+    single: Metric = manager.metrics.resolve(settings.metric.specification)
+    return metric_of_solution(clip_values(single, clip_of(mechanism)), solution)
+
+
+def submission_budget(settings: Settings) -> int | None:
+    """Return how many submissions one instance can receive; None: unlimited or unknown.
+
+    An instance of a rank receives those of every team, however many there will be.
+    """
+    return settings.limits.total if settings.public.scope == "team" else None
+
+
+def review_mechanism(
+    settings: Settings,
+    solution: Solution,
+    manager: PluginManager,
+    baseline: float | None = None,
+) -> list[str]:
+    """Return what the organiser should know of the mechanism of choice, in sentences.
+
+    Parameters
+    ----------
+    baseline
+        The public score of the baseline, if it was submitted.
+
+    Raises
+    ------
+    InputError
+        If the mechanism does not exist, or cannot be used with this metric or these settings.
+    """
+    mechanism = find_mechanism(settings, manager)
+    n_rows = int(public_rows(solution).sum())
+    if not isinstance(mechanism, ReviewsBoard) or n_rows == 0:
+        return []
+    metric = public_metric(settings, mechanism, solution, manager)
+    board = PublicBoard(
+        metric=settings.metric.specification,
+        greater_is_better=metric.greater_is_better,
+        n_rows=n_rows,
+        score_range=conceivable_scores(metric),
+        budget=submission_budget(settings),
+        has_baseline=settings.competition.baseline is not None,
+        baseline=baseline,
+        suggested_clip=baseline_clip(
+            manager.metrics.resolve(settings.metric.specification), solution
+        ),
+    )
+    plugin = manager.mechanisms.plugin_of(settings.public.mechanism)
+    with attributed_unquoted(plugin, "reviewing the public board"):
+        return list(mechanism.review(board))

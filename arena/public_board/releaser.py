@@ -1,0 +1,326 @@
+"""Releases public scores by a mechanism: one submission after another, or a history again."""
+
+from __future__ import annotations
+
+import itertools
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.config import Settings
+from arena.evaluation.binding import bind, clusters_of
+from arena.evaluation.predictions import ArrayPredictions, block_size
+from arena.evaluation.scores import full_scores
+from arena.evaluation.standard_errors import (
+    comparable_values,
+    standard_error_of_difference,
+    standard_error_of_mean,
+)
+from arena.interfaces import Evaluation, Mechanism, Metric, traits_of
+from arena.plugin.info import attributed_unquoted
+from arena.plugin.manager import PluginManager
+from arena.public_board.clipping import conceivable_scores
+from arena.public_board.instances import (
+    InstanceRelease,
+    Instances,
+    LoggedRelease,
+    MemoryLog,
+    ReleaseLog,
+    instances,
+)
+from arena.public_board.mechanism import (
+    clip_of,
+    find_mechanism,
+    public_metric,
+    public_rows,
+    submission_budget,
+)
+from arena.store import Holder, Store
+from arena.types import FloatArray, IntArray, Release, Solution
+
+__all__ = ["Releaser", "ScoredSubmission", "SubmissionRef", "make_releaser", "release_again"]
+
+_READ_TOGETHER = 64
+"""How many submissions are read at once at most, of those that hold the next ranks."""
+_HELD_SUBMISSIONS, _HELD_BYTES = 16, 256 * 2**20
+"""How many submissions are held for comparison: more than 16 as far as they take 256 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionRef:
+    """A submission and its team."""
+
+    submission: int
+    team: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredSubmission:
+    """A submission whose public score is to be released."""
+
+    submission: int
+    """Ids grow: the id of a submission that was stored is never used again."""
+    team: str
+    predictions: npt.NDArray[Any]
+    """``(1, n)`` or ``(1, n, n_columns)``: of the public rows."""
+    score: float | None = None
+    """By the metric of the competition, at full precision; None: not computed yet."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Compared:
+    """What is compared between submissions: row values, or predictions for a black-box metric."""
+
+    values: FloatArray | None
+    block: npt.NDArray[Any] | None
+
+
+@dataclass(slots=True, eq=False)
+class _AheadLog:
+    """A log that tells which submissions hold the ranks that a submission meets next.
+
+    Reading one submission alone takes far longer than comparing it, and a new team can meet every
+    rank. What is read depends on how far it gets, which its release reveals.
+    """
+
+    log: ReleaseLog
+    upcoming: list[int] = field(default_factory=list)
+
+    def state_of(self, instance: str) -> Mapping[str, Any]:
+        return self.log.state_of(instance)
+
+    def holders(self, outside: str | None) -> Iterator[Holder]:
+        found, size = self.log.holders(outside), 1
+        while block := list(itertools.islice(found, size)):
+            # Others were never an improvement: their mechanism compares nothing with them.
+            self.upcoming = [
+                one.submission for one in block if one.state.get("submission") == one.submission
+            ]
+            yield from block
+            size = min(2 * size, _READ_TOGETHER)
+
+    def since(self, number: int, team: str) -> Sequence[LoggedRelease]:
+        return self.log.since(number, team)
+
+    def add(self, submission: int, team: str, released: InstanceRelease) -> None:
+        self.log.add(submission, team, released)
+
+
+@dataclass(slots=True, eq=False)
+class Releaser:
+    """A mechanism at work on the public rows of a competition, in one epoch.
+
+    :meth:`release` is all there is to it. What it continues from stands in the log that it is
+    given, so that a transaction that fails, or a process that ends, leaves nothing to undo. It
+    keeps the row values of the last submissions that improved or that others were compared with;
+    for a black-box metric, and until they are compared, their predictions. They are 16, ``128 * n``
+    bytes for n rows, or as many as take 256 MB.
+    """
+
+    mechanism: Mechanism
+    plugin: str
+    """Of the mechanism."""
+    metric: Metric
+    """Bound to the public rows, and clipped as the mechanism asks."""
+    truth: npt.NDArray[Any]
+    """``(n,)`` or ``(n, n_targets)``."""
+    read: Callable[[Sequence[int]], npt.NDArray[Any]]
+    """Returns the public rows of k earlier submissions: ``(k, n)`` or ``(k, n, n_columns)``."""
+    seed: int
+    """Secret; all noise comes from it, the submission's id and the position of an instance."""
+    instances: Instances
+    clusters: IntArray | None = None
+    """``(n,)`` codes of the group of each row."""
+    budget: int | None = None
+    baseline_team: str | None = None
+    _clipped: bool = field(init=False)
+    _template: Evaluation = field(init=False)
+    """What is the same for every submission."""
+    _baseline: tuple[float, int] | None = None
+    """Loss and id of the baseline's best submission."""
+    _baseline_seen: int = 0
+    _cache: OrderedDict[int, _Compared] = field(default_factory=OrderedDict)
+    _candidate: tuple[int, _Compared] | None = None
+    """The last submission that was improved on, to be cached once it is known to be stored."""
+
+    def __post_init__(self) -> None:
+        self._clipped = clip_of(self.mechanism) is not None
+        self._template = Evaluation(
+            submission=0,
+            score=np.nan,
+            greater_is_better=self.metric.greater_is_better,
+            n_rows=len(self.truth),
+            standard_error_of_difference=lambda _: np.nan,
+            budget=self.budget,
+            row_range=traits_of(self.metric).row_range,
+            score_range=conceivable_scores(self.metric),
+        )
+
+    def release(self, submission: ScoredSubmission, log: ReleaseLog) -> InstanceRelease | None:
+        """Release the score of a submission and append the release to the log.
+
+        Returns
+        -------
+        None if the score is not finite: then nothing is released or appended.
+
+        Raises
+        ------
+        InputError
+            If the mechanism starts from the baseline, and that was not submitted yet.
+        PluginError
+            If the mechanism fails.
+        """
+        self._settle_cache(submission.submission)
+        score = submission.score
+        if score is None or self._clipped:
+            score = self._score(submission.predictions)
+        if not np.isfinite(score):
+            return None
+        own: list[_Compared] = []
+        ahead = _AheadLog(log)
+
+        def error_of_difference(other: int) -> float:
+            if not own:
+                own.append(self._compare(submission.predictions))
+            return self._standard_error(submission.predictions, own[0], other, ahead.upcoming)
+
+        baseline = self._best_baseline(submission, score, log)
+        evaluation = replace(
+            self._template,
+            submission=submission.submission,
+            score=score,
+            standard_error_of_difference=error_of_difference,
+            baseline=None if baseline is None else self._template.to_loss(baseline[0]),
+            baseline_submission=None if baseline is None else baseline[1],
+        )
+
+        def ask(state: Mapping[str, Any], bound: float | None, position: int) -> Release:
+            stream = np.random.SeedSequence(self.seed, spawn_key=(submission.submission, position))
+            with attributed_unquoted(self.plugin, "releasing a score"):
+                return self.mechanism.release(
+                    state, evaluation.at_most(bound), np.random.default_rng(stream)
+                )
+
+        released = self.instances.release(submission.team, ask, ahead)
+        if released.release.improved:
+            held = own[0] if own else _Compared(None, submission.predictions.copy())
+            self._candidate = (submission.submission, held)
+        log.add(submission.submission, submission.team, released)
+        return released
+
+    def _score(self, block: npt.NDArray[Any]) -> float:
+        return float(full_scores(self.metric, self.truth, ArrayPredictions(block))[0])
+
+    def _best_baseline(
+        self, submission: ScoredSubmission, score: float, log: ReleaseLog
+    ) -> tuple[float, int] | None:
+        """Return loss and id of the baseline's best submission, perhaps this one; None: none."""
+        if self.baseline_team is None:
+            return None
+        for one in log.since(self._baseline_seen, self.baseline_team):
+            known = None if self._clipped else one.score
+            own = self._score(self.read([one.submission])) if known is None else known
+            self._baseline = self._better_baseline(own, one.submission)
+            self._baseline_seen = one.number
+        if submission.team == self.baseline_team:
+            return self._better_baseline(score, submission.submission)
+        return self._baseline
+
+    def _better_baseline(self, score: float, submission: int) -> tuple[float, int]:
+        own = (self._template.to_loss(score), submission)
+        return own if self._baseline is None else min(self._baseline, own)
+
+    # -- what earlier submissions are compared by ------------------------------------------------
+
+    def _standard_error(
+        self, block: npt.NDArray[Any], own: _Compared, other: int, upcoming: Sequence[int]
+    ) -> float:
+        if other not in self._cache:
+            new = [one for one in upcoming if one != other and one not in self._cache]
+            room = max(1, _HELD_BYTES // (8 * block.size))
+            together = [other, *new][:room]
+            read = self.read(together)
+            # One by one: a product of several rows can differ in the last digit.
+            for at in reversed(range(len(together))):
+                self._put_in_cache(together[at], self._compare(read[at : at + 1]))
+        self._cache.move_to_end(other)
+        held = self._cache[other]
+        if own.values is not None and held.values is None and held.block is not None:
+            held = self._cache[other] = self._compare(held.block)  # improved, and was not compared
+        if own.values is not None and held.values is not None:
+            return standard_error_of_mean(own.values - held.values, self.clusters)
+        pair = np.concatenate([block, self.read([other]) if held.block is None else held.block])
+        return standard_error_of_difference(self.metric, self.truth, pair, self.seed, self.clusters)
+
+    def _compare(self, block: npt.NDArray[Any]) -> _Compared:
+        values = comparable_values(self.metric, self.truth, block)
+        return _Compared(None, block.copy()) if values is None else _Compared(values[0], None)
+
+    def _settle_cache(self, following: int) -> None:
+        """Cache the last improvement, unless its transaction failed and its id is used again."""
+        if self._candidate is not None and self._candidate[0] < following:
+            self._put_in_cache(*self._candidate)
+        self._candidate = None
+
+    def _put_in_cache(self, submission: int, compared: _Compared) -> None:
+        self._cache[submission] = compared
+        values = compared.block if compared.values is None else compared.values
+        size = 8 * max(1, 0 if values is None else values.size)
+        if len(self._cache) > max(_HELD_SUBMISSIONS, _HELD_BYTES // size):
+            self._cache.popitem(last=False)
+
+
+def make_releaser(
+    settings: Settings, solution: Solution, store: Store, manager: PluginManager, seed: int
+) -> Releaser:
+    """Return a releaser with the mechanism that the settings ask for."""
+    mechanism = find_mechanism(settings, manager)
+    metric = public_metric(settings, mechanism, solution, manager)
+    rows = public_rows(solution)
+
+    def read(submissions: Sequence[int]) -> npt.NDArray[Any]:
+        return next(store.predictions(submissions, rows=rows).blocks(len(submissions)))[1]
+
+    baseline = settings.competition.baseline
+    better = metric.greater_is_better
+    return Releaser(
+        mechanism=mechanism,
+        plugin=manager.mechanisms.plugin_of(settings.public.mechanism),
+        metric=bind(metric, solution, rows),
+        truth=solution.truth[rows],
+        read=read,
+        seed=seed,
+        instances=instances(settings.public.scope, greater_is_better=better, outside=baseline),
+        clusters=clusters_of(solution, rows),
+        budget=submission_budget(settings),
+        baseline_team=baseline,
+    )
+
+
+def release_again(
+    releasers: Sequence[Releaser],
+    history: Sequence[SubmissionRef],
+    store: Store,
+    solution: Solution,
+) -> Iterator[tuple[SubmissionRef, list[InstanceRelease | None]]]:
+    """Release a history again by each of some mechanisms, in its order; nothing is stored.
+
+    A submission whose score is not finite is not released: None stands for it. The
+    history is read in blocks of 16 MB.
+    """
+    logs = [MemoryLog() for _ in releasers]
+    numbers = [one.submission for one in history]
+    size = block_size(solution.n_rows * len(solution.columns))
+    blocks = store.predictions(numbers, rows=public_rows(solution)).blocks(size)
+    for start, block in blocks:
+        for at in range(len(block)):
+            ref = history[start + at]
+            scored = ScoredSubmission(ref.submission, ref.team, block[at : at + 1])
+            yield (
+                ref,
+                [one.release(scored, log) for one, log in zip(releasers, logs, strict=True)],
+            )

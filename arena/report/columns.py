@@ -1,0 +1,136 @@
+"""The columns of a board, under the same names in a terminal and in a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from arena.utils.formatting import Show, percent, plain, span
+
+__all__ = ["PUBLIC_COLUMNS", "RANKED_COLUMNS", "StandingColumn"]
+
+
+def _plain(_: Show) -> Show:
+    return plain
+
+
+def _yes(value: Any) -> str:
+    return "yes" if value else ""
+
+
+def _percent(_: Show) -> Show:
+    return percent
+
+
+def _score(score: Show) -> Show:
+    return score
+
+
+@dataclass(frozen=True, slots=True)
+class StandingColumn:
+    """A column of a board: which values of a standing it holds, and how they are shown.
+
+    >>> ranks = StandingColumn("ranks", ("low", "high"), _plain)
+    >>> ranks.cell({"low": 1, "high": 3}, score=plain)
+    '1 to 3'
+    """
+
+    title: str
+    keys: tuple[str, ...]
+    """Keys of a standing: one value, or both ends of a range."""
+    show: Callable[[Show], Show]
+    """Takes the formatter of scores and returns the formatter of this column."""
+    meaning: str = ""
+    """In plain words; empty where the title is enough."""
+    importance: int | None = None
+    """1 is shown in the narrowest terminal; None: never shown in a terminal."""
+
+    @property
+    def is_range(self) -> bool:
+        """Whether it holds both ends of a range."""
+        return len(self.keys) == 2
+
+    def cell(self, row: Mapping[str, Any], score: Show) -> str:
+        """Return what the cell of a standing holds; nothing where that is unknown."""
+        show, first, last = self.show(score), row.get(self.keys[0]), row.get(self.keys[-1])
+        if self.is_range:
+            return span(first, last, show)
+        return "" if first is None else show(first)
+
+
+_RANK = StandingColumn("rank", ("rank",), _plain, importance=1)
+_TEAM = StandingColumn("team", ("team",), lambda _: str, importance=2)
+
+RANKED_COLUMNS = (
+    _RANK,
+    _TEAM,
+    StandingColumn("score", ("score",), _score, "The score on the ranked rows.", 3),
+    StandingColumn(
+        "rank interval",
+        ("rank_low", "rank_high"),
+        _plain,
+        "The ranks that the data do not exclude, for all teams at once.",
+        4,
+    ),
+    StandingColumn(
+        "tier",
+        ("tier",),
+        _plain,
+        "Tier 1: teams that no other team provably beats. Each team in tier 2 is provably beaten "
+        "by a team in tier 1, and so on. Teams of one tier need not be equally good.",
+        5,
+    ),
+    StandingColumn(
+        "may be first",
+        ("possible_winner",),
+        lambda _: _yes,
+        "Whether the team may truly be the best. The best team is among those marked at the "
+        "confidence of the board. The question is narrower than that of the rank intervals, so "
+        "fewer teams can be marked than have rank 1 in their interval.",
+    ),
+    StandingColumn(
+        "score interval",
+        ("score_low", "score_high"),
+        _score,
+        "A confidence interval for the true score of this team alone.",
+        6,
+    ),
+    StandingColumn(
+        "bootstrap rank range",
+        ("bootstrap_rank_low", "bootstrap_rank_high"),
+        _plain,
+        "How the rank varies when rows are drawn again: no confidence interval.",
+        8,
+    ),
+    StandingColumn(
+        "win rate",
+        ("win_rate",),
+        _percent,
+        "How often the team comes first when rows are drawn again, ties included.",
+        9,
+    ),
+    StandingColumn(
+        "prize share",
+        ("prize_share",),
+        _percent,
+        "The average share of one first prize when rows are drawn again; ties split it.",
+        7,
+    ),
+    StandingColumn(
+        "public score", ("public_score",), _score, "The same submission on the public rows.", 10
+    ),
+    StandingColumn("public rank", ("public_rank",), _plain, "Its rank by that score."),
+)
+"""The columns of a ranked board, in order."""
+
+PUBLIC_COLUMNS = (
+    _RANK,
+    _TEAM,
+    StandingColumn("score", ("score",), _score, importance=3),
+    StandingColumn("submission", ("submission",), _plain, importance=5),
+    StandingColumn(
+        "sent", ("n_submissions",), _plain, "How many accepted submissions the team has.", 4
+    ),
+)
+"""The columns of the public board, in order."""

@@ -1,0 +1,242 @@
+"""The report of a simulated competition: that of a real one, and a comparison with the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from arena.competition.competition import Competition
+from arena.plugin.manager import PluginManager
+from arena.report.competition import finalized_report
+from arena.report.model import Board, Column, Report
+from arena.simulation.competition.charts import comparison_chart, over_time_chart, ranks_chart
+from arena.simulation.competition.flags import Flag
+from arena.simulation.competition.outcome import Outcome, TeamOutcome
+from arena.simulation.competition.run import CompetitionRun, Request
+from arena.simulation.competition.summary import (
+    about_flags,
+    about_intervals,
+    about_time,
+    about_winner,
+    summarize,
+)
+from arena.types import Section, Table
+
+__all__ = ["competition_simulation_report", "truth_section"]
+
+_SIMULATED = "Everything on this page is simulated: no person submitted anything."
+_EXACT = (
+    "This simulation knows the probability of every label. The true score of a submission is its "
+    "expected score over new draws of all labels. It is exact, and knowledge of the labels that "
+    "were drawn does not raise it."
+)
+_ERROR = (
+    "The leaderboard error is the largest difference, over all submissions in their order, between "
+    "the score at the top of the public leaderboard and the true score of the best submission so "
+    "far (Blum and Hardt, 2015, Equation 3)."
+)
+
+_FLATTERED = (
+    'In the table of kinds, "flattered by" is how much better the public leaderboard showed the '
+    "teams than their private score."
+)
+
+
+def competition_simulation_report(
+    request: Request, held: Sequence[CompetitionRun], manager: PluginManager
+) -> Report:
+    """Return the report of the competition, or of several mechanisms their comparison."""
+    metric = request.settings.metric.specification
+    if len(held) > 1:
+        return _comparison(request, [one.outcome for one in held], metric)
+    (only,) = held
+    if only.result is None:
+        return Report(
+            title=request.settings.competition.title,
+            facts=(*_facts(request, metric), ("Mechanism", only.outcome.mechanism)),
+            verdicts=(_SIMULATED, summarize(only.outcome)),
+            boards=(_board(only.outcome, 0),),
+            sections=(truth_section(only.outcome, metric),),
+        )
+    with Competition.open(only.folder, manager=manager) as competition:
+        report = finalized_report(competition, only.result)
+    facts = (("Simulated", f"seed {request.seed}, {request.data.name}"), *report.facts)
+    sections = (truth_section(only.outcome, metric), *report.sections)
+    verdicts = (_SIMULATED, summarize(only.outcome), *report.verdicts)
+    return replace(report, facts=facts, verdicts=verdicts, sections=sections)
+
+
+def truth_section(outcome: Outcome, metric: str) -> Section:
+    """Return the section on the truth, which only a simulation knows."""
+    parts = (
+        about_winner(outcome),
+        _EXACT if outcome.truth == "exact" else "",
+        f"{about_time(outcome)} {_ERROR}",
+        _about_ranks(outcome),
+        about_intervals(outcome),
+        f"{about_flags(outcome)} {_FLATTERED}",
+    )
+    tables = [_kinds_table(outcome)]
+    if outcome.flags:
+        tables.append(_flags_table(outcome.flags))
+    charts = (over_time_chart(outcome, metric), ranks_chart(outcome)) if outcome.days else ()
+    title = "Compared with the truth"
+    return Section(title, "\n\n".join(filter(None, parts)), tuple(tables), charts)
+
+
+def _about_ranks(outcome: Outcome) -> str:
+    pairs = {
+        "public_private": "between the public and the private leaderboard",
+        "private_true": "between the private leaderboard and the true ranks",
+        "public_true": "between the public leaderboard and the true ranks",
+    }
+    if outcome.truth == "private":
+        pairs = {"public_private": pairs["public_private"]}
+    known = [
+        f"{outcome.agreement[key]:.2f} {where}"
+        for key, where in pairs.items()
+        if outcome.agreement[key] is not None
+    ]
+    if not known:
+        return "There are too few teams to compare the rankings."
+    return (
+        f"Kendall's tau of the teams' ranks (1: the same order, 0: unrelated) is "
+        f"{', '.join(known)}."
+    )
+
+
+def _kinds_table(outcome: Outcome) -> Table:
+    """Return the mean results of each kind of team; ``flattered by``: see :func:`_flattery`."""
+    by_kind: dict[str, list[TeamOutcome]] = {}
+    for team in outcome.teams:
+        by_kind.setdefault(team.kind, []).append(team)
+    flagged = {flag.team for flag in outcome.flags}
+    rows = tuple(
+        (
+            kind,
+            own[0].conduct,
+            len(own),
+            sum(team.submissions for team in own),
+            min(team.rank for team in own),
+            _mean([team.score for team in own]),
+            _mean([team.true_score for team in own]) if outcome.truth == "exact" else None,
+            _flattery(own, outcome.greater_is_better),
+            sum(team.team in flagged for team in own),
+        )
+        for kind, own in by_kind.items()
+    )
+    columns = (
+        "kind", "conduct", "teams", "submissions", "best rank", "private score", "true score",
+        "flattered by", "flagged",
+    )  # fmt: skip
+    return Table("Mean results by kind of team", columns, rows)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _flattery(teams: Sequence[TeamOutcome], greater_is_better: bool) -> float | None:
+    """Return by how much the public leaderboard overstated their private scores, on average."""
+    both = [team.shown - team.score for team in teams if team.shown is not None]
+    return _mean(both) * (1 if greater_is_better else -1) if both else None
+
+
+def _flags_table(flags: Sequence[Flag]) -> Table:
+    rows = tuple(
+        (flag.team, flag.kind, flag.check, flag.deserved, ", ".join(flag.others[:3])
+         + (f" and {len(flag.others) - 3:,} more" if len(flag.others) > 3 else ""))
+        for flag in flags
+    )  # fmt: skip
+    return Table(
+        "Flagged teams",
+        ("team", "kind", "flagged as", "correctly", "together with"),
+        rows,
+    )
+
+
+def _comparison(request: Request, outcomes: Sequence[Outcome], metric: str) -> Report:
+    sections = [
+        Section(
+            "Mechanisms compared",
+            f"The same teams, days, rows and random seeds under each mechanism: only the released "
+            f"scores differ, and the teams' reactions to them. This is one run; another --seed can "
+            f"reverse the order. {_ERROR}",
+            (_comparison_table(outcomes),),
+            (comparison_chart(outcomes, metric),),
+        )
+    ]
+    for outcome in outcomes:
+        own = truth_section(outcome, metric)
+        sections.append(replace(own, title=f"Compared with the truth, under {outcome.mechanism}"))
+    return Report(
+        title=request.settings.competition.title,
+        facts=(*_facts(request, metric), ("Mechanisms", ", ".join(request.mechanisms))),
+        verdicts=(_SIMULATED, *(f"{one.mechanism}: {summarize(one)}" for one in outcomes)),
+        boards=tuple(_board(outcome, at) for at, outcome in enumerate(outcomes)),
+        sections=tuple(sections),
+    )
+
+
+def _facts(request: Request, metric: str) -> tuple[tuple[str, str], ...]:
+    return (
+        ("Simulated", f"seed {request.seed}, {request.data.name}"),
+        ("Metric", metric),
+        ("Teams", f"{request.teams:,}"),
+        ("Days", f"{request.days:,}"),
+    )
+
+
+def _comparison_table(outcomes: Sequence[Outcome]) -> Table:
+    rows = tuple(
+        (
+            one.mechanism,
+            one.best_won,
+            one.loss,
+            one.leaderboard_error,
+            one.leaderboard_error_mean,
+            one.agreement["public_private"],
+            one.agreement["private_true"],
+            one.submissions,
+            f"{sum(flag.deserved for flag in one.flags):,} of {len(one.flags):,}",
+        )
+        for one in outcomes
+    )
+    columns = (
+        "mechanism", "best won", "cost", "largest leaderboard error", "mean over days",
+        "tau public/private",
+        "tau private/truth", "submissions", "correct flags",
+    )  # fmt: skip
+    return Table("The same seeds under each mechanism", columns, rows)
+
+
+def _board(outcome: Outcome, number: int) -> Board:
+    known = outcome.truth == "exact"
+    columns = [
+        _ranks("rank", [team.rank for team in outcome.teams]),
+        Column("team", "", tuple(team.team for team in outcome.teams)),
+        _scores("score", [team.score for team in outcome.teams]),
+        _ranks("public rank", [team.public_rank for team in outcome.teams]),
+        _scores("released", [team.shown for team in outcome.teams]),
+    ]
+    if known:
+        columns[3:3] = [
+            _ranks("true rank", [team.true_rank for team in outcome.teams]),
+            _scores("true score", [team.true_score for team in outcome.teams]),
+        ]
+    return Board(
+        f"board-{chr(ord('a') + number % 26)}",
+        f"Private leaderboard under {outcome.mechanism}",
+        "By each team's final submission.",
+        tuple(columns),
+    )
+
+
+def _ranks(title: str, values: Sequence[int | None]) -> Column:
+    cells = tuple("" if value is None else f"{value:,}" for value in values)
+    return Column(title, "", cells, tuple(None if one is None else float(one) for one in values))
+
+
+def _scores(title: str, values: Sequence[float | None]) -> Column:
+    cells = tuple("" if value is None else f"{value:.4f}" for value in values)
+    return Column(title, "", cells, tuple(values))

@@ -1,0 +1,91 @@
+"""The final page for participants: the board, its winners, its uncertainty and the rules.
+
+It holds nothing of faults and of similar submissions, no software, and no hash of the solution.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from arena.competition.view import CompetitionView
+from arena.config import Settings
+from arena.report.board_sections import board_sections
+from arena.report.boards import other_title, private_board
+from arena.report.columns import RANKED_COLUMNS
+from arena.report.competition import final_board
+from arena.report.for_participants import (
+    facts_for_participants,
+    how_to_submit,
+    last_entries,
+    with_last_entries,
+)
+from arena.report.model import Report
+from arena.report.summary import board_summary, winner_sentence
+from arena.types import Section, Table
+from arena.utils.formatting import level_text
+from arena.utils.parallel import Progress
+
+__all__ = ["final_page"]
+
+_LEFT_OUT = {"bootstrap rank range", "prize share"}
+_FINAL = {
+    "best_public": "the submission with the best public score",
+    "last": "the last accepted submission",
+    "chosen": "the best of the submissions that the team selected",
+    "best_private": "the submission with the best private score",
+}
+"""Rule of the final selection -> what counts for a team."""
+
+
+def final_page(competition: CompetitionView, *, progress: Progress | None = None) -> Report:
+    """Return the page that participants may see once the private board is final.
+
+    Raises
+    ------
+    UsageError
+        If the competition was not finalized, or its board would differ by now.
+    """
+    result = final_board(competition, progress=progress)
+    settings = competition.settings
+    facts = [
+        ("Metric", settings.metric.specification),
+        ("Teams ranked", f"{len(result.standings):,}"),
+        *facts_for_participants(competition),
+    ]
+    verdicts = [finding.verdict for finding in result.findings if finding.analysis == "ranks"]
+    board = private_board(result)
+    published = {one.title for one in RANKED_COLUMNS} - _LEFT_OUT
+    published |= {other_title(key) for key in competition.published_scores}
+    kept = tuple(one for one in board.columns if one.title in published)
+    teams = [row["team"] for row in result.standings]
+    entries = last_entries(competition)
+    return Report(
+        title=settings.competition.title or "Final leaderboard",
+        facts=tuple(facts),
+        verdicts=(winner_sentence(result), *verdicts)
+        if result.standings
+        else ("No submission could be ranked.",),
+        boards=(with_last_entries(replace(board, columns=kept), teams, entries),),
+        sections=(*board_sections(result), _rules(settings), how_to_submit(competition)),
+        summary=board_summary(result),
+    )
+
+
+def _rules(settings: Settings) -> Section:
+    limits, final = settings.limits, settings.final
+    rows: list[tuple[str, Any]] = [
+        ("metric", settings.metric.specification),
+        ("public board", settings.public.mechanism),
+        ("submissions per team and day", limits.per_day or "not limited"),
+        ("submissions per team in total", limits.total or "not limited"),
+        ("final submission of a team", _FINAL[final.rule]),
+        *([("submissions that a team may select", final.count)] if final.rule == "chosen" else []),
+        ("ties", settings.display(public=False).ties or "Teams with the same score share a rank."),
+        ("confidence level", level_text(settings.analysis.level)),
+    ]
+    text = (
+        "The final ranks are decided on the private rows, which no team has seen. Everything that "
+        "happened is recorded; the last hash above changes if a record is altered."
+    )
+    return Section("Rules", text, (Table("Rules", ("rule", "value"), tuple(rows)),))

@@ -1,0 +1,177 @@
+"""A report as one HTML file: plain tables that need nothing, and charts that need no network.
+
+The page holds one script, ours and Vega's, and a policy that lets no other run and nothing be
+fetched. All text from outside passes through one function that makes it printable and escapes it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arena.charts import DARK
+from arena.report.chart_files import svg
+from arena.report.embed import as_script_data, every_chart, fetches, prepared
+from arena.report.model import Report
+from arena.types import Chart, Section
+from arena.utils.text import printable
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+__all__ = ["page"]
+
+_FOLDER = Path(__file__).parent / "template"
+_EXPORTS = "window.vegaEmbed = vegaEmbed;"
+# Vega-Lite logs advice for chart authors; readers of a report do not need it.
+_QUIET_CONSOLE = "Object.assign(Object.create(console), { warn() {} })"
+_STILL_BYTES = 120_000
+_ALL_STILLS_BYTES = 800_000
+_UNFOLDED = 5
+"""How many sections are open when the page opens; the others have a line on what is in them."""
+
+
+def page(report: Report) -> str:
+    """Return the HTML of a report; the same report gives the same text."""
+    from markupsafe import Markup
+
+    sections, technical = prepared(report.sections), prepared(report.technical)
+    charts = list(every_chart((*sections, *technical)))
+    script = _script(with_charts=bool(charts))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            report=report,
+            sections=sections,
+            technical=technical,
+            unfolded=_UNFOLDED,
+            drawable={chart.name for chart in charts if not fetches(chart.specification)},
+            stills=_stills(charts),
+            data={chart.name: Markup(as_script_data(chart.specification)) for chart in charts},  # noqa: S704
+            style=Markup(_read("style.css") + _dark_charts()),  # noqa: S704
+            script=Markup(script),  # noqa: S704
+            policy=f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
+            "img-src data:; base-uri 'none'; form-action 'none'",
+        )
+    )
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        finalize=_harmless,
+    )
+    filters: dict[str, Callable[..., Any]] = {
+        "cell": _cell,
+        "gist": _gist,
+        "key": _key,
+        "numeric": _is_numeric,
+        "paragraphs": _paragraphs,
+    }
+    environment.filters.update(filters)
+    return environment
+
+
+def _is_numeric(value: Any) -> bool:
+    """Whether a cell holds a number, or a share as a percentage."""
+    if isinstance(value, str):
+        return re.fullmatch(r"-?[\d.]+%", value) is not None
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _harmless(value: Any) -> Any:
+    """Write out what could reorder or hide text; what is markup is ours."""
+    return printable(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
+def _paragraphs(text: str) -> list[str]:
+    """Return the paragraphs of a plain text, each on one line."""
+    return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
+
+
+def _gist(section: Section) -> str:
+    """Return one line on what a section holds: its first picture, table or sentence."""
+    if section.charts:
+        return section.charts[0].description
+    if section.tables:
+        return section.tables[0].title
+    first, dot, _ = " ".join(section.text.split()).partition(". ")
+    return first + dot.strip()
+
+
+def _key(value: float | None) -> str:
+    """Return what a cell is sorted by."""
+    return "" if value is None else f"{value:.12g}"
+
+
+def _cell(value: Any) -> str:
+    """Return a value of a plugin's table as a person reads it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+    return str(value)
+
+
+def _script(*, with_charts: bool) -> str:
+    """Return Vega and our own script, wrapped so that no global of theirs leaks."""
+    own = _read("page.js")
+    if not with_charts:
+        return own
+    return f"(function (console) {{\n{_vega()}\n}})({_QUIET_CONSOLE});\n{own}"
+
+
+@cache
+def _vega() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed as one script, which takes seconds to put together."""
+    import vl_convert
+
+    bundle: str = vl_convert.javascript_bundle(_EXPORTS)
+    return re.sub("</(?=script)", r"<\\/", bundle, flags=re.IGNORECASE)
+
+
+def _read(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+def _dark_charts() -> str:
+    """Return CSS rules that give a drawn chart its dark colours, on screens."""
+    rules = [
+        f'.chart svg [{channel}="{light}"] {{ {channel}: {dark}; }}'
+        for light, dark in DARK.items()
+        for channel in ("fill", "stroke")
+    ]
+    return "\n@media screen and (prefers-color-scheme: dark) {\n" + "\n".join(rules) + "\n}\n"
+
+
+def _stills(charts: Iterable[Chart]) -> Mapping[str, str]:
+    """Return pictures for readers without JavaScript, if they are small."""
+    stills: dict[str, str] = {}
+    left = _ALL_STILLS_BYTES
+    for chart in charts:
+        drawn = svg(chart)
+        if drawn is None:
+            continue
+        encoded = base64.b64encode(drawn.encode()).decode()
+        if len(encoded) <= min(_STILL_BYTES, left):
+            stills[chart.name] = f"data:image/svg+xml;base64,{encoded}"
+            left -= len(encoded)
+    return stills

@@ -1,0 +1,278 @@
+"""The report of a plan: an organiser's questions, their answers, and what they assume."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arena.charts.specification import layered
+from arena.charts.theme import BLUE, ORANGE
+from arena.report.model import Report
+from arena.report.seeds import seeds_sections
+from arena.simulation.competition.comparison import Comparison
+from arena.simulation.plan.drawn import FIGURES, Sweep
+from arena.simulation.plan.organiser import SWEEPS, Advice
+from arena.simulation.plan.plan import NeededRows, Plan
+from arena.types import Chart, Section, Table
+from arena.utils.formatting import level_text, percent
+
+__all__ = ["plan_report"]
+
+_NAMES = {
+    "best_wins": "the truly best wins (normal prior)",
+    "best_wins_nonparametric": "the truly best wins (nonparametric prior)",
+    "winner_shown": "the winner is shown to be best",
+    "power": "power, two submissions",
+    "power_corrected": "power, all pairs",
+}
+_SHOWN = ("best_wins", "loss", "overstatement", "tau", "contenders")
+_TITLES = {
+    "best_wins": "best team wins",
+    "loss": "loss in true score",
+    "overstatement": "top overstated by",
+    "tau": "tau public/private",
+    "contenders": "teams that matter",
+}
+_DRAWN = {
+    "best_wins": "probability that the truly best team wins",
+    "overstatement": FIGURES["overstatement"],
+}
+
+
+def plan_report(advice: Advice, rehearsal: Comparison | None = None) -> Report:
+    """Return the report of a plan, with a rehearsal's comparison of mechanisms if there is one."""
+    plan, base = advice.plan, advice.questions.design
+    answers = advice.answers()
+    sections = [
+        Section("For your colleagues", advice.paragraph()),
+        Section(
+            "Questions and answers",
+            "",
+            (Table("Answers", ("question", "answer"), tuple(answers)),),
+        ),
+        _rows_section(plan, advice.metric),
+        *(_sweep_section(sweep, advice) for sweep in advice.sweeps),
+    ]
+    if advice.metrics:
+        sections.append(_metrics_section(advice))
+    if rehearsal is not None:
+        sections += seeds_sections(rehearsal, advice.metric)
+    sections.append(Section("What this assumes", "\n\n".join(advice.assumptions())))
+    return Report(
+        title=f"Plan of a competition ({advice.metric})",
+        facts=(
+            ("Pilot", f"{plan.submissions:,} submissions, {plan.pilot_rows:,} private rows"),
+            ("Rows", f"{base.private_rows:,} private, {base.public_rows:,} public"),
+            ("Teams", f"{base.teams:,}"),
+            ("Submissions", f"{advice.questions.per_day:,} a day, {advice.questions.days:,} days"),
+            ("Level", level_text(plan.level)),
+        ),
+        verdicts=(advice.headline(), *advice.notes),
+        boards=(),
+        sections=tuple(sections),
+    )
+
+
+def _needed_cells(label: str, one: NeededRows) -> tuple[Any, ...]:
+    high = "no upper limit" if one.high is None else f"{one.high:,.0f}"
+    normal = "none" if one.test_rows is None else f"{one.test_rows:,.0f}"
+    other = "none" if one.nonparametric is None else f"{one.nonparametric:,.0f}"
+    return (label, percent(one.probability), normal, other, f"{one.low:,.0f} to {high}")
+
+
+def _rows_section(plan: Plan, metric: str) -> Section:
+    needed = [("first place", plan.best_wins_rows)]
+    needed += [(one.target.label, one.needed) for one in plan.targets]
+    table = Table(
+        "Private rows needed",
+        ("for", "probability", "normal prior", "nonparametric prior", "interval"),
+        tuple(_needed_cells(label, one) for label, own in needed for one in own),
+    )
+    shares = Table(
+        "On other numbers of private rows (probability that each goes to the truly best)",
+        ("private rows", "first place", *(one.target.label for one in plan.targets)),
+        tuple(
+            (
+                f"{row.test_rows:,}",
+                _cell(row.best_wins, row.best_wins_nonparametric, *row.intervals["best_wins"]),
+                *(
+                    _cell(own.normal, own.nonparametric, own.low, own.high)
+                    for own in (one.shares[at] for one in plan.targets)
+                ),
+            )
+            for at, row in enumerate(plan.rows)
+        ),
+    )
+    text = (
+        "Of the pilot's own submissions. A probability is given under a normal and a nonparametric "
+        "prior of the true scores, which the pilot does not show; the interval does not depend on "
+        "a prior. No upper limit: the pilot cannot exclude that submissions are equally good "
+        "there, and then no number of rows is enough."
+    )
+    title = f"Private rows and certainty of the ranks ({metric})"
+    return Section("How many private rows?", text, (table, shares), (_chart(plan, title),))
+
+
+def _cell(normal: float | None, other: float, low: float, high: float) -> str:
+    points = percent(other) if normal is None else f"{percent(normal)} / {percent(other)}"
+    return f"{points} [{percent(low)}, {percent(high)}]"
+
+
+def _sweep_section(sweep: Sweep, advice: Advice) -> Section:
+    settings = [_setting(sweep.name, one.setting) for one in sweep.designs]
+    rows = tuple(
+        (
+            setting,
+            f"{one.design.private_rows:,}",
+            f"{one.design.public_rows:,}",
+            *(_figure(name, one.point[name], one.low[name], one.high[name]) for name in _SHOWN),
+            "best" if one is sweep.best else "shown worse" if one.shown_worse else "not shown",
+        )
+        for setting, one in zip(settings, sweep.designs, strict=True)
+    )
+    table = Table(
+        f"By {SWEEPS[sweep.name]} (intervals in brackets)",
+        (
+            SWEEPS[sweep.name],
+            "private",
+            "public",
+            *(_TITLES[name] for name in _SHOWN),
+            "winner's true score",
+        ),
+        rows,
+    )
+    base = advice.questions.design
+    text = (
+        f"Drawn competitions with {base.teams:,} teams, {base.private_rows:,} private rows, "
+        f"{base.public_rows:,} public rows and {base.submissions:,} submissions per team, but for "
+        f"what is varied. Teams that matter: the winner is one of so many truly best teams in 95% "
+        f"of the competitions. The last column compares the winner's expected true score with the "
+        f'best of the table; "not shown" is a difference within what the pilot leaves open.'
+    )
+    if sweep.name == "teams":
+        text += " With more teams the best of them is better; the organiser cannot choose this."
+    charts = tuple(_sweep_chart(sweep, name, label) for name, label in _DRAWN.items())
+    return Section(f"By {SWEEPS[sweep.name]}", text, (table,), charts)
+
+
+def _setting(name: str, value: float) -> str:
+    return percent(value) if name == "public_share" else f"{value:,.10g}"
+
+
+def _figure(name: str, point: float, low: float, high: float) -> str:
+    def show(value: float) -> str:
+        if name == "best_wins":
+            return percent(value)
+        if name == "tau":
+            return f"{value:.2f}"
+        return f"{value:,.0f}" if name == "contenders" else f"{value:.2g}"
+
+    return f"{show(point)} [{show(low)}, {show(high)}]"
+
+
+def _sweep_chart(sweep: Sweep, name: str, label: str) -> Chart:
+    values = [
+        {
+            "setting": one.setting,
+            "value": one.point[name],
+            "low": one.low[name],
+            "high": one.high[name],
+        }
+        for one in sweep.designs
+    ]
+    settings = [one.setting for one in sweep.designs]
+    share = sweep.name == "public_share"
+    x: dict[str, Any] = {
+        "field": "setting",
+        "type": "quantitative",
+        "title": SWEEPS[sweep.name],
+        "scale": {"type": "linear" if share else "log", "nice": False, "padding": 16},
+        "axis": {"format": ".0%" if share else ",d", "values": settings},
+    }
+    y: dict[str, Any] = {
+        "field": "value",
+        "type": "quantitative",
+        "title": label,
+        "axis": {"format": ".0%" if name == "best_wins" else ".3~g"},
+    }
+    if name == "best_wins":
+        y["scale"] = {"domain": [0, 1]}
+    color = BLUE if name == "best_wins" else ORANGE
+    band = {
+        "mark": {"type": "area", "opacity": 0.2, "color": color},
+        "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}},
+    }
+    tooltip = [{"field": field} for field in ("setting", "value", "low", "high")]
+    line = {
+        "mark": {"type": "line", "point": {"color": color}, "color": color},
+        "encoding": {"x": x, "y": y, "tooltip": tooltip},
+    }
+    return Chart(
+        f"plan-{sweep.name}-{name}".replace("_", "-"),
+        f"{label[0].upper()}{label[1:]}, by {SWEEPS[sweep.name]}",
+        f"A line with a band of its interval: {label}, by {SWEEPS[sweep.name]}.",
+        {**layered([band, line], height=260), "data": {"values": values}},
+    )
+
+
+def _metrics_section(advice: Advice) -> Section:
+    table = Table(
+        "Metrics on the pilot",
+        ("metric", "tau of two halves", "less than the best", "p", "difference"),
+        tuple(
+            (
+                one.metric,
+                one.tau,
+                one.difference,
+                one.p,
+                "best" if at == 0 else "shown" if one.shown_worse else "not shown",
+            )
+            for at, one in enumerate(advice.metrics)
+        ),
+    )
+    text = (
+        "A metric separates submissions if it ranks them alike on two halves of the rows. Mean "
+        "over random splits, in which groups of rows stay together; the test is the corrected "
+        "resampled t test (Nadeau and Bengio 2003), corrected for all pairs of metrics."
+    )
+    return Section("Which metric separates best?", text, (table,))
+
+
+def _chart(plan: Plan, title: str) -> Chart:
+    values = [
+        {"rows": row.test_rows, "what": label, "probability": getattr(row, name)}
+        for row in plan.rows
+        for name, label in _NAMES.items()
+        if getattr(row, name) is not None
+    ]
+    x: dict[str, Any] = {
+        "field": "rows",
+        "type": "quantitative",
+        "title": "private rows",
+        "scale": {"type": "log", "nice": False, "padding": 12},
+        "axis": {"format": ",d", "values": [row.test_rows for row in plan.rows]},
+    }
+    y = {
+        "field": "probability",
+        "type": "quantitative",
+        "scale": {"domain": [0, 1]},
+        "title": "probability",
+    }
+    color = {
+        "field": "what",
+        "type": "nominal",
+        "title": None,
+        "sort": list(_NAMES.values()),
+        "legend": {"orient": "top", "columns": 2},
+    }
+    tooltip = [{"field": name} for name in ("what", "rows", "probability")]
+    dash = {"field": "what", "type": "nominal", "sort": list(_NAMES.values()), "legend": None}
+    encoding = {"x": x, "y": y, "color": color, "strokeDash": dash, "tooltip": tooltip}
+    layer = {"mark": {"type": "line", "point": True}, "encoding": encoding}
+    return Chart(
+        "plan",
+        title,
+        "Probabilities by the number of private rows: that the truly best wins, under two priors, "
+        "that the winner is shown to be best, and the power of the paired test for two submissions "
+        "and corrected for all pairs.",
+        {**layered([layer], height=320), "data": {"values": values}},
+    )

@@ -1,0 +1,95 @@
+"""The report of simulations with several seeds: what they show, and what they do not."""
+
+from __future__ import annotations
+
+from arena.report.model import Report
+from arena.simulation.competition.charts import errors_by_day_chart, seeds_chart
+from arena.simulation.competition.comparison import MEASURES, Comparison
+from arena.simulation.competition.run import Request
+from arena.simulation.competition.summary import summarize_seeds
+from arena.types import Section, Table
+from arena.utils.formatting import level_text
+
+__all__ = ["seeds_report", "seeds_sections"]
+
+_DRAWN = ("leaderboard_error", "leaderboard_error_mean", "loss")
+_MEANING = (
+    "The leaderboard error is the difference between the score at the top of the public "
+    "leaderboard and the best true score submitted so far: its maximum over the submissions (Blum "
+    "and Hardt, 2015, Equation 3), and its mean over the ends of the days. The loss is by how "
+    "much the winner's true score is worse than the best team's."
+)
+
+
+def seeds_report(first: Request, found: Comparison) -> Report:
+    """Return the report on a comparison over seeds; ``first`` is the request of one of them."""
+    metric = first.settings.metric.specification
+    seeds = [story.seed for story in found.stories]
+    runs = Table(
+        "Each simulation",
+        ("seed", "mechanism", *(one.label for one in MEASURES), "ranking"),
+        tuple(
+            (
+                str(story.seed),
+                name,
+                *(one.of(outcome) for one in MEASURES),
+                outcome["degenerate"] or "has a meaning",
+            )
+            for story in found.stories
+            for name, outcome in zip(found.mechanisms, story.outcomes, strict=True)
+        ),
+    )
+    return Report(
+        title=f"{len(seeds):,} simulated competitions",
+        facts=(
+            ("Simulated", first.data.name),
+            ("Seeds", f"{min(seeds):,} to {max(seeds):,}"),
+            ("Metric", metric),
+            ("Teams", f"{first.teams:,}"),
+            ("Days", f"{first.days:,}"),
+            ("Mechanisms", ", ".join(found.mechanisms)),
+        ),
+        verdicts=(*summarize_seeds(found), "Everything on this page is simulated."),
+        boards=(),
+        sections=tuple(seeds_sections(found, metric)),
+        technical=(Section("Every simulation", "", (runs,)),),
+    )
+
+
+def seeds_sections(found: Comparison, metric: str) -> list[Section]:
+    """Return the sections on a comparison over seeds, for this report or another."""
+    level = level_text(found.level)
+    labels = {one.name: one.label for one in MEASURES}
+    summaries = Table(
+        f"Over the seeds ({level} intervals of the mean)",
+        ("outcome", "mechanism", "mean", "low", "high", "sd over seeds", "least", "most", "seeds"),
+        tuple(
+            (labels[one.measure], one.mechanism, one.mean, one.low, one.high, one.sd, one.least,
+             one.most, one.seeds)
+            for name in labels
+            for one in found.summaries
+            if one.measure == name
+        ),
+    )  # fmt: skip
+    charts = [errors_by_day_chart(found, metric)] if found.days else []
+    known = {one.measure for one in found.summaries} & set(_DRAWN)
+    charts += [seeds_chart(found, one) for one in MEASURES if one.name in known]
+    sections = [Section("Outcomes over the seeds", _MEANING, (summaries,), tuple(charts))]
+    if found.differences:
+        differences = Table(
+            "Paired differences",
+            ("outcome", "mechanism", "less", "mean", "low", "high", "p", "difference"),
+            tuple(
+                (labels[one.measure], one.second, one.first, one.mean, one.low, one.high, one.p,
+                 "shown" if one.shown else "not shown")
+                for one in found.differences
+            ),
+        )  # fmt: skip
+        text = (
+            f"The same seed gives the same rows, teams and random numbers under each mechanism, so "
+            f"the differences are paired by seed. The test is a paired t test, for yes or no an "
+            f"exact sign test. Intervals ({level}) and p are corrected for {found.comparisons:,} "
+            f'comparisons (Bonferroni). "Not shown" does not mean that there is no difference.'
+        )
+        sections.insert(0, Section("Mechanisms compared", text, (differences,)))
+    return sections

@@ -1,0 +1,161 @@
+"""A board as a table for a paper or a web page: LaTeX, Markdown and a fragment of HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from html import escape
+from pathlib import Path
+
+from arena.errors import UsageError
+from arena.report.boards import private_board
+from arena.report.model import Board, Column
+from arena.scoring.result import ScoreResult
+from arena.scoring.wording import Wording
+from arena.utils.text import printable
+
+__all__ = ["as_html", "as_latex", "as_markdown", "board_table", "check_table_path"]
+
+_COLUMNS = ("rank", "team", "score", "score interval", "rank interval", "tier", "win rate")
+"""The columns of a table for a paper; a column that the board lacks is left out."""
+_HTML_ROWS = 30
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+}
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>|~])")
+
+
+def as_markdown(result: ScoreResult) -> str:
+    """Return the board as a Markdown table, aligned for reading as text."""
+    board = private_board(result)
+    columns = _chosen(board, result.wording)
+    if not columns:
+        return "No submission could be ranked.\n"
+    cells = [
+        [one.title, *(_MARKDOWN.sub(r"\\\1", printable(cell)) for cell in one.cells)]
+        for one in columns
+    ]
+    widths = [max(map(len, own)) for own in cells]
+    rule = [
+        "-" * width if _is_left(one) else "-" * (width - 1) + ":"
+        for one, width in zip(columns, widths, strict=True)
+    ]
+    padded = [
+        [cell.ljust(width) if _is_left(one) else cell.rjust(width) for cell in own]
+        for one, own, width in zip(columns, cells, widths, strict=True)
+    ]
+    lines = [list(line) for line in zip(*padded, strict=True)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in [lines[0], rule, *lines[1:]])
+
+
+def as_latex(result: ScoreResult) -> str:
+    """Return the board as a ``tabular`` with the rules of the package booktabs."""
+    board = private_board(result)
+    columns = _chosen(board, result.wording)
+    if not columns:
+        return "% No submission could be ranked.\n"
+    lines = [
+        f"% {_plain(board.caption)}",
+        rf"\begin{{tabular}}{{{''.join('l' if _is_left(one) else 'r' for one in columns)}}}",
+        r"\toprule",
+        _latex_line([one.title for one in columns]),
+        r"\midrule",
+        *(_latex_line([_range(one, at) for one in columns]) for at in range(board.n_rows)),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def as_html(result: ScoreResult) -> str:
+    """Return the first rows of the board as HTML for a notebook: ranks with bars."""
+    board = private_board(result)
+    columns = _chosen(board, result.wording)
+    if not columns:
+        return "<p>No submission could be ranked.</p>"
+    head = "".join(f'<th style="{_side(one)}">{_html(one.title)}</th>' for one in columns)
+    rows = "".join(
+        f"<tr>{''.join(_html_cell(one, at) for one in columns)}</tr>"
+        for at in range(min(board.n_rows, _HTML_ROWS))
+    )
+    hidden = board.n_rows - _HTML_ROWS
+    more = f"<p>… and {hidden:,} more; <code>.to_frame()</code> has all.</p>" if hidden > 0 else ""
+    verdicts = "".join(f"<p>{_html(finding.verdict)}</p>" for finding in result.findings)
+    return (
+        f"<table><caption>{_html(board.caption)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{rows}</tbody></table>{more}{verdicts}"
+    )
+
+
+_FORMATS: Mapping[str, Callable[[ScoreResult], str]] = {
+    ".md": as_markdown,
+    ".tex": as_latex,
+    ".html": as_html,
+}
+"""Suffix of a file -> the table in it."""
+
+
+def check_table_path(path: Path) -> None:
+    """Check the suffix of the file of a table.
+
+    Raises
+    ------
+    UsageError
+        If it is not .md, .tex or .html.
+    """
+    if path.suffix.lower() not in _FORMATS:
+        raise UsageError(f"--table {path.name}: the file name must end in {', '.join(_FORMATS)}.")
+
+
+def board_table(result: ScoreResult, path: Path) -> str:
+    """Return the table of a board in the format of a file's suffix."""
+    check_table_path(path)
+    return _FORMATS[path.suffix.lower()](result)
+
+
+def _chosen(board: Board, say: Wording) -> list[Column]:
+    by_title = {column.title: column for column in board.columns}
+    return [by_title[title] for title in map(say, _COLUMNS) if title in by_title]
+
+
+def _is_left(column: Column) -> bool:
+    return not column.numeric
+
+
+def _side(column: Column) -> str:
+    return f"text-align:{'left' if _is_left(column) else 'right'}"
+
+
+def _plain(text: str) -> str:
+    return " ".join(printable(text).split())
+
+
+def _latex_line(cells: list[str]) -> str:
+    escaped = ("".join(_LATEX.get(c, c) for c in _plain(cell)) for cell in cells)
+    return " & ".join(escaped) + r" \\"
+
+
+def _range(column: Column, at: int) -> str:
+    cell = column.cells[at]
+    return cell.replace(" to ", "--") if column.numeric else cell
+
+
+def _html(text: str) -> str:
+    return escape(printable(text))
+
+
+def _html_cell(column: Column, at: int) -> str:
+    bar = column.bars[at] if column.bars else None
+    drawn = ""
+    if bar is not None:
+        start, width = bar
+        drawn = (
+            '<div style="position:relative;height:4px;min-width:6em;background:#8884">'
+            f'<div style="position:absolute;height:4px;left:{start}%;width:{width}%;'
+            'background:#0a5c9c"></div></div>'
+        )
+    return f'<td style="{_side(column)}"><bdi>{_html(column.cells[at])}</bdi>{drawn}</td>'

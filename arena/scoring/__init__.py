@@ -1,0 +1,1 @@
+"""Scores a folder of submissions once and ranks them on the private rows."""

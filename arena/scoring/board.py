@@ -1,0 +1,437 @@
+"""Ranks stored submissions on a split of the solution and assembles the result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.errors import ScoringError
+from arena.evaluation.best_score import MOST_DRAWS
+from arena.evaluation.binding import BoundMetric, bind, clusters_of
+from arena.evaluation.multi_target import (
+    metric_of_each_target,
+    predictions_of_target,
+    target_column,
+)
+from arena.evaluation.predictions import block_size
+from arena.evaluation.ranks import best_first, minimum_ranks
+from arena.evaluation.row_weights import effective_rows
+from arena.evaluation.scores import full_scores, is_black_box
+from arena.intake.faults import plural
+from arena.interfaces import Metric, PredictionBlocks, traits_of
+from arena.plugin.info import attributed_unquoted, log_failure
+from arena.plugin.manager import PluginManager
+from arena.scoring.private_board import PrivateBoard, RankedRows, evaluate_board, why_no_intervals
+from arena.scoring.result import STANDING_COLUMNS, RejectedFile, ScoreResult
+from arena.scoring.reversed_scores import reversed_board
+from arena.scoring.settings import BoardSettings, rows_of
+from arena.types import (
+    DEFAULT_RESAMPLES,
+    ROW_WEIGHTS,
+    Fault,
+    FloatArray,
+    PredictionKind,
+    Solution,
+    SubmissionRecord,
+)
+from arena.utils.parallel import Progress
+from arena.utils.tabular import as_json
+
+__all__ = ["BoardRun", "HoldsPredictions", "ranked_rows", "within_range"]
+
+_FEWEST_ROWS = 30
+"""With fewer rows, the result notes that the bootstrap is unreliable."""
+
+
+def ranked_rows(solution: Solution, split: str) -> RankedRows:
+    """Return the rows of a split, with clusters coded from 0."""
+    rows = rows_of(solution, split)
+    classes = solution.targets[0].classes if len(solution.targets) == 1 else None
+    tasks = None if solution.tasks is None else solution.tasks[rows]
+    clusters = clusters_of(solution, rows)
+    soft = None if solution.soft_labels is None else solution.soft_labels[rows]
+    return RankedRows(solution.truth[rows], classes, clusters, tasks, solution.task_names, soft)
+
+
+def within_range(
+    other: Metric, predictions: PredictionBlocks, solution: Solution, metric: Metric
+) -> npt.NDArray[np.bool_]:
+    """Return ``(m,)`` whether all predictions of a submission lie in the range of another metric.
+
+    ``metric`` is the one whose range was checked when the submissions were read.
+    """
+    valid = np.ones(predictions.n_submissions, dtype=np.bool_)
+    low, high = traits_of(other).prediction_range
+    checked = traits_of(metric).prediction_range
+    if solution.kind is PredictionKind.TEXT or (low <= checked[0] and checked[1] <= high):
+        return valid
+    for start, block in predictions.blocks(block_size(solution.truth.size)):
+        inside = ((block >= low) & (block <= high)).reshape(len(block), -1)
+        valid[start : start + len(block)] = inside.all(axis=1)
+    return valid
+
+
+class HoldsPredictions(Protocol):
+    """Predictions by the number of the submission: a store, or a matrix in memory."""
+
+    def predictions(
+        self, submissions: Sequence[int], rows: npt.NDArray[np.bool_] | None = None
+    ) -> PredictionBlocks:
+        """Return the predictions of submissions, in this order, on the rows of a mask."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRun:
+    """Ranks stored submissions on a split of the solution and assembles the result."""
+
+    specification: str
+    """The specification of the metric."""
+    metric: Metric
+    solution: Solution
+    split: str
+    settings: BoardSettings
+    store: HoldsPredictions
+    manager: PluginManager
+    progress: Progress
+    secondary: Mapping[str, Metric] = field(default_factory=dict)
+    """Other metrics by specification: their scores on the split become columns."""
+    provider: str | None = None
+    """The plugin that provides the metric; None: the one that the specification names."""
+    bound: BoundMetric = field(init=False)
+    """The metric, bound to the rows of each split on first use."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bound", BoundMetric(self.metric, self.solution))
+
+    def result(
+        self,
+        records: Sequence[SubmissionRecord],
+        *,
+        rejected: Sequence[RejectedFile] = (),
+        notes: Sequence[str] = (),
+    ) -> ScoreResult:
+        """Return the board of these accepted submissions.
+
+        Of several submissions of a team the best on the split counts, selected separately in every
+        resample. A submission whose score is not finite is rejected.
+
+        Raises
+        ------
+        MetricError
+            If the metric is undefined on the split.
+        PluginError
+            If the metric fails.
+        """
+        plugin = self.provider or self.manager.metrics.plugin_of(self.specification)
+        with attributed_unquoted(plugin, f"scoring {self.metric.name}"):
+            self._announce(records)
+            failures: list[tuple[int, ScoringError]] = []
+            scores = self._scores(records, self.split, failures)
+            defined = np.isfinite(scores)
+            failed = dict(failures)
+            undefined = [
+                self._undefined(records[at], failed.get(at))
+                for at in np.flatnonzero(~defined).tolist()
+            ]
+            counting = [records[at] for at in np.flatnonzero(defined).tolist()]
+            board = self._evaluate(counting, scores[defined]) if counting else None
+            best = max(scores[defined].tolist(), default=None)
+            rows = rows_of(self.solution, self.split)
+            flipped = reversed_board(self.specification, best, self.solution, rows)
+            return self._assemble(
+                board,
+                {record.submission: record for record in counting},
+                (*rejected, *undefined),
+                (
+                    *_notes(board),
+                    *_weights(self.solution, rows),
+                    *([flipped] if flipped else ()),
+                    *notes,
+                ),
+            )
+
+    @property
+    def _shows_public(self) -> bool:
+        """Whether scores on the public rows are computed: not if each call of the metric counts."""
+        return self.settings.intervals or not is_black_box(self.metric)
+
+    def _announce(self, records: Sequence[SubmissionRecord]) -> None:
+        """Say how often a metric that can only be called as a whole is going to be called."""
+        if traits_of(self.metric).time_limit is None or not is_black_box(self.metric):
+            return
+        m, t = len(records), len({record.team for record in records})
+        calls, parts = m, ["1 for its score"]
+        if self._shows_public and rows_of(self.solution, "public").any():
+            calls, parts = calls + t, [*parts, "1 for its public score"]
+        if not why_no_intervals(self.metric, self.settings):
+            drawn = self.settings.resamples
+            judged = min(drawn, MOST_DRAWS)
+            calls += m * (drawn + judged)
+            parts += [f"{drawn:,} for its intervals and {judged:,} to correct the best score"]
+        self.progress.say(
+            f"{self.metric.name} is going to be called {plural(calls, 'time')} for "
+            f"{plural(m, 'submission')}; for each {', '.join(parts)}."
+        )
+
+    def unranked(self, record: SubmissionRecord) -> dict[str, Any]:
+        """Return the scores of a submission that is not ranked: the organiser's baseline."""
+        splits = (self.split, "public") if self._shows_public else (self.split,)
+        scores = [float(self._scores([record], split)[0]) for split in splits]
+        score, public = ([one if np.isfinite(one) else None for one in scores] + [None])[:2]
+        return {
+            "team": record.team,
+            "submission": record.submission,
+            "file": record.file,
+            "score": score,
+            "public_score": public,
+        }
+
+    def _evaluate(self, records: Sequence[SubmissionRecord], scores: FloatArray) -> PrivateBoard:
+        return evaluate_board(
+            self.bound.for_rows(rows_of(self.solution, self.split)),
+            ranked_rows(self.solution, self.split),
+            tuple(record.team for record in records),
+            np.array([record.submission for record in records], dtype=np.intp),
+            self._predictions(records, self.split),
+            scores,
+            self.settings,
+            self.manager,
+            self.progress,
+        )
+
+    def _predictions(self, records: Sequence[SubmissionRecord], split: str) -> PredictionBlocks:
+        ids = [record.submission for record in records]
+        return self.store.predictions(ids, rows=rows_of(self.solution, split))
+
+    def _scores(
+        self,
+        records: Sequence[SubmissionRecord],
+        split: str,
+        failures: list[tuple[int, ScoringError]] | None = None,
+    ) -> FloatArray:
+        """Return the scores on a split, NaN where the metric fails; append errors to failures."""
+        rows = rows_of(self.solution, split)
+        if not records or not rows.any():
+            return np.full(len(records), np.nan)
+        return full_scores(
+            self.bound.for_rows(rows),
+            self.solution.truth[rows],
+            self._predictions(records, split),
+            workers=self.settings.n_workers,
+            failures=[] if failures is None else failures,
+        )
+
+    def _undefined(self, record: SubmissionRecord, error: ScoringError | None) -> RejectedFile:
+        if error is not None:
+            log_failure(error, record.file)
+            return RejectedFile(record.file, (Fault(error.kind, error.shown),))
+        message = (
+            f"{self.metric.name} has no finite value for these predictions, so they cannot be "
+            f"ranked. Check for extreme values, such as a probability of exactly 0 or 1, and for "
+            f"constant predictions."
+        )
+        return RejectedFile(record.file, (Fault("undefined score", message),))
+
+    def _assemble(
+        self,
+        board: PrivateBoard | None,
+        records: Mapping[int, SubmissionRecord],
+        rejected: tuple[RejectedFile, ...],
+        notes: tuple[str, ...],
+    ) -> ScoreResult:
+        target = self.solution.targets[0]
+        binary = target.classes is not None and len(target.classes) == 2
+        return ScoreResult(
+            metric=self.specification,
+            greater_is_better=self.metric.greater_is_better,
+            split=self.split,
+            n_rows=int(rows_of(self.solution, self.split).sum()),
+            positive=target.classes[1] if binary and target.classes else None,
+            resamples=board.study.resampled.shape[1] if board else 0,
+            resamples_redrawn=board.redrawn if board else 0,
+            resamples_undefined=board.undefined if board else 0,
+            level=self.settings.level,
+            seed=self.settings.seed,
+            standings=self._standings(board, records) if board else (),
+            best_score_corrected=_best_score(board),
+            rejected=rejected,
+            findings=board.findings if board else (),
+            notes=notes,
+            study=board.study if board and not board.without else None,
+            inputs=(
+                ("solution", self.solution.sha256),
+                *((record.file, record.sha256) for record in records.values()),
+            ),
+            plugins=self.manager,
+        )
+
+    def _standings(
+        self, board: PrivateBoard, by_id: Mapping[int, SubmissionRecord]
+    ) -> tuple[Mapping[str, Any], ...]:
+        better = self.metric.greater_is_better
+        scores = board.study.scores
+        records = [by_id[int(submission)] for submission in board.study.submissions]
+        ranks = minimum_ranks(scores, greater_is_better=better)
+        public, public_ranks = self._public_scores(records)
+        others = self._secondary_scores(records) | self._target_scores(records)
+        standings = []
+        for at in best_first(scores, greater_is_better=better):
+            delivered = {name: values[at] for name, values in board.columns.items()}
+            own = {
+                "rank": int(ranks[at]),
+                "team": records[at].team,
+                "submission": records[at].submission,
+                "file": records[at].file,
+                "score": float(scores[at]),
+                "public_score": public[at],
+                "public_rank": public_ranks[at],
+            }
+            standings.append(
+                {
+                    **dict.fromkeys(STANDING_COLUMNS),
+                    **delivered,
+                    **own,
+                    **{name: scores[at] for name, scores in others.items()},
+                }
+            )
+        return tuple(standings)
+
+    def _secondary_scores(
+        self, records: Sequence[SubmissionRecord]
+    ) -> dict[str, list[float | None]]:
+        """Return the scores by each secondary metric, None where undefined.
+
+        A submission with a prediction outside the range of a secondary metric has no score by it,
+        for any truth: otherwise whether its score is finite could reveal labels.
+        """
+        rows = rows_of(self.solution, self.split)
+        found = {}
+        for name, metric in self.secondary.items():
+            predictions = self._predictions(records, self.split)
+            valid = np.flatnonzero(within_range(metric, predictions, self.solution, self.metric))
+            scores = np.full(len(records), np.nan)
+            with attributed_unquoted(self.manager.metrics.plugin_of(name), f"scoring {name}"):
+                if valid.size:
+                    scores[valid] = full_scores(
+                        bind(metric, self.solution, rows),
+                        self.solution.truth[rows],
+                        predictions.subset(valid),
+                        workers=self.settings.n_workers,
+                        failures=[],
+                    )
+            found[name] = [value if np.isfinite(value) else None for value in scores.tolist()]
+        return found
+
+    def _target_scores(self, records: Sequence[SubmissionRecord]) -> dict[str, list[float | None]]:
+        """Return the scores on each target, None where undefined, if their mean is the score.
+
+        Empty for a metric that can only be called as a whole: each target would need another call.
+        """
+        rows = rows_of(self.solution, self.split)
+        metric = self.bound.for_rows(rows)
+        single = metric_of_each_target(metric)
+        if single is metric or is_black_box(metric):
+            return {}
+        predictions = self._predictions(records, self.split)
+        found = {}
+        for at, target in enumerate(self.solution.targets):
+            scores = full_scores(
+                single,
+                self.solution.truth[rows][:, at],
+                predictions_of_target(predictions, at),
+                workers=self.settings.n_workers,
+            )
+            found[target_column(single, target.name)] = [
+                value if np.isfinite(value) else None for value in scores.tolist()
+            ]
+        return found
+
+    def _public_scores(
+        self, records: Sequence[SubmissionRecord]
+    ) -> tuple[list[float | None], list[int | None]]:
+        """Return scores on the public rows at full precision, and ranks; None where undefined."""
+        nothing = np.full(len(records), np.nan)
+        scores = self._scores(records, "public") if self._shows_public else nothing
+        defined = np.flatnonzero(np.isfinite(scores))
+        shown: list[float | None] = [None] * len(scores)
+        ranks: list[int | None] = [None] * len(scores)
+        ranked = minimum_ranks(scores[defined], greater_is_better=self.metric.greater_is_better)
+        for at, rank in zip(defined, ranked, strict=True):
+            shown[at], ranks[at] = float(scores[at]), int(rank)
+        return shown, ranks
+
+
+def _weights(solution: Solution, rows: npt.NDArray[np.bool_]) -> list[str]:
+    if ROW_WEIGHTS not in solution.extra:
+        return []
+    weights = solution.extra[ROW_WEIGHTS][rows]
+    return [
+        f"Rows count by their weights: the {len(weights):,} ranked rows are worth "
+        f"{effective_rows(weights):,.0f} rows of equal weight."
+    ]
+
+
+def _notes(board: PrivateBoard | None) -> list[str]:
+    if board is None:
+        return []
+    if board.without:
+        return [f"Ranks are without intervals. {board.without}"]
+    notes = []
+    used = board.study.resampled.shape[1]
+    if board.halves:
+        notes.append(
+            "The metric does not take rows that are drawn more than once. Each resample is half "
+            "of the rows, drawn without replacement."
+        )
+    if board.redrawn:
+        notes.append(f"{board.redrawn:,} resamples lacked a class and were redrawn.")
+    if board.undefined:
+        notes.append(
+            f"{board.undefined:,} resamples were discarded because a score was undefined. The "
+            f"intervals use only the others and are too narrow."
+        )
+    if used < DEFAULT_RESAMPLES:
+        notes.append(
+            f"The intervals are based on only {used:,} resamples. Use {DEFAULT_RESAMPLES:,} or "
+            f"more for figures that are published or decide a prize."
+        )
+    if len(board.study.truth) < _FEWEST_ROWS:
+        notes.append(
+            f"{len(board.study.truth):,} rows are too few for reliable bootstrap intervals: treat "
+            f"all intervals and tiers as rough estimates."
+        )
+    return notes
+
+
+def _best_score(board: PrivateBoard | None) -> Mapping[str, Any]:
+    """Return the corrected best score and the intervals of the winners, as JSON."""
+    if board is None or board.corrected is None:
+        reason = board.without if board else None
+        return {"estimate": None, "low": None, "high": None, "reason": reason, "winners": []}
+    best, study = board.corrected, board.study
+    places = zip(best.winners.submission, best.winners.low, best.winners.high, strict=True)
+    document: Mapping[str, Any] = as_json(
+        {
+            "estimate": best.estimate,
+            "low": best.low,
+            "high": best.high,
+            "reason": best.reason,
+            "effective_units": best.effective_units,
+            "winners": [
+                {
+                    "place": place,
+                    "team": study.teams[at],
+                    "submission": study.submissions[at],
+                    "score": study.scores[at],
+                    "low": low,
+                    "high": high,
+                }
+                for place, (at, low, high) in enumerate(places, start=1)
+            ],
+        }
+    )
+    return document

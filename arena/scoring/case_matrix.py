@@ -1,0 +1,218 @@
+"""Turns records of algorithms on cases into a matrix: repeats averaged, missing values treated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from arena.errors import InputError
+from arena.intake import first_of_each_kind
+from arena.intake.faults import show
+from arena.interfaces import CaseScores
+from arena.types import Fault, FloatArray, IntArray
+
+__all__ = ["CaseMatrix", "case_matrix", "combine"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CaseMatrix:
+    """The values of m algorithms on n cases; each is the mean of the repeated answers."""
+
+    algorithms: tuple[str, ...]
+    """In the order of their first record."""
+    cases: tuple[str, ...]
+    """Unique names, of task and case if there are several tasks."""
+    values: FloatArray
+    """``(m, n)``; NaN where missing."""
+    repeats: IntArray
+    """``(m, n)`` numbers of answers."""
+    within: FloatArray
+    """``(m, n)`` variance of the answers to a case; NaN with fewer than two."""
+    clusters: IntArray | None = None
+    """``(n,)`` codes from 0."""
+    tasks: IntArray | None = None
+    """``(n,)`` codes of the tasks, if there are several."""
+    task_names: tuple[str, ...] = ()
+
+    def subset(self, algorithms: Sequence[int]) -> CaseMatrix:
+        """Return the matrix of the algorithms at these positions."""
+        at = list(algorithms)
+        return replace(
+            self,
+            algorithms=tuple(self.algorithms[j] for j in at),
+            values=self.values[at],
+            repeats=self.repeats[at],
+            within=self.within[at],
+        )
+
+    def missing(self) -> dict[int, tuple[Fault, ...]]:
+        """Return the faults of each algorithm that lacks values."""
+        faults = {}
+        for j, row in enumerate(self.values):
+            absent = np.flatnonzero(np.isnan(row)).tolist()
+            if absent:
+                faults[j] = first_of_each_kind(
+                    Fault(
+                        "missing value",
+                        "There is no value: add it, or choose what it counts with --missing.",
+                        id=self.cases[i],
+                    )
+                    for i in absent
+                )
+        return faults
+
+
+def combine(parts: Sequence[CaseScores]) -> CaseScores:
+    """Return the records of several files as those of one.
+
+    Raises
+    ------
+    InputError
+        If the files state different metrics, directions or ranges, or only some have a task,
+        cluster or repeat.
+    """
+    if not parts:
+        raise InputError("There are no values to rank.")
+    first = parts[0]
+    for name, what in (
+        ("metric", "values"),
+        ("greater_is_better", "directions"),
+        ("value_range", "ranges"),
+    ):
+        stated = {getattr(one, name) for one in parts}
+        if len(stated) > 1:
+            listed = ", ".join(sorted(map(str, stated)))
+            raise InputError(
+                f"The files hold different {what} ({listed}): rank one kind at a time, or choose "
+                f"the values with --value."
+            )
+    columns: dict[str, Any] = {}
+    for name in ("algorithms", "cases", "tasks", "clusters", "repeats"):
+        given = [getattr(one, name) for one in parts]
+        if any(one is None for one in given):
+            if any(one is not None for one in given):
+                raise InputError(f"Only some of the files have {name}: add them to all, or none.")
+            columns[name] = None
+        else:
+            columns[name] = pa.concat_arrays([_text(one) for one in given])
+    return replace(
+        first,
+        **columns,
+        values=np.concatenate([one.values for one in parts]),
+        notes=tuple(dict.fromkeys(note for one in parts for note in one.notes)),
+        kind=first.kind if all(one.kind == first.kind for one in parts) else "cases",
+    )
+
+
+def case_matrix(scores: CaseScores, worst: float | None = None) -> CaseMatrix:
+    """Return the matrix of records.
+
+    Parameters
+    ----------
+    scores
+        The records.
+    worst
+        Counts for each missing value; None: they stay missing.
+
+    Raises
+    ------
+    InputError
+        If an algorithm has two values for a case (and repeat), a value is infinite, or a case is in
+        two clusters.
+
+    Examples
+    --------
+    >>> scores = CaseScores(["a", "a", "b"], ["1", "1", "2"], np.array([1.0, 0.0, 1.0]),
+    ...                     repeats=["x", "y", "x"])
+    >>> case_matrix(scores).values.tolist(), case_matrix(scores, 0.0).values.tolist()
+    ([[0.5, nan], [nan, 1.0]], [[0.5, 0.0], [0.0, 1.0]])
+    """
+    values = np.asarray(scores.values, dtype=np.float64)
+    if np.isinf(values).any():
+        raise InputError("A value is infinite: write a finite number, or leave the cell empty.")
+    algorithms, names = _codes(scores.algorithms)
+    case_codes, case_names = _codes(scores.cases)
+    several = scores.tasks is not None
+    task_codes, task_names = _codes(scores.tasks) if several else (np.zeros_like(case_codes), [""])
+    keys = task_codes * len(case_names) + case_codes
+    _, first, cases = np.unique(keys, return_index=True, return_inverse=True)
+    place = np.empty(len(first), dtype=np.intp)
+    order = np.argsort(first, kind="stable")
+    place[order] = np.arange(len(first))
+    cases, first = place[cases], first[order]
+    m, n = len(names), len(first)
+    cells = algorithms * n + cases
+    _refuse_duplicates(scores, cells)
+    several = several and len(task_names) > 1
+    labels = [
+        f"{task_names[task_codes[at]]}/{case_names[case_codes[at]]}"
+        if several
+        else case_names[case_codes[at]]
+        for at in first
+    ]
+    if len(set(labels)) < n:
+        labels = [f"{label} ({i})" for i, label in enumerate(labels, start=1)]
+    if worst is not None:
+        values = np.where(np.isnan(values), worst, values)
+    counts = np.bincount(cells, minlength=m * n)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = np.bincount(cells, weights=values, minlength=m * n) / counts
+        squares = np.bincount(cells, weights=np.square(values - means[cells]), minlength=m * n)
+        within = np.where(counts > 1, squares / (counts - 1), np.nan)
+    means[counts == 0] = np.nan if worst is None else worst
+    return CaseMatrix(
+        algorithms=tuple(names),
+        cases=tuple(labels),
+        values=means.reshape(m, n),
+        repeats=counts.reshape(m, n),
+        within=within.reshape(m, n),
+        clusters=None if scores.clusters is None else _clusters(scores, cases, first, labels),
+        tasks=task_codes[first] if several else None,
+        task_names=tuple(task_names) if several else (),
+    )
+
+
+def _text(column: Any) -> Any:
+    return column if isinstance(column, pa.Array) else pa.array(map(str, column), pa.string())
+
+
+def _codes(column: Any) -> tuple[IntArray, list[str]]:
+    """Return codes in the order of first appearance, and the texts."""
+    encoded = _text(column).dictionary_encode()
+    return encoded.indices.to_numpy().astype(np.intp), encoded.dictionary.to_pylist()
+
+
+def _refuse_duplicates(scores: CaseScores, cells: IntArray) -> None:
+    keys = cells
+    if scores.repeats is not None:
+        repeats, texts = _codes(scores.repeats)
+        keys = cells * len(texts) + repeats
+    _, first, counts = np.unique(keys, return_index=True, return_counts=True)
+    if (counts == 1).all():
+        return
+    at = int(first[counts > 1].min())
+    case = _text(scores.cases)[at].as_py()
+    algorithm = _text(scores.algorithms)[at].as_py()
+    what = "two values" if scores.repeats is None else "two values of one repeat"
+    raise InputError(
+        f"{show(algorithm)} has {what} for the case {show(case)}. If a case was answered several "
+        f"times, name the column that numbers the answers with --repeat; if cases of several tasks "
+        f"share names, name the column of the tasks with --task; else remove one of the rows."
+    )
+
+
+def _clusters(
+    scores: CaseScores, cases: IntArray, first: IntArray, labels: Sequence[str]
+) -> IntArray:
+    codes, _ = _codes(scores.clusters)
+    own: npt.NDArray[np.intp] = codes[first]
+    other = np.flatnonzero(own[cases] != codes)
+    if len(other):
+        label = labels[cases[other[0]]]
+        raise InputError(f"The case {show(label)} is in two clusters: each case has one.")
+    return np.asarray(np.unique(own, return_inverse=True)[1], dtype=np.intp)

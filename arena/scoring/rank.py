@@ -1,0 +1,446 @@
+"""Ranks algorithms by a value per case: from tables or evaluation logs to a board."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from arena.errors import InputError, UsageError
+from arena.evaluation.case_metrics import MeanOfCases, MedianOfCases, ranks_within_cases
+from arena.evaluation.predictions import ArrayPredictions
+from arena.evaluation.repeats import repeat_variance
+from arena.intake import CaseColumns, case_scores_of, read_case_table
+from arena.interfaces import CaseReader, CaseScores, Metric, PredictionBlocks
+from arena.plugin.info import attributed
+from arena.plugin.manager import PluginManager
+from arena.scoring.board import BoardRun
+from arena.scoring.case_matrix import CaseMatrix, case_matrix, combine
+from arena.scoring.result import RejectedFile, ScoreResult
+from arena.scoring.settings import BoardSettings, board_settings
+from arena.scoring.submissions import competition_info
+from arena.scoring.wording import Wording
+from arena.types import (
+    Finding,
+    FloatArray,
+    IntArray,
+    PredictionKind,
+    Solution,
+    SubmissionRecord,
+    Table,
+    Target,
+    Usage,
+)
+from arena.utils.formatting import percent
+from arena.utils.parallel import Progress
+from arena.utils.progress import shown
+
+__all__ = ["AGGREGATES", "CaseSettings", "CaseTable", "rank", "rank_table", "read_cases"]
+
+AGGREGATES = ("mean", "median", "rank-then-mean", "rank-then-median")
+"""How the values of the cases become a score."""
+TABLE = "table"
+"""The format of CSV and Parquet files."""
+_SUFFIXES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq")
+_TABLE_ROWS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class CaseSettings:
+    """How values of cases are read and ranked.
+
+    Raises
+    ------
+    UsageError
+        If a value is out of range.
+    """
+
+    greater_is_better: bool | None = None
+    """None: what the files say, else assumed to be True, with a note."""
+    aggregate: str = "mean"
+    """One of :data:`AGGREGATES`."""
+    missing: str | float = "fault"
+    """``fault``: an algorithm without a value for every case is not ranked; ``worst``: a missing
+    value is the worst one; or the number that it is."""
+    value_range: tuple[float, float] | None = None
+    """The range of a value; None: what the files say, else [0, 1] if all values lie there."""
+    columns: CaseColumns = field(default_factory=CaseColumns)
+    format: str | None = None
+    """``table``, or the name of a reader of a plugin; None: recognised from the files."""
+    board: BoardSettings = field(default_factory=BoardSettings)
+
+    def __post_init__(self) -> None:
+        if self.aggregate not in AGGREGATES:
+            raise UsageError(
+                f"The aggregate must be one of {', '.join(AGGREGATES)}, not {self.aggregate!r}."
+            )
+        if isinstance(self.missing, str) and self.missing not in ("fault", "worst"):
+            raise UsageError(
+                f"A missing value is a fault, worst, or a finite number, not {self.missing!r}."
+            )
+        if not isinstance(self.missing, str) and not np.isfinite(self.missing):
+            raise UsageError("The number for a missing value must be finite.")
+        if self.value_range is not None and not self.value_range[0] < self.value_range[1]:
+            raise UsageError("The range of the values must be two numbers, the smaller one first.")
+        if self.board.stratify:
+            raise UsageError("Cases have no classes: resamples cannot be stratified.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CaseTable:
+    """What was read: the algorithms with a value for every case, and the others."""
+
+    matrix: CaseMatrix
+    metric: str
+    """What the values are."""
+    greater_is_better: bool
+    value_range: tuple[float, float]
+    rejected: tuple[RejectedFile, ...]
+    notes: tuple[str, ...]
+    inputs: tuple[tuple[str, str], ...] = ()
+    """Name and sha256 of each file."""
+    kind: str = "cases"
+    """A key of :data:`~arena.scoring.wording.WORDS`."""
+
+
+def rank(
+    table: Any,
+    *,
+    greater_is_better: bool | None = None,
+    aggregate: str = "mean",
+    missing: str | float = "fault",
+    value_range: tuple[float, float] | None = None,
+    columns: CaseColumns | None = None,
+    format: str | None = None,
+    board: BoardSettings | None = None,
+    resamples: int | None = None,
+    level: float | None = None,
+    seed: int | None = None,
+    workers: int | None = None,
+    manager: PluginManager | None = None,
+    progress: Progress | None = None,
+) -> ScoreResult:
+    """Rank algorithms by their values on the same cases, with the uncertainty of every rank.
+
+    Parameters
+    ----------
+    table
+        A path or several of them (CSV, Parquet, or what a plugin reads: files and folders of
+        evaluation tools), a data frame, or a mapping of names to columns.
+    greater_is_better
+        None: what the files say, else assumed to be True, with a note.
+    aggregate
+        ``mean`` or ``median`` of the values, or ``rank-then-mean`` or ``rank-then-median``: the
+        algorithms are ranked on each case (ties take the minimum), and the ranks are averaged.
+    missing
+        ``"fault"``, ``"worst"`` or a number; see :class:`CaseSettings`.
+    value_range
+        The range of a value; an end may be infinite.
+    columns
+        The roles of the columns of a table.
+    format
+        ``"table"`` or the name of a reader; None: recognised from the files.
+    board
+        Resamples, level, seed and workers as one object, instead of the four keywords below.
+    resamples, level, seed, workers
+        See :class:`~arena.scoring.settings.BoardSettings`.
+    manager
+        The plugins; None: the installed ones.
+    progress
+        Receives progress reports; None: shown as :class:`~arena.ProgressDisplay` does.
+
+    Returns
+    -------
+    The same result as that of :func:`arena.score`; ``split`` is ``"cases"``. A case is a row, and
+    repeated answers to a case are averaged.
+
+    Raises
+    ------
+    InputError
+        If a file or the table is invalid.
+    UsageError
+        If an argument is invalid, or a column does not exist.
+
+    Examples
+    --------
+    >>> table = {"case": range(40), "a": [0.9, 0.8] * 20, "b": [0.5, 0.6] * 20}
+    >>> result = rank(table, greater_is_better=True, resamples=100)
+    >>> [(one["rank"], one["team"], one["score"]) for one in result.standings]
+    [(1, 'a', 0.85), (2, 'b', 0.55)]
+    """
+    settings = CaseSettings(
+        greater_is_better,
+        aggregate,
+        missing,
+        value_range,
+        columns or CaseColumns(),
+        format,
+        board_settings(board, resamples=resamples, level=level, seed=seed, workers=workers),
+    )
+    manager = manager or PluginManager()
+    with shown(progress) as display:
+        return rank_table(read_cases(table, settings, manager), settings, manager, display)
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def read_cases(table: Any, settings: CaseSettings, manager: PluginManager) -> CaseTable:
+    """Read the values of all files, average repeats, and treat missing values.
+
+    Raises
+    ------
+    InputError, UsageError
+        As :func:`rank`.
+    """
+    inputs: tuple[tuple[str, str], ...] = ()
+    if isinstance(table, str | Path):
+        table = [table]
+    if isinstance(table, Sequence):
+        paths = [Path(one) for one in table]
+        parts = [part for path in paths for part in _read(path, settings, manager)]
+        files = [one for path in paths for one in _files(path)]
+        inputs = tuple((one.name, _sha256(one)) for one in files)
+    else:
+        parts = [case_scores_of(table, settings.columns)]
+    scores = combine(parts)
+    notes = list(scores.notes)
+    greater = settings.greater_is_better
+    if greater is None:
+        greater = scores.greater_is_better
+    if greater is None:
+        greater = True
+        notes.append(
+            f"{scores.metric}: assuming higher is better; pass --lower-is-better otherwise."
+        )
+    ends = _range(scores, settings, greater, notes)
+    matrix = case_matrix(scores, _filled_with(scores, settings, greater, ends))
+    empty = int(np.isnan(scores.values).sum()) + int((matrix.repeats == 0).sum())
+    worst = _filled_with(scores, settings, greater, ends)
+    if worst is not None and empty:
+        notes.append(f"Missing values count as {worst:.10g}: {empty:,} of them.")
+    faults = matrix.missing()
+    rejected = tuple(RejectedFile(matrix.algorithms[j], own) for j, own in faults.items())
+    kept = [j for j in range(len(matrix.algorithms)) if j not in faults]
+    return CaseTable(
+        matrix.subset(kept),
+        scores.metric,
+        greater,
+        ends,
+        rejected,
+        tuple(notes),
+        inputs,
+        scores.kind,
+    )
+
+
+def _read(path: Path, settings: CaseSettings, manager: PluginManager) -> list[CaseScores]:
+    if not path.exists():
+        raise InputError(f"{path} cannot be read: there is no such file or folder.")
+    readers = manager.case_readers
+    chosen: str | None = settings.format
+    if chosen is None:
+        for entry in readers:
+            with manager.guarded(entry.plugin, f"recognising files as {entry.name!r}"):
+                if entry.item.recognises(path):
+                    chosen = entry.name
+                    break
+    if chosen is None and path.is_dir():
+        known = ", ".join(entry.name for entry in readers)
+        raise InputError(
+            f"{path} is a folder in which no reader found an evaluation. The formats are {known}; "
+            f"name the files of tables one by one."
+        )
+    if chosen in (None, TABLE):
+        return [read_case_table(path, settings.columns)]
+    reader: CaseReader = readers.resolve(str(chosen))
+    with attributed(readers.plugin_of(str(chosen)), f"reading {path}"):
+        return list(reader.read(path, settings.columns.value))
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _range(
+    scores: CaseScores, settings: CaseSettings, greater: bool, notes: list[str]
+) -> tuple[float, float]:
+    """Return the range of a value: given, stated by the files, or assumed, with a note."""
+    known = scores.values[~np.isnan(scores.values)]
+    if not len(known):
+        raise InputError("The table has no values.")
+    low, high = float(known.min()), float(known.max())
+    if not isinstance(settings.missing, str):  # it is a value, too
+        low, high = min(low, settings.missing), max(high, settings.missing)
+    given = settings.value_range or scores.value_range
+    if given is not None:
+        if low < given[0] or high > given[1]:
+            raise InputError(
+                f"The values lie between {low:.10g} and {high:.10g}, outside the range of "
+                f"{given[0]:.10g} to {given[1]:.10g}."
+            )
+        return given
+    if low >= 0 and high <= 1:
+        notes.append("All values lie between 0 and 1, which is taken as their range; else pass "
+                     "--value-range.")  # fmt: skip
+        return 0.0, 1.0
+    if low >= 0 and not greater:
+        notes.append(
+            "No value is negative, so 0 is taken as the best one; else pass --value-range."
+        )
+        return 0.0, float("inf")
+    return float("-inf"), float("inf")
+
+
+def _filled_with(
+    scores: CaseScores, settings: CaseSettings, greater: bool, ends: tuple[float, float]
+) -> float | None:
+    """Return what a missing value counts as; None: it is a fault."""
+    if settings.missing == "fault":
+        return None
+    if settings.missing != "worst":
+        return float(settings.missing)
+    worst = ends[0] if greater else ends[1]
+    if np.isfinite(worst):
+        return worst
+    return float(np.nanmin(scores.values) if greater else np.nanmax(scores.values))
+
+
+# -- ranking ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Values:
+    """A matrix of values in the place of stored predictions; submission 1 is its first row."""
+
+    values: FloatArray
+
+    def predictions(
+        self,
+        submissions: Sequence[int] | IntArray,
+        rows: npt.NDArray[np.bool_] | None = None,
+    ) -> PredictionBlocks:
+        """Return the values of submissions on the rows of a mask."""
+        own = self.values[np.asarray(submissions, dtype=np.intp) - 1]
+        return ArrayPredictions(own if rows is None else own[:, rows])
+
+
+def rank_table(
+    table: CaseTable,
+    settings: CaseSettings,
+    manager: PluginManager,
+    progress: Progress,
+) -> ScoreResult:
+    """Rank the algorithms of a table; see :func:`rank`."""
+    matrix = table.matrix
+    values, metric = _scored(table, settings.aggregate)
+    cases = _as_solution(matrix)
+    records = [
+        SubmissionRecord(number, name, name, "", "accepted", "")
+        for number, name in enumerate(matrix.algorithms, start=1)
+    ]
+    run = BoardRun(
+        metric.name,
+        metric,
+        cases,
+        "all",
+        settings.board,
+        _Values(values),
+        manager,
+        progress,
+        provider="arena",
+    )
+    result = run.result(records, rejected=table.rejected, notes=table.notes)
+    findings = result.findings
+    if records and (matrix.repeats > 1).any():
+        findings = (*findings, _repeats(matrix))
+    say = Wording.of(table.kind, (metric.name, *matrix.algorithms))
+    result = replace(
+        result,
+        split="cases",
+        findings=tuple(map(say.finding, findings)),
+        notes=tuple(map(say, result.notes)),
+        best_score_corrected=_reworded(result.best_score_corrected, say),
+        inputs=table.inputs,
+        wording=say,
+    )
+    manager.competition_finalized(result, competition_info(metric, cases))
+    return result
+
+
+def _reworded(best: Mapping[str, Any], say: Wording) -> Mapping[str, Any]:
+    reason = best.get("reason")
+    return {**best, "reason": say(reason)} if reason else best
+
+
+def _scored(table: CaseTable, aggregate: str) -> tuple[FloatArray, Metric]:
+    """Return the ``(m, n)`` values, or ranks, and the metric that aggregates them."""
+    values, better, ends = table.matrix.values, table.greater_is_better, table.value_range
+    first, _, then = aggregate.rpartition("-then-")
+    kind = MeanOfCases if then == "mean" else MedianOfCases
+    if not first:
+        return values, kind(f"{then} {table.metric}", better, ends)
+    m = len(values)
+    ranks = ranks_within_cases(values, greater_is_better=better)
+    of_ranks = (1.0, float(m)) if m > 1 else (float("-inf"), float("inf"))
+    return ranks, kind(f"{then} rank by {table.metric}", False, of_ranks)
+
+
+def _as_solution(matrix: CaseMatrix) -> Solution:
+    n = len(matrix.cases)
+    return Solution(
+        id_column="case",
+        targets=(Target("value", None),),
+        columns=("value",),
+        kind=PredictionKind.VALUE,
+        ids=pa.array(matrix.cases, pa.string()),
+        truth=np.zeros(n),
+        usage=np.full(n, Usage.PRIVATE, dtype=np.uint8),
+        sha256="",
+        clusters=matrix.clusters,
+        tasks=matrix.tasks,
+        task_names=matrix.task_names,
+    )
+
+
+def _repeats(matrix: CaseMatrix) -> Finding:
+    """Return how much of the variance of the scores is due to repeated answers."""
+    found = repeat_variance(matrix.values, matrix.within, matrix.repeats, matrix.clusters)
+    total = found.between + found.within / found.answers
+    share = np.divide(
+        found.within / found.answers, total, out=np.zeros_like(total), where=total > 0
+    )
+    usual = float(np.nanmedian(share))
+    verdict = (
+        f"A case was answered {np.median(found.answers):.3g} times (harmonic mean). The answers to "
+        f"the same case make up {percent(usual)} of the variance of a mean (median over the "
+        f"algorithms), and the differences between cases the rest."
+    )
+    document: Mapping[str, Any] = {"algorithms": list(matrix.algorithms), **found.to_dict()}
+    table = Table(
+        "Variance of the mean: (between + within / K) / n",
+        ("algorithm", "answers K", "between cases", "within cases", "standard error"),
+        tuple(
+            (name, *map(float, row))
+            for name, *row in zip(
+                matrix.algorithms[:_TABLE_ROWS],
+                found.answers,
+                found.between,
+                found.within,
+                found.standard_error,
+                strict=False,
+            )
+        ),
+    )
+    return Finding("repeats", verdict, document, tables=(table,))

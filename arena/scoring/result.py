@@ -1,0 +1,236 @@
+"""The result of scoring a folder, as a JSON document, a data frame and charts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arena.charts import BOARD_CHARTS, as_altair, standings_chart
+from arena.errors import UsageError
+from arena.evaluation.similar import SimilarSubmissions
+from arena.intake import group_faults
+from arena.intake.faults import plural
+from arena.scoring.wording import Wording
+from arena.types import Fault, Finding
+from arena.utils.formatting import BoardDisplay
+from arena.utils.tabular import as_json
+from arena.utils.text import shorten
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+    from arena.interfaces import Study
+    from arena.plugin.manager import PluginManager
+
+__all__ = ["SCHEMA", "STANDING_COLUMNS", "RejectedFile", "ScoreResult", "as_json", "ranked_on"]
+
+SCHEMA = "arena/score/2"
+
+STANDING_COLUMNS = (
+    "rank", "team", "submission", "file", "score", "score_low", "score_high", "rank_low",
+    "rank_high", "tier", "possible_winner", "bootstrap_rank_low", "bootstrap_rank_high",
+    "rank_median", "win_rate", "prize_share", "public_score", "public_rank",
+)  # fmt: skip
+"""The columns of every board; those of an analysis that did not run are null."""
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedFile:
+    """A submission file that was rejected, and its faults."""
+
+    file: str
+    """The name of the file."""
+    faults: tuple[Fault, ...]
+    """What is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreResult:
+    """The private board of a folder of submissions, with its uncertainty.
+
+    All scores are in the metric's natural units and sign.
+    """
+
+    metric: str
+    """The specification of the metric, such as ``f1(average=macro)``."""
+    greater_is_better: bool
+    """Whether a larger score is better."""
+    split: str
+    """``private``, ``public``, ``all``, or ``cases`` for a table with a value per case."""
+    n_rows: int
+    """The number of ranked rows."""
+    positive: str | None
+    """The positive label, if there are two."""
+    resamples: int
+    """The number of resamples used, without the discarded ones."""
+    resamples_redrawn: int
+    """How many resamples were drawn again because a class was missing."""
+    resamples_undefined: int
+    """How many resamples were left out because the metric is undefined on them."""
+    level: float
+    """Confidence level of all intervals, in (0, 1)."""
+    seed: int
+    """The seed of the resamples."""
+    standings: tuple[Mapping[str, Any], ...]
+    """Best first; the keys are :data:`STANDING_COLUMNS`, then those of other analyses."""
+    best_score_corrected: Mapping[str, Any]
+    """``estimate``, ``low`` and ``high``; ``reason``, why there is no interval;
+    ``effective_units``; and ``winners``, the first places with intervals of their true scores."""
+    rejected: tuple[RejectedFile, ...]
+    """The files that were rejected, with their faults."""
+    findings: tuple[Finding, ...]
+    """What each analysis found, in the order in which they ran."""
+    notes: tuple[str, ...]
+    """Automatic decisions and warnings, in sentences."""
+    baseline: Mapping[str, Any] | None = None
+    """The organiser's baseline: ``team``, ``submission``, ``file``, ``score``, ``public_score``."""
+    study: Study | None = None
+    """Teams, scores and resampled scores of the board, for reports; not in the document."""
+    inputs: tuple[tuple[str, str], ...] = ()
+    """Name and sha256 of the solution and of each ranked file, for reports; not in the document."""
+    similar: tuple[SimilarSubmissions, ...] = ()
+    """Similar submissions of different teams, for reports; in the document they are notes."""
+    plugins: PluginManager | None = None
+    """The plugins of the run, for reports; not in the document."""
+    display: BoardDisplay = field(default_factory=BoardDisplay)
+    """Digits and unit of scores on boards and in reports; not in the document."""
+    wording: Wording = field(default_factory=Wording)
+    """The words for teams and rows; not in the document."""
+
+    def __repr__(self) -> str:
+        """Return the metric, the number of teams and the first team, on one line."""
+        found = f"{self.metric} on {self.ranked_on}"
+        if not self.standings:
+            none = f"<ScoreResult: {found}, no team ranked, {len(self.rejected):,} rejected>"
+            return self.wording(none)
+        first = self.standings[0]
+        ranks = ""
+        if first.get("rank_low") is not None:
+            low, high = first["rank_low"], first["rank_high"]
+            ranks = f" (rank {low})" if low == high else f" (ranks {low} to {high})"
+        found = self.wording(f"{found}, {plural(len(self.standings), 'team')}")
+        return (
+            f"<ScoreResult: {found}, first "
+            f"{shorten(first['team'])} with {first['score']:.6g}{ranks}>"
+        )
+
+    @property
+    def ranked_on(self) -> str:
+        """What the board is ranked on, such as ``2,000 private rows`` or ``300 questions``."""
+        return self.wording(ranked_on(self.n_rows, self.split))
+
+    def _repr_html_(self) -> str:
+        """Return the board with rank bars, for notebooks."""
+        return str(_view("as_html", self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document ``arena/score/2``."""
+        document = {
+            "schema": SCHEMA,
+            "metric": self.metric,
+            "greater_is_better": self.greater_is_better,
+            "split": self.split,
+            "n_rows": self.n_rows,
+            "positive": self.positive,
+            "resamples": self.resamples,
+            "resamples_redrawn": self.resamples_redrawn,
+            "resamples_undefined": self.resamples_undefined,
+            "level": self.level,
+            "seed": self.seed,
+            "standings": list(self.standings),
+            "best_score_corrected": self.best_score_corrected,
+            "rejected": [rejected_document(file) for file in self.rejected],
+            "findings": [
+                {"analysis": one.analysis, "verdict": one.verdict, "document": one.document}
+                for one in self.findings
+            ],
+            "baseline": self.baseline,
+            "notes": list(self.notes),
+        }
+        cleaned: dict[str, Any] = as_json(document)
+        return cleaned
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the standings as a frame, best first."""
+        import pandas as pd
+
+        columns = list(self.standings[0]) if self.standings else list(STANDING_COLUMNS)
+        return pd.DataFrame(list(self.standings), columns=columns)
+
+    def to_markdown(self) -> str:
+        """Return the board as a Markdown table."""
+        return str(_view("as_markdown", self))
+
+    def to_latex(self) -> str:
+        """Return the board as a LaTeX ``tabular`` with the rules of the package booktabs."""
+        return str(_view("as_latex", self))
+
+    @property
+    def charts(self) -> Mapping[str, alt.TopLevelMixin]:
+        """Every chart that ``--charts`` writes, by name; they are drawn at each access."""
+        drawn: Mapping[str, alt.TopLevelMixin] = _view("charts", self)
+        return drawn
+
+    def report(self, path: str | Path, *, title: str = "") -> None:
+        """Write the report, one HTML file that needs no network.
+
+        Raises
+        ------
+        UsageError
+            If the path is a folder, or its folder does not exist.
+        InputError
+            If the file cannot be written.
+        """
+        _view("write_report", self, Path(path), title)
+
+    def chart(self, name: str = "rank-intervals") -> alt.LayerChart:
+        """Return a chart of the board, as in the report.
+
+        Parameters
+        ----------
+        name
+            One of :data:`arena.charts.BOARD_CHARTS`: ``rank-intervals``, ``wins``,
+            ``score-intervals``, ``best-score`` or ``shake-up``.
+
+        Raises
+        ------
+        UsageError
+            If the chart is unknown, or the board lacks the data for it.
+        """
+        if name not in BOARD_CHARTS:
+            raise UsageError(f"There is no chart {name!r}. There are: {', '.join(BOARD_CHARTS)}.")
+        chart = standings_chart(name, self.standings, self.best_score_corrected)
+        if chart is None:
+            raise UsageError(f"This board lacks the data for the chart {name!r}.")
+        return as_altair(self.wording.specification(chart))
+
+
+def _view(name: str, *arguments: Any) -> Any:
+    """Call a function of the package of reports, which lies above this one."""
+    (point,) = metadata.entry_points(group="arena.views", name=name)
+    return point.load()(*arguments)
+
+
+def ranked_on(n_rows: int, split: str) -> str:
+    """Return what a board is ranked on.
+
+    >>> ranked_on(2000, "private"), ranked_on(300, "cases")
+    ('2,000 private rows', '300 cases')
+    """
+    return f"{n_rows:,} cases" if split == "cases" else f"{n_rows:,} {split} rows"
+
+
+def rejected_document(rejected: RejectedFile) -> dict[str, Any]:
+    """Return a rejected file as JSON."""
+    return {
+        "file": rejected.file,
+        "faults": [asdict(fault) for fault in rejected.faults],
+        "kinds": [
+            {"kind": group.kind, "count": group.count, "cause": group.cause}
+            for group in group_faults(rejected.faults)
+        ],
+    }

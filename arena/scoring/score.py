@@ -1,0 +1,263 @@
+"""Scores a folder of submissions once: from files to a private board with its uncertainty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from arena.errors import InputError
+from arena.evaluation.binding import bind
+from arena.evaluation.row_weights import metric_of_solution
+from arena.evaluation.similar import (
+    SimilarSubmissions,
+    describe_similar,
+    similar_submissions,
+)
+from arena.intake import solution_source, submission_files
+from arena.intake.memory import describe_data
+from arena.interfaces import Metric, notes_of
+from arena.plugin.info import attributed_unquoted
+from arena.plugin.manager import PluginManager
+from arena.scoring.board import BoardRun, ranked_rows
+from arena.scoring.columns import meaning_of_columns
+from arena.scoring.private_board import check_defined
+from arena.scoring.result import RejectedFile, ScoreResult
+from arena.scoring.settings import ScoreSettings, given_columns, rows_of, score_settings
+from arena.scoring.submissions import admit, competition_info, examine, read_truth
+from arena.store import Store
+from arena.types import Solution, SolutionColumns, SubmissionRecord
+from arena.utils.parallel import Progress
+from arena.utils.progress import shown
+
+__all__ = ["score", "validate"]
+
+_SIMILAR_SHOWN = 20
+
+
+def score(
+    solution: Any,
+    submissions: Any,
+    settings: ScoreSettings | str | None = None,
+    *,
+    metric: str | None = None,
+    id: str | None = None,
+    target: str | Sequence[str] | None = None,
+    usage: str | None = None,
+    positive: str | float | None = None,
+    cluster: str | None = None,
+    tasks: str | None = None,
+    weight: str | None = None,
+    soft_labels: str | Sequence[str] | None = None,
+    submission_columns: str | Sequence[str] | None = None,
+    split: str | None = None,
+    database: str | Path | None = None,
+    resamples: int | None = None,
+    level: float | None = None,
+    seed: int | None = None,
+    stratify: bool | None = None,
+    workers: int | None = None,
+    intervals: bool | None = None,
+    manager: PluginManager | None = None,
+    progress: Progress | None = None,
+) -> ScoreResult:
+    """Read, check, store, score and rank submissions.
+
+    Data in memory are checked like files, with the same messages.
+
+    Predictions are processed in blocks of 64 MB. Memory: the ``(n, B)`` weights of the resamples
+    at one byte each, the ``(m, B)`` scores, and a few ``(m, m)`` arrays.
+
+    Parameters
+    ----------
+    solution
+        An id column, target columns and optionally a usage column: the path of a CSV or Parquet
+        file, a data frame (pandas, polars, pyarrow, or another with the Arrow PyCapsule interface),
+        a dictionary of columns, or an array ``(n,)`` of the truth. All rows of data without a
+        usage column are private, and so are ranked.
+    submissions
+        A path or several: files, or folders of ``team.csv`` or ``team/anything.csv``. Or a
+        dictionary of team -> submission, each a path, a data frame, a dictionary of columns, or an
+        array ``(n,)`` or ``(n, n_columns)`` in the order of the solution's rows.
+    settings
+        All settings as one object, instead of the keywords below; or the metric.
+    metric
+        A specification such as ``roc_auc`` or ``f1(average=macro)``.
+    id, target, usage, positive, cluster, tasks, weight, soft_labels, submission_columns
+        The roles of the solution's columns, as in ``competition.toml``; see
+        :class:`~arena.types.SolutionColumns`.
+    split
+        The ranked rows: ``private`` (default), ``public`` or ``all``.
+    database
+        The file in which submissions are stored; None: a temporary one.
+    resamples, level, seed, stratify, workers, intervals
+        See :class:`~arena.scoring.settings.BoardSettings`.
+    manager
+        The plugins; None: the installed ones.
+    progress
+        Receives progress reports; None: shown as :class:`~arena.ProgressDisplay` does.
+
+    Returns
+    -------
+    The standings, the rejected files and the findings of all analyses. The standings are empty if
+    every file was rejected.
+
+    Raises
+    ------
+    InputError
+        If the solution or a path is invalid.
+    UsageError
+        If an argument is invalid; the message says what was given.
+    UnknownNameError
+        If no plugin provides the metric.
+    MetricError
+        If the metric is undefined on the ranked rows.
+    PluginError
+        If the metric fails on all rows of a submission.
+    StoreError
+        If the database cannot be used.
+
+    Examples
+    --------
+    >>> truth = {"id": ["a", "b", "c", "d"], "y": [1, 0, 1, 0]}
+    >>> teams = {"one": [0.9, 0.2, 0.6, 0.1], "two": [0.9, 0.8, 0.6, 0.7]}
+    >>> board = score(truth, teams, metric="roc_auc", resamples=50)
+    >>> board.to_frame()[["rank", "team", "score"]].to_numpy().tolist()
+    [[1, 'one', 1.0], [2, 'two', 0.5]]
+    """
+    settings = score_settings(
+        settings,
+        metric,
+        id=id,
+        target=target,
+        usage=usage,
+        positive=positive,
+        cluster=cluster,
+        tasks=tasks,
+        weight=weight,
+        soft_labels=soft_labels,
+        submission_columns=submission_columns,
+        split=split,
+        database=database,
+        resamples=resamples,
+        level=level,
+        seed=seed,
+        stratify=stratify,
+        workers=workers,
+        intervals=intervals,
+    )
+    manager = manager or PluginManager()
+    single: Metric = manager.metrics.resolve(settings.metric)
+    truth = read_truth(solution_source(solution), single, settings.columns)
+    scored = metric_of_solution(single, truth)
+    with attributed_unquoted(manager.metrics.plugin_of(settings.metric), f"binding {scored.name}"):
+        bind(scored, truth, rows_of(truth, settings.split))
+    check_defined(scored, ranked_rows(truth, settings.split))
+    files = submission_files(submissions, truth)
+    if not files:
+        listed = isinstance(submissions, list | tuple)
+        where = ", ".join(map(str, submissions)) if listed and submissions else None
+        raise InputError(f"There are no submissions in {where or describe_data(submissions)}.")
+    with shown(progress) as display, Store.open(settings.database) as store:
+        store.put_solution(truth)
+        records = admit(
+            store,
+            files,
+            truth,
+            scored,
+            manager,
+            workers=settings.board.n_workers,
+            progress=display,
+        )
+        rejected = [
+            RejectedFile(record.file, record.faults)
+            for record in records
+            if record.status == "rejected"
+        ]
+        counting, notes = _last_of_each_team(records)
+        run = BoardRun(
+            settings.metric, scored, truth, settings.split, settings.board, store, manager, display
+        )
+        similar = _similar(store, counting, truth)
+        notes += _similar_notes(similar)
+        all_notes = (*notes_of(single), *meaning_of_columns(truth), *notes)
+        ranked = run.result(counting, rejected=rejected, notes=all_notes)
+        result = replace(ranked, similar=similar)
+    manager.competition_finalized(result, competition_info(scored, truth))
+    return result
+
+
+def _similar(
+    store: Store, records: Sequence[SubmissionRecord], solution: Solution
+) -> tuple[SimilarSubmissions, ...]:
+    if len(records) < 2:
+        return ()
+    numbers, teams = zip(*((one.submission, one.team) for one in records), strict=True)
+    return similar_submissions(store.predictions(numbers), numbers, teams, solution.kind)
+
+
+def _similar_notes(found: Sequence[SimilarSubmissions]) -> list[str]:
+    notes = [describe_similar(one) for one in found[:_SIMILAR_SHOWN]]
+    more = len(found) - len(notes)
+    return [*notes, f"{more:,} more pairs of teams have such submissions."] if more else notes
+
+
+def validate(
+    solution: Any,
+    submissions: Any,
+    metric: str,
+    columns: SolutionColumns | None = None,
+    *,
+    id: str | None = None,
+    target: str | Sequence[str] | None = None,
+    usage: str | None = None,
+    positive: str | float | None = None,
+    manager: PluginManager | None = None,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> tuple[tuple[str, ...], tuple[RejectedFile, ...]]:
+    """Return the names of the valid files, and the rejected files with all faults.
+
+    Nothing is stored. The arguments are those of :func:`score`.
+
+    Raises
+    ------
+    InputError
+        If the solution or a path is invalid.
+    UnknownNameError
+        If no plugin provides the metric.
+    """
+    manager = manager or PluginManager()
+    resolved = manager.metrics.resolve(metric)
+    named: dict[str, Any] = {"id": id, "target": target, "usage": usage, "positive": positive}
+    said = given_columns(**{name: value for name, value in named.items() if value is not None})
+    truth = read_truth(solution_source(solution), resolved, columns or said)
+    files = submission_files(submissions, truth)
+    accepted, rejected = [], []
+    with shown(progress) as display:
+        display.start("Reading submissions", len(files))
+        for file, read in examine(files, truth, resolved, manager, workers=workers):
+            display.advance()
+            if read.values is None:
+                rejected.append(RejectedFile(file.name, read.faults))
+            else:
+                accepted.append(file.name)
+    return tuple(accepted), tuple(rejected)
+
+
+def _last_of_each_team(
+    records: Sequence[SubmissionRecord],
+) -> tuple[list[SubmissionRecord], list[str]]:
+    """Return each team's last accepted file by name, and notes on teams with several files."""
+    sent: dict[str, dict[int, SubmissionRecord]] = {}
+    for record in sorted(records, key=lambda record: record.file):
+        if record.status == "accepted":
+            sent.setdefault(record.team, {})[record.submission] = record
+    last = {team: list(own.values())[-1] for team, own in sent.items()}
+    notes = [
+        f"{team} has {len(sent[team])} valid files; {record.file}, the last by name, counts."
+        for team, record in last.items()
+        if len(sent[team]) > 1
+    ]
+    return sorted(last.values(), key=lambda record: record.submission), notes

@@ -1,0 +1,199 @@
+"""Settings for scoring a folder of submissions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.errors import UsageError
+from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, Solution, SolutionColumns, Usage
+from arena.utils.parallel import available_workers
+
+__all__ = [
+    "SPLITS",
+    "BoardSettings",
+    "ScoreSettings",
+    "board_settings",
+    "given_columns",
+    "refuse_keywords",
+    "rows_of",
+    "score_settings",
+]
+
+SPLITS: Mapping[str, tuple[Usage, ...]] = {
+    "private": (Usage.PRIVATE,),
+    "public": (Usage.PUBLIC,),
+    "all": (Usage.PRIVATE, Usage.PUBLIC),
+}
+
+
+def rows_of(solution: Solution, split: str) -> npt.NDArray[np.bool_]:
+    """Return the mask ``(n,)`` of the rows of a split: ``private``, ``public`` or ``all``."""
+    return np.isin(solution.usage, SPLITS[split])
+
+
+@dataclass(frozen=True, slots=True)
+class BoardSettings:
+    """Settings of a private board.
+
+    Raises
+    ------
+    UsageError
+        If a value is out of range.
+    """
+
+    resamples: int = DEFAULT_RESAMPLES
+    """Number of bootstrap resamples of the rows; at least 2."""
+    level: float = DEFAULT_LEVEL
+    """Confidence level of all intervals, in (0, 1)."""
+    seed: int = 0
+    """The seed of the resamples; at least 0."""
+    stratify: bool | None = None
+    """Whether to resample within classes; None: only for metrics that declare it."""
+    workers: int = 0
+    """The number of workers; 0: one per processor."""
+    intervals: bool = True
+    """Whether ranks and scores get intervals. False: a metric that can only be called as a whole is
+    called once per submission, on the ranked rows."""
+
+    def __post_init__(self) -> None:
+        if self.resamples < 2:
+            raise UsageError("At least 2 resamples are needed; 1,000 or more are recommended.")
+        if not 0 < self.level < 1:
+            raise UsageError("The level must be between 0 and 1, e.g. 0.95.")
+        if self.seed < 0:
+            raise UsageError("The seed must be 0 or more.")
+        if self.workers < 0:
+            raise UsageError("The number of workers must be 1 or more, or 0 for one per processor.")
+
+    @property
+    def n_workers(self) -> int:
+        """The number of workers, with 0 resolved to the number of processors."""
+        return self.workers or available_workers()
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreSettings:
+    """Settings for scoring a folder.
+
+    Raises
+    ------
+    UsageError
+        If the split is unknown, or both clusters and stratification are requested.
+    """
+
+    metric: str
+    """A specification such as ``roc_auc`` or ``f1(average=macro)``."""
+    columns: SolutionColumns = field(default_factory=SolutionColumns)
+    """The roles of the solution's columns."""
+    split: str = "private"
+    """The ranked rows: ``private``, ``public`` or ``all`` (without ignored rows)."""
+    database: Path | None = None
+    """The file in which submissions are stored; None: a temporary file."""
+    board: BoardSettings = field(default_factory=BoardSettings)
+    """Resamples, level, seed and workers."""
+
+    def __post_init__(self) -> None:
+        if self.split not in SPLITS:
+            raise UsageError(f"The split must be private, public or all, not {self.split!r}.")
+        if self.board.stratify and self.columns.cluster:
+            raise UsageError("Resamples can be stratified by class or drawn by cluster, not both.")
+
+
+def board_settings(board: BoardSettings | None, **given: Any) -> BoardSettings:
+    """Return settings from a settings object or from keywords, of which None means the default.
+
+    Raises
+    ------
+    UsageError
+        If keywords are given beside a settings object.
+
+    Examples
+    --------
+    >>> board_settings(None, level=0.9, seed=None)
+    BoardSettings(resamples=1000, level=0.9, seed=0, stratify=None, workers=0, intervals=True)
+    """
+    said = {name: value for name, value in given.items() if value is not None}
+    if board is None:
+        return BoardSettings(**said)
+    refuse_keywords(said)
+    return board
+
+
+def score_settings(
+    settings: ScoreSettings | str | None, metric: str | None, **given: Any
+) -> ScoreSettings:
+    """Return settings from a settings object or from keywords, of which None means the default.
+
+    Raises
+    ------
+    UsageError
+        If no metric is given, or keywords are given beside a settings object.
+
+    Examples
+    --------
+    >>> made = score_settings(None, "f1", target="y", level=0.9, split=None)
+    >>> made.columns.targets, made.board.level, made.split
+    (('y',), 0.9, 'private')
+    """
+    said = {name: value for name, value in given.items() if value is not None}
+    if isinstance(settings, ScoreSettings):
+        refuse_keywords([*(["metric"] if metric else ()), *said])
+        return settings
+    if settings is not None and metric is not None:
+        raise UsageError(f"The metric was given twice: {settings!r} and {metric!r}.")
+    name = settings or metric
+    if not isinstance(name, str):
+        what = "No metric was given" if name is None else f"The metric is {name!r}"
+        raise UsageError(f'{what}: give its name, such as metric="roc_auc".')
+    board = {one.name for one in fields(BoardSettings)}
+    of_board = {name: said.pop(name) for name in list(said) if name in board}
+    database = said.pop("database", None)
+    split = said.pop("split", "private")
+    return ScoreSettings(
+        metric=name,
+        columns=given_columns(**said),
+        split=split,
+        database=None if database is None else Path(database),
+        board=BoardSettings(**of_board),
+    )
+
+
+def refuse_keywords(given: Collection[str]) -> None:
+    """Raise UsageError if these keywords were given beside a settings object."""
+    if given:
+        raise UsageError(
+            f"Settings were given as an object and as keywords ({', '.join(given)}): give one of "
+            "them."
+        )
+
+
+def given_columns(
+    *,
+    target: str | Sequence[str] = (),
+    soft_labels: str | Sequence[str] = (),
+    submission_columns: str | Sequence[str] = (),
+    positive: Any = None,
+    **others: str,
+) -> SolutionColumns:
+    """Return the roles of columns from keywords named as in ``competition.toml``.
+
+    >>> given_columns(target="y", positive=1).positive
+    '1'
+    """
+
+    def names(given: str | Sequence[str]) -> tuple[str, ...]:
+        return (given,) if isinstance(given, str) else tuple(given)
+
+    return SolutionColumns(
+        targets=names(target),
+        soft_labels=names(soft_labels),
+        submission=names(submission_columns),
+        positive=None if positive is None else str(positive),
+        **others,
+    )

@@ -1,0 +1,237 @@
+"""Reads and checks submission files in parallel and stores them in order."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from arena.errors import InputError, UsageError
+from arena.evaluation.predictions import cell_bytes
+from arena.intake import (
+    MAX_BYTES,
+    ReadSubmission,
+    SolutionSource,
+    SubmissionFile,
+    check_table,
+    describe,
+    first_of_each_kind,
+    read_solution,
+    read_submission,
+    read_whole_solution,
+    read_whole_submission,
+)
+from arena.intake.solution import MAX_SOLUTION_BYTES
+from arena.interfaces import (
+    Metric,
+    faults_of_predictions,
+    faults_of_truth,
+    kinds_of,
+    traits_of,
+)
+from arena.plugin.info import attributed_unquoted
+from arena.plugin.manager import PluginManager
+from arena.store import Incoming, Store
+from arena.types import (
+    CompetitionInfo,
+    Fault,
+    MetricTraits,
+    PredictionKind,
+    Solution,
+    SolutionColumns,
+    SubmissionRecord,
+)
+from arena.utils.parallel import Progress, run_tasks
+
+__all__ = ["admit", "competition_info", "examine", "is_number", "read_truth"]
+
+_BATCH_FILES = 16
+_BATCH_BYTES = 64 * 2**20
+
+
+def competition_info(metric: Metric, solution: Solution, title: str = "") -> CompetitionInfo:
+    """Return what plugins may know about a competition: nothing about the labels."""
+    return CompetitionInfo(
+        title=title,
+        metric=metric.name,
+        greater_is_better=metric.greater_is_better,
+        kind=solution.kind,
+        id_column=solution.id_column,
+        columns=solution.columns,
+        ids=solution.ids,
+    )
+
+
+def read_truth(path: SolutionSource, metric: Metric, columns: SolutionColumns) -> Solution:
+    """Read the organiser's solution in the form that a metric needs.
+
+    Raises
+    ------
+    InputError
+        If the file has faults; the message lists all of them.
+    UsageError
+        If submission columns are given for a metric that uses the target columns.
+    """
+    traits = traits_of(metric)
+    if columns.submission and not (
+        metric.prediction is PredictionKind.TEXT and traits.joint_targets
+    ):
+        raise UsageError(
+            f"{metric.name} reads the same columns from submissions as from the solution: omit "
+            f"--columns (submission_columns in competition.toml)."
+        )
+    if traits.whole_files:
+        if not isinstance(path, Path):
+            raise UsageError(f"{metric.name} reads files itself: give the solution as a file.")
+        return read_whole_solution(path, MAX_SOLUTION_BYTES)
+    solution = _read_as(kinds_of(metric), path, columns, traits)
+    found = first_of_each_kind(_faults_of_truth(metric, solution))
+    if found:
+        lines = "\n".join(f"  {describe(fault)}" for fault in found)
+        raise InputError(f"{metric.name} cannot use this solution:\n{lines}")
+    return solution
+
+
+def _faults_of_truth(metric: Metric, solution: Solution) -> Iterator[Fault]:
+    names = tuple(target.name for target in solution.targets)
+    truth = solution.truth.reshape(solution.n_rows, -1)
+    joint = traits_of(metric).joint_targets
+    for columns in [list(range(len(names)))] if joint else [[at] for at in range(len(names))]:
+        info = replace(
+            competition_info(metric, solution), columns=tuple(names[at] for at in columns)
+        )
+        with attributed_unquoted(metric.name, "checking the solution"):
+            yield from faults_of_truth(metric, truth[:, columns], info)
+
+
+def _read_as(
+    kinds: Sequence[PredictionKind],
+    path: SolutionSource,
+    columns: SolutionColumns,
+    traits: MetricTraits,
+) -> Solution:
+    """Read as the first kind; if that fails, as another kind whose labels are not numbers."""
+    try:
+        return read_solution(path, kind=kinds[0], columns=columns, traits=traits)
+    except InputError:
+        for kind in kinds[1:]:
+            with contextlib.suppress(InputError):
+                solution = read_solution(path, kind=kind, columns=columns, traits=traits)
+                labels = [label for target in solution.targets for label in target.classes or ()]
+                if not any(is_number(label) for label in labels):
+                    return solution
+        raise
+
+
+def is_number(text: str) -> bool:
+    """Return whether Python can parse a text as a number.
+
+    >>> is_number("-1e3"), is_number("cat"), is_number("")
+    (True, False, False)
+    """
+    with contextlib.suppress(ValueError):
+        float(text)
+        return True
+    return False
+
+
+def examine(
+    files: Sequence[SubmissionFile],
+    solution: Solution,
+    metric: Metric,
+    manager: PluginManager,
+    *,
+    workers: int = 1,
+    max_bytes: int = MAX_BYTES,
+) -> Iterator[tuple[SubmissionFile, ReadSubmission]]:
+    """Yield each file with its predictions or its faults, in order.
+
+    At most ``workers + 1`` files are in memory at a time.
+    """
+    info = competition_info(metric, solution)
+    tasks = ((file, solution, metric, info, manager, max_bytes) for file in files)
+    read = run_tasks(_examine_one, tasks, workers=workers)
+    yield from zip(files, read, strict=True)
+
+
+def _examine_one(
+    file: SubmissionFile,
+    solution: Solution,
+    metric: Metric,
+    info: CompetitionInfo,
+    manager: PluginManager,
+    max_bytes: int,
+) -> ReadSubmission:
+    if file.faults:
+        return ReadSubmission(values=None, faults=file.faults, sha256="")
+    traits = traits_of(metric)
+    rules: dict[str, Any] = {
+        "prediction_range": traits.prediction_range,
+        "max_bytes": max_bytes,
+        "empty_cells": traits.empty_cells,
+        "row_sets": traits.rows == "any",
+        "mask_files": traits.mask_files,
+    }
+    if traits.whole_files and file.table is None:
+        read = read_whole_submission(file.path, max_bytes)
+    elif file.table is not None:
+        read = check_table(file.table.table, file.table.sha256, solution, **rules)
+    elif (table := manager.read_predictions(file.path, info)) is not None:
+        read = check_table(table, file.path, solution, **rules)
+    else:
+        read = read_submission(file.path, solution, **rules)
+    if read.values is None:
+        return read
+    read.values.setflags(write=False)
+    with attributed_unquoted(metric.name, "checking the cells of a submission"):
+        faults = first_of_each_kind(faults_of_predictions(metric, read.values, info))
+    faults = faults or manager.check_submission(read.values, info)
+    return ReadSubmission(None, faults, read.sha256) if faults else read
+
+
+def admit(
+    store: Store,
+    files: Sequence[SubmissionFile],
+    solution: Solution,
+    metric: Metric,
+    manager: PluginManager,
+    *,
+    workers: int = 1,
+    progress: Progress,
+) -> list[SubmissionRecord]:
+    """Read, check and store files, accepted or rejected; return their records in order.
+
+    Files are stored in batches of at most 16 files or 64 MB of predictions, one transaction each.
+    """
+    info = competition_info(metric, solution)
+    records: list[SubmissionRecord] = []
+    batch: list[Incoming] = []
+    progress.start("Reading submissions", len(files))
+    for file, read in examine(files, solution, metric, manager, workers=workers):
+        key = _key(read, metric)
+        incoming = Incoming(file.team, file.name, read.sha256, read.values, read.faults, key)
+        batch.append(incoming)
+        progress.advance()
+        values = [one.values for one in batch if one.values is not None]
+        held = sum(one.size * cell_bytes(one) for one in values)
+        if len(batch) >= _BATCH_FILES or held >= _BATCH_BYTES:
+            records += store.add_submissions(batch)
+            batch = []
+    records += store.add_submissions(batch)
+    for record in records:
+        manager.submission_scored(record, None, info)
+    return records
+
+
+def _key(read: ReadSubmission, metric: Metric) -> str | None:
+    """Return the idempotency key: the file, and the rules if they are not the default ones."""
+    low, high = traits_of(metric).prediction_range
+    if not read.sha256:
+        return None
+    if metric.prediction is PredictionKind.TEXT:
+        return f"{read.sha256} for {metric.name}"
+    if (low, high) == MetricTraits().prediction_range:
+        return None
+    return f"{read.sha256} in [{low}, {high}]"

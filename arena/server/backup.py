@@ -1,0 +1,61 @@
+"""Copies a competition and the records of its server, also while it is served."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from arena.errors import InputError
+from arena.server.records.layout import Layout
+
+__all__ = ["BACKUP_NOTE", "backup"]
+
+BACKUP_NOTE = ".last-backup"
+_TRANSIENT = {".served.json", ".served.sock", BACKUP_NOTE}
+
+
+def backup(folder: Path, layout: Layout, target: Path) -> int:
+    """Copy a closed competition, then its queue and uploads; return the number of bytes.
+
+    The copy is a competition's folder with the records of the server in ``server/``. The queue is
+    copied last, so that it has every request that the competition has judged.
+
+    Raises
+    ------
+    InputError
+        If the target exists, or is inside the folder.
+    """
+    if target.exists():
+        raise InputError(f"{target} exists: name a new folder for each backup.")
+    if target.resolve().is_relative_to(folder.resolve()):
+        raise InputError(f"{target} is inside the competition's folder: choose another place.")
+    partial = target.with_name(f"{target.name}.part")
+    shutil.rmtree(partial, ignore_errors=True)
+    records = layout.root.resolve()
+
+    def skipped(parent: str, names: list[str]) -> set[str]:
+        own = {name for name in names if (Path(parent) / name).resolve() == records}
+        return own | (_TRANSIENT & set(names))
+
+    partial.mkdir(mode=0o700, parents=True)  # closed to others while it is written
+    shutil.copytree(folder, partial, ignore=skipped, dirs_exist_ok=True)
+    partial.chmod(0o700)
+    if layout.intake.exists():
+        copied = Layout(partial / "server")
+        copied.create()
+        with (
+            closing(sqlite3.connect(layout.intake)) as source,
+            closing(sqlite3.connect(copied.intake)) as goal,
+        ):
+            source.backup(goal)
+        for upload in layout.uploads.iterdir():
+            if not upload.suffix:  # whole
+                # A file that was only to be checked can be removed meanwhile.
+                with contextlib.suppress(FileNotFoundError):
+                    shutil.copy2(upload, copied.uploads / upload.name, follow_symlinks=False)
+    partial.rename(target)
+    (folder / BACKUP_NOTE).touch()
+    return sum(path.stat().st_size for path in target.rglob("*") if path.is_file())

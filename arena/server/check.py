@@ -1,0 +1,71 @@
+"""What is missing before a competition is opened to participants."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from arena.config import Settings
+
+__all__ = ["problems"]
+
+_STORED_FACTOR = 3
+"""Bytes on the disk for each byte of an upload: the file, the log and the database."""
+_BACKUP_DAYS = 2
+
+
+def problems(folder: Path, settings: Settings, url: str) -> list[str]:
+    """Return a sentence on each thing to do before the launch; nothing is opened."""
+    return list(_problems(folder, settings, url))
+
+
+def _problems(folder: Path, settings: Settings, url: str) -> Iterator[str]:
+    yield from _of_settings(settings, url)
+    server, limits = settings.server, settings.limits
+    if not (folder / server.rules).is_file():
+        yield f"There are no rules: write {folder / server.rules}."
+    if folder.stat().st_mode & 0o077:
+        yield f"Other users of this machine can enter {folder}: run chmod 700 {folder}."
+    free = shutil.disk_usage(folder).free
+    needed = _STORED_FACTOR * limits.max_bytes * server.max_waiting
+    if free < needed:
+        yield (
+            f"{free / 1e9:.0f} GB of the disk are free, but {server.max_waiting:,} waiting files "
+            f"of {limits.max_bytes / 1e6:,.0f} MB need {needed / 1e9:,.0f} GB: lower [limits] "
+            f"max_bytes or [server] max_waiting."
+        )
+    if not _has_backup(folder):
+        yield f"There is no backup of the last {_BACKUP_DAYS} days: run arena backup by a timer."
+
+
+def _of_settings(settings: Settings, url: str) -> Iterator[str]:
+    deadline = settings.competition.deadline
+    if not url:
+        yield "[server] url is empty: the address that participants use is not known."
+    elif not url.startswith("https://"):
+        yield f"{url} is not encrypted: put a proxy with TLS in front (--print-units)."
+    if deadline is None:
+        yield "[competition] deadline is not set."
+    elif deadline < datetime.now(UTC) + timedelta(hours=1):
+        yield f"[competition] deadline is {deadline:%Y-%m-%d %H:%M} UTC: it is over, or nearly."
+    if settings.public.mechanism == "full":
+        yield "[public] mechanism = full shows exact scores, from which labels can be computed."
+    if settings.server.smtp_host and settings.server.smtp_tls == "none":
+        yield "[server] smtp_tls is none: e-mails with invitation links are not encrypted."
+    empty = {
+        "[competition] title": settings.competition.title,
+        "[limits] per_day": settings.limits.per_day,
+        "[limits] total": settings.limits.total,
+        "[server] contact": settings.server.contact,
+    }
+    yield from (f"{key} is not set." for key, value in empty.items() if not value)
+
+
+def _has_backup(folder: Path) -> bool:
+    note = folder / ".last-backup"
+    if not note.exists():
+        return False
+    age = datetime.now(UTC).timestamp() - note.stat().st_mtime
+    return age < 86_400 * _BACKUP_DAYS

@@ -1,0 +1,54 @@
+"""Who may read and write the files of a server."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from arena.errors import InputError
+from arena.server.records.layout import Layout
+from arena.server.supervisor import User
+
+__all__ = ["prepare"]
+
+
+def prepare(layout: Layout, folders: Sequence[Path], web: User | None) -> None:
+    """Create the folders of a server; with a user for the web process, give it what it needs.
+
+    The web process owns the intake. What is published belongs to the owner of the first
+    competition's folder and can be read by the web process's group.
+
+    Raises
+    ------
+    InputError
+        If the web process could read a competition's folder, or could not reach its own files.
+    """
+    layout.create()
+    if web is None:
+        layout.root.chmod(0o700)
+        return
+    for folder in folders:
+        if layout.root.is_relative_to(folder):
+            raise InputError(
+                f"The files of the server are in {layout.root}, inside the competition's folder, "
+                f"which {web.name} must not enter: choose another folder with --data."
+            )
+        if folder.stat().st_mode & 0o007:
+            raise InputError(
+                f"Every user can enter {folder}, also {web.name}: run chmod 700 {folder} first."
+            )
+    owner = folders[0].stat().st_uid
+    rights = {
+        layout.root: (0, 0, 0o711),
+        layout.intake.parent: (web.uid, web.gid, 0o2770),
+        layout.uploads: (web.uid, web.gid, 0o2770),
+        layout.root / "public": (owner, web.gid, 0o2750),
+        layout.root / "scorer": (owner, web.gid, 0o700),
+    }
+    for path, (uid, gid, mode) in rights.items():
+        os.chown(path, uid, gid)
+        path.chmod(mode)
+    for path in layout.intake.parent.glob(f"{layout.intake.name}*"):
+        os.chown(path, web.uid, web.gid)
+        path.chmod(0o660)

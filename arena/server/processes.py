@@ -1,0 +1,71 @@
+"""The processes of a server: how one is started, and how it ends with its supervisor.
+
+::
+
+    python -m arena.server.processes web JSON
+    python -m arena.server.processes scorer JSON
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["WebStart", "end_with_supervisor", "run_web"]
+
+
+@dataclass(frozen=True, slots=True)
+class WebStart:
+    """What the web process is started with."""
+
+    socket: int
+    """The descriptor of the bound socket."""
+    root: str
+    competitions: tuple[str, ...]
+    url: str
+
+
+def end_with_supervisor(descriptor: int) -> None:
+    """Send this process SIGTERM when the supervisor ends: when its end of the pipe is closed."""
+
+    def wait() -> None:
+        os.read(descriptor, 1)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def run_web(start: WebStart) -> None:
+    """Serve the pages and the HTTP API until SIGTERM."""
+    from arena.server.records.layout import Layout, WebSettings
+    from arena.server.web.main import run
+
+    run(
+        socket.socket(fileno=start.socket),
+        WebSettings(Layout(Path(start.root)), tuple(start.competitions), start.url),
+    )
+
+
+def _main(role: str, arguments: str) -> None:
+    given: dict[str, Any] = json.loads(arguments)
+    os.umask(0o007)  # the processes may have different users of one group
+    end_with_supervisor(given.pop("pipe"))
+    if role == "web":
+        logging.basicConfig(format="%(levelname)s web: %(message)s", level=logging.INFO)
+        run_web(WebStart(**given))
+    else:
+        from arena.server.scorer.main import main
+
+        main(**given)
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

@@ -1,0 +1,926 @@
+"""People: accounts, sessions, tokens, invitations, teams and the rules that they accepted.
+
+The tables lie in the same SQLite file as the queue of requests. There are no passwords. A secret is
+256 random bits; the file holds its SHA-256 only, and it is found by that digest, so that neither
+the file nor the time of an answer helps to guess one. A secret is shown once, when it is made.
+
+=============  ==============================================================================
+table          holds
+=============  ==============================================================================
+accounts       a person: name, contact, whether an organiser, state (active, waiting, blocked)
+sessions       a browser that is signed in
+tokens         a program's key, or the sign-in key of a person: scopes, expiry, last use
+invites        links and codes: to register, to join a team, to sign in once
+teams          a team of one competition; its name is unique after case and spaces are removed
+members        which account is in which team: one team per account and competition
+former_names   names of teams that were renamed or merged: no other team can take one
+slots          places for uploads whose address is the secret (the official kaggle client)
+acceptances    which version of the rules an account accepted, and when
+=============  ==============================================================================
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import sqlite3
+import threading
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from arena.server.records.sqlite import connect, transaction
+
+__all__ = [
+    "Account",
+    "Accounts",
+    "Invite",
+    "Member",
+    "NameTakenError",
+    "RefusedError",
+    "Slot",
+    "Team",
+    "Token",
+    "team_key",
+]
+
+TOKEN_PREFIX = "arena_"  # noqa: S105 - it lets scanners of repositories find a leaked token
+IDLE = timedelta(hours=12)
+SESSION = timedelta(days=7)
+TOUCH = 60  # seconds; the last use of a token or session is kept to the minute
+MAX_NAME = 80
+MAX_SLOTS = 5
+"""Places for uploads of an account at a time."""
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS accounts (
+    account TEXT PRIMARY KEY, name TEXT NOT NULL, contact TEXT NOT NULL,
+    organiser INTEGER NOT NULL, state TEXT NOT NULL, created REAL NOT NULL,
+    subject TEXT UNIQUE
+);
+CREATE TABLE IF NOT EXISTS sessions (
+    digest BLOB PRIMARY KEY, account TEXT NOT NULL REFERENCES accounts,
+    created REAL NOT NULL, seen REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS tokens (
+    token TEXT PRIMARY KEY, digest BLOB NOT NULL UNIQUE,
+    account TEXT NOT NULL REFERENCES accounts, name TEXT NOT NULL, scope TEXT NOT NULL,
+    created REAL NOT NULL, expires REAL, used REAL
+);
+CREATE TABLE IF NOT EXISTS invites (
+    invite TEXT PRIMARY KEY, digest BLOB NOT NULL UNIQUE, kind TEXT NOT NULL,
+    competition TEXT, team TEXT, account TEXT, contact TEXT NOT NULL, made_by TEXT,
+    created REAL NOT NULL, expires REAL, uses INTEGER
+);
+CREATE TABLE IF NOT EXISTS teams (
+    team TEXT PRIMARY KEY, competition TEXT NOT NULL, name TEXT NOT NULL, folded TEXT NOT NULL,
+    created REAL NOT NULL, UNIQUE (competition, folded)
+);
+CREATE TABLE IF NOT EXISTS former_names (
+    competition TEXT NOT NULL, folded TEXT NOT NULL, PRIMARY KEY (competition, folded)
+);
+CREATE TABLE IF NOT EXISTS slots (
+    digest BLOB PRIMARY KEY, account TEXT NOT NULL REFERENCES accounts,
+    competition TEXT NOT NULL, file TEXT NOT NULL, size INTEGER NOT NULL, created REAL NOT NULL,
+    upload TEXT, sha256 TEXT, received REAL
+);
+CREATE TABLE IF NOT EXISTS members (
+    competition TEXT NOT NULL, account TEXT NOT NULL REFERENCES accounts,
+    team TEXT NOT NULL REFERENCES teams, joined REAL NOT NULL, PRIMARY KEY (competition, account)
+);
+CREATE INDEX IF NOT EXISTS members_of_team ON members (team);
+CREATE TABLE IF NOT EXISTS acceptances (
+    competition TEXT NOT NULL, account TEXT NOT NULL REFERENCES accounts, version TEXT NOT NULL,
+    accepted REAL NOT NULL, PRIMARY KEY (competition, account, version)
+);
+"""
+
+
+class RefusedError(Exception):
+    """A person asked for what is not possible; the message is a sentence for that person.
+
+    ``template`` is the sentence with places for ``values``, so that it can be translated.
+    """
+
+    def __init__(self, template: str, **values: object) -> None:
+        super().__init__(template.format(**values))
+        self.template = template
+        self.values = values
+
+
+class NameTakenError(RefusedError):
+    """Another team has this name, or one that reads the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A person.
+
+    Attributes
+    ----------
+    account
+        A random name of the account that never changes; a participant's requests carry it.
+    name
+        What the person is called on the pages of the team and the organiser.
+    contact
+        An e-mail address or another way to reach the person; empty if none was given.
+    organiser
+        Whether the person may use the organiser's pages.
+    state
+        ``active``, ``waiting`` for the organiser's approval, or ``blocked``.
+    created
+        When the person registered.
+    """
+
+    account: str
+    name: str
+    contact: str
+    organiser: bool
+    state: str
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A key for programs, without its secret: identifier, owner, name, scope and times."""
+
+    token: str
+    account: str
+    name: str
+    scope: str
+    created: datetime
+    expires: datetime | None
+    used: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Invite:
+    """A link or code, without its secret.
+
+    Attributes
+    ----------
+    kind
+        ``register`` (a new account), ``team`` (join one team) or ``signin`` (sign an account in).
+    uses
+        How often it can still be used, or ``None`` if as often as one likes.
+    """
+
+    invite: str
+    kind: str
+    competition: str | None
+    team: str | None
+    account: str | None
+    contact: str
+    created: datetime
+    expires: datetime | None
+    uses: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """A team of a competition."""
+
+    team: str
+    competition: str
+    name: str
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place for one upload, and the upload once it arrived."""
+
+    account: str
+    competition: str
+    file: str
+    size: int
+    upload: str | None
+    sha256: str | None
+    received: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A person in a team, and since when."""
+
+    account: str
+    name: str
+    contact: str
+    joined: datetime
+
+
+def team_key(name: str) -> str:
+    """Return what two names that read the same have in common.
+
+    >>> team_key("The  Ants") == team_key("the ants")
+    True
+    """
+    shown = unicodedata.normalize("NFKC", name)
+    visible = (mark for mark in shown if unicodedata.category(mark) not in {"Cf", "Mn"})
+    return "".join("".join(visible).casefold().split())
+
+
+def _digest(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode()).digest()
+
+
+def _time(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+def _sure_time(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _clean(name: str) -> str:
+    printed = " ".join(unicodedata.normalize("NFC", name).split())
+    if not printed or not team_key(printed):
+        raise RefusedError("The name is empty. Enter a name with at least one letter or digit.")
+    if len(printed) > MAX_NAME:
+        raise RefusedError(
+            "The name has {length} characters. Use at most {most} characters.",
+            length=len(printed),
+            most=MAX_NAME,
+        )
+    if any(unicodedata.category(mark) in {"Cc", "Cs", "Co", "Cn"} for mark in printed):
+        raise RefusedError("The name contains a control character. Remove it.")
+    return printed
+
+
+class Accounts:
+    """The people of a server.
+
+    Parameters
+    ----------
+    path
+        The SQLite file. The tables are created if they are missing.
+    clock
+        Returns the current time in UTC.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> accounts = Accounts(Path(tempfile.mkdtemp()) / "intake.sqlite")
+    >>> ada = accounts.register("Ada")
+    >>> secret, _ = accounts.make_token(ada.account, "laptop", "submit")
+    >>> accounts.holder(secret)[0].name
+    'Ada'
+    """
+
+    def __init__(
+        self, path: Path, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._database = connect(path)
+        self._database.executescript(_TABLES)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def _now(self) -> float:
+        return self._clock().timestamp()
+
+    @contextmanager
+    def _change(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, transaction(self._database) as database:
+            yield database
+
+    def _rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
+        with self._lock:
+            return self._database.execute(query, values).fetchall()
+
+    def _row(self, query: str, *values: Any) -> sqlite3.Row | None:
+        rows = self._rows(query, *values)
+        return rows[0] if rows else None
+
+    # Accounts
+
+    def register(
+        self,
+        name: str,
+        contact: str = "",
+        *,
+        organiser: bool = False,
+        state: str = "active",
+        subject: str | None = None,
+    ) -> Account:
+        """Create an account.
+
+        ``subject`` names the person at an identity provider, if that is how they sign in.
+
+        Raises
+        ------
+        RefusedError
+            If the name is empty, too long or contains control characters.
+        """
+        shown = _clean(name)
+        contact = " ".join(contact.split())[:200]
+        account = secrets.token_urlsafe(9)
+        with self._change() as database:
+            database.execute(
+                "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (account, shown, contact, organiser, state, self._now(), subject),
+            )
+        return self.account(account)
+
+    def account(self, account: str) -> Account:
+        """Return an account; ``KeyError`` if there is none."""
+        row = self._row("SELECT * FROM accounts WHERE account = ?", account)
+        if row is None:
+            raise KeyError(account)
+        return _account(row)
+
+    def check_name(self, name: str) -> str:
+        """Return a name as it would be stored; ``RefusedError`` if it cannot be used."""
+        return _clean(name)
+
+    def by_subject(self, subject: str) -> Account | None:
+        """Return the account of a person at the identity provider, if it exists."""
+        row = self._row("SELECT * FROM accounts WHERE subject = ?", subject)
+        return None if row is None else _account(row)
+
+    def accounts(self) -> list[Account]:
+        """Return all accounts, the oldest first."""
+        return [_account(row) for row in self._rows("SELECT * FROM accounts ORDER BY created")]
+
+    def set_state(self, account: str, state: str) -> None:
+        """Approve or block an account.
+
+        A blocked account loses its sessions, and the team invitations that it created: with one of
+        them the person could come back under another account.
+        """
+        with self._change() as database:
+            database.execute("UPDATE accounts SET state = ? WHERE account = ?", (state, account))
+            if state == "blocked":
+                database.execute("DELETE FROM sessions WHERE account = ?", (account,))
+                database.execute(
+                    "DELETE FROM invites WHERE made_by = ? AND kind = 'team'", (account,)
+                )
+
+    def organiser_link(self, url: str) -> str:
+        """Return a link that signs the organiser in, once and within a day.
+
+        The organiser's account is created if there is none. ``url`` is the address of the server.
+        """
+        account = next((one for one in self.accounts() if one.organiser), None)
+        account = account or self.register("Organiser", organiser=True)
+        secret = self.invite(
+            "signin", account=account.account, expires=self._clock() + timedelta(days=1)
+        )
+        return f"{url}/invite/{secret}"
+
+    # Sessions
+
+    def open_session(self, account: str) -> str:
+        """Sign an account in and return the secret for its cookie."""
+        secret, now = secrets.token_urlsafe(32), self._now()
+        with self._change() as database:
+            database.execute(
+                "DELETE FROM sessions WHERE created < ? OR seen < ?",
+                (now - SESSION.total_seconds(), now - IDLE.total_seconds()),
+            )
+            database.execute(
+                "INSERT INTO sessions VALUES (?, ?, ?, ?)", (_digest(secret), account, now, now)
+            )
+        return secret
+
+    def session(self, secret: str) -> tuple[Account, datetime] | None:
+        """Return the account of a cookie and when it signed in, if the session is not over."""
+        digest, now = _digest(secret), self._now()
+        row = self._row(
+            "SELECT accounts.*, sessions.created AS since, seen FROM sessions "
+            "JOIN accounts USING (account) WHERE digest = ?",
+            digest,
+        )
+        if (
+            row is None
+            or row["since"] < now - SESSION.total_seconds()
+            or row["seen"] < now - IDLE.total_seconds()
+            or row["state"] == "blocked"
+        ):
+            return None
+        if row["seen"] < now - TOUCH:
+            with self._change() as database:
+                database.execute("UPDATE sessions SET seen = ? WHERE digest = ?", (now, digest))
+        return _account(row), _sure_time(row["since"])
+
+    def close_session(self, secret: str) -> None:
+        """Sign a browser out."""
+        with self._change() as database:
+            database.execute("DELETE FROM sessions WHERE digest = ?", (_digest(secret),))
+
+    def new_key(self, account: str, session: str | None) -> str:
+        """Replace the sign-in key of an account and return the new one.
+
+        All browsers but that of ``session``, the secret of a cookie, are signed out.
+        """
+        keep = b"" if session is None else _digest(session)
+        with self._change() as database:
+            database.execute(
+                "DELETE FROM tokens WHERE account = ? AND scope = 'signin'", (account,)
+            )
+            database.execute(
+                "DELETE FROM sessions WHERE account = ? AND digest != ?", (account, keep)
+            )
+        key, _token = self.make_token(account, "sign-in key", "signin")
+        return key
+
+    # Tokens
+
+    def make_token(
+        self, account: str, name: str, scope: str, expires: datetime | None = None
+    ) -> tuple[str, Token]:
+        """Create a token and return its secret, which cannot be read again, and what it is.
+
+        ``scope`` is ``read``, ``submit`` (includes read), ``admin`` or ``signin``, the key with
+        which a person signs in on another browser.
+        """
+        secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
+        token = secrets.token_urlsafe(9)
+        with self._change() as database:
+            database.execute(
+                "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
+                (
+                    token,
+                    _digest(secret),
+                    account,
+                    " ".join(name.split())[:MAX_NAME] or "token",
+                    scope,
+                    self._now(),
+                    None if expires is None else expires.timestamp(),
+                ),
+            )
+        return secret, next(one for one in self.tokens(account) if one.token == token)
+
+    def tokens(self, account: str) -> list[Token]:
+        """Return the tokens of an account, the newest first."""
+        rows = self._rows(
+            "SELECT * FROM tokens WHERE account = ? ORDER BY created DESC, rowid DESC", account
+        )
+        return [_token(row) for row in rows]
+
+    def holder(self, secret: str) -> tuple[Account, Token] | None:
+        """Return whose token this is, unless it is unknown, expired or revoked."""
+        now = self._now()
+        row = self._row("SELECT * FROM tokens WHERE digest = ?", _digest(secret))
+        if row is None or (row["expires"] is not None and row["expires"] <= now):
+            return None
+        account = self.account(row["account"])
+        if account.state == "blocked":
+            return None
+        if row["used"] is None or row["used"] < now - TOUCH:
+            with self._change() as database:
+                database.execute("UPDATE tokens SET used = ? WHERE token = ?", (now, row["token"]))
+        return account, _token(row)
+
+    def revoke(self, account: str, token: str) -> bool:
+        """Delete a token of this account; return whether there was one."""
+        with self._change() as database:
+            done = database.execute(
+                "DELETE FROM tokens WHERE account = ? AND token = ?", (account, token)
+            )
+            return done.rowcount > 0
+
+    # Invitations
+
+    def invite(
+        self,
+        kind: str,
+        *,
+        competition: str | None = None,
+        team: str | None = None,
+        account: str | None = None,
+        contact: str = "",
+        made_by: str | None = None,
+        expires: datetime | None = None,
+        uses: int | None = 1,
+        code: str | None = None,
+    ) -> str:
+        """Create a link or code and return its secret. ``team`` is a team's identifier or name."""
+        secret = code or secrets.token_urlsafe(32)
+        with self._change() as database:
+            database.execute(
+                "INSERT INTO invites VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    secrets.token_urlsafe(9),
+                    _digest(secret),
+                    kind,
+                    competition,
+                    team,
+                    account,
+                    contact,
+                    made_by,
+                    self._now(),
+                    None if expires is None else expires.timestamp(),
+                    uses,
+                ),
+            )
+        return secret
+
+    def invitation(self, secret: str) -> Invite | None:
+        """Return what a link or code invites to, unless it is unknown, used or expired."""
+        row = self._row("SELECT * FROM invites WHERE digest = ?", _digest(secret.strip()))
+        if row is None or row["uses"] == 0:
+            return None
+        if row["expires"] is not None and row["expires"] <= self._now():
+            return None
+        return _invite(row)
+
+    def use(self, secret: str) -> Invite:
+        """Use a link or code once.
+
+        Raises
+        ------
+        RefusedError
+            If it is unknown, used or expired: one answer for all three.
+        """
+        with self._change() as database:
+            invite = self.invitation(secret)
+            if invite is None:
+                raise RefusedError(
+                    "This link or code is not valid: it was used, has expired or is mistyped. "
+                    "Ask the person who sent it for a new one."
+                )
+            database.execute(
+                "UPDATE invites SET uses = uses - 1 WHERE invite = ? AND uses IS NOT NULL",
+                (invite.invite,),
+            )
+        return invite
+
+    def invites(self, *, team: str | None = None, kind: str | None = None) -> list[Invite]:
+        """Return the links and codes that can still be used."""
+        rows = self._rows(
+            "SELECT * FROM invites WHERE (uses IS NULL OR uses > 0) "
+            "AND (expires IS NULL OR expires > ?) AND (?2 IS NULL OR team = ?2) "
+            "AND (?3 IS NULL OR kind = ?3) ORDER BY created DESC",
+            self._now(),
+            team,
+            kind,
+        )
+        return [_invite(row) for row in rows]
+
+    def withdraw(self, invite: str, *, team: str | None = None) -> None:
+        """Delete a link or code; with ``team`` only if it invites to that team."""
+        with self._change() as database:
+            database.execute(
+                "DELETE FROM invites WHERE invite = ? AND (?2 IS NULL OR team = ?2)", (invite, team)
+            )
+
+    # Teams
+
+    def check_new_team(self, competition: str, name: str) -> None:
+        """Raise as :meth:`create_team` would, if a team of this name cannot be created."""
+        shown = _clean(name)
+        self._refuse_former(competition, shown)
+        if self.team_named(competition, shown) is not None:
+            raise NameTakenError(
+                "Another team is called {name}, or similarly. Choose another name.", name=shown
+            )
+
+    def create_team(self, competition: str, name: str, account: str | None = None) -> Team:
+        """Create a team, with its first member if ``account`` is given.
+
+        Raises
+        ------
+        NameTakenError
+            If a team of the competition has this name, or one that differs in case and spaces only.
+        RefusedError
+            If the name cannot be used, or the account is in a team already.
+        """
+        shown, team = _clean(name), secrets.token_urlsafe(9)
+        with self._change() as database:
+            self._refuse_former(competition, shown)
+            try:
+                database.execute(
+                    "INSERT INTO teams VALUES (?, ?, ?, ?, ?)",
+                    (team, competition, shown, team_key(shown), self._now()),
+                )
+            except sqlite3.IntegrityError:
+                raise NameTakenError(
+                    "Another team is called {name}, or similarly. Choose another name.", name=shown
+                ) from None
+            if account is not None:
+                self._add(database, team, competition, account)
+        return self.team(team)
+
+    def team(self, team: str) -> Team:
+        """Return a team; ``KeyError`` if there is none."""
+        row = self._row("SELECT * FROM teams WHERE team = ?", team)
+        if row is None:
+            raise KeyError(team)
+        return _team(row)
+
+    def team_named(self, competition: str, name: str) -> Team | None:
+        """Return the team with this name, or one that reads the same, if there is one."""
+        row = self._row(
+            "SELECT * FROM teams WHERE competition = ? AND folded = ?", competition, team_key(name)
+        )
+        return None if row is None else _team(row)
+
+    def team_of(self, competition: str, account: str) -> Team | None:
+        """Return the team of an account in a competition, if it has one."""
+        row = self._row(
+            "SELECT teams.* FROM members JOIN teams USING (team) "
+            "WHERE members.competition = ? AND account = ?",
+            competition,
+            account,
+        )
+        return None if row is None else _team(row)
+
+    def teams(self, competition: str) -> list[tuple[Team, list[Member]]]:
+        """Return the teams of a competition with their members, in order of creation."""
+        found = self._rows(
+            "SELECT * FROM teams WHERE competition = ? ORDER BY created, rowid", competition
+        )
+        members: dict[str, list[Member]] = {}
+        for row in self._rows(
+            "SELECT team, account, name, contact, joined FROM members JOIN accounts "
+            "USING (account) WHERE competition = ? ORDER BY joined, members.rowid",
+            competition,
+        ):
+            members.setdefault(row["team"], []).append(_member(row))
+        return [(_team(row), members.get(row["team"], [])) for row in found]
+
+    def members(self, team: str) -> list[Member]:
+        """Return the members of a team, the first one first."""
+        rows = self._rows(
+            "SELECT account, name, contact, joined FROM members JOIN accounts USING (account) "
+            "WHERE team = ? ORDER BY joined, members.rowid",
+            team,
+        )
+        return [_member(row) for row in rows]
+
+    def join_team(self, team: str, account: str, limit: int) -> Team:
+        """Add an account to a team of at most ``limit`` members.
+
+        Raises
+        ------
+        RefusedError
+            If the team is full, or the account is in a team of this competition already.
+        """
+        found = self.team(team)
+        with self._change() as database:
+            if len(self.members(team)) >= limit:
+                raise RefusedError(
+                    "The team {name} is full: a team has at most {limit} members.",
+                    name=found.name,
+                    limit=limit,
+                )
+            self._add(database, team, found.competition, account)
+        return found
+
+    def _add(self, database: sqlite3.Connection, team: str, competition: str, account: str) -> None:
+        current = self.team_of(competition, account)
+        if current is not None:
+            raise RefusedError(
+                "You are in the team {name} already. Ask the organiser to merge the teams.",
+                name=current.name,
+            )
+        database.execute(
+            "INSERT INTO members VALUES (?, ?, ?, ?)", (competition, account, team, self._now())
+        )
+
+    def _refuse_former(self, competition: str, name: str) -> None:
+        # The record assigns what is sent under a former name to the team that had it.
+        if self._row(
+            "SELECT 1 FROM former_names WHERE competition = ? AND folded = ?",
+            competition,
+            team_key(name),
+        ):
+            raise NameTakenError(
+                "Another team is called {name}, or similarly. Choose another name.", name=name
+            )
+
+    def _keep_name(self, database: sqlite3.Connection, team: Team) -> None:
+        database.execute(
+            "INSERT OR IGNORE INTO former_names VALUES (?, ?)",
+            (team.competition, team_key(team.name)),
+        )
+
+    def check_rename(self, team: str, name: str) -> str:
+        """Return a name as it would be stored; raise as :meth:`rename_team`."""
+        shown, current = _clean(name), self.team(team)
+        if team_key(shown) != team_key(current.name):
+            self.check_new_team(current.competition, shown)
+        return shown
+
+    def rename_team(self, team: str, name: str) -> None:
+        """Rename a team. Nothing happens if it has this name: it was done before.
+
+        Raises
+        ------
+        KeyError
+            If there is no such team.
+        RefusedError
+            As :meth:`create_team`.
+        """
+        with self._change() as database:
+            current, shown = self.team(team), self.check_rename(team, name)
+            if shown == current.name:
+                return
+            if team_key(shown) != team_key(current.name):
+                self._keep_name(database, current)
+            database.execute(
+                "UPDATE teams SET name = ?, folded = ? WHERE team = ?",
+                (shown, team_key(shown), team),
+            )
+
+    def merge_teams(self, team: str, into: str) -> None:
+        """Move the members of a team into another one and delete the first.
+
+        Nothing happens if one of them does not exist: it was done before.
+        """
+        with self._change() as database:
+            try:
+                _into, gone = self.team(into), self.team(team)
+            except KeyError:
+                return
+            self._keep_name(database, gone)
+            database.execute("UPDATE members SET team = ? WHERE team = ?", (into, team))
+            database.execute("DELETE FROM invites WHERE team = ?", (team,))
+            database.execute("DELETE FROM teams WHERE team = ?", (team,))
+
+    # Places for uploads
+
+    def open_slot(
+        self, account: str, competition: str, file: str, size: int
+    ) -> tuple[str, list[str]]:
+        """Create a place for one upload; return its secret, and uploads that must be removed.
+
+        Places last for a day. An account has the last few of its places: with more, it could fill
+        the disk with files that it never submits.
+        """
+        secret, now = secrets.token_urlsafe(32), self._now()
+        with self._change() as database:
+            gone = database.execute(
+                "DELETE FROM slots WHERE created < ? OR account = ? AND rowid NOT IN "
+                "(SELECT rowid FROM slots WHERE account = ?2 ORDER BY rowid DESC LIMIT ?) "
+                "RETURNING upload",
+                (now - 86_400, account, MAX_SLOTS - 1),
+            ).fetchall()
+            database.execute(
+                "INSERT INTO slots VALUES (?, ?, ?, ?, ?, ?, NULL, NULL, NULL)",
+                (_digest(secret), account, competition, file, size, now),
+            )
+        return secret, [row["upload"] for row in gone if row["upload"]]
+
+    def slot(self, secret: str) -> Slot | None:
+        """Return a place for an upload, unless it is unknown or older than a day."""
+        row = self._row(
+            "SELECT * FROM slots WHERE digest = ? AND created > ?",
+            _digest(secret),
+            self._now() - 86_400,
+        )
+        if row is None:
+            return None
+        return Slot(
+            row["account"], row["competition"], row["file"], row["size"], row["upload"],
+            row["sha256"], _time(row["received"]),
+        )  # fmt: skip
+
+    def fill_slot(self, secret: str, upload: str, size: int, sha256: str) -> str | None:
+        """Record what was uploaded to a place.
+
+        Return the upload that must be removed: the one that was in the place before, or the new one
+        if the place was closed meanwhile.
+        """
+        with self._change() as database:
+            place = self.slot(secret)
+            if place is None:
+                return upload
+            database.execute(
+                "UPDATE slots SET upload = ?, size = ?, sha256 = ?, received = ? WHERE digest = ?",
+                (upload, size, sha256, self._now(), _digest(secret)),
+            )
+        return place.upload
+
+    def close_slot(self, secret: str) -> Slot | None:
+        """Delete a place and return what it held; only one caller gets it."""
+        with self._change() as database:
+            place = self.slot(secret)
+            database.execute("DELETE FROM slots WHERE digest = ?", (_digest(secret),))
+        return place
+
+    def slot_uploads(self) -> set[str]:
+        """Return the names of uploads in places that are not requests yet."""
+        return {row["upload"] for row in self._rows("SELECT upload FROM slots WHERE upload > ''")}
+
+    # Rules
+
+    def accept_rules(self, competition: str, account: str, version: str) -> None:
+        """Record that an account accepts this version of the rules."""
+        with self._change() as database:
+            database.execute(
+                "INSERT OR IGNORE INTO acceptances VALUES (?, ?, ?, ?)",
+                (competition, account, version, self._now()),
+            )
+
+    def accepted(self, competition: str, account: str, version: str) -> datetime | None:
+        """Return when an account accepted this version of the rules, if it did."""
+        row = self._row(
+            "SELECT accepted FROM acceptances "
+            "WHERE competition = ? AND account = ? AND version = ?",
+            competition,
+            account,
+            version,
+        )
+        return None if row is None else _sure_time(row["accepted"])
+
+    def acceptances(self, competition: str) -> list[dict[str, Any]]:
+        """Return who accepted which version of the rules when, for the organiser's export."""
+        rows = self._rows(
+            "SELECT account, name, contact, version, accepted FROM acceptances "
+            "JOIN accounts USING (account) WHERE competition = ? ORDER BY accepted",
+            competition,
+        )
+        return [{**dict(row), "accepted": _sure_time(row["accepted"]).isoformat()} for row in rows]
+
+    def invite_teams(
+        self,
+        competition: str,
+        rows: Sequence[tuple[str, str, str]],
+        *,
+        made_by: str,
+        expires: datetime | None,
+    ) -> list[tuple[str, str, str]]:
+        """Invite people by a list of ``(team, name, contact)``.
+
+        Returns ``(team, name, secret)`` for each row; a row registers an account in its team, which
+        is created with the first member who comes.
+
+        Raises
+        ------
+        RefusedError
+            If a row has a name that cannot be used; the message names the row.
+        """
+        for number, (team, _, _) in enumerate(rows, 1):
+            try:
+                _clean(team)
+            except RefusedError as error:
+                raise RefusedError("Row {row}: {fault}", row=number, fault=error) from None
+        return [
+            (
+                team,
+                name,
+                self.invite(
+                    "register",
+                    competition=competition,
+                    team=team,
+                    contact=contact,
+                    made_by=made_by,
+                    expires=expires,
+                ),
+            )
+            for team, name, contact in rows
+        ]
+
+
+def _account(row: sqlite3.Row) -> Account:
+    return Account(
+        row["account"],
+        row["name"],
+        row["contact"],
+        bool(row["organiser"]),
+        row["state"],
+        _sure_time(row["created"]),
+    )
+
+
+def _token(row: sqlite3.Row) -> Token:
+    return Token(
+        row["token"],
+        row["account"],
+        row["name"],
+        row["scope"],
+        _sure_time(row["created"]),
+        _time(row["expires"]),
+        _time(row["used"]),
+    )
+
+
+def _invite(row: sqlite3.Row) -> Invite:
+    return Invite(
+        row["invite"],
+        row["kind"],
+        row["competition"],
+        row["team"],
+        row["account"],
+        row["contact"],
+        _sure_time(row["created"]),
+        _time(row["expires"]),
+        row["uses"],
+    )
+
+
+def _team(row: sqlite3.Row) -> Team:
+    return Team(row["team"], row["competition"], row["name"], _sure_time(row["created"]))
+
+
+def _member(row: sqlite3.Row) -> Member:
+    return Member(row["account"], row["name"], row["contact"], _sure_time(row["joined"]))

@@ -1,0 +1,422 @@
+"""The queue of requests: appended by the web process, read in order by the scorers."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from arena.errors import ArenaError
+from arena.server.records.sqlite import connect, transaction
+
+__all__ = [
+    "Intake",
+    "Kind",
+    "QueueFullError",
+    "Request",
+    "RequestKeyError",
+    "Room",
+    "TeamMergingError",
+    "new_id",
+]
+
+Kind = Literal[
+    "submit",
+    "select",
+    "disqualify",
+    "undo",
+    "rename",
+    "merge",
+    "rescore",
+    "finalize",
+    "publish",
+]
+"""What a request asks for. Its payload:
+
+``submit``
+    ``{"upload": ID, "file": NAME, "bytes": N, "sha256": HEX}`` and optionally ``"description"``.
+    ``upload`` is the name in :class:`~arena.server.records.uploads.Uploads`.
+``select``
+    ``{"submissions": [N, ...]}``: the final submissions of the request's team; [] clears them.
+``disqualify``, ``undo``
+    ``{"submission": N, "reason": TEXT}`` or ``{"team": NAME, "reason": TEXT}``.
+``rename``
+    ``{"team": NAME, "to": NAME, "accounts": [TEAM]}``.
+``merge``
+    ``{"team": NAME, "into": NAME, "accounts": [TEAM, TEAM]}``. ``accounts`` are the identifiers of
+    the teams in :class:`~arena.server.records.accounts.Accounts`, which are changed after the
+    record.
+``rescore``
+    ``{}`` asks what would change, ``{"preview": CODE}`` applies it; CODE is in the answer.
+``finalize``, ``publish``
+    ``{}``. ``publish`` makes the finalized private board public.
+
+Requests of the organiser have the team ``""`` and the organiser's account as member. Participants
+send ``submit``, ``select`` and ``rename``.
+"""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS requests (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    request TEXT NOT NULL UNIQUE,
+    competition TEXT NOT NULL,
+    team TEXT NOT NULL,
+    member TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    received TEXT NOT NULL,
+    UNIQUE (competition, team, key)
+);
+CREATE TABLE IF NOT EXISTS checks (
+    id TEXT PRIMARY KEY, competition TEXT NOT NULL, upload TEXT NOT NULL, file TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS requests_in_order ON requests (competition, seq, team);
+"""
+
+
+class RequestKeyError(ArenaError):
+    """The idempotency key was used for another request of this team (status 422)."""
+
+
+class TeamMergingError(ArenaError):
+    """The team is being merged with another one (status 409)."""
+
+
+class QueueFullError(ArenaError):
+    """Too many requests wait (status 503), or too many of this team (status 429).
+
+    ``team`` says which of the two.
+    """
+
+    def __init__(self, message: str, *, team: bool) -> None:
+        super().__init__(message)
+        self.team = team
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A stored request. Its row's number is the order in which everything is judged."""
+
+    seq: int
+    request: str
+    """The random id that the participant gets."""
+    competition: str
+    team: str
+    """The team's name when the request came in; ``""`` for the organiser."""
+    member: str
+    """The account that sent it."""
+    kind: str
+    key: str
+    """The idempotency key: unique for each competition and team."""
+    fingerprint: str
+    """What must be equal in a request that repeats the key, such as the digest of the file."""
+    payload: Mapping[str, Any]
+    """See :data:`Kind`."""
+    received: datetime
+    """When the last byte arrived, in UTC: the deadline and the limits of a day follow it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How many requests may wait: see :meth:`Intake.append`."""
+
+    cursor: int
+    """The number of the last judged request: ``Published.state().cursor``."""
+    total: int
+    """The number of waiting requests of the competition from which on new ones are refused."""
+    team: int
+    """The same for the requests of one team."""
+    account_team: str | None = None
+    """The identifier of the team: nothing is stored for it while a merge with it waits."""
+
+
+def new_id() -> str:
+    """Return a random id that cannot be guessed: 128 bits as 32 hexadecimal digits."""
+    return secrets.token_hex(16)
+
+
+class Intake:
+    """The requests of all competitions of a server. Safe to use from several threads.
+
+    A request is on disk when :meth:`append` returns.
+
+    Raises
+    ------
+    sqlite3.OperationalError
+        If the file cannot be opened.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> intake = Intake(Path(tempfile.mkdtemp()) / "intake.sqlite")
+    >>> request, new = intake.append(competition="churn", team="red", member="ann",
+    ...                              kind="select", key="k1", payload={"submissions": [3]})
+    >>> request.seq, new
+    (1, True)
+    >>> again, new = intake.append(competition="churn", team="red", member="ann",
+    ...                            kind="select", key="k1", payload={"submissions": [3]})
+    >>> again == request, new
+    (True, False)
+    >>> [one.kind for one in intake.after("churn", 0)]
+    ['select']
+    >>> intake.close()
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self._lock = threading.Lock()
+        # The reader is not the owner of the write-ahead log, but may have to recover it.
+        self._connection = connect(path)
+        if read_only:
+            self._connection.execute("PRAGMA query_only=1")
+        else:
+            self._connection.executescript(_SCHEMA)
+
+    def append(
+        self,
+        *,
+        competition: str,
+        team: str,
+        member: str,
+        kind: Kind,
+        payload: Mapping[str, Any],
+        key: str | None = None,
+        fingerprint: str = "",
+        received: datetime | None = None,
+        room: Room | None = None,
+    ) -> tuple[Request, bool]:
+        """Store a request and return it, and whether it is new.
+
+        A request that repeats the key of the same competition and team is not stored again: the
+        first one is returned.
+
+        Parameters
+        ----------
+        key
+            The participant's idempotency key; None: the request's random id.
+        fingerprint
+            The digest of the request's content.
+        received
+            When the last byte arrived; None: now.
+        room
+            The limits on the number of waiting requests; None: none. They do not apply to a
+            repeated key.
+
+        Raises
+        ------
+        RequestKeyError
+            If the key was used with another kind or fingerprint.
+        QueueFullError
+            If too many requests wait.
+        TeamMergingError
+            If a merge of the team waits. It may have been asked for after the caller checked that.
+        sqlite3.OperationalError
+            If it cannot be stored: the disk is full, or the file is locked for 10 seconds.
+        """
+        received = (received or datetime.now(UTC)).astimezone(UTC)
+        request = new_id()
+        key = request if key is None else key
+        with self._lock, transaction(self._connection) as connection:
+            known = self._find(competition, team, key)
+            if known is not None:
+                if (known.kind, known.fingerprint) != (kind, fingerprint):
+                    raise RequestKeyError(
+                        f"The idempotency key {key!r} was used for another request of this team. "
+                        f"Use a new key for each new request."
+                    )
+                return known, False
+            if room is not None:
+                self._check_room(competition, team, room)
+            row = (
+                request,
+                competition,
+                team,
+                member,
+                kind,
+                key,
+                fingerprint,
+                json.dumps(payload, ensure_ascii=False),
+                received.isoformat(timespec="microseconds"),
+            )
+            cursor = connection.execute(
+                "INSERT INTO requests (request, competition, team, member, kind, key, fingerprint,"
+                " payload, received) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                row,
+            )
+            seq = int(cursor.lastrowid or 0)
+        return Request(
+            seq, request, competition, team, member, kind, key, fingerprint, payload, received
+        ), True
+
+    def _check_room(self, competition: str, team: str, room: Room) -> None:
+        merging = self._connection.execute(
+            "SELECT 1 FROM requests, json_each(payload, '$.accounts') AS account"
+            " WHERE competition = ? AND seq > ? AND kind = 'merge' AND account.value = ?",
+            (competition, room.cursor, room.account_team),
+        ).fetchone()
+        if merging is not None:
+            raise TeamMergingError("The team is being merged with another one.")
+        if self._count(competition, room.cursor, team) >= room.team:
+            raise QueueFullError(
+                f"{room.team} requests of your team wait already. Send the next one when one of "
+                f"them has its answer.",
+                team=True,
+            )
+        if self._count(competition, room.cursor, None) >= room.total:
+            raise QueueFullError(
+                "Too many submissions wait at the moment. Try again in a minute with the same "
+                "file: nothing was counted.",
+                team=False,
+            )
+
+    def find(self, competition: str, team: str, key: str) -> Request | None:
+        """Return the request with an idempotency key, or None."""
+        with self._lock:
+            return self._find(competition, team, key)
+
+    def _find(self, competition: str, team: str, key: str) -> Request | None:
+        row = self._connection.execute(
+            "SELECT * FROM requests WHERE competition = ? AND team = ? AND key = ?",
+            (competition, team, key),
+        ).fetchone()
+        return None if row is None else _request(row)
+
+    def get(self, request: str) -> Request | None:
+        """Return the request with a random id, or None. The caller checks its team."""
+        with self._lock:
+            row = self._connection.execute(
+                "SELECT * FROM requests WHERE request = ?", (request,)
+            ).fetchone()
+        return None if row is None else _request(row)
+
+    def version(self) -> int:
+        """Return a number that changes whenever another process stored something; it costs 5 µs."""
+        with self._lock:
+            return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
+
+    def number_after(self, competition: str, cursor: int) -> bool:
+        """Let later requests have numbers above the cursor of a competition that is new here.
+
+        Return False, and change nothing, if the queue has requests of this competition.
+        """
+        with self._lock, transaction(self._connection) as connection:
+            if self._count(competition, 0, None):
+                return False
+            (highest,) = connection.execute("SELECT coalesce(max(seq), 0) FROM requests").fetchone()
+            connection.execute("DELETE FROM sqlite_sequence WHERE name = 'requests'")
+            connection.execute(
+                "INSERT INTO sqlite_sequence VALUES ('requests', ?)", (max(highest, cursor),)
+            )
+        return True
+
+    def numbered(self, competition: str, seq: int) -> str | None:
+        """Return the id of the request of a competition with a number, or None."""
+        with self._lock:
+            row = self._connection.execute(
+                "SELECT request FROM requests WHERE competition = ? AND seq = ?", (competition, seq)
+            ).fetchone()
+        return None if row is None else str(row["request"])
+
+    def add_check(self, competition: str, upload: str, file: str) -> str:
+        """Ask the scorer to check an upload, and return the check's id.
+
+        A check is no request: it is not on record and has no place in the queue. The answer is
+        :meth:`arena.server.records.published.Published.check`.
+        """
+        check = new_id()
+        with self._lock, transaction(self._connection) as connection:
+            connection.execute(
+                "INSERT INTO checks VALUES (?, ?, ?, ?)", (check, competition, upload, file)
+            )
+        return check
+
+    def drop_check(self, check: str) -> None:
+        """Forget a check: its answer was read or is no longer needed."""
+        with self._lock, transaction(self._connection) as connection:
+            connection.execute("DELETE FROM checks WHERE id = ?", (check,))
+
+    def drop_checks(self) -> None:
+        """Forget all checks: those who asked for them were cut off when the web process ended."""
+        with self._lock, transaction(self._connection) as connection:
+            connection.execute("DELETE FROM checks")
+
+    def checks(self, competition: str) -> list[tuple[str, str, str]]:
+        """Return the id, upload and file name of each check, the oldest first."""
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT id, upload, file FROM checks WHERE competition = ? ORDER BY rowid",
+                (competition,),
+            ).fetchall()
+        return [tuple(row) for row in rows]
+
+    def uploads(self) -> set[str]:
+        """Return the uploads that a request names: what :meth:`Uploads.sweep` keeps."""
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT json_extract(payload, '$.upload') FROM requests WHERE kind = 'submit'"
+            ).fetchall()
+        return {row[0] for row in rows}
+
+    def after(
+        self, competition: str, cursor: int, limit: int = 100, *, team: str | None = None
+    ) -> list[Request]:
+        """Return the first requests of a competition, or of a team, after a number, in order."""
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT * FROM requests WHERE competition = ?1 AND seq > ?2"
+                " AND (?3 IS NULL OR team = ?3) ORDER BY seq LIMIT ?4",
+                (competition, cursor, team, limit),
+            ).fetchall()
+        return [_request(row) for row in rows]
+
+    def of_kind(self, competition: str, kind: Kind) -> list[Request]:
+        """Return all requests of a kind, in order."""
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT * FROM requests WHERE competition = ? AND kind = ? ORDER BY seq",
+                (competition, kind),
+            ).fetchall()
+        return [_request(row) for row in rows]
+
+    def waiting(
+        self, competition: str, cursor: int, *, team: str | None = None, before: int | None = None
+    ) -> int:
+        """Return how many requests of a competition, or of a team, came after a number.
+
+        With ``before``, only those before that number count: the place of a waiting request is
+        ``waiting(competition, state.cursor, before=request.seq) + 1``.
+        """
+        with self._lock:
+            return self._count(competition, cursor, team, before)
+
+    def _count(
+        self, competition: str, cursor: int, team: str | None, before: int | None = None
+    ) -> int:
+        row = self._connection.execute(
+            "SELECT count(*) FROM requests WHERE competition = ?1 AND seq > ?2"
+            " AND (?3 IS NULL OR team = ?3) AND (?4 IS NULL OR seq < ?4)",
+            (competition, cursor, team, before),
+        ).fetchone()
+        return int(row[0])
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
+
+
+def _request(row: sqlite3.Row) -> Request:
+    return Request(
+        **{
+            **dict(row),
+            "payload": json.loads(row["payload"]),
+            "received": datetime.fromisoformat(row["received"]),
+        }
+    )

@@ -1,0 +1,172 @@
+"""E-mails that wait to be sent, in the same SQLite file as the queue of requests.
+
+Each mail has a key, such as the account and the deadline that it announces. A mail whose key is
+already stored is ignored, so that it is not sent twice. A mail is marked before it is handed to the
+mail server, and again after the server accepted it. If the process ends between the two, it is
+unknown whether the server accepted the mail: it is sent again, with the same Message-ID.
+
+The text of an invitation contains a secret link; texts are deleted once they are sent.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from arena.server.records.sqlite import connect, transaction
+
+__all__ = ["SMTP_PASSWORD", "Mail", "Mails"]
+
+SMTP_PASSWORD = "ARENA_SMTP_PASSWORD"  # noqa: S105 - the name of an environment variable
+"""The variable with the password for the mail server, for the web process only."""
+_TABLE = """
+CREATE TABLE IF NOT EXISTS mails (
+    key TEXT PRIMARY KEY, competition TEXT NOT NULL, recipient TEXT NOT NULL,
+    subject TEXT NOT NULL, body TEXT NOT NULL, created REAL NOT NULL, due REAL NOT NULL,
+    tries INTEGER NOT NULL, state TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS mails_in_order ON mails (state, due);
+"""
+_GIVE_UP = timedelta(days=3)
+_FIRST_PAUSE, _LONGEST_PAUSE = 60.0, 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """A mail to one person."""
+
+    key: str
+    """What makes it one mail: it is stored once."""
+    competition: str
+    recipient: str
+    """An e-mail address."""
+    subject: str
+    body: str
+    created: datetime | None = None
+    """None: now."""
+
+
+class Mails:
+    """The queue of mails. Safe to use from several threads.
+
+    Parameters
+    ----------
+    path
+        The SQLite file. The table is created if it is missing.
+    clock
+        Returns the current time in UTC.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> mails = Mails(Path(tempfile.mkdtemp()) / "intake.sqlite")
+    >>> mail = Mail("results churn ada", "churn", "ada@example.org", "Results", "They are out.")
+    >>> mails.add([mail, mail]), mails.add([mail])
+    (1, 0)
+    >>> claimed = mails.claim()
+    >>> claimed.key, mails.claim()
+    ('results churn ada', None)
+    >>> mails.sent(claimed)
+    >>> mails.counts("churn")
+    {'sent': 1}
+    >>> mails.close()
+    """
+
+    def __init__(
+        self, path: Path, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._database = connect(path)
+        self._database.executescript(_TABLE)
+
+    def add(self, mails: Iterable[Mail]) -> int:
+        """Store mails, but none whose key is stored; return how many are new."""
+        now = self._clock().timestamp()
+        rows = [
+            (one.key, one.competition, one.recipient, one.subject, one.body, now, now)
+            for one in mails
+        ]
+        with self._lock, transaction(self._database) as database:
+            before = database.total_changes
+            database.executemany(
+                "INSERT OR IGNORE INTO mails VALUES (?, ?, ?, ?, ?, ?, ?, 0, 'waiting')", rows
+            )
+            return database.total_changes - before
+
+    def resume(self) -> None:
+        """Let mails wait again that an ended process had begun to send."""
+        with self._lock, transaction(self._database) as database:
+            database.execute("UPDATE mails SET state = 'waiting' WHERE state = 'sending'")
+
+    def claim(self) -> Mail | None:
+        """Return the next mail that is due, and mark it as being sent; None if none is due."""
+        with self._lock, transaction(self._database) as database:
+            row = database.execute(
+                "SELECT * FROM mails WHERE state = 'waiting' AND due <= ? ORDER BY due, rowid",
+                (self._clock().timestamp(),),
+            ).fetchone()
+            if row is None:
+                return None
+            database.execute("UPDATE mails SET state = 'sending' WHERE key = ?", (row["key"],))
+        return _mail(row)
+
+    def sent(self, mail: Mail) -> None:
+        """Record that the mail server accepted a mail, and delete its text."""
+        self._end(mail, "sent")
+
+    def failed(self, mail: Mail) -> None:
+        """Record that the mail server refused a mail for good, and delete its text."""
+        self._end(mail, "failed")
+
+    def postpone(self, mail: Mail) -> None:
+        """Let a mail wait: for a minute, then twice as long each time, at most an hour.
+
+        It is given up three days after it was stored.
+        """
+        now = self._clock()
+        if mail.created is not None and now - mail.created > _GIVE_UP:
+            self.failed(mail)
+            return
+        with self._lock, transaction(self._database) as database:
+            database.execute(
+                "UPDATE mails SET state = 'waiting', tries = tries + 1, "
+                "due = ? + min(? * (1 << min(tries, 10)), ?) WHERE key = ?",
+                (now.timestamp(), _FIRST_PAUSE, _LONGEST_PAUSE, mail.key),
+            )
+
+    def counts(self, competition: str) -> dict[str, int]:
+        """Return how many mails are ``waiting``, ``sending``, ``sent`` and ``failed``."""
+        with self._lock:
+            rows = self._database.execute(
+                "SELECT state, count(*) AS n FROM mails WHERE competition = ? "
+                "GROUP BY state ORDER BY state",
+                (competition,),
+            ).fetchall()
+        return {row["state"]: row["n"] for row in rows}
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._database.close()
+
+    def _end(self, mail: Mail, state: str) -> None:
+        with self._lock, transaction(self._database) as database:
+            database.execute(
+                "UPDATE mails SET state = ?, body = '' WHERE key = ?", (state, mail.key)
+            )
+
+
+def _mail(row: sqlite3.Row) -> Mail:
+    return Mail(
+        row["key"],
+        row["competition"],
+        row["recipient"],
+        row["subject"],
+        row["body"],
+        datetime.fromtimestamp(row["created"], UTC),
+    )

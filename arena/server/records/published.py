@@ -1,0 +1,443 @@
+"""What the scorer of a competition publishes, and the web process shows.
+
+Everything here is derived: the scorer can write it again from the competition's record. The web
+process shows :class:`Answer` and :class:`TeamFacts` to the members of their team and to the
+organiser only; everything else is public.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from arena.server.records.sqlite import close, connect, transaction
+
+__all__ = [
+    "Answer",
+    "CompetitionFacts",
+    "Document",
+    "Published",
+    "Publisher",
+    "State",
+    "TeamFacts",
+]
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS documents (
+    name TEXT PRIMARY KEY, media TEXT NOT NULL, body BLOB NOT NULL, etag TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS answers (
+    request TEXT PRIMARY KEY, seq INTEGER NOT NULL, team TEXT NOT NULL, document TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS answers_of_team ON answers (team, seq);
+CREATE INDEX IF NOT EXISTS answers_in_order ON answers (seq);
+CREATE TABLE IF NOT EXISTS teams (team TEXT PRIMARY KEY, document TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS names (name TEXT PRIMARY KEY, team TEXT NOT NULL);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to a request."""
+
+    request: str
+    seq: int
+    team: str
+    """The team's current name; ``""`` for the organiser."""
+    kind: str
+    """See :data:`~arena.server.records.intake.Kind`."""
+    status: str
+    """Of a submission: ``accepted``, ``rejected`` (the file has faults), ``refused`` (a limit or
+    the deadline), ``disqualified`` or ``set_aside``. Of anything else: ``done`` or ``refused``.
+
+    ``set_aside``: reading the file ended the checker twice. It counts against no limit, and the
+    organiser sees it."""
+    received: str
+    """ISO 8601, UTC."""
+    judged: str
+    """ISO 8601, UTC."""
+    member: str = ""
+    submission: int | None = None
+    """The number of the stored submission; what ``select`` and ``disqualify`` take."""
+    file: str | None = None
+    released: float | None = None
+    """The score on the public board."""
+    faults: tuple[Mapping[str, Any], ...] = ()
+    """Why it was rejected or refused: ``{"kind", "message", ...}`` of
+    :class:`arena.types.Fault`."""
+    message: str = ""
+    """What was done or why not, in one sentence, for requests other than submissions."""
+    selected: bool = False
+    """Whether it is among the team's chosen final submissions."""
+    receipt: str | None = None
+    """The hash of the event that stored it, which proves later that the record still has it."""
+    sha256: str | None = None
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Answer:
+        """Return the answer that a JSON document describes."""
+        return cls(**{**document, "faults": tuple(document["faults"])})
+
+
+@dataclass(frozen=True, slots=True)
+class TeamFacts:
+    """What a team may know of itself beyond its answers."""
+
+    team: str
+    """Its current name."""
+    used_total: int = 0
+    """Submissions that count against ``limits.total``, waiting ones not included."""
+    day: str = ""
+    """The UTC day of ``used_day``, such as 2026-03-01; on a later day nothing is used."""
+    used_day: int = 0
+    """Submissions that count against ``limits.per_day`` on that day."""
+    selected: tuple[int, ...] = ()
+    """The chosen final submissions."""
+    disqualified: str | None = None
+    """The reason, if the team is disqualified."""
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> TeamFacts:
+        """Return what a JSON document describes."""
+        return cls(**{**document, "selected": tuple(document["selected"])})
+
+
+@dataclass(frozen=True, slots=True)
+class CompetitionFacts:
+    """The public facts of a competition: the document ``competition``."""
+
+    name: str
+    """The name in paths; also that of the requests in the intake."""
+    title: str
+    metric: str
+    """The metric's specification, e.g. ``roc_auc``."""
+    board_metric: str
+    """The metric of the public board in words: bounded, if the mechanism bounds its values."""
+    greater_is_better: bool
+    mechanism: str
+    """The release mechanism's specification."""
+    mechanism_text: str
+    """What a public score means, for participants; empty if the mechanism's author says nothing."""
+    deadline: str | None
+    """ISO 8601, UTC."""
+    columns: tuple[str, ...]
+    """The columns of a submission, the id column first."""
+    rows: int
+    """Rows of a submission without the header."""
+    kind: str
+    """``score``, ``label``, ...: the kind of prediction."""
+    per_day: int | None
+    total: int | None
+    max_bytes: int
+    count_rejected: bool
+    final_rule: str
+    """``best_public``, ``last``, ``chosen`` or ``best_private``."""
+    final_count: int
+    baseline: str | None
+    server: Mapping[str, Any] = field(default_factory=dict)
+    """The section ``[server]`` of ``competition.toml`` with its defaults."""
+    decimals: int | None = None
+    """Digits of scores on pages; None: six significant ones."""
+    unit: str = ""
+    """The unit of scores on pages."""
+    ties: str = "shared"
+    """``shared``, ``earliest`` or ``secondary``."""
+    tie_metric: str = ""
+    """The metric that orders teams with the same score on the final board, if ties are
+    ``secondary``."""
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> CompetitionFacts:
+        """Return what a JSON document describes."""
+        return cls(**{**document, "columns": tuple(document["columns"])})
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The state of the scorer: the document ``state``, written at least every few seconds."""
+
+    phase: str = "starting"
+    """``starting``, ``open``, ``closed`` (the deadline has passed), ``finalized`` or ``published``.
+    """
+    beat: float = 0.0
+    """When it was written, in seconds since 1970; older than 60 s: the scorer does not run."""
+    cursor: int = 0
+    """The number of the last judged request: those after it wait."""
+    waiting: int = 0
+    """Requests that waited when it was written."""
+    oldest: str | None = None
+    """When the oldest of them was received: ISO 8601, UTC."""
+    seconds_each: float = 0.0
+    """Seconds to judge a request, a moving average: times the place, the expected wait."""
+    judged: int = 0
+    """Requests judged since the scorer started."""
+    set_aside: int = 0
+    """Requests that ended a checker twice; the organiser should look at each."""
+    checker_deaths: int = 0
+    """Checkers that died or ran into a limit since the scorer started."""
+    busy_since: float | None = None
+    """When it began to judge the current group, in seconds since 1970; None: it is idle."""
+    problem: str | None = None
+    """Why nothing is judged at the moment, in one sentence for the organiser; None: all is well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A published document."""
+
+    media: str
+    """Its media type."""
+    body: bytes
+    etag: str
+    """Changes if and only if the body changes."""
+
+    def json(self) -> Any:
+        """Return the body as JSON."""
+        return json.loads(self.body)
+
+
+class Publisher:
+    """Writes what is published. Only the scorer of the competition has one. Thread-safe.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "churn.sqlite"
+    >>> publisher, reader = Publisher(path), Published(path)
+    >>> publisher.publish(
+    ...     documents={"board": [{"rank": 1, "team": "red", "score": 0.9}]},
+    ...     answers=[Answer("a1", 1, "red", "submit", "accepted", "", "", submission=1)],
+    ...     state=State("open", 1.5, cursor=1))
+    >>> reader.board()[0]["team"], reader.answer("a1").submission, reader.state().cursor
+    ('red', 1, 1)
+    >>> reader.close(); publisher.close()
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._lock = threading.Lock()
+        self._connection = connect(path, durable=False)
+        path.chmod(0o640)
+        self._connection.executescript(_SCHEMA)
+
+    def publish(
+        self,
+        *,
+        answers: Iterable[Answer] = (),
+        teams: Iterable[TeamFacts] = (),
+        names: Mapping[str, str] | None = None,
+        documents: Mapping[str, Any] | None = None,
+        state: State | None = None,
+        replace_all: bool = False,
+    ) -> None:
+        """Publish everything in one transaction.
+
+        Parameters
+        ----------
+        answers, teams
+            Replace those of the same request or team.
+        names
+            Maps each former name of a team to its current name; None: no change.
+        documents
+            Texts and bytes are published as they are, anything else as JSON; None removes one.
+        replace_all
+            First remove everything that was published before; readers see both at once.
+        """
+        with self._lock, transaction(self._connection) as connection:
+            if replace_all:
+                for table in ("documents", "answers", "teams", "names"):
+                    connection.execute(f"DELETE FROM {table}")  # noqa: S608
+            for name, content in (documents or {}).items():
+                if content is None:
+                    connection.execute("DELETE FROM documents WHERE name = ?", (name,))
+                    continue
+                _put_document(connection, name, content)
+            if state is not None:
+                _put_document(connection, "state", asdict(state))
+            connection.executemany(
+                "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)",
+                [(one.request, one.seq, one.team, _json(asdict(one))) for one in answers],
+            )
+            connection.executemany(
+                "INSERT OR REPLACE INTO teams VALUES (?, ?)",
+                [(one.team, _json(asdict(one))) for one in teams],
+            )
+            if names is not None:
+                connection.execute("DELETE FROM names")
+                connection.executemany("INSERT INTO names VALUES (?, ?)", list(names.items()))
+
+    def answers_of(self, team: str) -> list[Answer]:
+        """Return every answer to a team, to publish them again with what has changed."""
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT document FROM answers WHERE team = ? ORDER BY seq", (team,)
+            ).fetchall()
+        return [Answer.of(json.loads(row["document"])) for row in rows]
+
+    def close(self) -> None:
+        """Close the file so that a user who may only read it can open it."""
+        with self._lock:
+            close(self._connection)
+
+
+def _put_document(connection: sqlite3.Connection, name: str, content: Any) -> None:
+    if isinstance(content, bytes):
+        media, body = "application/octet-stream", content
+    elif isinstance(content, str):
+        media, body = "text/plain; charset=utf-8", content.encode()
+    else:
+        media, body = "application/json", _json(content).encode()
+    etag = hashlib.sha256(body).hexdigest()[:32]
+    connection.execute(
+        "INSERT INTO documents VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE"
+        " SET media = excluded.media, body = excluded.body, etag = excluded.etag"
+        " WHERE etag != excluded.etag",
+        (name, media, body, etag),
+    )
+
+
+def _json(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"), default=_time)
+
+
+def _time(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(f"A {type(value).__name__} cannot be published.")
+
+
+class Published:
+    """Reads what the scorer of a competition published. Safe to use from several threads.
+
+    The documents are
+
+    ``competition``
+        :class:`CompetitionFacts`.
+    ``board``
+        The public board: a list of rows as of ``arena leaderboard --json``, best first.
+    ``private``
+        The private board after it was published: the document of the final result, whose key
+        ``leaderboard`` has the rows with their intervals.
+    ``sample``
+        ``sample_submission.csv``.
+    ``rules``
+        The file of ``[server] rules``, Markdown; absent without one. Its etag is its version.
+    ``state``
+        :class:`State`.
+    ``check ID``
+        The faults of a file that was checked: :meth:`check`.
+
+    Raises
+    ------
+    sqlite3.OperationalError
+        If the file does not exist: the scorer has never run. The methods raise it too, if the
+        scorer is just starting; ask again in a moment.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._connection = connect(path, read_only=True)
+
+    def _rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
+        with self._lock:
+            try:
+                return self._connection.execute(query, values).fetchall()
+            except sqlite3.OperationalError:
+                # A scorer that ended or started in this moment changed the journal mode.
+                self._connection.close()
+                self._connection = connect(self._path, read_only=True)
+                return self._connection.execute(query, values).fetchall()
+
+    def version(self) -> int:
+        """Return a number that changes whenever something was published since; it costs 5 µs.
+
+        The state is published every few seconds: compare etags to learn what changed.
+        """
+        return int(self._rows("PRAGMA data_version")[0][0])
+
+    def etag(self, name: str) -> str | None:
+        """Return the etag of a document, or None if there is none."""
+        rows = self._rows("SELECT etag FROM documents WHERE name = ?", name)
+        return rows[0]["etag"] if rows else None
+
+    def document(self, name: str) -> Document | None:
+        """Return a document, or None if there is none."""
+        rows = self._rows("SELECT media, body, etag FROM documents WHERE name = ?", name)
+        return Document(**rows[0]) if rows else None
+
+    def _content(self, name: str) -> Any:
+        document = self.document(name)
+        return None if document is None else document.json()
+
+    def competition(self) -> CompetitionFacts | None:
+        """Return the public facts, or None before the scorer's first publication."""
+        content = self._content("competition")
+        return None if content is None else CompetitionFacts.of(content)
+
+    def state(self) -> State:
+        """Return the state of the scorer; its defaults before the first publication."""
+        content = self._content("state") or {}
+        known = {one.name for one in fields(State)}
+        return State(**{key: value for key, value in content.items() if key in known})
+
+    def board(self) -> list[dict[str, Any]]:
+        """Return the rows of the public board, best first."""
+        return self._content("board") or []
+
+    def check(self, check: str) -> list[dict[str, Any]] | None:
+        """Return the faults of a checked file, or None while it waits to be checked."""
+        content: list[dict[str, Any]] | None = self._content(f"check {check}")
+        return content
+
+    def answer(self, request: str) -> Answer | None:
+        """Return the answer to a request, or None while it waits. The caller checks the team."""
+        rows = self._rows("SELECT document FROM answers WHERE request = ?", request)
+        return Answer.of(json.loads(rows[0]["document"])) if rows else None
+
+    def answers(
+        self, team: str | None, *, before: int | None = None, limit: int = 100
+    ) -> Sequence[Answer]:
+        """Return the last answers to a team by its current name, or to all (None), newest first.
+
+        ``before`` continues after the last ``seq`` of the previous call.
+        """
+        rows = self._rows(
+            "SELECT document FROM answers WHERE (?1 IS NULL OR team = ?1)"
+            " AND (?2 IS NULL OR seq < ?2) ORDER BY seq DESC LIMIT ?3",
+            team,
+            before,
+            limit,
+        )
+        return [Answer.of(json.loads(row["document"])) for row in rows]
+
+    def current_name(self, name: str) -> str:
+        """Return the current name of a team that was renamed or merged; else the same name."""
+        rows = self._rows("SELECT team FROM names WHERE name = ?", name)
+        return rows[0]["team"] if rows else name
+
+    def all_names(self) -> list[str]:
+        """Return the current and the former names of all teams that sent something."""
+        return [
+            row["team"] for row in self._rows("SELECT team FROM teams UNION SELECT name FROM names")
+        ]
+
+    def names(self) -> dict[str, str]:
+        """Return the current name of each team that was renamed or merged, by its former name."""
+        return {row["name"]: row["team"] for row in self._rows("SELECT name, team FROM names")}
+
+    def team(self, name: str) -> TeamFacts:
+        """Return the facts of a team by its current name; defaults if it sent nothing yet."""
+        rows = self._rows("SELECT document FROM teams WHERE team = ?", name)
+        return TeamFacts.of(json.loads(rows[0]["document"])) if rows else TeamFacts(name)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()

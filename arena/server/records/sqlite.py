@@ -1,0 +1,100 @@
+"""Opens the SQLite files of a server."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["close", "connect", "transaction"]
+
+_BUSY_SECONDS = 10.0
+
+
+def connect(
+    path: Path, *, read_only: bool = False, durable: bool = True, wal: bool = True
+) -> sqlite3.Connection:
+    """Open a database in WAL mode, so that readers never wait for the writer.
+
+    The connection can be used by any thread, but by one at a time. Transactions are explicit: see
+    :func:`transaction`. Rows are :class:`sqlite3.Row`.
+
+    Parameters
+    ----------
+    read_only
+        Open without write permission; the file must exist.
+    durable
+        Whether a commit is on disk when it returns (``synchronous=FULL``). Without it a crash of
+        the machine can lose the last commits, but never damages the file.
+    wal
+        False: the journal mode of the file stays as it is.
+
+    Raises
+    ------
+    sqlite3.OperationalError, OSError
+        If the file cannot be opened.
+    """
+    mode = "ro" if read_only else "rw"
+    if not read_only:
+        # SQLite would create it without write permission for the group; its log has the same mode.
+        # An existing file is not opened here: closing it would release this process's locks on it.
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o660))
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=_BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    connection.row_factory = sqlite3.Row
+    try:
+        if read_only:
+            connection.execute("PRAGMA query_only=1")
+        else:
+            if wal:
+                connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
+            connection.execute("PRAGMA foreign_keys=1")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Commit what the block writes, or nothing if it raises; the write lock is taken first.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> connection = connect(Path(tempfile.mkdtemp()) / "file.sqlite")
+    >>> with transaction(connection):
+    ...     _ = connection.execute("CREATE TABLE t(x)")
+    >>> connection.close()
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield connection
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def close(connection: sqlite3.Connection) -> None:
+    """Close the connection of the writer so that another user can still read the file.
+
+    A clean close removes the write-ahead log, and a reader without write permission cannot create
+    it again. The mode DELETE needs no log.
+    """
+    try:
+        connection.execute("PRAGMA journal_mode=DELETE")
+    except sqlite3.OperationalError:
+        pass  # another process has it open, which keeps the log in place
+    finally:
+        connection.close()

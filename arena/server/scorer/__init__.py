@@ -1,0 +1,1 @@
+"""The scorer: the only process of a server that opens the competition."""

@@ -1,0 +1,77 @@
+"""What everybody may know of a competition, as the scorer publishes it."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import asdict
+from typing import Any
+
+from arena.competition.create import SAMPLE_NAME
+from arena.competition.view import CompetitionView
+from arena.config import ServerSection
+from arena.interfaces import ExplainsScores, Mechanism
+from arena.server.records.published import CompetitionFacts
+from arena.types import PredictionKind
+
+__all__ = ["documents", "facts"]
+
+_RULES_BYTES = 2**20
+
+
+def facts(competition: CompetitionView, name: str, server: ServerSection) -> CompetitionFacts:
+    """Return the public facts: nothing in them depends on a label."""
+    settings, solution = competition.settings, competition.solution
+    mechanism = competition.manager.mechanisms.resolve(settings.public.mechanism)
+    deadline, limits = settings.competition.deadline, settings.limits
+    display = settings.display(public=True)
+    return CompetitionFacts(
+        name=name,
+        title=settings.competition.title,
+        metric=settings.metric.specification,
+        board_metric=competition.board_metric,
+        greater_is_better=competition.greater_is_better,
+        mechanism=settings.public.mechanism,
+        mechanism_text=_mechanism_text(mechanism),
+        deadline=None if deadline is None else deadline.isoformat(),
+        columns=(solution.id_column, *solution.columns),
+        rows=solution.n_rows,
+        kind=PredictionKind(solution.kind).value,
+        per_day=limits.per_day,
+        total=limits.total,
+        max_bytes=limits.max_bytes,
+        count_rejected=limits.count_rejected,
+        final_rule=settings.final.rule,
+        final_count=settings.final.count,
+        baseline=settings.competition.baseline,
+        server=server.model_dump(mode="json"),
+        decimals=display.decimals,
+        unit=display.unit,
+        ties=settings.final.ties,
+        tie_metric=next(iter(settings.metric.secondary), ""),
+    )
+
+
+def _mechanism_text(mechanism: Mechanism) -> str:
+    """Return what the mechanism says to participants; else the first sentence of its class."""
+    if isinstance(mechanism, ExplainsScores):
+        return mechanism.for_participants
+    return " ".join((type(mechanism).__doc__ or "").split("\n\n")[0].split())
+
+
+def documents(competition: CompetitionView, name: str, server: ServerSection) -> dict[str, Any]:
+    """Return the documents that change only with the settings, and the boards."""
+    rules = None
+    if server.rules:
+        with contextlib.suppress(FileNotFoundError, IsADirectoryError):
+            path = competition.folder / server.rules
+            rules = path.read_bytes()[:_RULES_BYTES].decode("utf-8", "replace")
+    sample = None
+    with contextlib.suppress(FileNotFoundError):
+        sample = (competition.folder / SAMPLE_NAME).read_bytes()
+    return {
+        "competition": asdict(facts(competition, name, server)),
+        "board": competition.leaderboard(),
+        "private": competition.published_private_leaderboard(),
+        "rules": rules,
+        "sample": sample,
+    }

@@ -1,0 +1,54 @@
+"""The scorer as a process: opens the competition, judges until SIGTERM, and closes it."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from arena.competition.competition import Competition
+from arena.config import CONFIG_NAME, read_settings
+from arena.errors import ArenaError
+from arena.server.marker import lending
+from arena.server.records.layout import Layout
+from arena.server.scorer.scorer import Scorer
+
+__all__ = ["main", "run"]
+
+_LOGGER = logging.getLogger("arena.server.scorer")
+
+
+def run(folder: Path, name: str, layout: Layout, stop: threading.Event) -> None:
+    """Judge the requests of a competition until the event is set.
+
+    While another command asks for the folder, it is closed and nothing is judged.
+
+    Raises
+    ------
+    ArenaError
+        If the competition cannot be opened or nothing can be stored.
+    """
+    with lending(folder) as lender:
+        while not stop.is_set():
+            server = read_settings(folder / CONFIG_NAME).server
+            with Competition.open(folder, wait=30.0) as competition:
+                for note in competition.notes:
+                    _LOGGER.info("%s", note)
+                with Scorer(competition, name, layout, server) as scorer:
+                    scorer.run(lambda: stop.is_set() or lender.asked)
+            lender.lend()
+
+
+def main(folder: str, name: str, root: str) -> None:
+    """Run as a process until SIGTERM or SIGINT; exit with 1 after an error."""
+    logging.basicConfig(format="%(levelname)s scorer: %(message)s", level=logging.INFO)
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    try:
+        run(Path(folder), name, Layout(Path(root)), stop)
+    except ArenaError as error:
+        _LOGGER.error("%s", error)
+        sys.exit(error.exit_code)

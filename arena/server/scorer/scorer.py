@@ -1,0 +1,467 @@
+"""Judges the requests of one competition in their order and publishes the answers."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from arena.competition.competition import Competition
+from arena.competition.take import QueuedRequest, Taken
+from arena.config import ServerSection
+from arena.errors import StoreError
+from arena.server.records.intake import Intake, Request
+from arena.server.records.layout import Layout
+from arena.server.records.published import Answer, Publisher, State, TeamFacts
+from arena.server.records.uploads import Uploads
+from arena.server.scorer.attempts import Attempts
+from arena.server.scorer.facts import documents
+from arena.types import Fault, SubmissionRecord
+
+__all__ = ["Scorer"]
+
+_LOGGER = logging.getLogger("arena.server.scorer")
+_POLL_SECONDS = 0.02
+_BEAT_SECONDS = 2.0
+_RETRY_SECONDS, _MOST_FAILURES = 5.0, 3
+_WEIGHT = 0.2
+"""Of the last group in the moving average of the seconds to judge a request."""
+_ENDED = (
+    "Judging this request alone ended the scorer twice. Look at the file and at the memory of the "
+    "machine."
+)
+_NOT_CHECKED = Fault(
+    "could not be checked",
+    "This file could not be checked because of a fault of the server. Tell the organiser.",
+)
+_CHANGES_TEAMS = {"disqualify", "undo", "rename", "merge", "rescore"}
+
+
+class Scorer:
+    """Judges the requests of a competition; only one may run for each.
+
+    What it publishes is derived from the record, and published again when it starts. An answer is
+    therefore never lost, and a request is never judged twice: see
+    :meth:`arena.competition.competition.Competition.take`.
+
+    Raises
+    ------
+    StoreError
+        If the queue lacks the last request of the record: an older copy of it was restored.
+    """
+
+    def __init__(
+        self,
+        competition: Competition,
+        name: str,
+        layout: Layout,
+        server: ServerSection,
+        *,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._competition, self._name, self._server = competition, name, server
+        self._clock = clock
+        self._uploads = Uploads(layout.uploads)
+        self._intake = Intake(layout.intake)
+        self._attempts = Attempts.read(layout.attempts(name))
+        self._publisher = Publisher(layout.public(name))
+        self._lock = threading.Lock()
+        self._board_at, self._board_due = 0.0, False
+        self._end: str | None = None
+        """The phase, if the competition is finalized."""
+        self._checked: set[str] = set()
+        self._names: dict[str, str] = {}
+        """The current names of teams, by their former names."""
+        self._state = State(cursor=competition.cursor)
+        try:
+            self._check_queue()
+            self._publish_everything()
+            self.sweep()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the files of the server; the competition stays open."""
+        self._publisher.close()
+        self._intake.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def run(self, ended: Callable[[], bool]) -> None:
+        """Judge requests as they come until ``ended()``; a group under way is finished.
+
+        Raises
+        ------
+        StoreError
+            If the database of the competition must be opened again.
+        """
+        over = threading.Event()
+        beating = threading.Thread(target=self._beat, args=(over,), daemon=True)
+        beating.start()
+        try:
+            self._judge_until(ended)
+        finally:
+            over.set()
+            beating.join()
+
+    def _judge_until(self, ended: Callable[[], bool]) -> None:
+        seen, failures = -1, 0
+        while not ended():
+            now = self._intake.version()
+            if now == seen and not self._board_due:
+                time.sleep(_POLL_SECONDS)
+                continue
+            seen = now
+            try:
+                while not ended() and self.step():
+                    failures = 0
+            except StoreError as error:
+                failures += 1
+                if failures == _MOST_FAILURES:
+                    raise
+                _LOGGER.exception("Nothing can be stored.")
+                self._set_state(problem=str(error), busy_since=None)
+                self._publisher.publish(state=self._state)
+                seen = -1
+                time.sleep(_RETRY_SECONDS)
+
+    # -- judging -------------------------------------------------------------------------------
+
+    def step(self) -> bool:
+        """Judge the next requests; return whether there were any.
+
+        Raises
+        ------
+        StoreError
+            If nothing can be stored.
+        """
+        checked = self._check_one()
+        limit = self._server.group
+        waiting = self._intake.after(self._name, self._competition.cursor, limit)
+        if not waiting:
+            if self._board_due:
+                self._publish_board()
+            return checked
+        if self._attempts.alone(waiting[0].seq):
+            waiting = waiting[:1]
+        began = time.monotonic()
+        self._set_state(busy_since=time.time())
+        taken = self._take(waiting)
+        if taken:
+            took = (time.monotonic() - began) / len(taken)
+            before = self._state.seconds_each or took
+            self._publish_answers(waiting, taken, (1 - _WEIGHT) * before + _WEIGHT * took)
+        return True
+
+    def _check_one(self) -> bool:
+        """Check the next file that is only to be checked; return whether there was one.
+
+        Checks alternate with groups of submissions, so that neither waits for all of the other.
+        """
+        asked = self._intake.checks(self._name)
+        wanted = {check for check, _upload, _file in asked}
+        over = {f"check {check}": None for check in self._checked - wanted}
+        self._checked &= wanted
+        answer: dict[str, Any] = {}
+        for check, upload, file in asked:
+            if check in self._checked:
+                continue
+            self._checked.add(check)
+            with self._uploads.opened([upload]) as paths:
+                if upload in paths:
+                    faults = self._faults(paths[upload], file)
+                    answer[f"check {check}"] = [asdict(one) for one in faults]
+                    break
+        if over or answer:
+            self._publisher.publish(documents={**over, **answer})
+        return bool(answer)
+
+    def _faults(self, path: Path, file: str) -> tuple[Fault, ...]:
+        try:
+            return self._competition.check_file(path, file)
+        except Exception:
+            _LOGGER.exception("Checking a file failed.")
+            return (_NOT_CHECKED,)
+
+    def _take(self, waiting: Sequence[Request]) -> list[Taken]:
+        """Judge the first of these requests; an empty list if they must be tried one by one."""
+        with self._uploads.opened(filter(None, map(_upload_of, waiting))) as paths:
+            return self._take_opened([self._queued(one, paths) for one in waiting])
+
+    def _take_opened(self, requests: Sequence[QueuedRequest]) -> list[Taken]:
+        if self._attempts.hopeless(requests[0].seq):
+            return [self._competition.set_aside(requests[0], _ENDED)]
+        numbers = [one.seq for one in requests]
+        self._attempts.begin(numbers)
+        try:
+            return self._competition.take(
+                requests, seconds=self._server.publish_seconds, workers=self._server.checkers
+            )
+        except StoreError:
+            self._attempts.end()
+            raise
+        except Exception as error:
+            _LOGGER.exception("Judging %s failed.", numbers)
+            self._attempts.failed(numbers)
+            if len(requests) > 1:
+                return []
+            reason = f"Judging it failed: {type(error).__name__}: {error}"
+            return [self._competition.set_aside(requests[0], reason)]
+
+    def _queued(self, request: Request, paths: Mapping[str, Path]) -> QueuedRequest:
+        return QueuedRequest(
+            seq=request.seq,
+            request=request.request,
+            kind=request.kind,
+            team=request.team,
+            actor=f"member {request.member}" if request.team else f"organiser {request.member}",
+            received=request.received,
+            payload=request.payload,
+            path=paths.get(_upload_of(request) or ""),
+        )
+
+    def _check_queue(self) -> None:
+        cursor, last = self._competition.cursor, self._competition.last_answer()
+        recorded = None if last is None else last.request
+        if not cursor or self._intake.numbered(self._name, cursor) == recorded:
+            return
+        if not self._intake.number_after(self._name, cursor):
+            raise StoreError(
+                f"The record of the competition ends with request {cursor}, which the queue of the "
+                f"server does not have: an older copy of the queue was restored, or it belongs to "
+                f"another competition. Restore the queue and the competition from the same backup, "
+                f"or name another folder for a new queue with --data."
+            )
+        _LOGGER.warning("The queue is new: it does not have the requests of the record.")
+
+    # -- publishing ----------------------------------------------------------------------------
+
+    def _publish_everything(self) -> None:
+        competition = self._competition
+        self._names = competition.current_names()
+        taken = competition.answers()
+        rows = {row["submission"]: row for row in competition.submissions()}
+        records = {one.submission: one for one in competition.records()}
+        answers, teams = [], set()
+        for request in self._all_judged():
+            if request.request not in taken:
+                _LOGGER.warning("The record lacks request %d: it was never judged.", request.seq)
+                continue
+            answer = self._answer(request, taken[request.request])
+            if answer.submission is not None:
+                row, record = rows[answer.submission], records[answer.submission]
+                answer = replace(answer, **_as_recorded(row, record))
+            answers.append(answer)
+            teams.add(answer.team)
+        sent = {answer.submission for answer in answers}
+        others = [number for number in rows if number not in sent]
+        for seq, number in enumerate(others, start=-len(others)):
+            answers.append(_without_request(seq, rows[number], records[number]))
+            teams.add(records[number].team)
+        content = documents(competition, self._name, self._server)
+        self._note_end(content["private"])
+        self._set_state(cursor=competition.cursor, set_aside=_set_aside(answers))
+        self._publisher.publish(
+            answers=answers,
+            teams=self._team_facts(teams),
+            names=self._names,
+            documents=content,
+            state=self._state,
+            replace_all=True,
+        )
+        self._board_at, self._board_due = time.monotonic(), False
+
+    def _all_judged(self) -> Iterable[Request]:
+        cursor, at = self._competition.cursor, 0
+        while requests := self._intake.after(self._name, at, 1_000):
+            for request in requests:
+                if request.seq > cursor:
+                    return
+                yield request
+            at = requests[-1].seq
+
+    def _publish_answers(
+        self, waiting: Sequence[Request], taken: Sequence[Taken], seconds_each: float
+    ) -> None:
+        by_id = {one.request: one for one in waiting}
+        answers = [self._answer(by_id[one.request], one) for one in taken]
+        kinds = {one.kind for one in taken if one.status == "done"}
+        self._set_state(
+            cursor=taken[-1].seq,
+            seconds_each=seconds_each,
+            judged=self._state.judged + len(taken),
+            set_aside=self._state.set_aside + _set_aside(answers),
+            busy_since=None,
+            problem=None,
+        )
+        if kinds & _CHANGES_TEAMS:
+            self._publish_everything()
+        else:
+            if "select" in kinds:
+                answers += self._reselected(answers[0].team, answers)
+            content: dict[str, Any] = {}
+            if kinds & {"finalize", "publish"}:
+                content["private"] = self._competition.published_private_leaderboard()
+                self._note_end(content["private"])
+                self._set_state()
+            teams = {one.team for one in answers}
+            self._publisher.publish(
+                answers=answers,
+                teams=self._team_facts(teams),
+                documents=content,
+                state=self._state,
+            )
+        self._attempts.end()
+        statuses = {one.request: one.status for one in answers}
+        self._drop_uploads([by_id[one.request] for one in taken], statuses)
+        self._board_due |= any(one.status == "accepted" for one in answers)
+        busy = len(waiting) > len(taken) or bool(self._intake.after(self._name, taken[-1].seq, 1))
+        late = time.monotonic() > self._board_at + self._server.publish_seconds
+        if self._board_due and (late or not busy):
+            self._publish_board()
+
+    def _publish_board(self) -> None:
+        self._publisher.publish(documents={"board": self._competition.leaderboard()})
+        self._board_at, self._board_due = time.monotonic(), False
+
+    def _note_end(self, private: object) -> None:
+        ended = "finalized" if self._competition.is_finalized else None
+        self._end = "published" if private is not None else ended
+
+    def _reselected(self, team: str, answers: Collection[Answer]) -> list[Answer]:
+        chosen = self._competition.selections().get(team, ())
+        own = self._publisher.answers_of(team)
+        return [
+            replace(one, selected=one.submission in chosen)
+            for one in own
+            if one.request not in {answer.request for answer in answers}
+        ]
+
+    def _answer(self, request: Request, taken: Taken) -> Answer:
+        submitted = taken.submitted
+        team = self._names.get(request.team, request.team)
+        return Answer(
+            request=request.request,
+            seq=request.seq,
+            team=team if submitted is None else submitted.team,
+            kind=request.kind,
+            status=taken.status,
+            received=request.received.isoformat(),
+            judged=self._clock().isoformat(timespec="seconds"),
+            member=request.member,
+            submission=None if submitted is None else submitted.submission,
+            file=request.payload.get("file"),
+            released=None if submitted is None else submitted.released,
+            faults=() if submitted is None else tuple(asdict(one) for one in submitted.faults),
+            message=taken.message,
+            receipt=None if submitted is None else submitted.receipt,
+            sha256=request.payload.get("sha256"),
+        )
+
+    def _team_facts(self, teams: Collection[str]) -> list[TeamFacts]:
+        competition, today = self._competition, self._clock().date()
+        selections, disqualified = competition.selections(), competition.disqualified_teams()
+        return [
+            TeamFacts(
+                team=team,
+                used_total=competition.places_used(team),
+                day=today.isoformat(),
+                used_day=competition.places_used(team, today),
+                selected=tuple(selections.get(team, ())),
+                disqualified=disqualified.get(team),
+            )
+            for team in sorted(teams)
+            if team
+        ]
+
+    def _drop_uploads(self, requests: Iterable[Request], statuses: Mapping[str, str]) -> None:
+        """Remove the files of judged requests, but not of those that the organiser must look at."""
+        if self._server.keep_uploads_days:
+            return
+        for one in requests:
+            upload = _upload_of(one)
+            if upload is not None and statuses[one.request] != "set_aside":
+                self._uploads.drop(upload)
+
+    def sweep(self) -> None:
+        """Remove the files of judged requests that are older than they are to be kept."""
+        oldest = time.time() - 86_400 * self._server.keep_uploads_days
+        aside = self._competition.requests_set_aside()
+        judged = {_upload_of(one) for one in self._all_judged() if one.request not in aside}
+        for path in self._uploads.folder.iterdir():
+            if path.name in judged and path.lstat().st_mtime <= oldest:
+                self._uploads.drop(path.name)
+
+    # -- the state -----------------------------------------------------------------------------
+
+    def _set_state(self, **changes: Any) -> None:
+        """Change the state and bring it up to date; it is not published yet."""
+        with self._lock:
+            state = replace(self._state, **changes)
+            waiting = self._intake.after(self._name, state.cursor, 1)
+            deadline = self._competition.settings.competition.deadline
+            phase = "closed" if deadline is not None and self._clock() > deadline else "open"
+            self._state = replace(
+                state,
+                beat=time.time(),
+                phase=self._end or phase,
+                waiting=self._intake.waiting(self._name, state.cursor),
+                oldest=waiting[0].received.isoformat() if waiting else None,
+            )
+
+    def _beat(self, stop: threading.Event) -> None:
+        """Publish the state every few seconds, also while a request takes long."""
+        while not stop.wait(_BEAT_SECONDS):
+            try:
+                self._set_state()
+                self._publisher.publish(state=self._state)
+            except sqlite3.Error as error:  # the disk is full; the next beat tries again
+                _LOGGER.warning("The state cannot be published: %s.", error)
+
+
+def _upload_of(request: Request) -> str | None:
+    """Return the name of a submission's upload; None if what the web process wrote is not one."""
+    upload = request.payload.get("upload")
+    valid = request.kind == "submit" and isinstance(upload, str) and upload.isalnum()
+    return upload if valid else None
+
+
+def _as_recorded(row: Mapping[str, Any], record: SubmissionRecord) -> dict[str, Any]:
+    """Return what the record says of a submission."""
+    return {
+        "team": row["team"],
+        "status": row["status"],
+        "released": row["released"],
+        "selected": row["selected"],
+        "faults": tuple(asdict(fault) for fault in record.faults),
+        "sha256": record.sha256,
+    }
+
+
+def _without_request(seq: int, row: Mapping[str, Any], record: SubmissionRecord) -> Answer:
+    """Return the answer to a submission by another command, or from a former queue."""
+    return Answer(
+        request=f"submission-{record.submission}",
+        seq=seq,
+        kind="submit",
+        received=record.received,
+        judged=record.received,
+        submission=record.submission,
+        file=record.file,
+        **_as_recorded(row, record),
+    )
+
+
+def _set_aside(answers: Iterable[Answer]) -> int:
+    return sum(one.status == "set_aside" for one in answers)

@@ -1,0 +1,231 @@
+"""Starts the processes of a server, restarts those that end, and ends them all together."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import pwd
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from arena.errors import InputError, UsageError
+from arena.server.records.layout import Layout
+from arena.server.records.mails import SMTP_PASSWORD
+
+__all__ = ["Served", "Supervisor", "User", "bind", "is_loopback"]
+
+_LOGGER = logging.getLogger("arena.server")
+_POLL_SECONDS = 0.1
+_QUICK_SECONDS, _LONGEST_PAUSE = 5.0, 10.0
+"""A process that ends sooner is started again after a pause, which doubles up to the longest."""
+_SECONDS_TO_END = {"web": 35.0, "scorer": 120.0}
+"""Uploads under way may end; the scorer finishes its group."""
+_BACKLOG = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A served competition."""
+
+    name: str
+    """Its name in addresses."""
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A user of the system for the web process."""
+
+    name: str
+    uid: int
+    gid: int
+
+    @classmethod
+    def named(cls, name: str) -> User:
+        """Return a user by name.
+
+        Raises
+        ------
+        UsageError
+            If there is no such user.
+        """
+        try:
+            found = pwd.getpwnam(name)
+        except KeyError as error:
+            raise UsageError(f"There is no user {name!r} on this machine.") from error
+        return cls(name, found.pw_uid, found.pw_gid)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach an address.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    return host in {"localhost", "::1"} or host.startswith("127.")
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a listening socket.
+
+    Raises
+    ------
+    InputError
+        If the address cannot be used; the message says why.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host, port))
+        bound.listen(_BACKLOG)
+    except OSError as error:
+        bound.close()
+        raise InputError(
+            f"{host} port {port} cannot be used: {error.strerror or error}. Choose another one "
+            f"with --host and --port."
+        ) from error
+    return bound
+
+
+@dataclass(slots=True)
+class _Child:
+    """A process that is kept running."""
+
+    role: str
+    name: str
+    arguments: Mapping[str, Any]
+    descriptors: tuple[int, ...] = ()
+    user: User | None = None
+    group: int | None = None
+    """A further group of the process."""
+    process: subprocess.Popen[bytes] | None = None
+    started: float = 0.0
+    pause: float = 0.0
+    again_at: float = 0.0
+
+    def start(self, pipe: int) -> None:
+        arguments = json.dumps({**self.arguments, "pipe": pipe})
+        rights: dict[str, Any] = {}
+        if self.user is not None:
+            groups = [] if self.group is None else [self.group]
+            rights = {"user": self.user.uid, "group": self.user.gid, "extra_groups": groups}
+        # Only the web process sends mails; what reads hostile files must not have the password.
+        hidden = set() if self.role == "web" else {SMTP_PASSWORD}
+        self.process = subprocess.Popen(  # noqa: S603 - this interpreter, on our own code
+            [sys.executable, "-m", "arena.server.processes", self.role, arguments],
+            env={name: value for name, value in os.environ.items() if name not in hidden},
+            pass_fds=(pipe, *self.descriptors),
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            **rights,
+        )
+        self.started = time.monotonic()
+
+    def look(self, pipe: int) -> None:
+        """Start the process again if it has ended, not too often."""
+        now = time.monotonic()
+        if self.process is not None and (code := self.process.poll()) is not None:
+            quick = now - self.started < _QUICK_SECONDS
+            self.pause = min(max(2 * self.pause, 0.1), _LONGEST_PAUSE) if quick else 0.0
+            self.again_at = now + self.pause
+            self.process = None
+            _LOGGER.warning(
+                "The process %s %s ended with code %d and is started again.",
+                self.role,
+                self.name,
+                code,
+            )
+        if self.process is None and now >= self.again_at:
+            self.start(pipe)
+
+    def end(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+
+    def wait(self) -> None:
+        if self.process is None:
+            return
+        try:
+            self.process.wait(_SECONDS_TO_END[self.role])
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)  # its own session, and so its group
+            self.process.wait()
+
+
+@dataclass(slots=True)
+class Supervisor:
+    """Runs one web process and a scorer for each competition.
+
+    Every process also ends when the supervisor is killed: it waits for the end of a pipe.
+    """
+
+    layout: Layout
+    competitions: Sequence[Served]
+    url: str
+    socket: socket.socket | None
+    """The bound socket; None: without a web process."""
+    with_scorers: bool = True
+    web_user: User | None = None
+    """The user of the web process; None: the same as that of the others."""
+    _children: list[_Child] = field(default_factory=list)
+
+    def run(self, stop: threading.Event) -> None:
+        """Keep the processes running until the event is set, then end them."""
+        reading, writing = os.pipe()
+        self._children = list(self._planned())
+        try:
+            while not stop.is_set():
+                for child in self._children:
+                    child.look(reading)
+                stop.wait(_POLL_SECONDS)
+        finally:
+            # The web process first: what it still receives, the scorer finds at its next start.
+            for child in self._children:
+                child.end()
+            for child in self._children:
+                child.wait()
+            os.close(writing)
+            os.close(reading)
+
+    def _planned(self) -> Iterator[_Child]:
+        root = str(self.layout.root)
+        if self.with_scorers:
+            for one in self.competitions:
+                arguments = {"folder": str(one.folder), "name": one.name, "root": root}
+                owner = None
+                if self.web_user is not None:
+                    owner = _owner_of(one.folder)
+                yield _Child(
+                    "scorer",
+                    one.name,
+                    arguments,
+                    user=owner,
+                    group=None if self.web_user is None else self.web_user.gid,
+                )
+        if self.socket is not None:
+            names = [one.name for one in self.competitions]
+            listening = self.socket.fileno()
+            yield _Child(
+                "web",
+                "",
+                {"socket": listening, "root": root, "competitions": names, "url": self.url},
+                descriptors=(listening,),
+                user=self.web_user,
+            )
+
+
+def _owner_of(folder: Path) -> User:
+    status = folder.stat()
+    return User(str(status.st_uid), status.st_uid, status.st_gid)

@@ -1,0 +1,227 @@
+"""Files with which systemd or containers, and a proxy, run a server: ``--print-units``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["unit_files"]
+
+_SAFE = """\
+NoNewPrivileges=true
+ProtectSystem=strict
+ProtectHome=read-only
+PrivateTmp=true
+PrivateDevices=true
+ProtectKernelTunables=true
+ProtectControlGroups=true
+RestrictSUIDSGID=true
+"""
+
+_WEB = """\
+# The web process: pages, HTTP API, uploads. Its user cannot enter the competition's folder.
+[Unit]
+Description=arena: web process
+After=network.target
+
+[Service]
+User=arena-web
+Group=arena-web
+UMask=0007
+ExecStart={program} serve --part web --name {name} --data {data} \\
+    --host 127.0.0.1 --port {port} --url https://{host}
+Restart=always
+RestartSec=1
+TimeoutStopSec=45
+InaccessiblePaths={folder}
+ReadWritePaths={data}/intake
+{safe}
+[Install]
+WantedBy=multi-user.target
+"""
+
+_SCORER = """\
+# The scorer: the only process that opens the competition. It needs no network.
+[Unit]
+Description=arena: scorer of {name}
+After=arena-web.service
+
+[Service]
+User={owner}
+SupplementaryGroups=arena-web
+UMask=0007
+ExecStart={program} serve --part scorer -C {folder} --name {name} --data {data}
+Restart=always
+RestartSec=1
+TimeoutStopSec=180
+PrivateNetwork=true
+ReadWritePaths={folder} {data}
+{safe}
+[Install]
+WantedBy=multi-user.target
+"""
+
+_SETUP = """\
+#!/bin/sh
+# Run once as root: the user of the web process, and the folders that both processes share.
+set -eu
+useradd --system --no-create-home --shell /usr/sbin/nologin arena-web
+chmod 700 {folder}
+install -d -m 711 {data}
+install -d -m 2770 -o arena-web -g arena-web {data}/intake {data}/intake/uploads
+install -d -m 2750 -o {owner} -g arena-web {data}/public
+install -d -m 700 -o {owner} {data}/scorer
+cp arena-web.service arena-scorer-{name}.service /etc/systemd/system/
+systemctl daemon-reload
+systemctl enable --now arena-web arena-scorer-{name}
+# The link with which the organiser signs in:
+sudo -u arena-web {program} serve --part link --name {name} --data {data} --url https://{host}
+"""
+
+_CADDY = """\
+# Caddy obtains and renews the certificate. Set trusted_proxies = ["127.0.0.1"] in [server].
+{host} {{
+	@private path /health /metrics
+	respond @private 404
+	request_body {{
+		max_size {megabytes}MB
+	}}
+	reverse_proxy 127.0.0.1:{port} {{
+		flush_interval -1
+	}}
+}}
+"""
+
+_NGINX = """\
+# Certificates: for example certbot --nginx. Set trusted_proxies = ["127.0.0.1"] in [server].
+server {{
+	server_name {host};
+	listen 443 ssl http2;
+	client_max_body_size {megabytes}m;
+	location ~ ^/(health|metrics)$ {{ return 404; }}
+	location / {{
+		proxy_pass http://127.0.0.1:{port};
+		proxy_http_version 1.1;
+		proxy_set_header Host $host;
+		proxy_set_header X-Forwarded-For $remote_addr;
+		proxy_set_header X-Forwarded-Proto $scheme;
+		proxy_request_buffering off;
+		proxy_buffering off;
+		proxy_read_timeout 1h;
+	}}
+}}
+"""
+
+
+_CONTAINERFILE = """\
+# In a checkout of arena: podman build -t localhost/arena -f examples/deploy/Containerfile .
+FROM docker.io/library/python:3.11-slim
+COPY . /src
+RUN pip install --no-cache-dir "/src[serve]" && rm -r /src
+ENTRYPOINT ["arena"]
+"""
+
+_COMPOSE = """\
+# OWNER=$(stat -c %u {folder}) GROUP=$(stat -c %g {folder}) podman compose up -d
+# The link with which the organiser signs in:
+# podman compose exec web arena serve --part link --name {name} --data /data --url https://{host}
+services:
+  prepare:
+    image: localhost/arena
+    user: root
+    entrypoint: [sh, -euc]
+    command:
+      - |
+        chmod 711 /data
+        install -d -m 2770 -o 10001 -g 10001 /data/intake /data/intake/uploads
+        install -d -m 2750 -o ${{OWNER}} -g 10001 /data/public
+        install -d -m 700 -o ${{OWNER}} /data/scorer
+    volumes: [data:/data]
+  web:  # cannot see the competition's folder
+    image: localhost/arena
+    user: "10001:10001"
+    command: serve --part web --name {name} --data /data --port {port} --url https://{host}
+    volumes: [data:/data]
+    ports: ["80:80", "443:443"]
+    read_only: true
+    tmpfs: [/tmp]
+    cap_drop: [ALL]
+    security_opt: [no-new-privileges]
+    stop_grace_period: 45s
+    restart: always
+    depends_on: {{prepare: {{condition: service_completed_successfully}}}}
+  scorer:  # the only one that opens the competition; it has no network
+    image: localhost/arena
+    user: "${{OWNER}}:${{GROUP}}"
+    group_add: ["10001"]
+    environment: {{LOGNAME: organiser}}
+    command: serve --part scorer -C /competition --name {name} --data /data
+    volumes: ["{folder}:/competition", data:/data]
+    network_mode: none
+    cap_drop: [ALL]
+    security_opt: [no-new-privileges]
+    stop_grace_period: 180s
+    restart: always
+    depends_on: {{prepare: {{condition: service_completed_successfully}}}}
+  caddy:  # on the loopback interface of the web process
+    image: docker.io/library/caddy:2
+    network_mode: service:web
+    volumes: [./Caddyfile:/etc/caddy/Caddyfile:ro, certificates:/data]
+    restart: always
+    depends_on: [web]
+volumes:
+  data:
+  certificates:
+"""
+
+
+def unit_files(
+    folder: Path,
+    name: str,
+    data: Path,
+    host: str,
+    port: int,
+    *,
+    max_bytes: int,
+    owner: str,
+    program: str,
+) -> dict[str, str]:
+    """Return the content of each file, by its name.
+
+    Parameters
+    ----------
+    folder, name
+        The competition's folder, and its name in addresses.
+    data
+        The folder of the queue and uploads.
+    host
+        The name under which participants reach the server.
+    port
+        Where the web process listens, on loopback.
+    max_bytes
+        The size of the largest submission.
+    owner
+        The user of the scorer, who owns the competition's folder.
+    program
+        The command ``arena`` with its path.
+    """
+    values = {
+        "folder": folder,
+        "name": name,
+        "data": data,
+        "host": host,
+        "port": port,
+        "program": program,
+        "owner": owner,
+        "megabytes": -(-max_bytes // 10**6) + 1,
+        "safe": _SAFE,
+    }
+    files = {
+        "setup.sh": _SETUP,
+        "arena-web.service": _WEB,
+        f"arena-scorer-{name}.service": _SCORER,
+        "Caddyfile": _CADDY,
+        "nginx.conf": _NGINX,
+        "compose.yaml": _COMPOSE,
+    }
+    written = {file: text.format_map(values) for file, text in files.items()}
+    return {**written, "Containerfile": _CONTAINERFILE}

@@ -1,0 +1,451 @@
+"""What people do, whether by a page or by a program."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+
+from arena.server.records.accounts import (
+    Account,
+    NameTakenError,
+    RefusedError,
+    Team,
+    team_key,
+)
+from arena.server.records.intake import Request
+from arena.server.records.published import Answer, TeamFacts
+from arena.server.web.body import Received
+from arena.server.web.call import Call
+from arena.server.web.language import _
+from arena.server.web.problems import Problem
+
+__all__ = ["Left", "Sent", "admin", "left", "register", "rename", "select", "sent", "submit"]
+
+OVER = {"closed", "finalized", "published"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request and its answer, or its place in the queue."""
+
+    request: Request | None
+    answer: Answer | None
+    place: int | None
+    """1 is judged next; ``None`` if it was judged."""
+    seconds: float | None
+    """The expected wait."""
+
+    @property
+    def id(self) -> str:
+        """The random identifier."""
+        return self.answer.request if self.answer else self.request.request  # type: ignore[union-attr]
+
+    @property
+    def status(self) -> str:
+        """``waiting``, or the status of the answer."""
+        return self.answer.status if self.answer else "waiting"
+
+    @property
+    def file(self) -> str:
+        """The name of the uploaded file, or an empty text."""
+        if self.answer is not None and self.answer.file:
+            return self.answer.file
+        return str(self.request.payload.get("file", "")) if self.request else ""
+
+    @property
+    def received(self) -> str:
+        """When the last byte arrived: ISO 8601, UTC."""
+        if self.answer is not None:
+            return self.answer.received
+        return self.request.received.isoformat() if self.request else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """How many submissions a team has left; ``None`` where there is no limit."""
+
+    today: int | None
+    total: int | None
+    waiting: int
+    resets: str
+    """When a new day starts: ISO 8601, UTC."""
+
+    @property
+    def none(self) -> bool:
+        """Whether the team has used all of today's, or all."""
+        return self.today == 0 or self.total == 0
+
+
+def check_open(call: Call, at: datetime) -> None:
+    """Refuse what comes after the deadline or the end: 409."""
+    deadline = call.competition.deadline()
+    if call.competition.state().phase in OVER - {"closed"}:
+        raise Problem(409, _("The competition is over: its final result was computed."))
+    if deadline is not None and at > deadline:
+        raise Problem(
+            409,
+            _("The deadline was {deadline} UTC. The file arrived after it.").format(
+                deadline=deadline.strftime("%Y-%m-%d %H:%M:%S")
+            ),
+        )
+
+
+def check_may_submit(call: Call) -> Team:
+    """Return the team of a person who may submit; 403 otherwise."""
+    account, merging, team = call.account, call.merging, call.team
+    if team.team in merging:
+        raise Problem(
+            409, _("Your team is being merged with another one. Try again in a minute."),
+            {"Retry-After": "10"},
+        )  # fmt: skip
+    if account.state == "waiting":
+        raise Problem(403, _("The organiser has not approved your account yet. Try again later."))
+    text, version = call.competition.rules()
+    if text is not None and not call.site.accounts.accepted(
+        call.competition.name, account.account, version
+    ):
+        raise Problem(
+            403,
+            _("Accept the rules first, on the page Rules. They may have changed since you did."),
+        )
+    return team
+
+
+async def submit(call: Call, received: Received, key: str | None) -> tuple[Request, bool]:
+    """Store an upload as a request of the team, and return it and whether it is new.
+
+    A repeated key returns the first request. The file is removed unless a new request has it.
+    """
+    stored = received.stored
+    payload: dict[str, Any] = {
+        "upload": stored.name,
+        "file": received.file,
+        "bytes": stored.bytes,
+        "sha256": stored.sha256,
+    }
+    description = " ".join(received.fields.get("description", "").split())[:200]
+    if description:
+        payload["description"] = description
+    new = False
+    try:
+        team = check_may_submit(call)
+        known = call.site.intake.find(call.competition.name, team.name, key) if key else None
+        if known is None:
+            check_open(call, received.at)
+        request, new = await run_in_threadpool(
+            call.site.intake.append,
+            competition=call.competition.name,
+            team=team.name,
+            member=call.account.account,
+            kind="submit",
+            payload=payload,
+            key=key,
+            fingerprint=stored.sha256,
+            received=received.at,
+            room=call.competition.room(team),
+        )
+        return request, new
+    finally:
+        if not new:
+            await run_in_threadpool(call.site.uploads.drop, stored.name)
+
+
+def select(call: Call, submissions: Sequence[int]) -> Request:
+    """Choose the final submissions of the team."""
+    team = check_may_submit(call)
+    facts, now = call.competition.facts, call.site.clock()
+    check_open(call, now)
+    if facts.final_rule != "chosen":
+        raise Problem(409, _("In this competition the final submission is not chosen by the team."))
+    if len(set(submissions)) > facts.final_count:
+        raise Problem(
+            422,
+            _("Choose at most {count} submissions.").format(count=facts.final_count),
+        )
+    known = {one.answer.submission: one.answer.status for one in sent(call, team) if one.answer}
+    for number in submissions:
+        if known.get(number) != "accepted":
+            raise Problem(
+                422,
+                _("Submission {number} is not an accepted submission of your team.").format(
+                    number=number
+                ),
+            )
+    request, _new = call.site.intake.append(
+        competition=call.competition.name,
+        team=team.name,
+        member=call.account.account,
+        kind="select",
+        payload={"submissions": sorted(set(submissions))},
+        received=now,
+        room=call.competition.room(team),
+    )
+    return request
+
+
+def record_name(call: Call, team: Team) -> str:
+    """Return the team's name in the record: an earlier one while a new name waits to be judged."""
+    return call.competition.published.current_name(team.name)
+
+
+def _unjudged(call: Call, team: Team) -> list[Request]:
+    """Return the requests of a team that wait, those under its former names included."""
+    competition, current = call.competition, record_name(call, team)
+    former = (name for name, now in competition.published.names().items() if now == current)
+    cursor = competition.state().cursor
+    found = (
+        request
+        for name in {team.name, *former}
+        for request in call.site.intake.after(competition.name, cursor, 1_000, team=name)
+    )
+    return sorted(found, key=lambda request: request.seq)
+
+
+def sent(call: Call, team: Team, *, before: int | None = None, limit: int = 200) -> list[Sent]:
+    """Return what a team sent, newest first: waiting requests, then answers."""
+    # Before the answers: what is judged meanwhile is in both lists rather than in none.
+    unjudged = _unjudged(call, team)
+    answers = call.competition.published.answers(
+        record_name(call, team), before=before, limit=limit
+    )
+    judged = {answer.request for answer in answers}
+    waiting = [
+        _waiting(call, request)
+        for request in unjudged
+        if before is None and request.request not in judged
+    ]
+    return [*reversed(waiting), *(Sent(None, answer, None, None) for answer in answers)]
+
+
+def _waiting(call: Call, request: Request) -> Sent:
+    state = call.competition.state()
+    place = call.site.intake.waiting(call.competition.name, state.cursor, before=request.seq) + 1
+    return Sent(request, None, place, round(place * state.seconds_each, 1))
+
+
+def sent_one(call: Call, request: str) -> Sent:
+    """Return one request of the own team; 404 for those of others and those that do not exist."""
+    stored, published = call.site.intake.get(request), call.competition.published
+    answer, own = published.answer(request), call.own_team
+    missing = Problem(404, _("Your team has no such request."))
+    if stored is not None and stored.competition == call.competition.name:
+        names = {published.current_name(stored.team), stored.team}
+    elif stored is None and answer is not None:  # submitted by another command than the server
+        names = {answer.team}
+    else:
+        raise missing
+    if not call.person.organiser and (
+        own is None or not names & {own.name, record_name(call, own)}
+    ):
+        raise missing
+    if answer is not None:
+        return Sent(stored, answer, None, None)
+    if stored is None:
+        raise missing
+    return _waiting(call, stored)
+
+
+def left(call: Call, team: Team) -> Left:
+    """Return how many submissions a team has left today and in total."""
+    facts = call.competition.facts
+    own: TeamFacts = call.competition.published.team(record_name(call, team))
+    now = call.site.clock()
+    waiting = sum(request.kind == "submit" for request in _unjudged(call, team))
+    used_today = own.used_day if own.day == now.strftime("%Y-%m-%d") else 0
+    total = None if facts.total is None else max(facts.total - own.used_total - waiting, 0)
+    today = None if facts.per_day is None else max(facts.per_day - used_today - waiting, 0)
+    if today is not None and total is not None:
+        today = min(today, total)
+    midnight = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    return Left(today, total, waiting, midnight.astimezone(UTC).isoformat())
+
+
+def register(
+    call: Call, *, name: str, contact: str, code: str, team: str, rules: str
+) -> tuple[Account, str]:
+    """Register a person by invitation, code or openly; return the account and its sign-in key.
+
+    Raises
+    ------
+    Problem
+        403 if the code is not valid or registration is by invitation; 409 or 422 for the names.
+    """
+    call.limit("register", call.address, 10)
+    accounts, competition, limits = call.site.accounts, call.competition, call.competition.limits
+    _text, version = competition.rules()
+    if _text is not None and rules != version:
+        raise Problem(422, _("Read the rules and accept them to take part."))
+    invite = accounts.invitation(code) if code else None
+    fits = (
+        invite is not None
+        and invite.kind in {"register", "team"}
+        and invite.competition == competition.name
+    )
+    if code and not fits:
+        raise Problem(
+            403,
+            _(
+                "This link or code is not valid: it was used, has expired or is mistyped. "
+                "Ask the person who sent it for a new one."
+            ),
+        )
+    if not fits and limits.join != "open":
+        raise Problem(403, _("To register you need a code or an invitation from the organiser."))
+    given = invite.team if invite is not None and invite.kind == "register" else None
+    if invite is not None and invite.kind == "team":
+        _check_room_in_team(call, str(invite.team))
+    # A name that cannot be used is refused before anything is stored and the link is used up.
+    if not given and (invite is None or invite.kind != "team"):
+        accounts.check_new_team(competition.name, team)
+        _check_not_on_record(call, team)
+    accounts.check_name(name)
+    if invite is not None:
+        accounts.use(code)
+    approved = not limits.approve or (invite is not None and invite.uses is not None)
+    account = accounts.register(
+        name,
+        contact or (invite.contact if invite else ""),
+        state="active" if approved else "waiting",
+    )
+    if invite is not None and invite.kind == "team":
+        accounts.join_team(str(invite.team), account.account, limits.team_size)
+    else:
+        enter_team(call, account, given or team, may_join=given is not None)
+    if version:
+        accounts.accept_rules(competition.name, account.account, version)
+    key, _token = accounts.make_token(account.account, "sign-in key", "signin")
+    return account, key
+
+
+def _check_room_in_team(call: Call, team: str) -> None:
+    try:
+        found = call.site.accounts.team(team)
+    except KeyError:
+        raise Problem(
+            409, _("This team was merged into another one. Ask for a new link.")
+        ) from None
+    size = call.competition.limits.team_size
+    if len(call.site.accounts.members(team)) >= size:
+        raise RefusedError(
+            "The team {name} is full: a team has at most {limit} members.",
+            name=found.name,
+            limit=size,
+        )
+
+
+def enter_team(call: Call, account: Account, name: str, *, may_join: bool) -> Team:
+    """Create a team with this member, or let the member join it if the invitation says so."""
+    accounts, competition = call.site.accounts, call.competition
+    coming = [team for team, to in call.renaming.items() if team_key(to) == team_key(name)]
+    existing = accounts.team_named(competition.name, name)
+    if existing is None and coming:
+        existing = accounts.team(coming[0])
+    if existing is not None and may_join:
+        return accounts.join_team(existing.team, account.account, competition.limits.team_size)
+    if not may_join:
+        accounts.check_new_team(competition.name, name)
+        _check_not_on_record(call, name)
+    return accounts.create_team(competition.name, name, account.account)
+
+
+def _check_not_on_record(call: Call, name: str, other_than: str = "") -> None:
+    """Refuse the baseline's name and those of teams of the record, also former and coming ones.
+
+    Its submissions may have come in by other commands: a namesake could read their answers.
+    """
+    names = {
+        *call.competition.published.all_names(),
+        call.competition.facts.baseline or "",
+        *call.renaming.values(),
+    }
+    if team_key(name) in {team_key(one) for one in names if one != other_than}:
+        raise NameTakenError(
+            "Another team is called {name}, or similarly. Choose another name.", name=name
+        )
+
+
+def rename(call: Call, name: str) -> None:
+    """Ask to rename the own team; its account follows once the record has the new name."""
+    call.limit("rename", call.account.account, 5)
+    team = check_may_submit(call)
+    if call.competition.state().phase in {"finalized", "published"}:
+        raise Problem(409, _("The competition is over: its final result was computed."))
+    if team.team in call.renaming:
+        raise Problem(409, _("The last new name is still being recorded. Try again in a minute."))
+    old = record_name(call, team)
+    name = call.site.accounts.check_rename(team.team, name)
+    _check_not_on_record(call, name, other_than=old)
+    if name == old:
+        call.site.accounts.rename_team(team.team, name)
+        return
+    request, _new = call.site.intake.append(
+        competition=call.competition.name,
+        team=team.name,
+        member=call.account.account,
+        kind="rename",
+        payload={"team": old, "to": name, "accounts": [team.team]},
+        received=call.site.clock(),
+    )
+    call.competition.changes = [*call.site.changes(call.competition), request]
+
+
+def admin(call: Call, kind: str, payload: Mapping[str, Any]) -> Request:
+    """Store a request of the organiser, which its scorer carries out in order."""
+    request, _new = call.site.intake.append(
+        competition=call.competition.name,
+        team="",
+        member=call.account.account,
+        kind=kind,  # type: ignore[arg-type]
+        payload=payload,
+        received=call.site.clock(),
+    )
+    return request
+
+
+def seen(call: Call) -> str:
+    """Return the digest of what an organiser sees before a final step: board, queue and phase."""
+    state, (_rows, etag) = call.competition.state(), call.competition.board()
+    parts = [etag, state.phase, str(state.cursor)]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def rescore(call: Call, preview: str) -> Request:
+    """Ask what a rescore would change, or apply it by the code of the preview."""
+    if preview and not call.person.fresh(call.site.clock()):
+        raise Problem(403, _("You signed in more than an hour ago. Sign in again for this step."))
+    return admin(call, "rescore", {"preview": preview} if preview else {})
+
+
+def check_final_step(call: Call, kind: str, digest: str) -> None:
+    """Refuse a final step that is not possible now (409), or after an old sign-in (403).
+
+    The scorer checks the deadline again: it does not believe the web process.
+    """
+    if not call.person.fresh(call.site.clock()):
+        raise Problem(403, _("You signed in more than an hour ago. Sign in again for this step."))
+    deadline = call.competition.deadline()
+    if kind == "publish" and (deadline is None or call.site.clock() <= deadline):
+        raise Problem(
+            409,
+            _(
+                "The private board can be published after the deadline only. Set [competition] "
+                "deadline in competition.toml and restart the server to end the competition."
+            ),
+        )
+    if kind == "publish" and call.competition.state().phase not in {"finalized", "published"}:
+        raise Problem(409, _("There is no private board yet: finalize first."))
+    if digest != seen(call):
+        raise Problem(
+            409,
+            _(
+                "The board or the queue changed since this page was loaded. Check both, then "
+                "repeat the step."
+            ),
+            seen=seen(call),
+        )

@@ -1,0 +1,229 @@
+"""The organiser's pages: queue, health, teams, rejected files, decisions, final steps, exports."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any
+
+from starlette.responses import RedirectResponse, Response
+
+from arena.server.records.accounts import Account, team_key
+from arena.server.web import actions, api
+from arena.server.web.body import read_fields
+from arena.server.web.call import Call
+from arena.server.web.language import _
+from arena.server.web.problems import Problem
+from arena.server.web.rendering import Handler, refusals_on, render
+
+__all__ = ["PAGES"]
+
+_RECENT = 2_000
+"""Answers that the overview counts."""
+
+
+def _page(call: Call, template: str, **context: Any) -> Response:
+    status = context.pop("status", 200)
+    return render(call.site, call.request, call, template, status=status, **context)
+
+
+async def _overview(
+    call: Call, problem: Problem | None = None, status: int = 200, made: Any = None
+) -> Response:
+    cursor, name = call.competition.state().cursor, call.competition.name
+    answers = call.competition.published.answers(None, limit=_RECENT)
+    rejected: Counter[tuple[str, str]] = Counter()
+    same: dict[str, set[str]] = defaultdict(set)
+    for one in answers:
+        if one.kind != "submit":
+            continue
+        for fault in one.faults[:1]:
+            rejected[(one.status, str(fault.get("kind", "")))] += 1
+        if one.sha256:
+            same[one.sha256].add(one.team)
+    return _page(
+        call,
+        "admin.html",
+        status=status,
+        problem=problem,
+        made=made or {},
+        health=api.health(call),
+        mails=call.site.mails.counts(name),
+        queue=call.site.intake.after(name, cursor, 50),
+        rejected=rejected.most_common(20),
+        n_counted=sum(one.kind == "submit" for one in answers),
+        same_file=sorted(sorted(teams) for teams in same.values() if len(teams) > 1),
+        alike=_alike([team.name for team, _members in call.site.accounts.teams(name)]),
+        events=call.competition.published.answers("", limit=20),
+        set_aside=[one for one in answers if one.status == "set_aside"],
+        codes=[
+            one
+            for one in call.site.accounts.invites(kind="register")
+            if one.competition == name and one.uses is None
+        ],
+        exports=sorted(api.EXPORTS),
+    )
+
+
+def _alike(names: list[str]) -> list[list[str]]:
+    """Return groups of names that differ in digits and punctuation only."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        letters = "".join(mark for mark in team_key(name) if mark.isalpha())
+        groups[letters].append(name)
+    return [group for letters, group in sorted(groups.items()) if letters and len(group) > 1]
+
+
+async def _teams(
+    call: Call, problem: Problem | None = None, status: int = 200, made: Any = None
+) -> Response:
+    return _page(
+        call,
+        "admin_teams.html",
+        status=status,
+        problem=problem,
+        made=made or {},
+        teams=api.team_rows(call),
+    )
+
+
+async def _show(call: Call) -> Response:
+    return await _overview(call)
+
+
+async def _show_teams(call: Call) -> Response:
+    return await _teams(call)
+
+
+Act = Callable[[Call, dict[str, str]], Awaitable[Response | None]]
+
+
+def _form(act: Act, show: Callable[..., Awaitable[Response]], path: str) -> Handler:
+    """Return a handler of a form: it goes back to its page, or shows there why not."""
+
+    @refusals_on(show)
+    async def handle(call: Call) -> Response:
+        fields = await read_fields(call.request, call.competition.limits)
+        answer = await act(call, fields)
+        return answer or RedirectResponse(f"/{call.competition.name}{path}", 303)
+
+    return handle
+
+
+def _needed(fields: dict[str, str], name: str) -> str:
+    value = fields.get(name, "").strip()
+    if not value or len(value) > 500:
+        raise Problem(422, _("Fill in all fields of the form."))
+    return value
+
+
+async def _code(call: Call, _fields: dict[str, str]) -> Response:
+    """Replace the registration code: earlier codes stop working."""
+    import secrets
+
+    accounts, name = call.site.accounts, call.competition.name
+    for invite in accounts.invites(kind="register"):
+        if invite.competition == name and invite.uses is None:
+            accounts.withdraw(invite.invite)
+    alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+    code = "-".join("".join(secrets.choice(alphabet) for _i in range(4)) for _j in range(4))
+    accounts.invite(
+        "register", competition=name, uses=None, code=code, made_by=call.account.account
+    )
+    return await _overview(call, made={"code": code})
+
+
+async def _decide(call: Call, fields: dict[str, str]) -> None:
+    kind = fields.get("kind", "")
+    if kind not in {"disqualify", "undo"}:
+        raise Problem(422, _("Fill in all fields of the form."))
+    reason, what = _needed(fields, "reason"), _needed(fields, "what")
+    payload: dict[str, Any] = {"reason": reason}
+    if what.isascii() and what.isdigit() and len(what) < 16:
+        payload["submission"] = int(what)
+    else:
+        payload["team"] = what
+    actions.admin(call, kind, payload)
+
+
+async def _rescore(call: Call, fields: dict[str, str]) -> None:
+    preview = fields.get("preview", "").strip()
+    if fields.get("kind") == "apply" and not preview:
+        raise Problem(422, _("Enter the code of the preview, which is in its answer below."))
+    actions.rescore(call, preview[:40] if fields.get("kind") == "apply" else "")
+
+
+async def _step(call: Call, fields: dict[str, str]) -> None:
+    kind = fields.get("kind", "")
+    if kind not in {"finalize", "publish"}:
+        raise Problem(422, _("Fill in all fields of the form."))
+    if not fields.get("sure"):
+        raise Problem(422, _("Confirm the step by its check box."))
+    actions.check_final_step(call, kind, fields.get("seen", ""))
+    actions.admin(call, kind, {})
+
+
+async def _invite(call: Call, fields: dict[str, str]) -> Response:
+    return await _teams(call, made={"invited": api.invite_teams(call, _csv(fields))})
+
+
+def _csv(fields: dict[str, str]) -> str:
+    text = fields.get("csv", "")
+    first = text.lstrip().partition("\n")[0].replace(" ", "").strip().lower()
+    return text if "team" in first.split(",") else "team,name,contact\n" + text
+
+
+async def _state(call: Call, fields: dict[str, str]) -> None:
+    state = fields.get("state", "")
+    if state not in {"active", "blocked"}:
+        raise Problem(422, _("Fill in all fields of the form."))
+    api.set_account_state(call, _needed(fields, "account"), state)
+
+
+async def _merge(call: Call, fields: dict[str, str]) -> None:
+    api.merge_teams(call, _needed(fields, "team"), _needed(fields, "into"))
+
+
+async def _link(call: Call, fields: dict[str, str]) -> Response:
+    """Create a link that signs in a person who lost the key."""
+    try:
+        account = call.site.accounts.account(_needed(fields, "account"))
+    except KeyError:
+        raise Problem(404, _("There is no such account.")) from None
+    return await _signin_link(call, account)
+
+
+async def _organiser(call: Call, fields: dict[str, str]) -> Response:
+    """Create another organiser's account and the link that signs this person in."""
+    account = call.site.accounts.register(_needed(fields, "name"), organiser=True)
+    return await _signin_link(call, account)
+
+
+async def _signin_link(call: Call, account: Account) -> Response:
+    """Show a link that signs in to an account, once and within two days."""
+    secret = call.site.accounts.invite(
+        "signin",
+        account=account.account,
+        made_by=call.account.account,
+        expires=call.site.clock() + timedelta(days=2),
+    )
+    made = {"signin": api.address(call, f"/invite/{secret}"), "name": account.name}
+    return await _teams(call, made=made)
+
+
+_TEAMS = "/admin/teams"
+PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
+    ("GET", "/admin", "organiser", "admin", _show),
+    ("POST", "/admin/code", "organiser", "admin", _form(_code, _overview, "/admin")),
+    ("POST", "/admin/decide", "organiser", "admin", _form(_decide, _overview, "/admin")),
+    ("POST", "/admin/rescore", "organiser", "admin", _form(_rescore, _overview, "/admin#events")),
+    ("POST", "/admin/step", "organiser", "admin", _form(_step, _overview, "/admin")),
+    ("GET", _TEAMS, "organiser", "admin", _show_teams),
+    ("POST", "/admin/teams/invite", "organiser", "admin", _form(_invite, _teams, _TEAMS)),
+    ("POST", "/admin/teams/state", "organiser", "admin", _form(_state, _teams, _TEAMS)),
+    ("POST", "/admin/teams/merge", "organiser", "admin", _form(_merge, _teams, _TEAMS)),
+    ("POST", "/admin/teams/link", "organiser", "admin", _form(_link, _teams, _TEAMS)),
+    ("POST", "/admin/teams/organiser", "organiser", "admin", _form(_organiser, _teams, _TEAMS)),
+    ("GET", "/admin/export/{what}.csv", "organiser", "admin", api.export),
+)

@@ -1,0 +1,771 @@
+"""The HTTP API of a competition: one table of endpoints, from which routes and documentation come.
+
+A program sends its token as ``Authorization: Bearer TOKEN``. Every refusal is a problem document.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+import shutil
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import timedelta
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response, StreamingResponse
+
+from arena.server.web import actions, models
+from arena.server.web.body import read_json, read_upload
+from arena.server.web.call import Call
+from arena.server.web.documents import fault_line, info, request_state, token_state
+from arena.server.web.events import stream
+from arena.server.web.language import _
+from arena.server.web.mail import MailSettings, address_of, invitation_mail
+from arena.server.web.problems import Problem
+from arena.utils.text import csv_cell
+
+__all__ = ["ENDPOINTS", "Endpoint", "board_csv", "export", "submissions_csv"]
+
+Handler: TypeAlias = Callable[[Call], Awaitable[Any]]
+
+MOST_ROWS = 500
+VALIDATE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One operation of the API.
+
+    Attributes
+    ----------
+    method, path
+        The path is below ``/api/v1/{competition}``.
+    who, scope
+        As for :func:`~arena.server.web.call.check_who`.
+    handler
+        Returns a model, or a response.
+    summary
+        One sentence for the documentation.
+    status
+        Of the answer, if all goes well.
+    body
+        The model of the request's body; ``bytes`` for a file.
+    answer
+        The model of the answer, or its media type.
+    errors
+        Further statuses of refusals, besides those that follow from ``who``.
+    query
+        Parameters of the query, and what each means.
+    """
+
+    method: str
+    path: str
+    who: str
+    scope: str
+    handler: Handler
+    summary: str
+    status: int = 200
+    body: type[BaseModel] | type[bytes] | None = None
+    answer: type[BaseModel] | str = models.Message
+    errors: tuple[int, ...] = ()
+    query: Mapping[str, str] = field(default_factory=dict)
+
+
+def _number(call: Call, name: str, default: int | None, most: int = 2**53) -> int | None:
+    text = call.request.query_params.get(name)
+    if text is None:
+        return default
+    # What came in by another way than the queue has a negative number in the order of answers.
+    digits = text.removeprefix("-") if name == "before" else text
+    if not digits.isascii() or not digits.isdigit() or int(digits[:20]) > most:
+        raise Problem(422, f"{name} is {text[:40]!r}, but must be a whole number up to {most}.")
+    return int(text)
+
+
+async def _info(call: Call) -> models.Info:
+    return info(call)
+
+
+async def _board(call: Call) -> Response | models.BoardPage:
+    after, limit = _number(call, "after", 0) or 0, _number(call, "limit", 100, MOST_ROWS) or 100
+    rows, etag = call.competition.board()
+    headers = {"ETag": f'"{etag}"', "Cache-Control": "no-cache"}
+    asked = call.request.headers.get("if-none-match", "")
+    if etag and f'"{etag}"' in asked:
+        return Response(status_code=304, headers=headers)
+    body = call.competition.kept(etag, (after, limit))
+    if body is None:
+        page = models.BoardPage(
+            rows=rows[after : after + limit],
+            total=len(rows),
+            after=after,
+            next=after + limit if after + limit < len(rows) else None,
+            etag=etag,
+        )
+        body = call.competition.keep(etag, (after, limit), page.model_dump_json().encode())
+    return Response(body, media_type="application/json", headers=headers)
+
+
+def table_csv(rows: Iterable[Mapping[str, Any]], columns: Iterable[str] = ()) -> str:
+    """Return rows as CSV that a spreadsheet opens without running a cell as a formula."""
+    rows = list(rows)
+    names = list(columns) or list(dict.fromkeys(key for row in rows for key in row))
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\r\n")
+    writer.writerow(names)
+    for row in rows:
+        writer.writerow([_cell(row.get(name)) for name in names])
+    return file.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return csv_cell(value)
+    return csv_cell(json.dumps(value)) if isinstance(value, dict | list | tuple) else value
+
+
+def _csv(text: str, name: str) -> Response:
+    return Response(
+        text,
+        media_type="text/csv",
+        headers={"Content-Disposition": f'attachment; filename="{name}.csv"'},
+    )
+
+
+async def board_csv(call: Call) -> Response:
+    """Return the public board as CSV."""
+    rows, _etag = call.competition.board()
+    return _csv(table_csv(rows, () if rows else ("rank", "team", "score")), "board")
+
+
+async def _events(call: Call) -> Response:
+    return StreamingResponse(
+        stream(call),
+        media_type="text/event-stream",
+        headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
+    )
+
+
+async def _join(call: Call) -> models.TeamState:
+    sent: models.Join = await read_json(call.request, call.competition.limits, models.Join)
+    join_signed_in(call, team=sent.team, code=sent.code, rules=sent.rules)
+    return _team_state(call)
+
+
+def join_signed_in(call: Call, *, team: str, code: str, rules: str) -> None:
+    """Join the competition with an account that exists already."""
+    call.limit("join", call.account.account, 10)
+    accounts, limits = call.site.accounts, call.competition.limits
+    name, account = call.competition.name, call.account
+    text, version = call.competition.rules()
+    if text is not None and rules != version:
+        raise Problem(422, _("Read the rules and accept them to take part."))
+    invite = accounts.invitation(code) if code else None
+    fits = invite is not None and invite.competition == name and invite.kind != "signin"
+    if (code and not fits) or (not fits and limits.join in {"code", "invite"}):
+        raise Problem(403, _("To take part you need a code or an invitation from the organiser."))
+    if invite is not None and invite.kind == "team":
+        accounts.join_team(str(invite.team), account.account, limits.team_size)
+    elif invite is not None and invite.team:
+        actions.enter_team(call, account, invite.team, may_join=True)
+    else:
+        actions.enter_team(call, account, team, may_join=False)
+    if invite is not None:
+        accounts.use(code)
+    if version:
+        accounts.accept_rules(name, account.account, version)
+
+
+async def _submit(call: Call) -> models.RequestState:
+    call.limit("upload", call.account.account, call.competition.limits.uploads_per_minute)
+    actions.check_may_submit(call)
+    actions.check_open(call, call.site.clock())
+    key = call.request.headers.get("idempotency-key")
+    if key is not None and not (0 < len(key) <= 200 and key.isprintable()):
+        raise Problem(422, "The Idempotency-Key must have 1 to 200 printable characters.")
+    received = await read_upload(
+        call.request, call.site, call.competition.limits, call.competition.facts.max_bytes
+    )
+    request, _new = await actions.submit(call, received, key)
+    return request_state(actions.sent_one(call, request.request))
+
+
+async def validate_file(call: Call) -> models.Checked | None:
+    """Check a file without counting it; ``None`` if the check takes longer than a minute."""
+    call.limit("upload", call.account.account, call.competition.limits.uploads_per_minute * 2)
+    actions.check_may_submit(call)
+    actions.check_open(call, call.site.clock())
+    received = await read_upload(
+        call.request, call.site, call.competition.limits, call.competition.facts.max_bytes
+    )
+    name, upload = call.competition.name, received.stored.name
+    intake, published = call.site.intake, call.competition.published
+    check = await run_in_threadpool(intake.add_check, name, upload, received.file)
+    try:
+        end = time.monotonic() + VALIDATE_SECONDS
+        while time.monotonic() < end:
+            faults = published.check(check)
+            if faults is not None:
+                return models.Checked(status="rejected" if faults else "ok", faults=faults)
+            await asyncio.sleep(0.1)
+        return None
+    finally:
+        await run_in_threadpool(intake.drop_check, check)
+        await run_in_threadpool(call.site.uploads.drop, upload)
+
+
+async def _validate(call: Call) -> models.Checked:
+    checked = await validate_file(call)
+    if checked is None:
+        raise Problem(
+            503,
+            "The file was not checked within a minute, because many wait. Try again later.",
+            {"Retry-After": "60"},
+        )
+    return checked
+
+
+async def _submissions(call: Call) -> models.SubmissionsPage:
+    before = _number(call, "before", None)
+    limit = _number(call, "limit", 100, MOST_ROWS) or 100
+    team = call.team
+    found = actions.sent(call, team, before=before, limit=limit)
+    answered = [one.answer.seq for one in found if one.answer is not None]
+    left = actions.left(call, team)
+    facts = call.competition.published.team(actions.record_name(call, team))
+    return models.SubmissionsPage(
+        requests=[request_state(one) for one in found],
+        next=min(answered) if len(answered) == limit else None,
+        left_today=left.today,
+        left_total=left.total,
+        waiting=left.waiting,
+        resets=left.resets,
+        selected=list(facts.selected),
+    )
+
+
+async def submissions_csv(call: Call) -> Response:
+    """Return the team's submissions as CSV."""
+    rows = [
+        {
+            "submission": one.submission,
+            "received": one.received,
+            "status": one.status,
+            "score": one.score,
+            "file": one.file,
+            "selected": one.selected,
+            "faults": "; ".join(map(fault_line, one.faults)),
+            "receipt": one.receipt,
+            "sha256": one.sha256,
+            "request": one.request,
+        }
+        for one in map(request_state, actions.sent(call, call.team, limit=10_000))
+        if one.kind == "submit"
+    ]
+    columns = ("submission", "received", "status", "score", "file", "selected", "faults",
+               "receipt", "sha256", "request")  # fmt: skip
+    return _csv(table_csv(rows, columns), "submissions")
+
+
+async def _request(call: Call) -> models.RequestState:
+    call.account  # noqa: B018 - 401 without an account
+    return request_state(actions.sent_one(call, call.request.path_params["request"]))
+
+
+async def _select(call: Call) -> models.RequestState:
+    sent: models.Selection = await read_json(
+        call.request, call.competition.limits, models.Selection
+    )
+    request = actions.select(call, sent.submissions)
+    return request_state(actions.sent_one(call, request.request))
+
+
+def _team_state(call: Call) -> models.TeamState:
+    team = call.team
+    return models.TeamState(
+        name=team.name,
+        members=[
+            models.Person(
+                account=one.account,
+                name=one.name,
+                contact=one.contact,
+                joined=one.joined.isoformat(),
+            )
+            for one in call.site.accounts.members(team.team)
+        ],
+        size=call.competition.limits.team_size,
+        new_name=call.renaming.get(team.team),
+    )
+
+
+async def _team(call: Call) -> models.TeamState:
+    return _team_state(call)
+
+
+async def _rename(call: Call) -> models.TeamState:
+    sent: models.TeamChange = await read_json(
+        call.request, call.competition.limits, models.TeamChange
+    )
+    actions.rename(call, sent.name)
+    return _team_state(call)
+
+
+def invite_member(call: Call) -> models.InviteMade:
+    """Create a link that lets one person join the own team."""
+    call.limit("invite", call.account.account, 10)
+    team, expires = call.team, call.site.clock() + timedelta(days=14)
+    secret = call.site.accounts.invite(
+        "team",
+        competition=call.competition.name,
+        team=team.team,
+        made_by=call.account.account,
+        expires=expires,
+    )
+    return models.InviteMade(url=address(call, f"/invite/{secret}"), expires=expires.isoformat())
+
+
+def address(call: Call, path: str) -> str:
+    """Return the full address of a page."""
+    url = call.site.settings.url
+    return (url or str(call.request.base_url).rstrip("/")) + path
+
+
+async def _invite(call: Call) -> models.InviteMade:
+    return invite_member(call)
+
+
+async def _tokens(call: Call) -> models.TokenList:
+    return models.TokenList(
+        tokens=[
+            models.TokenState(**token_state(one))
+            for one in call.site.accounts.tokens(call.account.account)
+        ]
+    )
+
+
+def new_token(call: Call, name: str, scope: str, days: int | None) -> models.TokenMade:
+    """Create a token for the account; 403 for a scope that the request does not have itself."""
+    call.limit("token", call.account.account, 10)
+    if scope not in call.person.scopes:
+        raise Problem(403, _("You cannot create a token of the scope {scope}.").format(scope=scope))
+    if len(call.site.accounts.tokens(call.account.account)) >= 50:
+        raise Problem(409, _("You have 50 tokens. Revoke one that you no longer need."))
+    lasts = timedelta(days=days) if days else call.token_expiry()
+    secret, token = call.site.accounts.make_token(
+        call.account.account, name, scope, call.site.clock() + lasts
+    )
+    return models.TokenMade(secret=secret, **token_state(token))
+
+
+async def _new_token(call: Call) -> models.TokenMade:
+    sent: models.NewToken = await read_json(call.request, call.competition.limits, models.NewToken)
+    return new_token(call, sent.name, sent.scope, sent.days)
+
+
+async def _revoke(call: Call) -> models.Message:
+    sent: models.OldToken = await read_json(call.request, call.competition.limits, models.OldToken)
+    if not call.site.accounts.revoke(call.account.account, sent.token):
+        raise Problem(404, "You have no such token. GET /tokens lists them.")
+    return models.Message(message="The token was revoked.")
+
+
+async def _private(call: Call) -> Response:
+    document = call.competition.published.document("private")
+    if document is None:
+        raise Problem(404, _("The private board is not published yet."))
+    return Response(document.body, media_type="application/json")
+
+
+# The organiser
+
+
+async def _queue(call: Call) -> models.Rows:
+    cursor = call.competition.state().cursor
+    return models.Rows(
+        rows=[
+            {
+                "place": place,
+                "request": one.request,
+                "kind": one.kind,
+                "team": one.team,
+                "received": one.received.isoformat(),
+                "file": one.payload.get("file", ""),
+            }
+            for place, one in enumerate(
+                call.site.intake.after(call.competition.name, cursor, MOST_ROWS), 1
+            )
+        ]
+    )
+
+
+async def _requests(call: Call) -> models.Rows:
+    wanted = call.request.query_params
+    rows = call.competition.published.answers(
+        wanted.get("team"), before=_number(call, "before", None), limit=MOST_ROWS
+    )
+    return models.Rows(
+        rows=[
+            asdict(one)
+            for one in rows
+            if wanted.get("status", one.status) == one.status
+            and wanted.get("kind", one.kind) == one.kind
+        ]
+    )
+
+
+async def _teams(call: Call) -> models.Rows:
+    return models.Rows(rows=team_rows(call))
+
+
+def team_rows(call: Call) -> list[dict[str, Any]]:
+    """Return the teams with their members, for the organiser."""
+    published, rows = call.competition.published, []
+    for team, members in call.site.accounts.teams(call.competition.name):
+        facts = published.team(published.current_name(team.name))
+        rows.append(
+            {
+                "team": team.name,
+                "created": team.created.isoformat(),
+                "submissions": facts.used_total,
+                "disqualified": facts.disqualified,
+                "members": [
+                    {
+                        "account": one.account,
+                        "name": one.name,
+                        "contact": one.contact,
+                        "joined": one.joined.isoformat(),
+                        "state": call.site.accounts.account(one.account).state,
+                    }
+                    for one in members
+                ],
+            }
+        )
+    return rows
+
+
+async def _admin_events(call: Call) -> models.Rows:
+    return models.Rows(
+        rows=[
+            asdict(one)
+            for one in call.competition.published.answers(
+                "", before=_number(call, "before", None), limit=MOST_ROWS
+            )
+        ]
+    )
+
+
+async def _admin_health(call: Call) -> models.Health:
+    return health(call)
+
+
+def health(call: Call) -> models.Health:
+    """Return the state of the scorer, the queue and the disk."""
+    state = call.competition.state()
+    return models.Health(
+        phase=state.phase,
+        beat_seconds=round(max(time.time() - state.beat, 0.0), 1),
+        waiting=call.site.intake.waiting(call.competition.name, state.cursor),
+        oldest=state.oldest,
+        seconds_each=state.seconds_each,
+        judged=state.judged,
+        set_aside=state.set_aside,
+        checker_deaths=state.checker_deaths,
+        problem=state.problem,
+        disk_free_bytes=shutil.disk_usage(call.site.settings.layout.root).free,
+        seen=actions.seen(call),
+    )
+
+
+def read_team_rows(text: str) -> list[tuple[str, str, str]]:
+    """Return ``(team, name, contact)`` of a CSV with the header ``team,name,contact``.
+
+    Raises
+    ------
+    Problem
+        422 with the row, if the CSV cannot be used.
+    """
+    try:
+        reader = csv.DictReader(io.StringIO(text.lstrip("\ufeff")), strict=True)
+        missing = {"team"} - set(reader.fieldnames or ())
+        if missing:
+            raise Problem(422, _("The CSV needs the columns team, name, contact in its first row."))
+        rows = [
+            (
+                (row.get("team") or "").strip(),
+                (row.get("name") or "").strip(),
+                (row.get("contact") or "").strip(),
+            )
+            for row in reader
+        ]
+    except csv.Error as error:
+        raise Problem(422, _("The CSV cannot be read: {fault}.").format(fault=error)) from None
+    if not 0 < len(rows) <= 5_000:
+        raise Problem(422, _("The CSV needs 1 to 5,000 rows below its header."))
+    return rows
+
+
+def invite_teams(call: Call, text: str) -> models.Invited:
+    """Create an invitation link for each row of a CSV; the links are shown once, and mailed."""
+    sent = read_team_rows(text)
+    made = call.site.accounts.invite_teams(
+        call.competition.name,
+        sent,
+        made_by=call.account.account,
+        expires=call.site.clock() + call.token_expiry(),
+    )
+    rows = [
+        {"team": team, "name": name, "url": address(call, f"/invite/{secret}")}
+        for team, name, secret in made
+    ]
+    facts = call.competition.facts
+    mails = [
+        invitation_mail(facts, row["team"], recipient, row["url"])
+        for row, (_team, _name, contact) in zip(rows, sent, strict=True)
+        if (recipient := address_of(contact))
+    ]
+    mailing = bool(MailSettings.of(facts.server).smtp_host)
+    return models.Invited(rows=rows, mailed=call.site.mails.add(mails) if mailing else 0)
+
+
+async def _invite_teams(call: Call) -> models.Invited:
+    most = 2**20
+    length = call.request.headers.get("content-length", "")
+    if length.isdigit() and int(length) > most:
+        raise Problem(413, "The CSV is larger than 1 MB. Send it in parts.")
+    parts, size = [], 0
+    async for chunk in call.request.stream():
+        size += len(chunk)
+        if size > most:
+            raise Problem(413, "The CSV is larger than 1 MB. Send it in parts.")
+        parts.append(chunk)
+    try:
+        text = b"".join(parts).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Problem(422, "The CSV is not UTF-8. Save it as UTF-8.") from None
+    return invite_teams(call, text)
+
+
+def _account_state(state: str) -> Handler:
+    async def change(call: Call) -> models.Message:
+        sent: models.AccountChange = await read_json(
+            call.request, call.competition.limits, models.AccountChange
+        )
+        set_account_state(call, sent.account, state)
+        return models.Message(message=f"The account is {state}.")
+
+    return change
+
+
+def set_account_state(call: Call, account: str, state: str) -> None:
+    """Approve or block an account; 404 if there is none, 409 for the own one."""
+    try:
+        found = call.site.accounts.account(account)
+    except KeyError:
+        raise Problem(404, _("There is no such account.")) from None
+    if found.organiser:
+        raise Problem(409, _("An organiser's account cannot be changed here."))
+    call.site.accounts.set_state(account, state)
+
+
+def merge_teams(call: Call, team: str, into: str) -> str:
+    """Ask to merge two teams and return the request; members move once the record has done it."""
+    accounts, name = call.site.accounts, call.competition.name
+    first, second = accounts.team_named(name, team), accounts.team_named(name, into)
+    if first is None or second is None:
+        raise Problem(404, _("There is no team {name}.").format(name=into if first else team))
+    if first == second:
+        raise Problem(422, _("A team cannot be merged into itself."))
+    if call.merging & {first.team, second.team}:
+        raise Problem(409, _("One of these teams is being merged already. Try again in a minute."))
+    payload = {
+        "team": actions.record_name(call, first),
+        "into": actions.record_name(call, second),
+        "accounts": [first.team, second.team],
+    }
+    request = actions.admin(call, "merge", payload)
+    call.competition.changes = [*call.site.changes(call.competition), request]
+    return request.request
+
+
+def _answer(call: Call, request: str) -> models.RequestState:
+    return request_state(actions.sent_one(call, request))
+
+
+async def _merge(call: Call) -> models.RequestState:
+    sent: models.MergeTeams = await read_json(
+        call.request, call.competition.limits, models.MergeTeams
+    )
+    return _answer(call, merge_teams(call, sent.team, sent.into))
+
+
+def _decision(kind: str) -> Handler:
+    async def decide(call: Call) -> models.RequestState:
+        sent: models.Decision = await read_json(
+            call.request, call.competition.limits, models.Decision
+        )
+        if (sent.submission is None) == (sent.team is None):
+            raise Problem(422, "Name a submission or a team, and not both.")
+        payload = sent.model_dump(exclude_none=True)
+        return _answer(call, actions.admin(call, kind, payload).request)
+
+    return decide
+
+
+def _final(kind: str) -> Handler:
+    async def final_step(call: Call) -> models.RequestState:
+        sent: models.FinalStep = await read_json(
+            call.request, call.competition.limits, models.FinalStep
+        )
+        actions.check_final_step(call, kind, sent.seen)
+        return _answer(call, actions.admin(call, kind, {}).request)
+
+    return final_step
+
+
+async def _rescore(call: Call) -> models.RequestState:
+    sent: models.Rescore = await read_json(call.request, call.competition.limits, models.Rescore)
+    return _answer(call, actions.rescore(call, sent.preview).request)
+
+
+def _all_answers(call: Call) -> Iterable[dict[str, Any]]:
+    before: int | None = None
+    while page := call.competition.published.answers(None, before=before, limit=MOST_ROWS):
+        for one in page:
+            yield asdict(one)
+        before = page[-1].seq
+
+
+EXPORTS: dict[str, Callable[[Call], Iterable[Mapping[str, Any]]]] = {
+    "accounts": lambda call: (
+        {**asdict(one), "created": one.created.isoformat()} for one in call.site.accounts.accounts()
+    ),
+    "acceptances": lambda call: call.site.accounts.acceptances(call.competition.name),
+    "board": lambda call: call.competition.board()[0],
+    "requests": _all_answers,
+    "teams": team_rows,
+}
+"""What an organiser can export -> its rows."""
+
+
+async def export(call: Call) -> Response:
+    """Return one export as CSV."""
+    what = call.request.path_params["what"]
+    if what not in EXPORTS:
+        raise Problem(404, f"There is no export {what!r}. There are: {', '.join(EXPORTS)}.")
+    rows = EXPORTS[what](call)
+
+    async def lines() -> AsyncIterator[str]:
+        yield table_csv(rows)
+
+    return StreamingResponse(
+        lines(),
+        media_type="text/csv",
+        headers={"Content-Disposition": f'attachment; filename="{what}.csv"'},
+    )
+
+
+_BEFORE = {"before": "Continue after the last seq of the previous page.", "limit": "Rows a page."}
+
+ENDPOINTS = (
+    Endpoint("GET", "", "anyone", "read", _info,
+             "Rules, deadline, limits, server time and phase.", answer=models.Info),
+    Endpoint("GET", "/board", "reader", "read", _board, "A page of the public board.",
+             answer=models.BoardPage, errors=(422,),
+             query={"after": "Rows to skip.", "limit": "Rows a page, at most 500."}),
+    Endpoint("GET", "/board.csv", "reader", "read", board_csv, "The public board as CSV.",
+             answer="text/csv"),
+    Endpoint("GET", "/events", "reader", "read", _events,
+             "Server-sent events: board with its ETag, and answer with the number of the last.",
+             answer="text/event-stream", errors=(503,)),
+    Endpoint("POST", "/join", "signed-in", "submit", _join,
+             "Enter the competition with a team.", 201, models.Join, models.TeamState,
+             (409, 415, 422)),
+    Endpoint("POST", "/submissions", "member", "submit", _submit,
+             "Submit a file: its bytes, or a form with the part file. Repeat with the same "
+             "Idempotency-Key after an error: it is counted once.", 202, bytes,
+             models.RequestState, (400, 408, 409, 413, 415, 422, 503, 507),
+             {"file": "The name of the file.", "description": "A note for the team."}),
+    Endpoint("POST", "/validate", "member", "submit", _validate,
+             "Check a file; it is not counted and not kept.", 200, bytes, models.Checked,
+             (400, 408, 409, 413, 415, 422, 503, 507)),
+    Endpoint("GET", "/submissions", "member", "read", _submissions,
+             "The team's requests, newest first, and how many submissions are left.",
+             answer=models.SubmissionsPage, errors=(422,), query=_BEFORE),
+    Endpoint("GET", "/submissions.csv", "member", "read", submissions_csv,
+             "The team's submissions as CSV.", answer="text/csv"),
+    Endpoint("GET", "/requests/{request}", "signed-in", "read", _request,
+             "One request of the own team: its answer, or its place in the queue.",
+             answer=models.RequestState, errors=(404,)),
+    Endpoint("PUT", "/selection", "member", "submit", _select,
+             "Choose the final submissions.", 202, models.Selection, models.RequestState,
+             (409, 415, 422, 503)),
+    Endpoint("GET", "/team", "member", "read", _team, "The own team.", answer=models.TeamState),
+    Endpoint("PATCH", "/team", "member", "submit", _rename, "Rename the own team.", 200,
+             models.TeamChange, models.TeamState, (409, 415, 422)),
+    Endpoint("POST", "/team/invites", "member", "account", _invite,
+             "A link with which one person joins the own team.", 201, None, models.InviteMade),
+    Endpoint("GET", "/tokens", "signed-in", "read", _tokens, "The own tokens.",
+             answer=models.TokenList),
+    Endpoint("POST", "/tokens", "signed-in", "account", _new_token,
+             "A new token; its secret is shown once.", 201, models.NewToken, models.TokenMade,
+             (409, 415, 422)),
+    Endpoint("DELETE", "/tokens", "signed-in", "submit", _revoke, "Revoke a token.", 200,
+             models.OldToken, models.Message, (404, 415, 422)),
+    Endpoint("GET", "/private", "reader", "read", _private,
+             "The private board with its intervals, after it is published.",
+             answer="application/json", errors=(404,)),
+    Endpoint("GET", "/admin/queue", "organiser", "admin", _queue, "Requests that wait.",
+             answer=models.Rows),
+    Endpoint("GET", "/admin/requests", "organiser", "admin", _requests,
+             "Answered requests, newest first.", answer=models.Rows, errors=(422,),
+             query={**_BEFORE, "team": "Of one team.", "status": "Of one status.",
+                    "kind": "Of one kind."}),
+    Endpoint("GET", "/admin/teams", "organiser", "admin", _teams, "Teams and their members.",
+             answer=models.Rows),
+    Endpoint("GET", "/admin/events", "organiser", "admin", _admin_events,
+             "What organisers did, newest first.", answer=models.Rows, errors=(422,),
+             query=_BEFORE),
+    Endpoint("GET", "/admin/health", "organiser", "admin", _admin_health,
+             "The scorer, the queue and the disk.", answer=models.Health),
+    Endpoint("POST", "/admin/teams", "organiser", "admin", _invite_teams,
+             "Invite people by a CSV with the columns team, name, contact.", 201, bytes,
+             models.Invited, (413, 422)),
+    Endpoint("POST", "/admin/approve", "organiser", "admin", _account_state("active"),
+             "Approve an account, or end its block.", 200, models.AccountChange, models.Message,
+             (404, 409, 415, 422)),
+    Endpoint("POST", "/admin/block", "organiser", "admin", _account_state("blocked"),
+             "Block an account; its tokens and sessions stop working.", 200,
+             models.AccountChange, models.Message, (404, 409, 415, 422)),
+    Endpoint("POST", "/admin/merge", "organiser", "admin", _merge,
+             "Merge a team into another one. This cannot be undone.", 202, models.MergeTeams,
+             models.RequestState, (404, 409, 415, 422)),
+    Endpoint("POST", "/admin/disqualify", "organiser", "admin", _decision("disqualify"),
+             "Disqualify a submission or a team.", 202, models.Decision, models.RequestState,
+             (415, 422)),
+    Endpoint("POST", "/admin/undo", "organiser", "admin", _decision("undo"),
+             "Undo a disqualification.", 202, models.Decision, models.RequestState, (415, 422)),
+    Endpoint("POST", "/admin/rescore", "organiser", "admin", _rescore,
+             "Preview a rescore with corrected_solution.csv of the competition's folder or the "
+             "metric in competition.toml; with the code of the preview, apply it.", 202,
+             models.Rescore, models.RequestState, (415, 422)),
+    *(
+        Endpoint("POST", f"/admin/{kind}", "organiser", "admin", _final(kind), summary, 202,
+                 models.FinalStep, models.RequestState, (409, 415, 422))
+        for kind, summary in (
+            ("finalize", "Compute the private board."),
+            ("publish", "Show the private board to everybody."),
+        )
+    ),
+    Endpoint("GET", "/admin/export/{what}", "organiser", "admin", export,
+             "One export as CSV: accounts, acceptances, board, requests or teams.",
+             answer="text/csv", errors=(404,)),
+)  # fmt: skip
+"""All operations of the API of a competition."""

@@ -1,0 +1,215 @@
+"""The application: routes, and what holds for all of them."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from arena.server.web import kaggle, pages
+from arena.server.web.api import ENDPOINTS, Endpoint
+from arena.server.web.call import Call, check_who
+from arena.server.web.language import _, choose, speak
+from arena.server.web.limits import network
+from arena.server.web.openapi import document
+from arena.server.web.operations import Metrics, check_loopback, health, log_request
+from arena.server.web.people import Person, identify, refuse_other_sites
+from arena.server.web.problems import EXPECTED, Problem, problem_of
+from arena.server.web.site import Site
+
+__all__ = ["create_app"]
+
+_LOGGER = logging.getLogger("arena.server.web")
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; "
+    "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_HSTS = "max-age=31536000"
+
+
+class _Outer:
+    """Headers, limits, language and logs of all requests."""
+
+    def __init__(self, app: ASGIApp, site: Site, metrics: Metrics) -> None:
+        self._app, self._site, self._metrics = app, site, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request, started = Request(scope), time.perf_counter()
+        said = {"status": 500}
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                said["status"] = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+                if request.url.scheme == "https":
+                    headers["Strict-Transport-Security"] = _HSTS
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        speak(choose(request.cookies.get("language"), request.headers.get("accept-language", "")))
+        try:
+            refusal = self._refusal(request)
+            if refusal is not None:
+                await refused(request, refusal, self._site)(scope, receive, send_with_headers)
+            else:
+                await self._app(scope, receive, send_with_headers)
+        finally:
+            route = getattr(scope.get("route"), "path", None) or "(none)"
+            kind = _kind(route)
+            spent = time.perf_counter() - started
+            self._metrics.requests.labels(kind, f"{said['status'] // 100}xx").inc()
+            self._metrics.seconds.labels(kind).observe(spent)
+            person = scope.get("arena.person")
+            account = person.account.account if person and person.account else None
+            address = request.client.host if request.client else ""
+            log_request(route, request.method, said["status"], spent, account, address)
+
+    def _refusal(self, request: Request) -> Problem | None:
+        if request.url.path.startswith("/static/"):
+            return None
+        address = request.client.host if request.client else ""
+        limits = self._site.limits()
+        if address not in self._site.trusted_proxies():
+            wait = self._site.buckets.take(("read", network(address)), limits.reads_per_minute)
+            if wait:
+                return Problem(
+                    429,
+                    f"Too many requests from your address. Try again in {wait} seconds.",
+                    {"Retry-After": str(wait)},
+                )
+        try:
+            refuse_other_sites(request, self._site.settings.url)
+        except Problem as problem:
+            return problem
+        return None
+
+
+def _kind(route: str) -> str:
+    return next(
+        (kind for kind in ("api", "static", "health", "metrics") if route.startswith(f"/{kind}")),
+        "page",
+    )
+
+
+def refused(request: Request, problem: Problem, site: Site) -> Response:
+    """Return a refusal: a page for browsers, a problem document for programs."""
+    wants_page = not request.url.path.startswith("/api/") and "text/html" in request.headers.get(
+        "accept", ""
+    )
+    if wants_page:
+        return pages.problem_page(request, problem, site)
+    return JSONResponse(
+        problem.document(),
+        problem.status,
+        headers=problem.headers,
+        media_type="application/problem+json",
+    )
+
+
+def guarded(
+    site: Site,
+    who: str,
+    scope: str,
+    handler: Callable[[Call], Awaitable[Any]],
+    *,
+    status: int = 200,
+) -> Callable[[Request], Awaitable[Response]]:
+    """Return a route's function: it checks who sends the request, then answers by ``handler``."""
+
+    async def answer(request: Request) -> Response:
+        person: Person = identify(request, site.accounts)
+        request.scope["arena.person"] = person
+        competition = site.competition(request.path_params["competition"])
+        call = Call(request, site, competition, person)
+        check_who(call, who, scope)
+        result = await handler(call)
+        if isinstance(result, BaseModel):
+            return Response(result.model_dump_json(), status, media_type="application/json")
+        return result  # type: ignore[no-any-return, unused-ignore]
+
+    return answer
+
+
+def _endpoint(site: Site, one: Endpoint) -> Route:
+    return Route(
+        f"/api/v1/{{competition}}{one.path}",
+        guarded(site, one.who, one.scope, one.handler, status=one.status),
+        methods=[one.method],
+    )
+
+
+def create_app(site: Site) -> ASGIApp:
+    """Return the application of a site."""
+    metrics = Metrics()
+    openapi = document(version("arena"))
+
+    async def show_openapi(_request: Request) -> Response:
+        return JSONResponse(openapi)
+
+    async def show_health(request: Request) -> Response:
+        check_loopback(request)
+        return health(site)
+
+    async def show_metrics(request: Request) -> Response:
+        check_loopback(request)
+        return metrics.page(site)
+
+    async def on_problem(request: Request, error: Exception) -> Response:
+        problem = problem_of(error)
+        if problem is None and isinstance(error, HTTPException):
+            detail = {
+                404: _("There is no such page."),
+                405: "This address does not take this method.",
+            }.get(error.status_code, str(error.detail))
+            problem = Problem(error.status_code, detail, error.headers)
+        if problem is None:
+            _LOGGER.error("A request failed.", exc_info=error)
+            problem = Problem(
+                500,
+                "The server failed. Nothing was lost: send the request again, with the same "
+                "Idempotency-Key, and tell the organiser if it fails again.",
+            )
+        return refused(request, problem, site)
+
+    routes: list[BaseRoute] = [
+        Route("/health", show_health),
+        Route("/metrics", show_metrics),
+        Route("/api/v1/openapi.json", show_openapi),
+        *kaggle.routes(site),
+        *(_endpoint(site, one) for one in ENDPOINTS),
+        Mount("/static", StaticFiles(directory=Path(__file__).parent / "static"), name="static"),
+        *pages.routes(site, guarded),
+    ]
+    app = Starlette(
+        routes=routes,
+        exception_handlers={
+            **dict.fromkeys((HTTPException, *EXPECTED), on_problem),
+            Exception: on_problem,
+        },
+    )
+    return _Outer(app, site, metrics)

@@ -1,0 +1,206 @@
+"""Bodies of requests, read within limits of size and time.
+
+An upload goes to the spool while it arrives. It is on disk before the request is stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, UploadFile
+from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
+from starlette.requests import ClientDisconnect, Request
+
+from arena.server.records.uploads import Stored, Upload
+from arena.server.web.language import _
+from arena.server.web.limits import Limits
+from arena.server.web.problems import Problem
+from arena.server.web.site import Site
+
+__all__ = ["Received", "base_name", "read_fields", "read_json", "read_small", "read_upload"]
+
+SMALL = 65_536
+"""The largest body of a request without a file, in bytes."""
+_PART = 2**18
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """An upload that arrived completely."""
+
+    stored: Stored
+    file: str
+    fields: Mapping[str, str]
+    """The other fields of the form."""
+    at: datetime
+    """When the last byte arrived."""
+
+
+async def _chunks(request: Request, limits: Limits, most: int) -> AsyncGenerator[bytes, None]:
+    """Yield the body; 413 if it is too large, 408 if it stops or is too slow."""
+    started, size = time.monotonic(), 0
+    stream = request.stream()
+    while True:
+        spent = time.monotonic() - started
+        allowed = limits.body_seconds + size / limits.bytes_per_second
+        wait = min(limits.body_seconds, allowed - spent)
+        try:
+            chunk = await asyncio.wait_for(anext(stream, None), max(wait, 0.001))
+        except TimeoutError:
+            raise Problem(
+                408,
+                _(
+                    "The upload stopped or was too slow, so nothing was counted. Check the "
+                    "connection and send the file again."
+                ),
+                {"Connection": "close"},
+            ) from None
+        except ClientDisconnect:
+            raise Problem(400, "The connection broke before the body was complete.") from None
+        if chunk is None:
+            return
+        size += len(chunk)
+        if size > most:
+            raise _too_large(most)
+        if chunk:
+            yield chunk
+
+
+def _too_large(most: int) -> Problem:
+    return Problem(
+        413,
+        _("The file is too large: the limit is {most} bytes. Send fewer digits, or a .csv.gz.")
+        .format(most=f"{most:,}"),
+        {"Connection": "close"},
+    )  # fmt: skip
+
+
+def _check_length(request: Request, most: int) -> None:
+    length = request.headers.get("content-length", "")
+    if length.isdigit() and int(length) > most:
+        raise _too_large(most)
+
+
+async def read_small(request: Request, limits: Limits) -> bytes:
+    """Return the body of a request without a file."""
+    _check_length(request, SMALL)
+    return b"".join([chunk async for chunk in _chunks(request, limits, SMALL)])
+
+
+async def read_json(request: Request, limits: Limits, model: type[BaseModel]) -> Any:
+    """Return the body as a model.
+
+    Raises
+    ------
+    Problem
+        415 if it is not JSON, 422 if it does not have the form of the model.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Problem(415, "Send the body as JSON, with Content-Type: application/json.")
+    body = await read_small(request, limits)
+    try:
+        return model.model_validate_json(body or b"{}")
+    except ValidationError as error:
+        said = "; ".join(
+            f"{'.'.join(map(str, one['loc'])) or 'body'}: {one['msg']}" for one in error.errors()
+        )
+        raise Problem(422, f"The body does not have the form of this request. {said}.") from None
+
+
+async def _form(request: Request, limits: Limits, most: int) -> FormData:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    _check_length(request, most)
+    stream = _chunks(request, limits, most)
+    try:
+        if kind == "multipart/form-data":
+            parser = MultiPartParser(
+                request.headers, stream, max_files=1, max_fields=40, max_part_size=SMALL
+            )
+            return await parser.parse()
+        if kind in {"application/x-www-form-urlencoded", ""}:
+            return await FormParser(request.headers, stream).parse()
+    except (MultiPartException, UnicodeDecodeError, ValueError, KeyError) as error:
+        raise Problem(400, f"The form cannot be read: {error}.") from None
+    raise Problem(415, "Send a form: multipart/form-data or application/x-www-form-urlencoded.")
+
+
+async def read_fields(request: Request, limits: Limits) -> dict[str, str]:
+    """Return the fields of a form without a file."""
+    form = await _form(request, limits, SMALL)
+    fields = {key: value for key, value in form.items() if isinstance(value, str)}
+    await form.close()
+    return fields
+
+
+async def read_many(request: Request, limits: Limits, name: str) -> tuple[list[str], FormData]:
+    """Return all values of one field of a form, and the form."""
+    form = await _form(request, limits, SMALL)
+    return [value for value in form.getlist(name) if isinstance(value, str)], form
+
+
+@asynccontextmanager
+async def _begun(site: Site, most: int) -> AsyncIterator[Upload]:
+    upload = await run_in_threadpool(site.uploads.begin, most)
+    with upload:
+        yield upload
+
+
+async def read_upload(
+    request: Request, site: Site, limits: Limits, most: int, name: str = "file"
+) -> Received:
+    """Store the file of a request: its body, or the part ``name`` of a form.
+
+    Parameters
+    ----------
+    most
+        The largest file, in bytes.
+
+    Raises
+    ------
+    Problem
+        400, 408, 413, 415 or 422, if the body cannot be taken.
+    """
+    fields = {"description": request.query_params.get("description", "")}
+    file = request.query_params.get("file", "") or "submission.csv"
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    async with AsyncExitStack() as stack:
+        if kind == "multipart/form-data":
+            form = await _form(request, limits, most + SMALL)
+            stack.push_async_callback(form.close)
+            fields = {key: value for key, value in form.items() if isinstance(value, str)}
+            part = form.get(name)
+            if not isinstance(part, UploadFile) or not part.filename:
+                raise Problem(422, _("No file was sent. Choose a file first."))
+            file = part.filename
+            at = site.clock()
+            upload = await stack.enter_async_context(_begun(site, most))
+            while chunk := await part.read(_PART):
+                upload.write(chunk)
+            size = part.size
+        else:
+            _check_length(request, most)
+            upload = await stack.enter_async_context(_begun(site, most))
+            size = 0
+            async for chunk in _chunks(request, limits, most):
+                upload.write(chunk)
+                size += len(chunk)
+            at = site.clock()
+        if not size:
+            raise Problem(422, _("The file is empty. Send the file with its predictions."))
+        stored = await run_in_threadpool(upload.commit)
+    return Received(stored, base_name(file), fields, at)
+
+
+def base_name(file: str) -> str:
+    """Return the name of a file without its folders, printable and not too long."""
+    name = file.replace("\\", "/").rpartition("/")[2]
+    return "".join(mark for mark in name if mark.isprintable())[:120] or "submission.csv"

@@ -1,0 +1,133 @@
+"""One request to a competition: who sends it, what it may do, and the records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from starlette.requests import Request
+
+from arena.server.records.accounts import Account, Team
+from arena.server.web.language import _
+from arena.server.web.limits import network
+from arena.server.web.people import Person
+from arena.server.web.problems import Problem
+from arena.server.web.site import CompetitionSite, Site
+
+__all__ = ["Call", "check_who"]
+
+
+@dataclass(slots=True)
+class Call:
+    """A request to a competition."""
+
+    request: Request
+    site: Site
+    competition: CompetitionSite
+    person: Person
+
+    def __post_init__(self) -> None:
+        self.site.changes(self.competition)  # changes the accounts of merged and renamed teams
+
+    @property
+    def merging(self) -> set[str]:
+        """The teams, by identifier, that are being merged now; it can begin during an upload."""
+        changes = self.site.changes(self.competition)
+        merges = (one for one in changes if one.kind == "merge")
+        return {team for one in merges for team in one.payload.get("accounts", ())}
+
+    @property
+    def renaming(self) -> dict[str, str]:
+        """The new names that are being recorded, by the identifier of their team."""
+        changes = self.site.changes(self.competition)
+        renames = (one for one in changes if one.kind == "rename" and "accounts" in one.payload)
+        return {one.payload["accounts"][0]: one.payload["to"] for one in renames}
+
+    @property
+    def account(self) -> Account:
+        """The account; 401 without one."""
+        if self.person.account is None:
+            raise Problem(
+                401,
+                _("Sign in first. Programs send a token: Authorization: Bearer TOKEN."),
+                {"WWW-Authenticate": "Bearer"},
+            )
+        return self.person.account
+
+    @property
+    def own_team(self) -> Team | None:
+        """The team of the account, or ``None``."""
+        if self.person.account is None:
+            return None
+        return self.site.accounts.team_of(self.competition.name, self.person.account.account)
+
+    @property
+    def team(self) -> Team:
+        """The team of the account; 403 without one."""
+        self.account  # noqa: B018 - 401 without an account
+        team = self.own_team
+        if team is None:
+            raise Problem(403, _("You are in no team yet. Create one, or use a team's invitation."))
+        return team
+
+    @property
+    def address(self) -> str:
+        """The address that the request comes from, or its network: see :func:`network`."""
+        return network(self.request.client.host if self.request.client else "")
+
+    def limit(self, what: str, who: str, per_minute: int) -> None:
+        """Count this request; 429 if there were too many in this minute."""
+        wait = self.site.buckets.take((what, who), per_minute)
+        if wait:
+            raise Problem(
+                429,
+                _("Too many requests in this minute. Try again in {seconds} seconds.").format(
+                    seconds=wait
+                ),
+                {"Retry-After": str(wait)},
+            )
+
+    def token_expiry(self) -> timedelta:
+        """Return how long tokens last by default: until 30 days after the deadline, or a year."""
+        deadline = self.competition.deadline()
+        now = self.site.clock()
+        if deadline is None:
+            return timedelta(days=365)
+        return max(deadline + timedelta(days=30) - now, timedelta(days=1))
+
+
+def check_who(call: Call, who: str, scope: str) -> None:
+    """Refuse a request whose sender may not send it.
+
+    ``who`` is ``anyone``, ``reader`` (anyone, or members only if the board is theirs),
+    ``signed-in``, ``member`` or ``organiser``.
+    """
+    person = call.person
+    if who == "anyone":
+        return
+    if who == "reader":
+        if call.competition.limits.board == "anyone" or person.organiser:
+            return
+        who = "member"
+    account = call.account
+    if who == "organiser":
+        if not account.organiser:
+            # The same as for an address that does not exist.
+            raise Problem(404, _("There is no such page."))
+        if "admin" not in person.scopes:
+            raise Problem(403, _("This token does not have the scope admin. Create one that does."))
+        return
+    if scope == "account" and person.program:
+        raise Problem(403, _("A token cannot do this. Sign in with a browser."))
+    if scope not in person.scopes:
+        raise Problem(
+            403, _("This token does not have the scope {scope}. Create one that does.").format(
+                scope=scope
+            ),
+        )  # fmt: skip
+    if who == "member":
+        if scope in {"submit", "account"} and account.state == "waiting":
+            raise Problem(
+                403, _("The organiser has not approved your account yet. Try again later.")
+            )
+        call.team  # noqa: B018 - 403 without a team

@@ -1,0 +1,71 @@
+"""The section ``[server]`` of a competition as the web process uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from ipaddress import IPv4Address, IPv6Network, ip_address
+from typing import Any
+
+__all__ = ["Limits", "network"]
+
+
+def network(address: str) -> str:
+    """Return what counts as one sender: an IPv4 address, or the /64 that an IPv6 one is in.
+
+    Every customer of a provider has at least 2**64 IPv6 addresses.
+
+    >>> network("192.0.2.7"), network("2001:db8::1:2:3:4"), network("::ffff:192.0.2.7")
+    ('192.0.2.7', '2001:db8::/64', '192.0.2.7')
+    """
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(parsed, IPv4Address) or parsed.is_loopback:
+        return address
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(IPv6Network((parsed, 64), strict=False))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits and ways to take part, with the defaults of ``competition.toml``.
+
+    Examples
+    --------
+    >>> Limits.of({"team_size": 3, "checkers": 2}).team_size
+    3
+    """
+
+    board: str = "anyone"
+    """``anyone`` sees the board, or ``members`` only."""
+    join: str = "code"
+    """How people register: ``invite``, ``code`` or ``open``."""
+    approve: bool = False
+    """Whether the organiser approves each account before it can submit."""
+    team_size: int = 5
+    max_waiting: int = 2_000
+    max_waiting_per_team: int = 3
+    uploads_per_minute: int = 6
+    """Per account."""
+    reads_per_minute: int = 600
+    """Per address; IPv6 addresses of one /64 count as one."""
+    header_seconds: float = 10.0
+    body_seconds: float = 15.0
+    bytes_per_second: int = 16_384
+    connections_per_address: int = 200
+    listeners: int = 5_000
+    trusted_proxies: tuple[str, ...] = ()
+    contact: str = ""
+    """How to reach the organiser; shown at the foot of each page."""
+
+    @classmethod
+    def of(cls, section: Mapping[str, Any]) -> Limits:
+        """Return the limits in a published section; what it lacks has its default."""
+        known = {one.name for one in fields(cls)}
+        values = {key: value for key, value in section.items() if key in known}
+        if "trusted_proxies" in values:
+            values["trusted_proxies"] = tuple(values["trusted_proxies"])
+        return cls(**values)

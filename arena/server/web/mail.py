@@ -1,0 +1,264 @@
+"""E-mails to participants by SMTP: invitations, the coming deadline, published results.
+
+Mails are stored in a queue and sent by a thread: no page waits for a mail server. They are plain
+text and in English, and have nothing that a participant wrote.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import re
+import smtplib
+import ssl
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any, Self
+
+from arena.server.records.mails import SMTP_PASSWORD, Mail
+from arena.server.records.published import CompetitionFacts
+from arena.server.web.problems import Problem
+from arena.server.web.site import CompetitionSite, Site
+
+__all__ = ["MailSettings", "Postman", "address_of", "invitation_mail", "message_of"]
+
+_LOGGER = logging.getLogger("arena.server.web")
+_PAUSE_SECONDS = 5.0
+_TIMEOUT_SECONDS = 30.0
+_PERMANENT = 500
+_ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class MailSettings:
+    """The keys of ``[server]`` that are about e-mail."""
+
+    smtp_host: str = ""
+    """Empty: no mails are sent."""
+    smtp_port: int = 587
+    smtp_tls: str = "starttls"
+    smtp_user: str = ""
+    smtp_password_file: str = ""
+    smtp_from: str = ""
+    reminder_hours: float = 48.0
+
+    @classmethod
+    def of(cls, section: Mapping[str, Any]) -> Self:
+        """Return the settings in a published section; what it lacks has its default.
+
+        >>> MailSettings.of({"smtp_host": "localhost", "team_size": 3}).smtp_port
+        587
+        """
+        known = {one.name for one in fields(cls)}
+        return cls(**{key: value for key, value in section.items() if key in known})
+
+    def password(self) -> str:
+        """Return the password from the file or the environment; empty without one."""
+        if self.smtp_password_file:
+            return Path(self.smtp_password_file).read_text(encoding="utf-8").strip()
+        return os.environ.get(SMTP_PASSWORD, "")
+
+
+def address_of(contact: str) -> str | None:
+    r"""Return a contact if it is an e-mail address that every mail server takes, else None.
+
+    >>> address_of(" ada@example.org "), address_of("ada@b.org\nBcc: eve@b.org"), address_of("Ada")
+    ('ada@example.org', None, None)
+    """
+    text = contact.strip()
+    return text if _ADDRESS.fullmatch(text) and len(text) < 255 else None
+
+
+def message_of(mail: Mail, sender: str) -> EmailMessage:
+    """Return a mail as a message; a header cannot have a second line."""
+    message = EmailMessage(policy=SMTP)
+    message["From"] = Address(addr_spec=sender)
+    message["To"] = Address(addr_spec=mail.recipient)
+    message["Subject"] = "".join(
+        mark if mark.isprintable() else " " for mark in " ".join(mail.subject.split())[:200]
+    )
+    if mail.created is not None:
+        message["Date"] = format_datetime(mail.created)
+    name = hashlib.sha256(mail.key.encode()).hexdigest()[:32]
+    message["Message-ID"] = f"<{name}@{sender.rpartition('@')[2]}>"
+    message["Auto-Submitted"] = "auto-generated"
+    message.set_content(mail.body, cte="quoted-printable")
+    return message
+
+
+def invitation_mail(facts: CompetitionFacts, team: str, recipient: str, url: str) -> Mail:
+    """Return the mail with a link that registers one person."""
+    return Mail(
+        f"invitation {hashlib.sha256(url.encode()).hexdigest()}",
+        facts.name,
+        recipient,
+        f"Invitation to {_title(facts)}",
+        f"You are invited to the competition {_title(facts)}, as a member of the team {team}.\n\n"
+        f"This link registers you. It works once; do not pass it on:\n{url}\n{_foot(facts)}",
+    )
+
+
+def _title(facts: CompetitionFacts) -> str:
+    return facts.title or facts.name
+
+
+def _foot(facts: CompetitionFacts) -> str:
+    contact = facts.server.get("contact")
+    asked = f"Questions and no further mails: {contact}\n" if contact else ""
+    return f"\n-- \nThis mail was sent automatically.\n{asked}"
+
+
+class Postman:
+    """Writes the mails that are due and sends those that wait."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._written: set[str] = set()
+        """Keys of the stored announcements; members who join later get no mail about them."""
+
+    @contextlib.contextmanager
+    def working(self) -> Iterator[None]:
+        """Work in a thread until the block ends; wait shortly for a mail that is being sent."""
+        over = threading.Event()
+        thread = threading.Thread(target=self._work, args=(over,), name="mails", daemon=True)
+        self._site.mails.resume()
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join(_PAUSE_SECONDS)
+
+    def _work(self, over: threading.Event) -> None:
+        while not over.wait(_PAUSE_SECONDS):
+            try:
+                self.write()
+                while not over.is_set() and self.send_one():
+                    pass
+            except Exception:
+                _LOGGER.exception("Mails cannot be sent. They wait.")
+
+    def write(self) -> int:
+        """Store the mails about deadlines and results that are due; return how many are new."""
+        return sum(map(self._write, self._site.competitions.values()))
+
+    def _write(self, competition: CompetitionSite) -> int:
+        try:
+            facts, phase = competition.facts, competition.state().phase
+        except Problem:  # the scorer has never run
+            return 0
+        settings = MailSettings.of(facts.server)
+        if not settings.smtp_host:
+            return 0
+        deadline, now = competition.deadline(), self._site.clock()
+        title, url = _title(facts), f"{self._site.settings.url}/{competition.name}/"
+        if phase == "published":
+            key = f"results {competition.name}"
+            subject = f"Results of {title}"
+            text = f"The final results of the competition {title} are published:\n{url}private\n"
+        elif (
+            deadline is not None
+            and deadline - timedelta(hours=settings.reminder_hours) <= now < deadline
+        ):
+            when = f"{deadline:%Y-%m-%d %H:%M} UTC"
+            key = f"deadline {competition.name} {deadline.isoformat()}"
+            subject = f"{title} ends at {when}"
+            text = f"The competition {title} ends at {when}:\n{url}submit\n"
+            if facts.final_rule == "chosen":
+                text += f"\nChoose your final submissions before:\n{url}submissions\n"
+        else:
+            return 0
+        if key in self._written:
+            return 0
+        self._written.add(key)
+        return self._site.mails.add(
+            Mail(f"{key} {account}", competition.name, recipient, subject, text + _foot(facts))
+            for account, recipient in self._members(competition.name)
+        )
+
+    def _members(self, competition: str) -> Iterator[tuple[str, str]]:
+        """Yield the account and address of each member of a team whose account is active."""
+        accounts = {one.account: one for one in self._site.accounts.accounts()}
+        for _team, members in self._site.accounts.teams(competition):
+            for member in members:
+                recipient = address_of(member.contact)
+                if recipient and accounts[member.account].state == "active":
+                    yield member.account, recipient
+
+    def send_one(self) -> bool:
+        """Send the next mail that is due; return whether there was one.
+
+        What fails for a while is tried again later; what the mail server refuses for good is not.
+        The log has neither addresses nor texts.
+        """
+        mail = self._site.mails.claim()
+        if mail is None:
+            return False
+        mails = self._site.mails
+        try:
+            competition = self._site.competitions[mail.competition]
+            settings = MailSettings.of(competition.facts.server)
+            if not settings.smtp_host:
+                raise OSError("no mail server is set")
+            _deliver(message_of(mail, settings.smtp_from), settings)
+        except (KeyError, Problem, OSError, smtplib.SMTPException) as error:
+            _LOGGER.warning("A mail could not be sent: %s.", _reason(error))
+            if _is_permanent(error):
+                mails.failed(mail)
+            else:
+                mails.postpone(mail)
+        except Exception:
+            _LOGGER.exception("A mail could not be written.")
+            mails.failed(mail)
+        else:
+            mails.sent(mail)
+        return True
+
+
+def _deliver(message: EmailMessage, settings: MailSettings) -> None:
+    """Hand a message to the mail server; return once it accepted it."""
+    context = ssl.create_default_context()
+    where = (settings.smtp_host, settings.smtp_port)
+    accepted = False
+    try:
+        with (
+            smtplib.SMTP_SSL(*where, timeout=_TIMEOUT_SECONDS, context=context)
+            if settings.smtp_tls == "tls"
+            else smtplib.SMTP(*where, timeout=_TIMEOUT_SECONDS)
+        ) as server:
+            if settings.smtp_tls == "starttls":
+                server.starttls(context=context)
+            if settings.smtp_user:
+                server.login(settings.smtp_user, settings.password())
+            server.send_message(message)
+            accepted = True
+    except (OSError, smtplib.SMTPException):
+        if not accepted:  # a fault while leaving must not send it twice
+            raise
+
+
+def _codes(error: BaseException) -> list[int]:
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        return [code for code, _text in error.recipients.values()]
+    return [error.smtp_code] if isinstance(error, smtplib.SMTPResponseException) else []
+
+
+def _is_permanent(error: BaseException) -> bool:
+    """Return whether the mail server refused this mail, and not its sender or the connection."""
+    about_mail = isinstance(error, smtplib.SMTPRecipientsRefused | smtplib.SMTPDataError)
+    return about_mail and all(code >= _PERMANENT for code in _codes(error))
+
+
+def _reason(error: BaseException) -> str:
+    """Return an error without the words of the mail server, which can have addresses."""
+    numbers = [error.errno] if isinstance(error, OSError) and error.errno else _codes(error)
+    return " ".join((type(error).__name__, *map(str, numbers)))

@@ -1,0 +1,83 @@
+"""Runs the web process on a socket that is bound already."""
+
+from __future__ import annotations
+
+import socket
+import time
+from typing import TYPE_CHECKING
+
+from arena.errors import InputError
+from arena.server.marker import locked
+from arena.server.records.layout import Layout, WebSettings
+
+if TYPE_CHECKING:
+    from arena.server.web.limits import Limits
+    from arena.server.web.site import Site
+
+__all__ = ["in_use", "run"]
+
+_FIRST_START_SECONDS = 20.0
+
+
+def run(sock: socket.socket, settings: WebSettings) -> None:
+    """Serve until SIGTERM or SIGINT; then finish the requests under way, for at most 30 seconds.
+
+    Raises
+    ------
+    InputError
+        If another web process has the same uploads, which this one would remove at its start.
+    sqlite3.OperationalError
+        If the records cannot be opened.
+    """
+    settings.layout.create()
+    with locked(settings.layout.intake.parent) as alone:
+        if not alone:
+            raise InputError(in_use(settings.layout))
+        _run(sock, settings)
+
+
+def in_use(layout: Layout) -> str:
+    """Return what to say if another server has the files of this one."""
+    return f"Another server uses the files in {layout.root}: choose another folder with --data."
+
+
+def _run(sock: socket.socket, settings: WebSettings) -> None:
+    import uvicorn
+
+    from arena.server.web.app import create_app
+    from arena.server.web.mail import Postman
+    from arena.server.web.operations import log_as_json
+    from arena.server.web.protocol import limited_protocol
+    from arena.server.web.site import Site
+
+    log_as_json()
+    site = Site(settings)
+    # What a process that ended had begun is waited for no longer.
+    site.intake.drop_checks()
+    site.uploads.sweep(site.intake.uploads() | site.accounts.slot_uploads())
+    limits = _limits(site)
+    proxies = site.trusted_proxies()
+    config = uvicorn.Config(
+        create_app(site),
+        http=limited_protocol(
+            limits.header_seconds, limits.body_seconds, limits.connections_per_address, proxies
+        ),
+        ws="none",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=list(proxies),
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=30,
+    )
+    with Postman(site).working():
+        uvicorn.Server(config).run(sockets=[sock])
+
+
+def _limits(site: Site) -> Limits:
+    """Return the limits of connections, which the scorer publishes at its first start."""
+    end = time.monotonic() + _FIRST_START_SECONDS
+    while not site.is_published() and time.monotonic() < end:
+        time.sleep(0.1)
+    return site.limits()

@@ -1,0 +1,275 @@
+"""The JSON documents of the HTTP API; the OpenAPI document describes them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = [
+    "AccountChange",
+    "BoardPage",
+    "Checked",
+    "Decision",
+    "FinalStep",
+    "Health",
+    "Info",
+    "InviteMade",
+    "Invited",
+    "Join",
+    "MergeTeams",
+    "Message",
+    "NewToken",
+    "OldToken",
+    "Person",
+    "RequestState",
+    "Rescore",
+    "Rows",
+    "Selection",
+    "Sending",
+    "SubmissionsPage",
+    "TeamChange",
+    "TeamState",
+    "TokenList",
+    "TokenMade",
+    "TokenState",
+]
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Time = Annotated[str, Field(description="ISO 8601, UTC.")]
+
+
+class Sending(BaseModel):
+    """A body that a client sends: unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+
+class Join(Sending):
+    """Enter the competition with a team: create one, or join by a team's invitation."""
+
+    team: str = Field("", max_length=200, description="The new team's name.")
+    code: str = Field("", max_length=200, description="The team's invitation or the code.")
+    rules: str = Field("", max_length=200, description="The version of the rules that you accept.")
+
+
+class Selection(Sending):
+    """The chosen final submissions; an empty list chooses none."""
+
+    submissions: list[Annotated[int, Field(ge=1, le=2**53)]] = Field(max_length=100)
+
+
+class NewToken(Sending):
+    """A token for programs."""
+
+    name: Name
+    scope: Literal["read", "submit", "admin"] = "submit"
+    days: Annotated[int, Field(ge=1, le=3_650)] | None = Field(
+        None, description="Days until it expires. Default: 30 days after the deadline."
+    )
+
+
+class OldToken(Sending):
+    """The token to revoke."""
+
+    token: Name = Field(description="Its identifier, not its secret.")
+
+
+class TeamChange(Sending):
+    """A new name of the team."""
+
+    name: Name
+
+
+class AccountChange(Sending):
+    """An account to approve or block."""
+
+    account: Name
+
+
+class MergeTeams(Sending):
+    """A team that joins another one."""
+
+    team: Name
+    into: Name
+
+
+class Decision(Sending):
+    """A submission or a team, and the reason, which is put on record."""
+
+    submission: Annotated[int, Field(ge=1, le=2**53)] | None = None
+    team: Name | None = None
+    reason: Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class Rescore(Sending):
+    """Preview a rescore, or apply one that was previewed."""
+
+    preview: str = Field(
+        "", max_length=40, description="The code in the answer to a preview. Empty: preview only."
+    )
+
+
+class FinalStep(Sending):
+    """A final step."""
+
+    seen: Name = Field(description="The digest that GET /admin/health returns.")
+
+
+class Message(BaseModel):
+    """What was done."""
+
+    message: str
+
+
+class Info(BaseModel):
+    """The competition."""
+
+    name: str
+    title: str
+    metric: str
+    greater_is_better: bool
+    mechanism: str
+    mechanism_text: str
+    deadline: Time | None
+    phase: str = Field(description="starting, open, closed, finalized or published.")
+    columns: list[str]
+    rows: int
+    per_day: int | None
+    total: int | None
+    max_bytes: int
+    final_rule: str
+    final_count: int
+    join: str
+    rules: str | None = Field(description="The rules as Markdown.")
+    rules_version: str
+    server_time: Time
+    waiting: int
+
+
+class BoardPage(BaseModel):
+    """A page of the public board."""
+
+    rows: list[dict[str, Any]] = Field(description="As of arena leaderboard --json, best first.")
+    total: int
+    after: int
+    next: int | None = Field(description="The value of after for the next page.")
+    etag: str
+
+
+class RequestState(BaseModel):
+    """A request and its answer, or its place in the queue."""
+
+    request: str
+    kind: str
+    status: str = Field(
+        description="waiting, accepted, rejected, refused, disqualified, set_aside or done."
+    )
+    received: Time
+    place: int | None = Field(None, description="1 is judged next.")
+    seconds: float | None = Field(None, description="The expected wait.")
+    file: str = ""
+    submission: int | None = None
+    score: float | None = Field(None, description="The score on the public board.")
+    faults: list[dict[str, Any]] = []
+    message: str = ""
+    selected: bool = False
+    receipt: str | None = None
+    sha256: str | None = None
+    member: str = ""
+
+
+class SubmissionsPage(BaseModel):
+    """The team's requests, newest first."""
+
+    requests: list[RequestState]
+    next: int | None = Field(description="The value of before for the next page.")
+    left_today: int | None
+    left_total: int | None
+    waiting: int
+    resets: Time
+    selected: list[int]
+
+
+class Checked(BaseModel):
+    """Whether a file would be accepted; nothing is stored."""
+
+    status: str = Field(description="ok or rejected.")
+    faults: list[dict[str, Any]]
+
+
+class Person(BaseModel):
+    """A person in a team or an account."""
+
+    account: str
+    name: str
+    contact: str
+    joined: Time
+
+
+class TeamState(BaseModel):
+    """The own team."""
+
+    name: str
+    members: list[Person]
+    size: int = Field(description="How many members a team may have.")
+    new_name: str | None = Field(None, description="The name that is being recorded.")
+
+
+class InviteMade(BaseModel):
+    """An invitation, shown once."""
+
+    url: str
+    expires: Time | None
+
+
+class TokenState(BaseModel):
+    """A token without its secret."""
+
+    token: str
+    name: str
+    scope: str
+    created: Time
+    expires: Time | None
+    used: Time | None
+
+
+class TokenMade(TokenState):
+    """A new token; its secret is shown once."""
+
+    secret: str
+
+
+class TokenList(BaseModel):
+    """The tokens of the account."""
+
+    tokens: list[TokenState]
+
+
+class Health(BaseModel):
+    """The scorer, the queue and the disk."""
+
+    phase: str
+    beat_seconds: float
+    waiting: int
+    oldest: Time | None
+    seconds_each: float
+    judged: int
+    set_aside: int
+    checker_deaths: int
+    problem: str | None
+    disk_free_bytes: int
+    seen: str = Field(description="The digest that a final step must send.")
+
+
+class Rows(BaseModel):
+    """A list of records."""
+
+    rows: list[dict[str, Any]]
+
+
+class Invited(BaseModel):
+    """The links of a CSV of teams, shown once."""
+
+    rows: list[dict[str, str]]
+    mailed: int = Field(description="How many of the links are sent by e-mail.")

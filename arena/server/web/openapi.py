@@ -1,0 +1,137 @@
+"""The OpenAPI document, made from the table of endpoints."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from arena.server.web.api import ENDPOINTS, Endpoint
+from arena.server.web.problems import TITLES
+
+__all__ = ["document"]
+
+_PARAMETERS = {
+    "competition": "The name of the competition.",
+    "request": "The identifier that POST /submissions returned.",
+    "what": "accounts, acceptances, board, requests or teams.",
+}
+
+
+def document(version: str) -> dict[str, Any]:
+    """Return the OpenAPI 3.1 document of the API."""
+    models = {
+        model
+        for one in ENDPOINTS
+        for model in (one.body, one.answer)
+        if isinstance(model, type) and issubclass(model, BaseModel)
+    }
+    ordered = sorted(models, key=lambda model: model.__name__)
+    _names, schemas = models_json_schema(
+        [(model, "serialization") for model in ordered],
+        ref_template="#/components/schemas/{model}",
+    )
+    paths: dict[str, dict[str, Any]] = {}
+    for one in ENDPOINTS:
+        path = paths.setdefault(f"/api/v1/{{competition}}{one.path}", {})
+        path[one.method.lower()] = _operation(one)
+    problem = {
+        "type": "object",
+        "properties": {
+            "type": {"type": "string"},
+            "title": {"type": "string"},
+            "status": {"type": "integer"},
+            "detail": {"type": "string", "description": "What is wrong and what to do."},
+        },
+        "required": ["type", "title", "status", "detail"],
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "arena", "version": version},
+        "paths": paths,
+        "components": {
+            "schemas": {**schemas.get("$defs", {}), "Problem": problem},
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "session": {"type": "apiKey", "in": "cookie", "name": "__Host-arena"},
+            },
+        },
+    }
+
+
+def _content(model: type[BaseModel] | str) -> dict[str, Any]:
+    if isinstance(model, str):
+        return {model: {"schema": {} if model == "application/json" else {"type": "string"}}}
+    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
+
+
+def errors_of(one: Endpoint) -> list[int]:
+    """Return the statuses with which an endpoint refuses."""
+    known = {*one.errors, 404, 429, 503}
+    if one.who != "anyone":
+        known |= {401, 403}
+    if one.body is not None:
+        known |= {400, 408, 413}
+    return sorted(known)
+
+
+def _operation(one: Endpoint) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "summary": one.summary,
+        "description": f"Who: {one.who}. Scope of a token: {one.scope}.",
+        "operationId": f"{one.method.lower()}{one.path.replace('/', '_') or '_info'}",
+        "parameters": [
+            {
+                "name": name,
+                "in": "path",
+                "required": True,
+                "description": _PARAMETERS[name],
+                "schema": {"type": "string"},
+            }
+            for name in ("competition", *re.findall(r"\{(\w+)\}", one.path))
+        ]
+        + [
+            {"name": name, "in": "query", "description": text, "schema": {"type": "string"}}
+            for name, text in one.query.items()
+        ],
+        "responses": {
+            str(one.status): {"description": "Done.", "content": _content(one.answer)},
+            **({"304": {"description": "Not modified."}} if one.path == "/board" else {}),
+            **{
+                str(status): {
+                    "description": TITLES[status],
+                    "content": {
+                        "application/problem+json": {
+                            "schema": {"$ref": "#/components/schemas/Problem"}
+                        }
+                    },
+                }
+                for status in errors_of(one)
+            },
+        },
+    }
+    if one.who != "anyone":
+        operation["security"] = [{"token": []}, {"session": []}]
+        if one.who == "reader":
+            operation["security"].append({})
+    if one.path == "/submissions" and one.method == "POST":
+        operation["parameters"].append(
+            {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string"}}
+        )
+    if one.body is bytes:
+        operation["requestBody"] = {
+            "content": {
+                "application/octet-stream": {"schema": {}},
+                "multipart/form-data": {
+                    "schema": {"type": "object", "properties": {"file": {"type": "string"}}}
+                },
+            }
+        }
+    elif one.body is not None:
+        operation["requestBody"] = {
+            "required": True,
+            "content": _content(cast("type[BaseModel]", one.body)),
+        }
+    return operation

@@ -1,0 +1,588 @@
+"""The pages of participants. Every form works without script."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cache, partial
+from typing import Any
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from arena.server.records.accounts import SESSION
+from arena.server.web import actions, admin_pages, api, language
+from arena.server.web.body import read_fields, read_many, read_upload
+from arena.server.web.call import Call
+from arena.server.web.documents import request_state
+from arena.server.web.language import _
+from arena.server.web.limits import Limits, network
+from arena.server.web.people import cookie_name, identify
+from arena.server.web.problems import EXPECTED, TITLES, Problem
+from arena.server.web.rendering import Handler, refusals_on, render
+from arena.server.web.site import Site
+
+__all__ = ["problem_page", "routes"]
+
+ROWS = 100
+"""Rows of the board on a page."""
+Guarded: Any = Callable[..., Callable[[Request], Awaitable[Response]]]
+
+
+def problem_page(request: Request, problem: Problem, site: Site) -> Response:
+    """Return a refusal as a page, with the step that helps."""
+    name = request.path_params.get("competition") or next(iter(site.competitions), None)
+    call = _call_of(request, site, name)
+    return render(
+        site,
+        request,
+        call,
+        "problem.html",
+        status=problem.status,
+        headers=problem.headers,
+        problem=problem,
+        title=_(TITLES.get(problem.status, "Not possible now")),
+        here=request.url.path,
+    )
+
+
+def _call_of(request: Request, site: Site, name: str | None) -> Call | None:
+    if name not in site.competitions:
+        return None
+    try:
+        person = identify(request, site.accounts)
+        call = Call(request, site, site.competitions[name], person)
+        call.competition.facts  # noqa: B018 - raises before the first publication
+    except EXPECTED:
+        return None
+    return call
+
+
+def _page(call: Call, template: str, status: int = 200, **context: Any) -> Response:
+    return render(call.site, call.request, call, template, status=status, **context)
+
+
+def _go(call: Call, path: str) -> Response:
+    return RedirectResponse(f"/{call.competition.name}{path}", 303)
+
+
+def _form(
+    show: Callable[..., Awaitable[Response]],
+    act: Callable[[Call, dict[str, str]], Awaitable[Response]],
+) -> Handler:
+    """Return a handler of a form: a refusal is shown on its page, with what the person entered."""
+
+    async def handle(call: Call) -> Response:
+        fields: dict[str, str] = {}
+
+        @refusals_on(partial(show, fields=fields))
+        async def act_on_fields(call: Call) -> Response:
+            fields.update(await read_fields(call.request, call.competition.limits))
+            return await act(call, fields)
+
+        return await act_on_fields(call)
+
+    return handle
+
+
+# Board
+
+
+async def _board(call: Call) -> Response:
+    rows, etag = call.competition.board()
+    own = call.own_team
+    own_name = actions.record_name(call, own) if own else None
+    search = call.request.query_params.get("search", "")[:100].strip()
+    found = (
+        [row for row in rows if search.casefold() in str(row.get("team", "")).casefold()]
+        if search
+        else rows
+    )
+    page = _page_number(call, len(found))
+    shown = found[(page - 1) * ROWS : page * ROWS]
+    pinned = next((row for row in rows if row.get("team") == own_name), None)
+    return _page(
+        call,
+        "board.html",
+        rows=shown,
+        pinned=pinned if pinned is not None and pinned not in shown else None,
+        own_name=own_name,
+        total=len(rows),
+        found=len(found),
+        search=search,
+        page=page,
+        n_pages=max(-(-len(found) // ROWS), 1),
+        etag=etag,
+    )
+
+
+def _page_number(call: Call, n_rows: int) -> int:
+    text = call.request.query_params.get("page", "1")
+    wanted = int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 1
+    return min(max(wanted, 1), max(-(-n_rows // ROWS), 1))
+
+
+async def _private(call: Call) -> Response:
+    document, _etag = call.competition.held("private", lambda one: one.json())
+    if document is None:
+        raise Problem(404, _("The private board is not published yet."))
+    rows: Sequence[Mapping[str, Any]] = document.get("leaderboard", [])
+    page = _page_number(call, len(rows))
+    own = call.own_team
+    return _page(
+        call,
+        "private.html",
+        rows=rows[(page - 1) * ROWS : page * ROWS],
+        total=len(rows),
+        page=page,
+        n_pages=max(-(-len(rows) // ROWS), 1),
+        own_name=actions.record_name(call, own) if own else None,
+    )
+
+
+# Submit
+
+
+async def _show_submit(
+    call: Call, problem: Problem | None = None, checked: Any = None, status: int = 200,
+    file: str = "",
+) -> Response:  # fmt: skip
+    team = call.own_team
+    text, version = call.competition.rules()
+    account = call.person.account
+    accepted = (
+        text is None
+        or account is None
+        or call.site.accounts.accepted(call.competition.name, account.account, version) is not None
+    )
+    return _page(
+        call,
+        "submit.html",
+        status=status,
+        problem=problem,
+        checked=checked,
+        file=file,
+        left=actions.left(call, team) if team else None,
+        rules_accepted=accepted,
+        url=api.address(call, ""),
+        has_sample=call.competition.published.etag("sample") is not None,
+    )
+
+
+@refusals_on(_show_submit)
+async def _submit(call: Call) -> Response:
+    call.limit("upload", call.account.account, call.competition.limits.uploads_per_minute)
+    actions.check_may_submit(call)
+    actions.check_open(call, call.site.clock())
+    received = await read_upload(
+        call.request, call.site, call.competition.limits, call.competition.facts.max_bytes
+    )
+    key = received.fields.get("key", "")[:100] or None
+    # A second click sends the same form again; another file from the same page is a new one.
+    request, _new = await actions.submit(
+        call, received, f"page-{key}-{received.stored.sha256[:16]}" if key else None
+    )
+    return _go(call, f"/submissions/{request.request}")
+
+
+@refusals_on(_show_submit)
+async def _check(call: Call) -> Response:
+    checked = await api.validate_file(call)
+    if checked is None:
+        raise Problem(
+            503, _("The file was not checked within a minute, because many wait. Try again later.")
+        )
+    return await _show_submit(call, checked=checked)
+
+
+async def _sample(call: Call) -> Response:
+    document = call.competition.published.document("sample")
+    if document is None:
+        raise Problem(404, _("There is no such page."))
+    return Response(
+        document.body,
+        media_type="text/csv",
+        headers={"Content-Disposition": 'attachment; filename="sample_submission.csv"'},
+    )
+
+
+# My submissions
+
+
+async def _show_mine(call: Call, problem: Problem | None = None, status: int = 200) -> Response:
+    team = call.team
+    facts = call.competition.published.team(actions.record_name(call, team))
+    sent = [request_state(one) for one in actions.sent(call, team, limit=500)]
+    return _page(
+        call,
+        "mine.html",
+        status=status,
+        problem=problem,
+        team=team,
+        sent=[one for one in sent if one.kind == "submit"],
+        others=[one for one in sent if one.kind in {"select", "rename"} and one.status != "done"][
+            :3
+        ],
+        selected=set(facts.selected),
+        disqualified=facts.disqualified,
+        left=actions.left(call, team),
+    )
+
+
+async def _mine(call: Call) -> Response:
+    return await _show_mine(call)
+
+
+@refusals_on(_show_mine)
+async def _choose(call: Call) -> Response:
+    values, form = await read_many(call.request, call.competition.limits, "submission")
+    await form.close()
+    if not all(value.isascii() and value.isdigit() and len(value) < 16 for value in values):
+        raise Problem(422, _("Choose submissions by their check boxes."))
+    request = actions.select(call, [int(value) for value in values])
+    return _go(call, f"/submissions/{request.request}")
+
+
+async def _one(call: Call) -> Response:
+    call.account  # noqa: B018 - 401 without an account
+    one = actions.sent_one(call, call.request.path_params["request"])
+    state = request_state(one)
+    kinds: dict[str, list[Mapping[str, Any]]] = {}
+    for fault in state.faults:
+        kinds.setdefault(str(fault.get("kind", "")), []).append(fault)
+    return _page(call, "request.html", one=state, kinds=kinds)
+
+
+# Team, tokens, account
+
+
+async def _show_team(
+    call: Call, problem: Problem | None = None, status: int = 200,
+    fields: dict[str, str] | None = None, made: Mapping[str, Any] | None = None,
+) -> Response:  # fmt: skip
+    account, team = call.account, call.own_team
+    tokens = call.site.accounts.tokens(account.account)
+    return _page(
+        call,
+        "team.html",
+        status=status,
+        problem=problem,
+        fields=fields or {},
+        team=team,
+        new_name=call.renaming.get(team.team) if team else None,
+        members=call.site.accounts.members(team.team) if team else [],
+        invites=call.site.accounts.invites(team=team.team, kind="team") if team else [],
+        tokens=[one for one in tokens if one.scope != "signin"],
+        made=made or {},
+        url=api.address(call, ""),
+    )
+
+
+async def _team(call: Call) -> Response:
+    return await _show_team(call)
+
+
+async def _rename(call: Call, fields: dict[str, str]) -> Response:
+    actions.rename(call, fields.get("name", ""))
+    return _go(call, "/team")
+
+
+async def _invite(call: Call, _fields: dict[str, str]) -> Response:
+    call.team  # noqa: B018 - 403 without a team
+    return await _show_team(call, made={"invite": api.invite_member(call).url})
+
+
+async def _withdraw(call: Call, fields: dict[str, str]) -> Response:
+    call.site.accounts.withdraw(fields.get("invite", ""), team=call.team.team)
+    return _go(call, "/team")
+
+
+async def _new_token(call: Call, fields: dict[str, str]) -> Response:
+    days = fields.get("days", "")
+    if days and not (days.isascii() and days.isdigit() and 0 < int(days[:9]) <= 3_650):
+        raise Problem(422, _("The number of days is between 1 and 3,650."))
+    scope = fields.get("scope", "submit")
+    if scope not in {"read", "submit", "admin"}:
+        raise Problem(422, _("Choose a scope from the list."))
+    name = " ".join(fields.get("name", "").split()) or _("my program")
+    made = api.new_token(call, name, scope, int(days) if days else None)
+    return await _show_team(call, made={"token": made})
+
+
+async def _revoke(call: Call, fields: dict[str, str]) -> Response:
+    call.site.accounts.revoke(call.account.account, fields.get("token", ""))
+    return _go(call, "/team")
+
+
+async def _new_key(call: Call, _fields: dict[str, str]) -> Response:
+    session = call.request.cookies.get(cookie_name(call.request))
+    key = call.site.accounts.new_key(call.account.account, session)
+    return await _show_team(call, made={"key": key})
+
+
+# Rules
+
+
+async def _show_rules(
+    call: Call, problem: Problem | None = None, status: int = 200,
+    fields: dict[str, str] | None = None,  # noqa: ARG001 - as every form's page
+) -> Response:  # fmt: skip
+    text, version = call.competition.rules()
+    account = call.person.account
+    return _page(
+        call,
+        "rules.html",
+        status=status,
+        problem=problem,
+        rules=_markdown(text) if text is not None else None,
+        version=version,
+        accepted=call.site.accounts.accepted(call.competition.name, account.account, version)
+        if account
+        else None,
+    )
+
+
+async def _rules(call: Call) -> Response:
+    return await _show_rules(call)
+
+
+async def _accept(call: Call, fields: dict[str, str]) -> Response:
+    _text, version = call.competition.rules()
+    if fields.get("version") != version:
+        raise Problem(409, _("The rules changed since this page was loaded. Read them again."))
+    call.site.accounts.accept_rules(call.competition.name, call.account.account, version)
+    return _go(call, "/submit")
+
+
+@cache
+def _markdown(text: str) -> Markup:
+    from markdown_it import MarkdownIt
+
+    # The preset js-default lets no HTML through and checks the addresses of links.
+    return Markup(MarkdownIt("js-default").render(text))  # noqa: S704
+
+
+# Sign in, register, leave
+
+
+async def _show_join(
+    call: Call, problem: Problem | None = None, status: int = 200,
+    fields: dict[str, str] | None = None, code: str = "", invite: Any = None,
+) -> Response:  # fmt: skip
+    text, version = call.competition.rules()
+    return _page(
+        call,
+        "join.html",
+        status=status,
+        problem=problem,
+        fields=fields or {},
+        code=code or (fields or {}).get("code", ""),
+        invite=invite,
+        team=call.own_team,
+        rules=text is not None,
+        version=version,
+    )
+
+
+async def _join_page(call: Call) -> Response:
+    return await _show_join(call)
+
+
+def _signed_in(response: Response, call_site: Site, request: Request, account: str) -> Response:
+    secure = request.url.scheme == "https"
+    response.set_cookie(
+        cookie_name(request),
+        call_site.accounts.open_session(account),
+        max_age=int(SESSION.total_seconds()),
+        path="/",
+        httponly=True,
+        samesite="lax",
+        secure=secure,
+    )
+    return response
+
+
+async def _join(call: Call, fields: dict[str, str]) -> Response:
+    rules = fields.get("version", "") if fields.get("accept") else ""
+    if call.person.account is not None:
+        api.join_signed_in(
+            call, team=fields.get("team", ""), code=fields.get("code", ""), rules=rules
+        )
+        return _go(call, "/submit")
+    account, key = actions.register(
+        call,
+        name=fields.get("name", ""),
+        contact=fields.get("contact", ""),
+        code=fields.get("code", "").strip(),
+        team=fields.get("team", ""),
+        rules=rules,
+    )
+    page = _page(call, "welcome.html", account=account, key=key)
+    return _signed_in(page, call.site, call.request, account.account)
+
+
+def _redirect_target(text: str) -> str:
+    """Return a path on this site: ``/`` for anything else."""
+    local = text.startswith("/") and not text.startswith(("//", "/\\"))
+    return text if local and text.isprintable() and len(text) < 300 else "/"
+
+
+def _plain_routes(site: Site) -> list[Route]:  # noqa: PLR0915 - seven small pages
+    """Return the pages that belong to no competition."""
+
+    async def index(request: Request) -> Response:
+        if len(site.competitions) == 1:
+            return RedirectResponse(f"/{next(iter(site.competitions))}/", 303)
+        return render(
+            site, request, None, "index.html", competitions=list(site.competitions.values())
+        )
+
+    async def sign_in_page(
+        request: Request, problem: Problem | None = None, then: str = ""
+    ) -> Response:
+        call = _call_of(request, site, next(iter(site.competitions), None))
+        return render(
+            site,
+            request,
+            call,
+            "sign_in.html",
+            status=problem.status if problem else 200,
+            problem=problem,
+            then=then or _redirect_target(request.query_params.get("then", "/")),
+        )
+
+    async def sign_in(request: Request) -> Response:
+        address = network(request.client.host if request.client else "")
+        then = "/"
+        try:
+            fields = await read_fields(request, Limits())
+            then = _redirect_target(fields.get("then", "/"))
+            if wait := site.buckets.take(("sign in", address), 10):
+                raise Problem(
+                    429,
+                    _("Too many requests in this minute. Try again in {seconds} seconds.").format(
+                        seconds=wait
+                    ),
+                )
+            held = site.accounts.holder(fields.get("key", "").strip())
+            if held is None or held[1].scope != "signin":
+                raise Problem(
+                    403,
+                    _(
+                        "This sign-in key is not valid. It was shown when you registered; the "
+                        "organiser can send you a link that signs you in."
+                    ),
+                )
+        except Problem as problem:
+            return await sign_in_page(request, problem, then)
+        return _signed_in(RedirectResponse(then, 303), site, request, held[0].account)
+
+    async def sign_out(request: Request) -> Response:
+        secret = request.cookies.get(cookie_name(request))
+        if secret:
+            site.accounts.close_session(secret)
+        response = RedirectResponse("/", 303)
+        response.delete_cookie(
+            cookie_name(request), path="/", secure=request.url.scheme == "https", httponly=True
+        )
+        return response
+
+    async def choose_language(request: Request) -> Response:
+        fields = await read_fields(request, Limits())
+        response = RedirectResponse(_redirect_target(fields.get("then", "/")), 303)
+        if fields.get("language") in language.LANGUAGES:
+            response.set_cookie(
+                "language", fields["language"], max_age=31_536_000, samesite="lax", httponly=True
+            )
+        return response
+
+    async def invitation(request: Request) -> Response:
+        """Show what a link invites to; it is used by the form, because previews open links too."""
+        secret = request.path_params["secret"]
+        invite = site.accounts.invitation(secret)
+        if invite is None:
+            raise Problem(
+                404,
+                _(
+                    "This link or code is not valid: it was used, has expired or is mistyped. "
+                    "Ask the person who sent it for a new one."
+                ),
+            )
+        name = invite.competition or next(iter(site.competitions))
+        if invite.kind == "signin":
+            account = site.accounts.account(str(invite.account))
+            return render(
+                site, request, _call_of(request, site, name), "sign_in_link.html",
+                account=account, secret=secret,
+            )  # fmt: skip
+        call = Call(request, site, site.competition(name), identify(request, site.accounts))
+        team = None
+        if invite.kind == "team":
+            try:
+                team = site.accounts.team(str(invite.team)).name
+            except KeyError:
+                raise Problem(
+                    404, _("This team was merged into another one. Ask for a new link.")
+                ) from None
+        return await _show_join(call, code=secret, invite={"team": team or invite.team})
+
+    async def use_invitation(request: Request) -> Response:
+        secret = request.path_params["secret"]
+        invite = site.accounts.invitation(secret)
+        if invite is None or invite.kind != "signin":
+            return await invitation(request)
+        site.accounts.use(secret)
+        account = site.accounts.account(str(invite.account))
+        name = next(iter(site.competitions))
+        target = f"/{name}/admin" if account.organiser else f"/{name}/"
+        return _signed_in(RedirectResponse(target, 303), site, request, account.account)
+
+    return [
+        Route("/", index),
+        Route("/sign-in", sign_in_page),
+        Route("/sign-in", sign_in, methods=["POST"]),
+        Route("/sign-out", sign_out, methods=["POST"]),
+        Route("/language", choose_language, methods=["POST"]),
+        Route("/invite/{secret}", invitation),
+        Route("/invite/{secret}", use_invitation, methods=["POST"]),
+    ]
+
+
+PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
+    ("GET", "/", "reader", "read", _board),
+    ("GET", "/board.csv", "reader", "read", api.board_csv),
+    ("GET", "/private", "reader", "read", _private),
+    ("GET", "/submit", "anyone", "read", _show_submit),
+    ("POST", "/submit", "member", "submit", _submit),
+    ("POST", "/check", "member", "submit", _check),
+    ("GET", "/sample_submission.csv", "anyone", "read", _sample),
+    ("GET", "/submissions", "member", "read", _mine),
+    ("GET", "/submissions.csv", "member", "read", api.submissions_csv),
+    ("POST", "/selection", "member", "submit", _choose),
+    ("GET", "/submissions/{request}", "signed-in", "read", _one),
+    ("GET", "/team", "signed-in", "read", _team),
+    ("POST", "/team/rename", "member", "submit", _form(_show_team, _rename)),
+    ("POST", "/team/invite", "member", "account", _form(_show_team, _invite)),
+    ("POST", "/team/withdraw", "member", "submit", _form(_show_team, _withdraw)),
+    ("POST", "/tokens", "signed-in", "account", _form(_show_team, _new_token)),
+    ("POST", "/tokens/revoke", "signed-in", "submit", _form(_show_team, _revoke)),
+    ("POST", "/sign-in-key", "signed-in", "account", _form(_show_team, _new_key)),
+    ("GET", "/rules", "anyone", "read", _rules),
+    ("POST", "/rules", "signed-in", "submit", _form(_show_rules, _accept)),
+    ("GET", "/join", "anyone", "read", _join_page),
+    ("POST", "/join", "anyone", "read", _form(_show_join, _join)),
+    *admin_pages.PAGES,
+)
+"""Method, path below the competition, who, scope, handler."""
+
+
+def routes(site: Site, guarded: Any) -> list[Route]:
+    """Return the routes of all pages."""
+    return [
+        *_plain_routes(site),
+        *(
+            Route(f"/{{competition}}{path}", guarded(site, who, scope, handler), methods=[method])
+            for method, path, who, scope, handler in PAGES
+        ),
+    ]

@@ -1,0 +1,132 @@
+"""Who sends a request: a person's browser, a program with a token, or neither."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from starlette.requests import Request
+
+from arena.server.records.accounts import Account, Accounts
+from arena.server.web.language import _
+from arena.server.web.problems import Problem
+
+__all__ = ["Person", "cookie_name", "from_another_site", "identify"]
+
+FRESH = timedelta(hours=1)
+"""How long after signing in an organiser may finalize and publish."""
+_SCOPES = {  # "account" is of browsers only: a stolen token must not outlive its revocation
+    "read": {"read"},
+    "submit": {"read", "submit"},
+    "admin": {"read", "submit", "admin"},
+    "signin": frozenset[str](),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who sends a request.
+
+    Attributes
+    ----------
+    account
+        The account, or ``None``.
+    scopes
+        What the request may do: ``read``, ``submit``, ``admin``, and ``account``: create tokens,
+        keys and invitations, which only a browser may that a person signed in.
+    program
+        Whether a token was sent rather than a cookie.
+    since
+        When the browser signed in.
+    """
+
+    account: Account | None = None
+    scopes: frozenset[str] = frozenset()
+    program: bool = False
+    since: datetime | None = None
+
+    @property
+    def organiser(self) -> bool:
+        """Whether the request may do what organisers do."""
+        return self.account is not None and self.account.organiser and "admin" in self.scopes
+
+    def fresh(self, now: datetime) -> bool:
+        """Whether the browser signed in recently; programs always count as such."""
+        return self.program or (self.since is not None and now - self.since < FRESH)
+
+
+def cookie_name(request: Request) -> str:
+    """Return the name of the session's cookie: the protected one, except without TLS."""
+    return "__Host-arena" if request.url.scheme == "https" else "arena"
+
+
+def identify(request: Request, accounts: Accounts) -> Person:
+    """Return who sends a request. With a token, cookies are ignored.
+
+    Raises
+    ------
+    Problem
+        401 if the request has a token that is not valid.
+    """
+    header = request.headers.get("authorization")
+    if header is not None:
+        secret = _secret(header)
+        held = accounts.holder(secret) if secret else None
+        if held is None:
+            raise Problem(
+                401,
+                "This token is not valid: it is mistyped, has expired or was revoked. Create a new "
+                "one on the page of your team.",
+                {"WWW-Authenticate": "Bearer"},
+            )
+        account, token = held
+        scopes = set(_SCOPES.get(token.scope, ()))
+        if not account.organiser:
+            scopes.discard("admin")
+        return Person(account, frozenset(scopes), program=True)
+    cookie = request.cookies.get(cookie_name(request))
+    found = accounts.session(cookie) if cookie else None
+    if found is None:
+        return Person()
+    account, since = found
+    scopes = {"read", "submit", "account"} | ({"admin"} if account.organiser else set())
+    return Person(account, frozenset(scopes), since=since)
+
+
+def _secret(header: str) -> str:
+    """Return the token of an Authorization header: Bearer, or the password of Basic."""
+    scheme, _space, value = header.partition(" ")
+    if scheme.lower() == "bearer":
+        return value.strip()
+    if scheme.lower() == "basic":
+        try:
+            return base64.b64decode(value, validate=True).decode().partition(":")[2]
+        except (binascii.Error, UnicodeDecodeError):
+            return ""
+    return ""
+
+
+def from_another_site(request: Request, url: str) -> bool:
+    """Return whether a page of another site made a browser send this request.
+
+    Browsers say so by Sec-Fetch-Site, or older ones by Origin. Programs send neither.
+    """
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site not in {"same-origin", "none"}
+    origin = request.headers.get("origin")
+    if origin is None:
+        return cookie_name(request) in request.cookies
+    own = {f"{request.url.scheme}://{request.headers.get('host', '')}", url}
+    return origin not in own
+
+
+def refuse_other_sites(request: Request, url: str) -> None:
+    """Refuse a change that another site's page asked for; a token is never sent by itself."""
+    safe = request.method in {"GET", "HEAD", "OPTIONS"}
+    if not safe and "authorization" not in request.headers and from_another_site(request, url):
+        raise Problem(
+            403, _("This form was sent from another site. Open the page here and send it again.")
+        )

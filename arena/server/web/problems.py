@@ -1,0 +1,158 @@
+"""Refusals: a status and a sentence that says what to do.
+
+Programs get them as ``application/problem+json`` (RFC 9457), people as a page.
+"""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+from arena.server.records.accounts import NameTakenError, RefusedError
+from arena.server.records.intake import QueueFullError, RequestKeyError, TeamMergingError
+from arena.server.records.uploads import UploadTooLargeError
+from arena.server.web.language import _
+
+__all__ = ["EXPECTED", "TITLES", "Problem", "problem_of"]
+
+TITLES = {
+    400: "The request is malformed",
+    401: "Sign in first",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Method not allowed",
+    408: "The upload took too long",
+    409: "Not possible now",
+    411: "Length required",
+    413: "The file is too large",
+    415: "Unsupported kind of content",
+    422: "The request cannot be processed",
+    429: "Too many requests",
+    500: "The server failed",
+    503: "Busy at the moment",
+    507: "The disk of the server is full",
+}
+
+
+class Problem(Exception):  # noqa: N818 - it is what RFC 9457 calls it
+    """A request is refused.
+
+    Parameters
+    ----------
+    status
+        The status of the response: a key of :data:`TITLES`.
+    detail
+        A sentence for the person who must act.
+    headers
+        Further headers of the response.
+    members
+        Further members of the JSON document.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        headers: Mapping[str, str] | None = None,
+        **members: Any,
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.headers = dict(headers or {})
+        self.members = members
+
+    def document(self) -> dict[str, Any]:
+        """Return the problem as JSON."""
+        return {
+            "type": "about:blank",
+            "title": TITLES.get(self.status, "Refused"),
+            "status": self.status,
+            "detail": self.detail,
+            **self.members,
+        }
+
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+def problem_of(error: Exception) -> Problem | None:  # noqa: PLR0911 - one for each exception
+    """Return the problem that an exception of the records means, if it is one of those expected."""
+    match error:
+        case Problem():
+            return error
+        case RefusedError():
+            values = {
+                key: _refusal(value) if isinstance(value, RefusedError) else value
+                for key, value in error.values.items()
+            }
+            status = 409 if isinstance(error, NameTakenError) else 422
+            return Problem(status, _(error.template).format(**values))
+        case RequestKeyError():
+            return Problem(
+                422,
+                _(
+                    "This idempotency key was used for another request of your team. "
+                    "Use a new key for each new request."
+                ),
+            )
+        case TeamMergingError():
+            return Problem(
+                409,
+                _("Your team is being merged with another one. Try again in a minute."),
+                {"Retry-After": "10"},
+            )
+        case QueueFullError() if error.team:
+            return Problem(
+                429,
+                _(
+                    "As many requests of your team wait as may wait. "
+                    "Send the next one when one of them has its answer."
+                ),
+                {"Retry-After": "10"},
+            )
+        case QueueFullError():
+            return Problem(
+                503,
+                _(
+                    "Too many submissions wait at the moment. Try again in a minute with the same "
+                    "file: nothing was counted."
+                ),
+                {"Retry-After": "60"},
+            )
+        case UploadTooLargeError():
+            return Problem(413, str(error))
+        case OSError() if error.errno in _FULL:
+            return _disk_full()
+        case sqlite3.OperationalError() if "full" in str(error):
+            return _disk_full()
+        case sqlite3.OperationalError():
+            return Problem(
+                503,
+                _("The server is busy. Try again in a few seconds: nothing was counted."),
+                {"Retry-After": "5"},
+            )
+    return None
+
+
+def _disk_full() -> Problem:
+    return Problem(
+        507,
+        _(
+            "The disk of the server is full, so the file was not received and nothing was "
+            "counted. Tell the organiser, and try again later."
+        ),
+    )
+
+
+EXPECTED = (
+    Problem, RefusedError, RequestKeyError, TeamMergingError, QueueFullError,
+    UploadTooLargeError, OSError, sqlite3.OperationalError,
+)  # fmt: skip
+"""The exceptions that may mean a problem."""
+
+
+def _refusal(error: RefusedError) -> str:
+    return _(error.template).format(**error.values)

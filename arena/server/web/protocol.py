@@ -1,0 +1,112 @@
+"""HTTP connections that end when a client does not finish its headers, or does not read its answer.
+
+uvicorn waits for both without a limit. This is the only use of its internals; a test that opens
+slow connections fails if a new release changes them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Collection
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from arena.server.web.limits import network
+
+__all__ = ["limited_protocol"]
+
+
+def limited_protocol(
+    header_seconds: float, read_seconds: float, per_address: int, unlimited: Collection[str]
+) -> type[H11Protocol]:
+    """Return the protocol class of a server.
+
+    Parameters
+    ----------
+    header_seconds
+        Time from the connection, or from the first byte of a further request, to complete headers.
+    read_seconds
+        Time for which a client may read nothing of an answer that waits in full buffers.
+    per_address
+        Open connections of one address; more are closed at once.
+    unlimited
+        Addresses without that limit: those of proxies.
+    """
+    connections: Counter[str] = Counter()
+
+    class LimitedProtocol(H11Protocol):  # type: ignore[misc, unused-ignore]
+        _timer: asyncio.TimerHandle | None = None
+        _unread: asyncio.TimerHandle | None = None
+        _address = ""
+
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            super().connection_made(transport)  # type: ignore[arg-type, unused-ignore]
+            host = self.client[0] if self.client else ""
+            self._address = network(host)
+            connections[self._address] += 1
+            if host not in unlimited and connections[self._address] > per_address:
+                self.transport.abort()
+                return
+            self._start_timer()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            connections[self._address] -= 1
+            if not connections[self._address]:
+                del connections[self._address]
+            self._stop_timer()
+            self._is_read()
+            super().connection_lost(exc)
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._wait_for_reader()
+
+        def _wait_for_reader(self) -> None:
+            self._is_read()
+            size = self.transport.get_write_buffer_size()
+            self._unread = self.loop.call_later(read_seconds, self._end_if_unread, size)
+
+        def _end_if_unread(self, before: int) -> None:
+            if self.transport.get_write_buffer_size() < before:
+                self._wait_for_reader()  # a large answer on a slow line
+            else:
+                self.transport.abort()
+
+        def resume_writing(self) -> None:
+            self._is_read()
+            super().resume_writing()
+
+        def _is_read(self) -> None:
+            if self._unread is not None:
+                self._unread.cancel()
+                self._unread = None
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self._busy():
+                self._stop_timer()
+            elif self._timer is None:
+                self._start_timer()
+
+        def on_response_complete(self) -> None:
+            self._stop_timer()
+            super().on_response_complete()
+
+        def _busy(self) -> bool:
+            return self.cycle is not None and not self.cycle.response_complete
+
+        def _start_timer(self) -> None:
+            self._timer = self.loop.call_later(header_seconds, self._end_if_unfinished)
+
+        def _stop_timer(self) -> None:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+        def _end_if_unfinished(self) -> None:
+            self._timer = None
+            if not self._busy():
+                self.transport.abort()
+
+    return LimitedProtocol

@@ -1,0 +1,149 @@
+"""Templates to pages: everything in them is escaped."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from functools import cache, wraps
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from arena.server.web import language
+from arena.server.web.call import Call
+from arena.server.web.documents import fault_line
+from arena.server.web.problems import EXPECTED, problem_of
+from arena.server.web.site import SILENT_AFTER, Site
+from arena.utils.formatting import BoardDisplay, released_format
+
+__all__ = ["Handler", "environment", "refusals_on", "render"]
+
+_HERE = Path(__file__).parent
+_BYTES = 1_000
+Handler = Callable[[Call], Awaitable[Response]]
+
+
+def _when(value: str | datetime | None) -> Markup:
+    """Return a time as an element: UTC, to which a script adds the reader's own zone."""
+    if not value:
+        return Markup("")
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    moment = moment.astimezone(UTC)
+    shown = moment.strftime("%Y-%m-%d %H:%M")
+    return Markup('<time datetime="{}">{} UTC</time>').format(
+        moment.isoformat(timespec="seconds"), shown
+    )
+
+
+@pass_context
+def _score(context: Context, value: Any) -> str:
+    """Return a score with the digits and unit of the competition, or six significant digits."""
+    facts = context.get("facts")
+    if value is None or facts is None or (facts.decimals is None and not facts.unit):
+        return "" if value is None else f"{value:.6g}"
+    return released_format([value], BoardDisplay(facts.decimals, facts.unit))(value)
+
+
+def _size(value: int) -> str:
+    """Return a number of bytes in words.
+
+    >>> _size(1_650_000)
+    '1.6 MB'
+    """
+    size, unit = float(value), "bytes"
+    for bigger in ("kB", "MB", "GB", "TB"):
+        if size < _BYTES:
+            break
+        size, unit = size / _BYTES, bigger
+    return f"{size:.0f} {unit}" if unit == "bytes" or size >= 100 else f"{size:.1f} {unit}"
+
+
+@cache
+def _asset(name: str) -> str:
+    """Return the address of a static file; it changes with the content, so browsers may keep it."""
+    digest = sha256((_HERE / "static" / name).read_bytes()).hexdigest()[:12]
+    return f"/static/{name}?v={digest}"
+
+
+@cache
+def environment() -> Environment:
+    """Return the environment of the templates."""
+    made = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n"],
+    )
+    made.install_gettext_callables(  # type: ignore[attr-defined]
+        language._, language.ngettext, newstyle=True
+    )
+    made.filters.update(when=_when, score=_score, size=_size, fault=fault_line)
+    made.globals.update(asset=_asset, arena_version=version("arena"), languages=language.LANGUAGES)
+    return made
+
+
+def render(
+    site: Site,
+    request: Request,
+    call: Call | None,
+    template: str,
+    *,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    **context: Any,
+) -> Response:
+    """Return a page. ``call`` is ``None`` on pages that belong to no competition."""
+    common: dict[str, Any] = {
+        "call": call,
+        "person": call.person if call else None,
+        "here": request.url.path,
+        "language": language.current.get(),
+        "n_competitions": len(site.competitions),
+        "key": secrets.token_urlsafe(9),
+        "problem": None,
+    }
+    if call is not None:
+        state = call.competition.state()
+        common |= {
+            "base": f"/{call.competition.name}",
+            "facts": call.competition.facts,
+            "limits": call.competition.limits,
+            "state": state,
+            "silent": site.clock().timestamp() - state.beat > SILENT_AFTER,
+            "has_private": call.competition.published.etag("private") is not None,
+            "has_rules": call.competition.published.etag("rules") is not None,
+            "has_team": call.own_team is not None,
+            "now": site.clock(),
+            "over": state.phase in {"closed", "finalized", "published"},
+        }
+    page = environment().get_template(template).render({**common, **context})
+    return HTMLResponse(page, status, headers=dict(headers or {}))
+
+
+def refusals_on(show: Callable[..., Awaitable[Response]]) -> Callable[[Handler], Handler]:
+    """Return a decorator of a form's handler: a refusal is shown above the page ``show`` makes."""
+
+    def decorate(act: Handler) -> Handler:
+        @wraps(act)
+        async def handle(call: Call) -> Response:
+            try:
+                return await act(call)
+            except EXPECTED as error:
+                problem = problem_of(error)
+                if problem is None:
+                    raise
+                return await show(call, problem=problem, status=problem.status)
+
+        return handle
+
+    return decorate

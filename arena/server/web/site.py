@@ -1,0 +1,279 @@
+"""What the web process holds while it runs: the records, and what was published last."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from arena.server.records.accounts import Accounts, RefusedError, Team
+from arena.server.records.intake import Intake, Request, Room
+from arena.server.records.layout import WebSettings
+from arena.server.records.mails import Mails
+from arena.server.records.published import CompetitionFacts, Document, Published, State
+from arena.server.records.uploads import Uploads
+from arena.server.web.limits import Limits
+from arena.server.web.problems import Problem
+
+__all__ = ["Buckets", "CompetitionSite", "Site"]
+
+_LOGGER = logging.getLogger("arena.server.web")
+SILENT_AFTER = 60.0
+"""Seconds without a beat after which the scorer is taken to be down."""
+_KEPT_PAGES = 200
+RESERVED = {
+    "api", "competitions", "health", "invite", "language", "metrics", "sign-in", "sign-out",
+    "static", "uploads",
+}  # fmt: skip
+"""First parts of paths, which no competition can have as its name."""
+
+
+@dataclass(slots=True)
+class _Held:
+    """A parsed document, and the etag of what it was parsed from."""
+
+    etag: str
+    content: Any
+
+
+class CompetitionSite:
+    """One competition: what its scorer published.
+
+    Documents are parsed once for each of their versions.
+    """
+
+    def __init__(self, name: str, settings: WebSettings) -> None:
+        self.name = name
+        self._path = settings.layout.public(name)
+        self._published: Published | None = None
+        self._held: dict[str, _Held] = {}
+        self._kept: dict[tuple[int, int], bytes] = {}
+        self._kept_of = ""
+        self.changes: list[Request] | None = None
+        """Requests to merge or rename teams whose accounts were not changed yet; None: not read
+        yet."""
+
+    @property
+    def published(self) -> Published:
+        """What the scorer published.
+
+        Raises
+        ------
+        Problem
+            503 if the scorer has never run.
+        """
+        if self._published is None:
+            try:
+                self._published = Published(self._path)
+            except sqlite3.OperationalError:
+                raise _starting() from None
+        return self._published
+
+    def close(self) -> None:
+        """Close the file of what was published."""
+        if self._published is not None:
+            self._published.close()
+            self._published = None
+
+    def held(self, name: str, parse: Callable[[Document], Any]) -> tuple[Any, str]:
+        """Return a document, parsed, and its etag; ``(None, "")`` if there is none."""
+        try:
+            etag = self.published.etag(name)
+            if etag is None:
+                return None, ""
+            held = self._held.get(name)
+            if held is None or held.etag != etag:
+                document = self.published.document(name)
+                if document is None:
+                    return None, ""
+                held = self._held[name] = _Held(document.etag, parse(document))
+        except sqlite3.OperationalError:
+            raise _starting() from None
+        return held.content, held.etag
+
+    @property
+    def facts(self) -> CompetitionFacts:
+        """The public facts of the competition; 503 before they are published."""
+        facts, _etag = self.held("competition", lambda one: CompetitionFacts.of(one.json()))
+        if facts is None:
+            raise _starting()
+        return facts  # type: ignore[no-any-return]
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of the competition."""
+        return Limits.of(self.facts.server)
+
+    def board(self) -> tuple[list[dict[str, Any]], str]:
+        """Return the rows of the public board and its etag."""
+        rows, etag = self.held("board", lambda one: one.json())
+        return rows or [], etag
+
+    def kept(self, etag: str, page: tuple[int, int]) -> bytes | None:
+        """Return the bytes of a page of the board if they were kept for this version of it."""
+        return self._kept.get(page) if etag == self._kept_of else None
+
+    def keep(self, etag: str, page: tuple[int, int], body: bytes) -> bytes:
+        """Keep and return the bytes of a page of the board, for the pages that are read most."""
+        if etag != self._kept_of or len(self._kept) >= _KEPT_PAGES:
+            self._kept_of, self._kept = etag, {}
+        self._kept[page] = body
+        return body
+
+    def state(self) -> State:
+        """Return the state of the scorer."""
+        try:
+            return self.published.state()
+        except sqlite3.OperationalError:
+            raise _starting() from None
+
+    def room(self, team: Team) -> Room:
+        """Return the limits on waiting requests, for a request of this team."""
+        limits = self.limits
+        return Room(self.state().cursor, limits.max_waiting, limits.max_waiting_per_team, team.team)
+
+    def deadline(self) -> datetime | None:
+        """Return the deadline in UTC."""
+        deadline = self.facts.deadline
+        return None if deadline is None else datetime.fromisoformat(deadline).astimezone(UTC)
+
+    def rules(self) -> tuple[str | None, str]:
+        """Return the rules as Markdown and their version; ``(None, "")`` if there are none."""
+        rules, version = self.held("rules", lambda one: one.body.decode("utf-8", "replace"))
+        return rules, version
+
+
+def _starting() -> Problem:
+    return Problem(
+        503,
+        "The server is just starting. Try again in a few seconds.",
+        {"Retry-After": "3"},
+    )
+
+
+class Buckets:
+    """Counts what each key did in the current minute.
+
+    >>> buckets = Buckets(clock=lambda: 0.0)
+    >>> [buckets.take("a", 2) for _ in range(3)]
+    [0, 0, 60]
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._minute = -1
+        self._counts: dict[object, int] = {}
+
+    def take(self, key: object, per_minute: int) -> int:
+        """Count one; return 0, or the seconds to wait if that is more than allowed."""
+        now = self._clock()
+        if int(now // 60) != self._minute:
+            self._minute = int(now // 60)
+            self._counts.clear()
+        self._counts[key] = self._counts.get(key, 0) + 1
+        return 0 if self._counts[key] <= per_minute else 60 - int(now % 60)
+
+
+class Site:
+    """The records of a server and its competitions."""
+
+    def __init__(
+        self, settings: WebSettings, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        for name in settings.competitions:
+            if name in RESERVED:
+                raise ValueError(f"A competition cannot be called {name}: it is a page's address.")
+        self.settings = settings
+        self.clock = clock
+        settings.layout.create()
+        self.accounts = Accounts(settings.layout.intake, clock)
+        self.intake = Intake(settings.layout.intake)
+        self.mails = Mails(settings.layout.intake, clock)
+        self.uploads = Uploads(settings.layout.uploads)
+        self.competitions = {
+            name: CompetitionSite(name, settings) for name in settings.competitions
+        }
+        self.buckets = Buckets()
+
+    def competition(self, name: str) -> CompetitionSite:
+        """Return a competition; 404 if it does not exist."""
+        if name not in self.competitions:
+            raise Problem(404, f"There is no competition {name!r} on this server.")
+        return self.competitions[name]
+
+    def changes(self, competition: CompetitionSite) -> list[Request]:
+        """Return the requests to merge or rename teams that wait.
+
+        Accounts are changed only after the record, which may refuse to. The first call repeats all
+        changes, because an earlier process may have ended before it made the last of them.
+        """
+        if competition.changes == []:
+            return []
+        asked = competition.changes
+        if asked is None:
+            renames = self.intake.of_kind(competition.name, "rename")
+            last = {tuple(one.payload.get("accounts", ())): one for one in renames}
+            asked = [*self.intake.of_kind(competition.name, "merge"), *last.values()]
+        left: list[Request] = []
+        cursor = competition.state().cursor if asked else 0
+        for one in asked:
+            answer = competition.published.answer(one.request)
+            if answer is not None and answer.status == "done":
+                self._change_accounts(competition, one)
+            elif answer is None and one.seq > cursor:
+                left.append(one)
+        competition.changes = left
+        return left
+
+    def _change_accounts(self, competition: CompetitionSite, done: Request) -> None:
+        teams = done.payload.get("accounts", ())
+        if done.kind == "merge" and teams:
+            self.accounts.merge_teams(*teams)
+        elif teams:
+            name = competition.published.current_name(done.payload["to"])
+            try:
+                self.accounts.rename_team(teams[0], name)
+            except KeyError:
+                pass  # it was merged later
+            except RefusedError:
+                _LOGGER.warning("The team %s keeps its name: %r is taken.", teams[0], name)
+
+    def limits(self) -> Limits:
+        """Return the limits that hold for connections: those of the first competition."""
+        for competition in self.competitions.values():
+            try:
+                return competition.limits
+            except Problem:
+                continue
+        return Limits()
+
+    def is_published(self) -> bool:
+        """Return whether the facts of all competitions are published."""
+        for competition in self.competitions.values():
+            try:
+                competition.facts  # noqa: B018 - raises before the first publication
+            except Problem:
+                return False
+        return True
+
+    def trusted_proxies(self) -> tuple[str, ...]:
+        """Return the addresses whose X-Forwarded-For is believed.
+
+        An address with TLS means a proxy, which is on this machine unless the settings name others.
+        """
+        named = self.limits().trusted_proxies
+        if named or not self.settings.url.startswith("https://"):
+            return named
+        return ("127.0.0.1", "::1")
+
+    def close(self) -> None:
+        """Close all files."""
+        for competition in self.competitions.values():
+            competition.close()
+        self.intake.close()
+        self.mails.close()
+        self.accounts.close()

@@ -1,0 +1,284 @@
+"""The pictures of what was true: the board over time, and the ranks from public to true."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from arena.charts import Specification
+from arena.charts.specification import layered, whole_axis
+from arena.charts.theme import BLUE, GREY, INK, ORANGE
+from arena.simulation.competition.comparison import Comparison, Measure
+from arena.simulation.competition.folder import folder_name
+from arena.simulation.competition.outcome import Outcome
+from arena.simulation.competition.true_scores import TruthKind
+from arena.types import Chart
+
+__all__ = [
+    "comparison_chart",
+    "errors_by_day_chart",
+    "over_time_chart",
+    "ranks_chart",
+    "seeds_chart",
+]
+
+_HEIGHT = 320
+_MOST_LINES = 250
+"""Teams in a chart of ranks."""
+_CONDUCTS: Mapping[str, tuple[str, list[int]]] = {
+    "honest": (BLUE, [1, 0]),
+    "copies": (GREY, [6, 3]),
+    "attacks": (ORANGE, [2, 2]),
+}
+_LINES: Mapping[str, tuple[str, list[int]]] = {
+    "shown_best": (ORANGE, [1, 0]),
+    "true_best": (BLUE, [6, 3]),
+    "true_of_leader": (INK, [2, 2]),
+}
+_LABELS: Mapping[TruthKind, tuple[str, str, str]] = {
+    "exact": (
+        "shown at the top of the board",
+        "truly best submission so far",
+        "truth of the one at the top",
+    ),
+    "private": (
+        "shown at the top of the board",
+        "best so far on the private rows",
+        "the one at the top on the private rows",
+    ),
+}
+_STAGES = ("public board", "private board", "truth")
+
+
+def _name(kind: str, mechanism: str) -> str:
+    return f"{kind}-{folder_name(mechanism)}".replace("_", "-").replace(".", "-")
+
+
+def over_time_chart(outcome: Outcome, metric: str) -> Chart:
+    """Draw what the top of the public board showed from day to day, and what was true."""
+    labels = _LABELS[outcome.truth]
+    values = [
+        {"day": day.day, "score": getattr(day, field), "line": label}
+        for day in outcome.days
+        for field, label in zip(_LINES, labels, strict=True)
+    ]
+    colors, dashes = zip(*_LINES.values(), strict=True)
+    line = {"field": "line", "type": "nominal", "title": None, "legend": {"orient": "top"}}
+    encoding = {
+        "x": _days(outcome),
+        "y": _axis("score", metric),
+        "color": {**line, "scale": {"domain": labels, "range": colors}},
+        "strokeDash": {**line, "scale": {"domain": labels, "range": dashes}},
+        "tooltip": [{"field": name} for name in ("line", "day", "score")],
+    }
+    mark = {"type": "line", "strokeWidth": 2, "interpolate": "step-after"}
+    return Chart(
+        _name("over-time", outcome.mechanism),
+        f"The public board day by day, under {outcome.mechanism}",
+        f"By day, three lines: {', '.join(labels)}.",
+        {
+            **layered([{"mark": mark, "encoding": encoding}], height=_HEIGHT),
+            "data": {"values": values},
+        },
+    )
+
+
+def ranks_chart(outcome: Outcome) -> Chart:
+    """Draw every team's rank on the public board, on the private one, and in truth."""
+    stages = _STAGES if outcome.truth == "exact" else _STAGES[:2]
+    step = -(-len(outcome.teams) // _MOST_LINES)
+    shown = outcome.teams[::step]
+    which = "per team" if step == 1 else f"for one team of {step:,}"
+    values = [
+        {"team": team.team, "conduct": team.conduct, "stage": stage, "rank": rank}
+        for team in shown
+        if team.public_rank is not None
+        for stage, rank in zip(
+            stages, (team.public_rank, team.rank, team.true_rank)[: len(stages)], strict=True
+        )
+    ]
+    conduct = {"field": "conduct", "type": "nominal", "title": None, "legend": {"orient": "bottom"}}
+    known = [one for one in _CONDUCTS if any(row["conduct"] == one for row in values)]
+    colors, dashes = [_CONDUCTS[one][0] for one in known], [_CONDUCTS[one][1] for one in known]
+    last = max(2, len(outcome.teams))
+    scale = {"reverse": True, "domain": [1, last], "nice": False, "padding": 6}
+    encoding = {
+        "x": {
+            "field": "stage",
+            "type": "ordinal",
+            "title": None,
+            "scale": {"domain": list(stages)},
+            "axis": {"labelAngle": 0, "orient": "top"},
+        },
+        "y": {**_axis("rank", "rank"), "axis": whole_axis(last), "scale": scale},
+        "detail": {"field": "team", "type": "nominal"},
+        "color": {**conduct, "scale": {"domain": known, "range": colors}},
+        "strokeDash": {**conduct, "scale": {"domain": known, "range": dashes}},
+        "tooltip": [{"field": name} for name in ("team", "stage", "rank")],
+    }
+    line = {"type": "line", "strokeWidth": 1.5, "opacity": 0.7, "point": {"opacity": 0.9}}
+    return Chart(
+        _name("ranks", outcome.mechanism),
+        f"From public to private{' to true' if len(stages) == 3 else ''} ranks, under "
+        f"{outcome.mechanism}",
+        f"One line {which} through its ranks: {', '.join(stages)}; colour and dashes tell who is "
+        f"honest, copies or attacks.",
+        {
+            **layered([{"mark": line, "encoding": encoding}], height=420),
+            "data": {"values": values},
+        },
+    )
+
+
+def comparison_chart(outcomes: Sequence[Outcome], metric: str) -> Chart:
+    """Draw how far the top of the public board was from the truth, a line per mechanism."""
+    names = [outcome.mechanism for outcome in outcomes]
+    values = [
+        {"mechanism": outcome.mechanism, "day": day.day, "error": day.error}
+        for outcome in outcomes
+        for day in outcome.days
+    ]
+    mechanism = {
+        "field": "mechanism",
+        "type": "nominal",
+        "title": None,
+        "scale": {"domain": names},
+        "legend": {"orient": "top"},
+    }
+    what = "the truth" if outcomes[0].truth == "exact" else "the private rows"
+    encoding: Specification = {
+        "x": _days(*outcomes),
+        "y": _axis("error", f"leaderboard error ({metric})", zero=True),
+        "color": mechanism,
+        "strokeDash": mechanism,
+        "tooltip": [{"field": name} for name in ("mechanism", "day", "error")],
+    }
+    mark = {"type": "line", "strokeWidth": 2, "interpolate": "step-after"}
+    return Chart(
+        "leaderboard-error",
+        f"How far the top of the public board was from {what}",
+        f"By day and mechanism: the largest distance so far between the score at the top of the "
+        f"public board and that of the best submission in {what}.",
+        {
+            **layered([{"mark": mark, "encoding": encoding}], height=_HEIGHT),
+            "data": {"values": values},
+        },
+    )
+
+
+def errors_by_day_chart(found: Comparison, metric: str) -> Chart:
+    """Draw the leaderboard error by day: means over the seeds, and bands of the standard error."""
+    values = [
+        {
+            "mechanism": one.mechanism,
+            "day": one.day,
+            "error": one.error,
+            "low": one.error - (one.standard_error or 0),
+            "high": one.error + (one.standard_error or 0),
+        }
+        for one in found.days
+    ]
+    last = max([2, *(one.day for one in found.days)])
+    x = {
+        **_axis("day", "day"),
+        "axis": whole_axis(last),
+        "scale": {"domain": [1, last], "nice": False},
+    }
+    y = _axis("error", f"leaderboard error ({metric})", zero=True)
+    mechanism = {
+        "field": "mechanism",
+        "type": "nominal",
+        "title": None,
+        "scale": {"domain": list(found.mechanisms)},
+        "legend": {"orient": "top"},
+    }
+    line: Specification = {
+        "mark": {"type": "line", "strokeWidth": 2, "point": True},
+        "encoding": {
+            "x": x,
+            "y": y,
+            "color": mechanism,
+            "strokeDash": mechanism,
+            "tooltip": [{"field": name} for name in ("mechanism", "day", "error")],
+        },
+    }
+    band: Specification = {
+        "mark": {"type": "area", "opacity": 0.2},
+        "encoding": {
+            "x": x,
+            "y": {**y, "field": "low"},
+            "y2": {"field": "high"},
+            "color": mechanism,
+        },
+    }
+    return Chart(
+        "leaderboard-error-by-day",
+        f"Leaderboard error so far, mean over {len(found.stories) - len(found.degenerate):,} seeds",
+        "By day, one line per mechanism: the largest difference so far between the score at the "
+        "top of the public leaderboard and the best true score, mean over the seeds. Bands: one "
+        "standard error.",
+        {**layered([band, line], height=_HEIGHT), "data": {"values": values}},
+    )
+
+
+def seeds_chart(found: Comparison, measure: Measure) -> Chart:
+    """Draw a measure of every seed under every mechanism; a line joins the values of one seed."""
+    kept = [story for story in found.stories if not story.degenerate]
+    values = [
+        {"seed": story.seed, "mechanism": name, "value": measure.of(outcome)}
+        for story in kept
+        for name, outcome in zip(found.mechanisms, story.outcomes, strict=True)
+        if measure.of(outcome) is not None
+    ]
+    encoding: Specification = {
+        "x": {
+            "field": "mechanism",
+            "type": "nominal",
+            "title": None,
+            "scale": {"domain": list(found.mechanisms)},
+            "axis": {"labelAngle": 0},
+        },
+        "y": _axis("value", measure.label),
+        "detail": {"field": "seed", "type": "nominal"},
+        "tooltip": [{"field": name} for name in ("seed", "mechanism", "value")],
+    }
+    means: Specification = {
+        "mark": {"type": "tick", "color": ORANGE, "thickness": 3, "size": 60},
+        "encoding": {
+            "x": encoding["x"],
+            "y": {**_axis("value", measure.label), "aggregate": "mean"},
+        },
+    }
+    line = {
+        "type": "line",
+        "strokeWidth": 1,
+        "opacity": 0.6,
+        "color": BLUE,
+        "point": {"color": BLUE},
+    }
+    return Chart(
+        f"seeds-{measure.name}".replace("_", "-"),
+        f"{measure.label[0].upper()}{measure.label[1:]}, by seed",
+        f"A point per seed and mechanism, a line per seed, and an orange bar at the mean: "
+        f"{measure.label}.",
+        {
+            **layered([{"mark": line, "encoding": encoding}, means], height=_HEIGHT),
+            "data": {"values": values},
+        },
+    )
+
+
+def _days(*outcomes: Outcome) -> dict[str, Any]:
+    last = max([2, *(day.day for outcome in outcomes for day in outcome.days)])
+    scale = {"domain": [1, last], "nice": False}
+    return {**_axis("day", "day"), "axis": whole_axis(last), "scale": scale}
+
+
+def _axis(field: str, title: str, *, zero: bool = False) -> dict[str, Any]:
+    return {
+        "field": field,
+        "type": "quantitative",
+        "title": title,
+        "scale": {"zero": zero},
+        "axis": {"format": ".4~g"},
+    }

@@ -1,0 +1,373 @@
+"""Compares mechanisms over simulations with several seeds: means, spread and paired differences.
+
+One simulation is one possible outcome. The same seeds run under every mechanism, so that the
+differences are paired by seed. They are tested with a paired t test, or with an exact sign test
+where the outcome is yes or no, and corrected for the number of comparisons (Bonferroni).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from arena.evaluation.levels import check_level
+from arena.types import DEFAULT_LEVEL, FloatArray
+from arena.utils.tabular import as_json
+
+__all__ = [
+    "MEASURES",
+    "Comparison",
+    "DayError",
+    "Difference",
+    "Measure",
+    "Story",
+    "Summary",
+    "compare_mechanisms",
+    "values_of",
+]
+
+Document: TypeAlias = Mapping[str, Any]
+"""An outcome as :meth:`arena.simulation.competition.outcome.Outcome.to_dict` returns it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number or a yes or no that describes the outcome of a simulation."""
+
+    name: str
+    label: str
+    path: tuple[str | int, ...]
+    """Its path in the document of an outcome."""
+    minus: tuple[str | int, ...] = ()
+    """The path of the value that is subtracted; empty: none."""
+    is_share: bool = False
+    """Whether it is yes or no, so that its mean is a share."""
+
+    def of(self, outcome: Document) -> float | None:
+        """Return it for one outcome; None: not known."""
+        found = [_at(outcome, path) for path in (self.path, self.minus) if path]
+        if any(value is None for value in found):
+            return None
+        return float(found[0]) - sum(map(float, found[1:]))
+
+
+def _at(document: Any, path: Sequence[str | int]) -> Any:
+    for part in path:
+        if document is None or (isinstance(part, int) and not document):
+            return None
+        document = document[part]
+    return document
+
+
+MEASURES = (
+    Measure("best_won", "truly best team won", ("best_won",), is_share=True),
+    Measure("loss", "loss in true score", ("loss",)),
+    Measure("leaderboard_error", "leaderboard error, maximum over days", ("leaderboard_error",)),
+    Measure(
+        "leaderboard_error_mean", "leaderboard error, mean over days", ("leaderboard_error_mean",)
+    ),
+    Measure(
+        "top_less_true",
+        "score shown at the top less its true score, last day",
+        ("days", -1, "shown_best"),
+        minus=("days", -1, "true_of_leader"),
+    ),
+    Measure("public_private", "tau of public and private ranks", ("agreement", "public_private")),
+    Measure("private_true", "tau of private and true ranks", ("agreement", "private_true")),
+)
+"""What is compared, in the order of tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """The simulation of one seed."""
+
+    seed: int
+    """The seed of the simulation."""
+    folder: str
+    """The folder that holds it."""
+    outcomes: tuple[Document, ...]
+    """Under each mechanism, in their order."""
+    notes: tuple[str, ...] = ()
+    """What failed, in sentences."""
+
+    @property
+    def degenerate(self) -> bool:
+        """Whether the ranking has no meaning under any mechanism."""
+        return any(outcome["degenerate"] is not None for outcome in self.outcomes)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A measure under one mechanism over the seeds."""
+
+    mechanism: str
+    """The mechanism."""
+    measure: str
+    """The outcome."""
+    seeds: int
+    """For which it is known."""
+    mean: float
+    """The mean over seeds."""
+    sd: float | None
+    """Over the seeds; None for a single one."""
+    standard_error: float | None
+    """The standard error of the mean."""
+    low: float | None
+    """Lower end of the interval of the mean."""
+    high: float | None
+    """The interval of the mean: Student's t, Clopper-Pearson for a share."""
+    least: float
+    """The smallest value over seeds."""
+    most: float
+    """The largest value over seeds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The paired difference of a measure between two mechanisms."""
+
+    measure: str
+    """The outcome that differs."""
+    first: str
+    """The mechanism whose value is subtracted."""
+    second: str
+    """The mechanism from whose value it is subtracted."""
+    seeds: int
+    """Number of seeds in which both values are known."""
+    mean: float
+    """Second less first."""
+    sd: float | None
+    """The standard deviation of the difference over seeds."""
+    low: float | None
+    """Lower end of the interval of the mean difference."""
+    high: float | None
+    """The interval of the mean at the corrected level; None: all differences are equal."""
+    p: float
+    """Corrected for all comparisons."""
+    shown: bool
+    """Whether the corrected p is below 1 less the level."""
+
+
+@dataclass(frozen=True, slots=True)
+class DayError:
+    """The leaderboard error up to a day, mean over the seeds."""
+
+    mechanism: str
+    """The mechanism."""
+    day: int
+    """The day, from 1."""
+    error: float
+    """The mean over seeds of the error of the public board, in the metric's unit."""
+    standard_error: float | None
+    """The standard error of that mean."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Mechanisms compared over seeds."""
+
+    mechanisms: tuple[str, ...]
+    """The compared mechanisms, as they were named."""
+    stories: tuple[Story, ...]
+    """What came out, one for each seed."""
+    degenerate: tuple[int, ...]
+    """Seeds on which a ranking has no meaning; they are left out of everything below."""
+    level: float
+    """Joint confidence level of the differences, in (0, 1)."""
+    comparisons: int
+    """The number of differences that the tests are corrected for."""
+    summaries: tuple[Summary, ...]
+    """Each outcome under each mechanism."""
+    differences: tuple[Difference, ...]
+    """Each outcome's difference between two mechanisms, paired by seed."""
+    days: tuple[DayError, ...]
+    """The error of the public board on each day."""
+
+    @property
+    def truth(self) -> str:
+        """``exact`` or ``private``, see :data:`~arena.simulation.competition.true_scores`."""
+        return str(self.stories[0].outcomes[0]["truth"])
+
+    def summary_of(self, mechanism: str, measure: str) -> Summary | None:
+        """Return a summary; None: the measure is not known."""
+        own = (one for one in self.summaries if one.mechanism == mechanism)
+        return next((one for one in own if one.measure == measure), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON, without the standings of each seed."""
+        document: dict[str, Any] = as_json(
+            {
+                "seeds": [story.seed for story in self.stories],
+                "degenerate_seeds": self.degenerate,
+                "truth": self.truth,
+                "level": self.level,
+                "comparisons": self.comparisons,
+                "measures": [{"name": one.name, "label": one.label} for one in MEASURES],
+                "summaries": [asdict(one) for one in self.summaries],
+                "differences": [asdict(one) for one in self.differences],
+                "errors_by_day": [asdict(one) for one in self.days],
+                "runs": [
+                    {
+                        "seed": story.seed,
+                        "folder": story.folder,
+                        "mechanism": name,
+                        "degenerate": outcome["degenerate"],
+                        **{one.name: one.of(outcome) for one in MEASURES},
+                    }
+                    for story in self.stories
+                    for name, outcome in zip(self.mechanisms, story.outcomes, strict=True)
+                ],
+            }
+        )
+        return document
+
+
+def values_of(stories: Sequence[Story], mechanism: int, measure: Measure) -> FloatArray:
+    """Return ``(n_seeds,)`` values of a measure under the mechanism at a position; NaN: unknown."""
+    found = [measure.of(story.outcomes[mechanism]) for story in stories]
+    return np.array([np.nan if value is None else value for value in found], dtype=np.float64)
+
+
+def compare_mechanisms(
+    mechanisms: Sequence[str], stories: Sequence[Story], level: float = DEFAULT_LEVEL
+) -> Comparison:
+    """Summarise every measure under every mechanism, and test all paired differences.
+
+    Parameters
+    ----------
+    mechanisms
+        Their names, in the order of the outcomes of each story.
+    stories
+        One for each seed.
+    level
+        Of the intervals, and 1 less the familywise error of the tests.
+
+    Raises
+    ------
+    UsageError
+        With a level out of range.
+
+    Examples
+    --------
+    >>> def outcome(error):
+    ...     return {"truth": "exact", "degenerate": None, "best_won": True, "loss": 0.0,
+    ...             "leaderboard_error": error, "leaderboard_error_mean": error / 2, "days": [],
+    ...             "agreement": {"public_private": None, "private_true": None}}
+    >>> stories = [
+    ...     Story(seed, "", (outcome(0.02 + seed / 1e4), outcome(0.01))) for seed in range(8)
+    ... ]
+    >>> found = compare_mechanisms(["full", "ladder"], stories)
+    >>> [(one.measure, one.shown) for one in found.differences][2]
+    ('leaderboard_error', True)
+    """
+    check_level(level)
+    kept = [story for story in stories if not story.degenerate]
+    values = {
+        (at, measure.name): values_of(kept, at, measure)
+        for at in range(len(mechanisms))
+        for measure in MEASURES
+    }
+    pairs = list(combinations(range(len(mechanisms)), 2))
+    tested = [
+        (one, other, measure)
+        for one, other in pairs
+        for measure in MEASURES
+        if np.isfinite(values[one, measure.name] - values[other, measure.name]).sum() > 1
+    ]
+    return Comparison(
+        mechanisms=tuple(mechanisms),
+        stories=tuple(stories),
+        degenerate=tuple(story.seed for story in stories if story.degenerate),
+        level=level,
+        comparisons=len(tested),
+        summaries=tuple(
+            _summary(name, measure, own, level)
+            for at, name in enumerate(mechanisms)
+            for measure in MEASURES
+            if len(own := values[at, measure.name][np.isfinite(values[at, measure.name])])
+        ),
+        differences=tuple(
+            _difference(
+                measure,
+                (mechanisms[one], mechanisms[other]),
+                values[other, measure.name] - values[one, measure.name],
+                level,
+                len(tested),
+            )
+            for one, other, measure in tested
+        ),
+        days=tuple(
+            day for at, name in enumerate(mechanisms) for day in _days(name, kept, at)
+        ),
+    )  # fmt: skip
+
+
+def _summary(name: str, measure: Measure, values: FloatArray, level: float) -> Summary:
+    from scipy import stats
+
+    n, mean = len(values), float(values.mean())
+    sd = float(values.std(ddof=1)) if n > 1 else None
+    error = None if sd is None else sd / float(np.sqrt(n))
+    low: float | None = None
+    high: float | None = None
+    if measure.is_share:
+        ends = stats.binomtest(int(values.sum()), n).proportion_ci(level)
+        low, high = float(ends.low), float(ends.high)
+    elif error is not None:
+        reach = float(stats.t.ppf((1 + level) / 2, n - 1)) * error
+        low, high = mean - reach, mean + reach
+    least, most = float(values.min()), float(values.max())
+    return Summary(name, measure.name, n, mean, sd, error, low, high, least, most)
+
+
+def _difference(
+    measure: Measure, names: tuple[str, str], values: FloatArray, level: float, comparisons: int
+) -> Difference:
+    from scipy import stats
+
+    own = values[np.isfinite(values)]
+    n, mean, sd = len(own), float(own.mean()), float(own.std(ddof=1))
+    low: float | None = None
+    high: float | None = None
+    # Equal differences leave no variance to test with, so only their signs are evidence.
+    if sd <= 1e-12 * abs(mean):
+        p = _sign_test(own)
+        low, high = (0.0, 0.0) if mean == 0 else (None, None)
+    else:
+        error = sd / np.sqrt(n)
+        tail = (1 - level) / (2 * comparisons)
+        reach = float(stats.t.ppf(1 - tail, n - 1) * error)
+        low, high = mean - reach, mean + reach
+        p = _sign_test(own) if measure.is_share else float(2 * stats.t.sf(abs(mean / error), n - 1))
+    corrected = min(1.0, p * comparisons)
+    shown = corrected < 1 - level
+    return Difference(measure.name, *names, n, mean, sd, low, high, corrected, shown)
+
+
+def _sign_test(differences: FloatArray) -> float:
+    """Return the p of the exact two-sided sign test; for yes or no this is McNemar's."""
+    from scipy import stats
+
+    above, below = int((differences > 0).sum()), int((differences < 0).sum())
+    return float(stats.binomtest(above, above + below).pvalue) if above + below else 1.0
+
+
+def _days(name: str, stories: Sequence[Story], at: int) -> list[DayError]:
+    by_day: dict[int, list[float]] = {}
+    for story in stories:
+        for day in story.outcomes[at]["days"]:
+            by_day.setdefault(day["day"], []).append(day["error"])
+    return [
+        DayError(
+            name,
+            day,
+            float(np.mean(errors)),
+            float(np.std(errors, ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else None,
+        )
+        for day, errors in sorted(by_day.items())
+    ]

@@ -1,0 +1,335 @@
+"""Turns options into a request and checks that it can be simulated, before anything is trained."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arena.competition.state import CompetitionState
+from arena.config import Settings
+from arena.errors import InputError, UsageError
+from arena.interfaces import Participation
+from arena.plugin.info import attributed
+from arena.plugin.manager import PluginManager
+from arena.plugin.specification import split_specifications
+from arena.public_board.clipping import conceivable_scores
+from arena.simulation.competition.calendar import FIRST_DAY, MOST_A_DAY
+from arena.simulation.competition.drawn import DRAWN
+from arena.simulation.competition.existing import (
+    data_from_solution,
+    is_own_competition,
+    read_own_competition,
+    read_rows,
+)
+from arena.simulation.competition.run import (
+    Request,
+    open_competition,
+    published,
+    sample_prediction,
+)
+from arena.simulation.competition.setup import CompetitionData, data_from_world, with_drift
+from arena.simulation.competition.teams import Kind, baseline_of, read_kinds
+from arena.simulation.data import Sizes, synthetic_world
+from arena.simulation.past.boards import read_boards
+from arena.simulation.past.teams import LikePast
+from arena.simulation.ranks.submission import shape_for
+from arena.types import PredictionKind
+
+__all__ = ["DEFAULT_SIZES", "KINDS", "Options", "dry_run", "prepare"]
+
+KINDS = (
+    "lightgbm-climber=30, copycat=9, lightgbm-seeds=7, random-search=1, boosting=1, "
+    "block-flip(rows=4, base=baseline)=2"
+)
+DEFAULT_SIZES = Sizes(3_000, 1_000, 6_000)
+_MECHANISM = "ladder-free(minimum_step=0.002)"
+_MECHANISM_WITHOUT_RANGE = "kaggle"
+_METRIC, _PER_DAY, _PUBLIC_SHARE = "accuracy", 2, 0.3
+_BASELINE, _BASELINE_COMPETITOR = "simulated baseline", "lightgbm-climber"
+_NO_TRAINING = (
+    "No team trains a model: that needs --data FILE with rows to train on and --test FILE with the "
+    "features of the rows to predict."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of a simulation; None: the default."""
+
+    directory: Path
+    mechanisms: str | None = None
+    teams: int = 50
+    days: int = 30
+    seed: int = 0
+    kinds: str | None = None
+    baseline: str | None = None
+    metric: str | None = None
+    per_day: int | None = None
+    data: Path | None = None
+    target: str | None = None
+    test: Path | None = None
+    positive: str | None = None
+    sizes: Sizes = DEFAULT_SIZES
+    given_sizes: tuple[str, ...] = ("training", "validation", "population")
+    """The sizes that must not be made smaller to fit ``data``."""
+    public_share: float | None = None
+    like: Path | None = None
+    """A past leaderboard, or a folder of them."""
+    notebooks: float = 0.0
+    """Share of the honest teams' submissions that become public."""
+    drift: float = 0.0
+    """Of the rows from public to private ones, from 0 (at random) to 1 (apart)."""
+    training_drift: float = 0.0
+    """Of the rows from training to prediction, in the same way."""
+    drawn: bool = False
+    """Whether predictions are drawn in memory, without competitors."""
+    wait: float = 0.0
+
+
+def prepare(options: Options, manager: PluginManager) -> tuple[Request, list[str]]:
+    """Read the data and check everything that can be checked without training.
+
+    Returns
+    -------
+    The request, and notes for the organiser, in sentences.
+
+    Raises
+    ------
+    ArenaError
+        If the simulation cannot be run as requested.
+    """
+    named = split_specifications(options.mechanisms or "")
+    for mechanism in named:
+        manager.mechanisms.resolve(mechanism)
+    like = None if options.like is None else LikePast(read_boards(options.like))
+    if options.drawn and (options.kinds or options.baseline):
+        raise UsageError(
+            "With drawn predictions no competitor plays: omit --kinds and --baseline, or --drawn."
+        )
+    kinds = (DRAWN,) if options.drawn else read_kinds(options.kinds or KINDS, manager.competitors)
+    baseline = None
+    if options.baseline != "none" and not options.drawn:
+        baseline = baseline_of(options.baseline or _BASELINE_COMPETITOR, manager.competitors)
+    is_own = is_own_competition(options.directory)
+    root, data, settings = (_existing if is_own else _new)(options, manager)
+    share = _PUBLIC_SHARE if options.public_share is None else options.public_share
+    request = Request(
+        root=root,
+        data=data,
+        settings=settings,
+        mechanisms=tuple(dict.fromkeys(named)) or (settings.public.mechanism,),
+        kinds=kinds,
+        baseline=baseline,
+        teams=options.teams,
+        days=options.days,
+        seed=options.seed,
+        like=like,
+        notebooks=options.notebooks,
+        drawn=options.drawn,
+        public_share=0.0 if is_own else share,
+        wait=options.wait,
+    )
+    request, notes = dry_run(
+        request, manager, drop_kinds=options.kinds is None, drop_baseline=options.baseline is None
+    )
+    notes = [*data.notes, *notes]
+    if like is not None:
+        notes += _about_limits(like, settings, options.days)
+    if data.training is None and not options.drawn:
+        notes.append(_NO_TRAINING)
+    if not (named or is_own) and settings.public.mechanism != _MECHANISM:
+        notes.append(
+            f"The mechanism is {settings.public.mechanism}: scores of {settings.metric.name} have "
+            f"no bounded range, which {_MECHANISM} needs. Choose others with --mechanism."
+        )
+    return request, notes
+
+
+def _about_limits(like: LikePast, settings: Settings, days: int) -> list[str]:
+    """Return a note if teams of the past boards sent more than the limits allow."""
+    per_day, total = settings.limits.per_day or MOST_A_DAY, settings.limits.total
+    allowed = min(days * per_day, days * per_day if total is None else total)
+    entries = [board.entries for board in like.boards if board.entries is not None]
+    share = float(np.mean(np.concatenate(entries) > allowed)) if entries else 0.0
+    if not share:
+        return []
+    return [
+        f"{100 * share:.0f}% of the past teams sent more than the {allowed:,} submissions that "
+        f"{days:,} days with {per_day:,} a day allow; teams like them send as many as allowed."
+    ]
+
+
+def _new(options: Options, manager: PluginManager) -> tuple[Path, CompetitionData, Settings]:
+    """Return folder, data and settings of a new competition on synthetic rows or on --data."""
+    if (options.data is None) != (options.target is None):
+        raise UsageError("--data and --target go together.")
+    if options.test is not None:
+        raise UsageError("--test is for a DIR that holds a competition; here --data is divided.")
+    name = options.metric or _METRIC
+    metric = manager.metrics.resolve(name)
+    if options.data is None:
+        shape_for(metric, 2)
+        world = synthetic_world(options.sizes, options.seed, options.training_drift)
+        data = data_from_world(world)
+    else:
+        from arena.simulation.data_file import read_world
+
+        target = options.target or ""
+        world = read_world(
+            options.data,
+            target,
+            options.sizes,
+            options.seed,
+            numeric=metric.prediction is PredictionKind.VALUE,
+            positive=options.positive,
+            population_option="--rows",
+            given=options.given_sizes,
+            drift=options.training_drift,
+        )
+        shape_for(metric, world.rows.n_classes)
+        data = data_from_world(world, target)
+    if options.drift:
+        share = _PUBLIC_SHARE if options.public_share is None else options.public_share
+        data = with_drift(data, share, options.drift, options.seed)
+    is_bounded = conceivable_scores(metric) is not None
+    document: dict[str, Any] = {
+        "competition": {
+            "title": f"SIMULATED: {options.teams:,} teams in {options.days:,} days, "
+            f"seed {options.seed}",
+            "baseline": _BASELINE,
+            "deadline": _deadline(options),
+        },
+        "data": dict(data.columns),
+        "metric": {"name": manager.metrics.settled(name)},
+        "public": {"mechanism": _MECHANISM if is_bounded else _MECHANISM_WITHOUT_RANGE},
+        "limits": {"per_day": options.per_day or _PER_DAY},
+    }
+    return options.directory, data, Settings.model_validate(document)
+
+
+def _deadline(options: Options) -> Any:
+    """Return a deadline that is long past, so that nothing is accepted after the simulation."""
+    return FIRST_DAY + timedelta(days=options.days)
+
+
+def _existing(options: Options, manager: PluginManager) -> tuple[Path, CompetitionData, Settings]:
+    """Return data and settings of the competition in DIR, to be simulated in a folder below it."""
+    decided = {
+        "--metric": options.metric,
+        "--per-day": options.per_day,
+        "--positive": options.positive,
+        "--public-share": options.public_share,
+        "--drift": options.drift or None,
+        "--training-drift": options.training_drift or None,
+    }
+    for option, value in decided.items():
+        if value is not None:
+            raise UsageError(f"The competition in {options.directory} decides it: omit {option}.")
+    if (options.data is None) != (options.test is None):
+        raise UsageError(
+            "--data has the rows to train on and --test the features of the rows to predict: give "
+            "both, or neither for teams that train nothing."
+        )
+    own = read_own_competition(options.directory, manager)
+    rows = None
+    if options.data is not None and options.test is not None:
+        target = options.target or own.solution.targets[0].name
+        most = options.sizes.training + options.sizes.validation
+        rows = read_rows(options.data, options.test, target, own.solution, most, options.seed)
+        metric = manager.metrics.resolve(own.settings.metric.specification)
+        shape_for(metric, rows[0].n_classes)
+    data = data_from_solution(own, rows)
+    document = own.settings.to_document()
+    document["competition"]["title"] = f"SIMULATED: {own.title or 'a competition'}"
+    document["competition"]["deadline"] = own.settings.competition.deadline or _deadline(options)
+    document["data"] = dict(data.columns)
+    root = options.directory / f"simulated-seed-{options.seed}"
+    return root, data, Settings.model_validate(document)
+
+
+def dry_run(
+    request: Request,
+    manager: PluginManager,
+    *,
+    drop_kinds: bool = False,
+    drop_baseline: bool = False,
+) -> tuple[Request, list[str]]:
+    """Create every competition and start every kind of player in a temporary folder.
+
+    Parameters
+    ----------
+    drop_kinds, drop_baseline
+        Whether kinds that cannot play here, or a baseline that cannot be made, are left out with
+        a note: for defaults.
+
+    Returns
+    -------
+    The request without what was left out, and notes for the organiser, in sentences.
+
+    Raises
+    ------
+    ArenaError
+        If the simulation cannot be run as requested.
+    """
+    notes: list[str] = []
+    kinds, baseline = request.kinds, request.baseline
+    with tempfile.TemporaryDirectory(prefix="arena-dry-run-") as folder:
+        for at, mechanism in enumerate(request.mechanisms):
+            trial = replace(request, root=Path(folder) / str(at), mechanisms=(mechanism,))
+            with open_competition(trial.open_folder(), trial, mechanism, manager) as (state, _):
+                notes += [f"{mechanism}: {note}" for note in state.notes]
+                if at == 0 and not request.drawn:
+                    kinds, baseline, left_out = _fitting(request, state, drop_kinds, drop_baseline)
+                    notes += left_out
+    return replace(request, kinds=kinds, baseline=baseline), list(dict.fromkeys(notes))
+
+
+def _fitting(
+    request: Request, state: CompetitionState, drop_kinds: bool, drop_baseline: bool
+) -> tuple[tuple[Kind, ...], Kind | None, list[str]]:
+    """Return the kinds and the baseline that can play, and notes on those that cannot."""
+    solution = state.solution
+    if len(solution.targets) != 1:
+        raise InputError("Simulated teams predict one target; this solution has several.")
+    known, found = request.data.classes, solution.targets[0].classes
+    if request.data.training is not None and known != found:
+        # A model would predict a label that the metric does not know.
+        lacking = sorted(set(known or ()) - set(found or ()))
+        what = f"lack the label {lacking[0]!r}" if lacking else "have other labels"
+        raise InputError(
+            f"The rows to predict {what}, which is among the rows to train on. Use more rows, or "
+            f"remove the label from the file."
+        )
+    part = published(request, state, visits=10)
+    notes: list[str] = []
+    baseline = request.baseline
+    if baseline is not None and (why := _refusal(baseline, part, drop_baseline)):
+        baseline = None
+        notes.append(f"The public baseline is the sample submission: {why}")
+    part = replace(part, baseline=sample_prediction(state))
+    kept = []
+    for kind in request.kinds:
+        if why := _refusal(kind, part, drop_kinds):
+            notes.append(f"{kind.specification} is left out: {why}")
+        else:
+            kept.append(kind)
+    if not kept:
+        raise UsageError("None of the kinds of teams can play here: choose others with --kinds.")
+    return tuple(kept), baseline, notes
+
+
+def _refusal(kind: Kind, part: Participation, tolerated: bool) -> str | None:
+    """Return why a kind cannot play, if that is tolerated; otherwise raise it."""
+    try:
+        with attributed(kind.plugin, f"starting {kind.specification}"):
+            kind.competitor.start(part, np.random.default_rng(0))
+    except UsageError as error:
+        if not tolerated:
+            raise
+        return str(error)
+    return None

@@ -1,0 +1,170 @@
+"""Submits a simulated team's file through the same code as a real team's."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from arena.competition.decisions import select
+from arena.competition.state import CompetitionState
+from arena.competition.submit import SubmissionHandler, Submitted, open_handler
+from arena.errors import InputError
+from arena.intake import named_file
+from arena.scoring.submissions import examine
+from arena.types import PredictionKind, Solution
+
+__all__ = ["SimulatedClock", "Submitter", "open_submitter", "submission_table"]
+
+
+@dataclass(slots=True)
+class SimulatedClock:
+    """The clock of a simulation."""
+
+    now: datetime
+
+    def __call__(self) -> datetime:
+        """Return the simulated time."""
+        return self.now
+
+
+@dataclass(slots=True, eq=False)
+class Submitter:
+    """Submits files at the simulated time. One file at a time is on disk.
+
+    A file that its team submitted before gets its first result without being read again, so an
+    interrupted simulation quickly catches up. Stored submissions that the seed does not reproduce
+    are detected before anything is added.
+    """
+
+    state: CompetitionState
+    handler: SubmissionHandler
+    clock: SimulatedClock
+    folder: Path
+    """For files while they are read."""
+    known: dict[tuple[str, str], Submitted]
+    """The result of each stored file, by team and sha256."""
+    left: set[tuple[str, str]]
+    """Stored accepted files that have not been reproduced yet."""
+
+    def submit(self, table: pa.Table, team: str, number: int, when: datetime) -> Submitted:
+        """Submit a table, or return its stored result.
+
+        Parameters
+        ----------
+        table
+            As :func:`submission_table` returns it.
+        number
+            Counts the participant's submissions, for the file name.
+
+        Raises
+        ------
+        InputError
+            If the folder holds submissions that this simulation does not reproduce.
+        """
+        self.clock.now = when
+        file = self.folder / f"simulated-{number:03d}.csv"
+        content = _as_csv(table)
+        key = (team, hashlib.sha256(content).hexdigest())
+        if key in self.known:
+            self.left.discard(key)
+            return self.known[key]
+        if self.left:
+            raise InputError(
+                f"{self.state.folder} holds submissions that this simulation does not reproduce: "
+                f"another version made them, or they were submitted by hand. Simulate in another "
+                f"folder."
+            )
+        file.write_bytes(content)
+        state = self.state
+        ((named, read),) = examine(
+            [named_file(file, team)],
+            state.solution,
+            state.metric,
+            state.manager,
+            max_bytes=state.settings.limits.max_bytes,
+        )
+        file.unlink()
+        answer = self.handler.submit(named, read, now=when, actor=state.actor)
+        self.known[key] = answer
+        return answer
+
+    def select_final(self, answer: Submitted) -> None:
+        """Select a submission as its team's final one, if teams select; once."""
+        state, chosen = self.state, [answer.submission]
+        if state.settings.final.rule != "chosen" or answer.status != "accepted":
+            return
+        if state.ledger.selections().get(answer.team) != chosen:
+            select(state, answer.team, chosen)
+
+
+def open_submitter(state: CompetitionState, clock: SimulatedClock, folder: Path) -> Submitter:
+    """Return the submitter of a simulated competition."""
+    released = {
+        one.submission: one.release.score
+        for one in state.store.releases(state.settings.public.epoch)
+    }
+    known = {
+        (one.team, one.sha256): Submitted(
+            one.submission,
+            one.team,
+            one.status,
+            released.get(one.submission),
+            one.faults,
+            known=True,
+        )
+        for one in state.store.submissions()
+    }
+    left = {key for key, answer in known.items() if answer.status == "accepted"}
+    return Submitter(state, open_handler(state), clock, folder, known, left)
+
+
+def submission_table(prediction: npt.NDArray[Any], solution: Solution) -> pa.Table:
+    """Return a prediction as the table that a team would submit, with any faults it has.
+
+    Parameters
+    ----------
+    prediction
+        ``(n,)`` or ``(n, n_columns)``; labels are codes.
+    """
+    values = np.asarray(prediction)
+    columns = values.reshape(len(values), -1).T
+    named: dict[str, Any] = {solution.id_column: _ids(solution, len(values))}
+    for at, column in enumerate(columns):
+        name = solution.columns[at] if at < len(solution.columns) else f"column {at}"
+        named[name] = _labels(column, solution, at) if _is_label(solution) else column
+    return pa.table(named)
+
+
+def _ids(solution: Solution, n_rows: int) -> Any:
+    """Return this many ids; beyond those of the solution, ids of no row."""
+    if n_rows == solution.n_rows:
+        return solution.ids
+    ids = solution.ids.to_pylist()[:n_rows]
+    return [*ids, *(f"more {number}" for number in range(n_rows - len(ids)))]
+
+
+def _is_label(solution: Solution) -> bool:
+    return solution.kind is PredictionKind.LABEL
+
+
+def _labels(codes: npt.NDArray[Any], solution: Solution, at: int) -> Any:
+    classes = (solution.targets[at].classes if at < len(solution.targets) else None) or ()
+    if np.issubdtype(codes.dtype, np.integer) and 0 <= codes.min() <= codes.max() < len(classes):
+        return pa.array(classes).take(pa.array(codes))
+    names = dict(enumerate(classes))  # a code as a float is the same key
+    return [str(names.get(code, code)) for code in codes.tolist()]
+
+
+def _as_csv(table: pa.Table) -> bytes:
+    from pyarrow import csv
+
+    sink = pa.BufferOutputStream()
+    csv.write_csv(table, sink)
+    return bytes(sink.getvalue().to_pybytes())

@@ -1,0 +1,1 @@
+"""Past leaderboards: read, summarized, and imitated by the teams of a simulation."""

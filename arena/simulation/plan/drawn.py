@@ -1,0 +1,301 @@
+"""Draws whole competitions from what a pilot says, for other numbers of teams and submissions.
+
+True scores of teams are drawn from the distribution that the pilot's scores suggest. Each team
+makes several submissions, which differ less from each other than teams do, selects the one with the
+best public score, and is ranked on the private rows. Errors are normal. What a pilot leaves open is
+drawn as well: its submissions are resampled, and the distribution is estimated again, under a
+normal prior, under a nonparametric one, and with each atom of the latter as crowded as can be: a
+pilot does not show differences that are much smaller than its errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import special
+
+from arena.simulation.plan.priors import (
+    nonparametric_components,
+    own_deviations,
+    shrinkage,
+)
+from arena.types import FloatArray
+from arena.utils.parallel import NoProgress, Progress
+
+__all__ = [
+    "FIGURES",
+    "Design",
+    "DesignFigures",
+    "Population",
+    "Sweep",
+    "draw_competitions",
+    "populations_of",
+    "sweep_designs",
+]
+
+FIGURES: Mapping[str, str] = {
+    "best_wins": "the truly best team wins",
+    "loss": "loss: the winner's true score less the best one's",
+    "quality": "true score of the winner above the mean of all teams",
+    "overstatement": "public score at the top less its true score",
+    "tau": "tau of public and private ranks",
+    "contenders": "teams that matter: the winner is one of so many truly best, in 95%",
+}
+"""What is computed for each design, in words."""
+
+_DRAWS = 400
+_SCENARIOS = 20
+_DRAWS_OF_A_SCENARIO = 100
+_CELLS = 30_000
+"""Teams times competitions that are drawn at most, but at least 50 competitions."""
+_ATOM = 1e-3
+"""Width of an atom of the most crowded population, relative to that of the nonparametric prior."""
+_PAIRS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What an organiser decides, or expects."""
+
+    teams: int
+    """Number of teams."""
+    private_rows: int
+    """Number of private rows."""
+    public_rows: int
+    """Number of public rows."""
+    submissions: int
+    """Of each team over the whole competition."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Population:
+    """A distribution of true scores, larger is better: a mixture of normals of one width."""
+
+    centres: FloatArray
+    weights: FloatArray
+    width: float
+    error: float
+    """Standard deviation of a team's own part of its score, on one row."""
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of the true scores."""
+        mean = float(self.centres @ self.weights)
+        between = float(((self.centres - mean) ** 2) @ self.weights)
+        return float(np.sqrt(between + self.width**2))
+
+    def draw(self, shape: tuple[int, int], rng: np.random.Generator) -> FloatArray:
+        """Return true scores."""
+        chosen = np.searchsorted(np.cumsum(self.weights), rng.random(shape), side="right")
+        centre = self.centres[np.minimum(chosen, len(self.centres) - 1)]
+        return np.asarray(centre + self.width * rng.standard_normal(shape))
+
+
+@dataclass(frozen=True, slots=True)
+class DesignFigures:
+    """The figures of one design, with an interval each."""
+
+    design: Design
+    """The competition that was drawn."""
+    setting: float
+    """The value that is swept."""
+    point: Mapping[str, float]
+    """By name in :data:`FIGURES`: the mean of both priors."""
+    low: Mapping[str, float]
+    """Lower ends of the intervals, by the name of the figure."""
+    high: Mapping[str, float]
+    """Upper ends of the intervals."""
+    shown_worse: bool
+    """Whether its winner is shown to have a lower true score than that of the sweep's best."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """One quantity varied, the others fixed."""
+
+    name: str
+    """``public_share``, ``per_day``, ``rows`` or ``teams``."""
+    designs: tuple[DesignFigures, ...]
+    """The figures of each setting, in the order of the settings."""
+
+    @property
+    def best(self) -> DesignFigures:
+        """The design whose winner has the largest expected true score."""
+        return max(self.designs, key=lambda one: one.point["quality"])
+
+
+def populations_of(
+    scores: FloatArray, errors: FloatArray, n_rows: int, rng: np.random.Generator
+) -> tuple[list[Population], list[list[Population]]]:
+    """Return the populations that a pilot suggests, and others that it does not exclude.
+
+    Parameters
+    ----------
+    scores
+        ``(m,)``, larger is better.
+    errors
+        ``(m, B)`` of joint resamples of the n rows.
+    n_rows
+        n.
+    rng
+        Resamples the pilot's submissions.
+
+    Returns
+    -------
+    One under each prior, and for each kind 20 of resampled submissions: under both priors, and the
+    most crowded.
+    """
+    own = errors - errors.mean(axis=0)
+    own = own - own.mean(axis=1, keepdims=True)
+    points = _estimated(scores, own, n_rows)[:2]
+    drawn = [rng.integers(0, len(scores), len(scores)) for _ in range(_SCENARIOS)]
+    by_draw = [_estimated(scores[chosen], own[chosen], n_rows) for chosen in drawn]
+    return points, [list(kind) for kind in zip(*by_draw, strict=True)]
+
+
+def _estimated(scores: FloatArray, errors: FloatArray, n_rows: int) -> list[Population]:
+    """Return the populations of a normal prior, a nonparametric one, and the most crowded one."""
+    deviations = own_deviations(errors)
+    error = float(np.median(deviations)) * float(np.sqrt(n_rows))
+    spread = shrinkage(scores, errors) * float(np.std(scores, ddof=1))
+    normal = Population(np.array([scores.mean()]), np.ones(1), spread, error)
+    centres, weights, width = nonparametric_components(scores, deviations)
+    other = Population(centres, weights, width, error)
+    return [normal, other, replace(other, width=_ATOM * width)]
+
+
+def draw_competitions(
+    population: Population, within: float, design: Design, draws: int, rng: np.random.Generator
+) -> dict[str, float]:
+    """Draw competitions and return their figures, see :data:`FIGURES`.
+
+    The best of k public scores of a team is the maximum of k normal variables; its true score
+    follows from it by regression, so that k submissions cost as much as one.
+
+    Parameters
+    ----------
+    within
+        The standard deviation of a team's submissions about its mean, in true score and in error,
+        relative to that of teams; from 0 to 1.
+    draws
+        Number of competitions; fewer for many teams.
+
+    Examples
+    --------
+    >>> one = Population(np.zeros(1), np.ones(1), 0.01, 0.4)
+    >>> found = draw_competitions(
+    ...     one, 0.5, Design(20, 10**9, 1_000, 5), 50, np.random.default_rng(0)
+    ... )
+    >>> found["best_wins"] > 0.9, found["loss"] < 1e-4
+    (True, True)
+    """
+    draws = min(draws, max(50, _CELLS // design.teams))
+    shape = (design.teams, draws)
+    team, entry = population.draw(shape, rng), within * population.spread
+    uniform, noise = rng.random(shape), rng.standard_normal((3, *shape))
+    common = float(np.sqrt(1 - within**2)) * population.error
+    if design.public_rows:
+        selected = within * population.error / float(np.sqrt(design.public_rows))
+        total = float(np.sqrt(entry**2 + selected**2))
+        best = total * special.ndtri(uniform ** (1 / design.submissions))
+        share = entry**2 / total**2 if total else 0.0
+        gain = share * best + np.sqrt(share) * selected * noise[0]
+        public = team + best + common / float(np.sqrt(design.public_rows)) * noise[1]
+    else:
+        gain = entry * noise[0]
+        public = np.full(shape, np.nan)
+    true = team + gain
+    private = true + population.error / float(np.sqrt(design.private_rows)) * noise[2]
+    columns = np.arange(draws)
+    winner = private.argmax(axis=0)
+    won, top = true[winner, columns], true.max(axis=0)
+    ranks = (true > won).sum(axis=0) + 1
+    figures = {
+        "best_wins": float((winner == true.argmax(axis=0)).mean()),
+        "loss": float((top - won).mean()),
+        "quality": float((won - team.mean(axis=0)).mean()),
+        "overstatement": np.nan,
+        "tau": np.nan,
+        "contenders": float(np.quantile(ranks, 0.95, method="inverted_cdf")),
+    }
+    if design.public_rows:
+        leader = public.argmax(axis=0)
+        figures["overstatement"] = float((public - true)[leader, columns].mean())
+        signs = [
+            np.sign(public - np.roll(public, step, axis=0))
+            * np.sign(private - np.roll(private, step, axis=0))
+            for step in range(1, 1 + min(_PAIRS, design.teams - 1))
+        ]
+        figures["tau"] = float(np.mean(signs)) if signs else np.nan
+    return figures
+
+
+def sweep_designs(
+    name: str,
+    settings: Sequence[float],
+    designs: Sequence[Design],
+    populations: tuple[Sequence[Population], Sequence[Sequence[Population]]],
+    within: float,
+    level: float,
+    seed: int,
+    progress: Progress | None = None,
+) -> Sweep:
+    """Return the figures of several designs; the same random numbers serve all of them.
+
+    Parameters
+    ----------
+    settings
+        What is swept, one value for each design.
+    populations
+        As :func:`populations_of` returns them.
+    level
+        Of the intervals over the populations that the pilot does not exclude.
+    """
+    progress = progress or NoProgress()
+    progress.start(f"Drawing competitions ({name})", len(designs))
+    points, others = populations
+    found: list[dict[str, float]] = []
+    spread: list[dict[str, FloatArray]] = []  # (kinds, scenarios) of each figure
+    for design in designs:
+        own = [
+            draw_competitions(one, within, design, _DRAWS, np.random.default_rng(seed))
+            for one in points
+        ]
+        found.append({figure: float(np.mean([one[figure] for one in own])) for figure in FIGURES})
+        drawn = [
+            [
+                draw_competitions(
+                    one, within, design, _DRAWS_OF_A_SCENARIO, np.random.default_rng([seed, at])
+                )
+                for at, one in enumerate(kind)
+            ]
+            for kind in others
+        ]
+        spread.append(
+            {name: np.array([[one[name] for one in kind] for kind in drawn]) for name in FIGURES}
+        )
+        progress.advance()
+    tail = (1 - level) / 2
+    best = int(np.argmax([one["quality"] for one in found]))
+    rows = []
+    for at, (setting, design) in enumerate(zip(settings, designs, strict=True)):
+        lost = spread[best]["quality"] - spread[at]["quality"]
+        rows.append(
+            DesignFigures(
+                design,
+                setting,
+                found[at],
+                {
+                    name: min(found[at][name], float(np.quantile(values, tail, axis=1).min()))
+                    for name, values in spread[at].items()
+                },
+                {
+                    name: max(found[at][name], float(np.quantile(values, 1 - tail, axis=1).max()))
+                    for name, values in spread[at].items()
+                },
+                bool(at != best and np.quantile(lost, tail, axis=1).min() > 0),
+            )
+        )
+    return Sweep(name, tuple(rows))

@@ -1,0 +1,133 @@
+"""Which metric separates the submissions best: the agreement of rankings on halves of the rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from arena.errors import MetricError
+from arena.evaluation.predictions import MappedPredictions
+from arena.evaluation.scores import score_under_weights
+from arena.interfaces import Metric, PredictionBlocks, Study, kinds_of
+from arena.types import FloatArray, PredictionKind
+
+__all__ = ["MetricSeparation", "compare_metrics", "split_half_agreement"]
+
+_SPLITS = 25
+_PROBABILITIES = {PredictionKind.PROBABILITY, PredictionKind.CLASS_PROBABILITIES}
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSeparation:
+    """How well a metric separates the pilot's submissions."""
+
+    metric: str
+    """The metric."""
+    tau: float
+    """Kendall's tau-b of the rankings on two halves of the rows, mean over random splits."""
+    difference: float
+    """Less that of the best metric; at most 0."""
+    p: float
+    """Of the difference, by the corrected resampled t test, corrected for all pairs of metrics; 1
+    for the best one."""
+    shown_worse: bool
+    """Whether p is below 1 less the level."""
+
+
+def split_half_agreement(study: Study, metric: Metric, rng: np.random.Generator) -> FloatArray:
+    """Return ``(25,)`` Kendall's tau-b of the rankings on both halves of the rows.
+
+    Groups of rows stay together. ``metric`` is bound to the rows of the study if it needs to be.
+    Probabilities are also taken by a metric of scores, and by a metric of labels as the most
+    probable class.
+
+    Raises
+    ------
+    MetricError
+        If the metric does not take these predictions.
+    """
+    predictions = _predictions_for(metric, study)
+    n_rows = len(study.truth)
+    groups = np.arange(n_rows) if study.clusters is None else study.clusters
+    n_groups = int(groups.max()) + 1
+    weights = np.zeros((n_rows, 2 * _SPLITS), dtype=np.uint8)
+    for split in range(_SPLITS):
+        first = np.zeros(n_groups, dtype=bool)
+        first[rng.permutation(n_groups)[: n_groups // 2]] = True
+        weights[:, 2 * split] = first[groups]
+        weights[:, 2 * split + 1] = ~first[groups]
+    scores = score_under_weights(metric, study.truth, predictions, weights)
+    found = [
+        stats.kendalltau(scores[:, 2 * split], scores[:, 2 * split + 1]).statistic
+        for split in range(_SPLITS)
+    ]
+    return np.nan_to_num(np.array(found, dtype=np.float64))
+
+
+def _predictions_for(metric: Metric, study: Study) -> PredictionBlocks:
+    own, taken = kinds_of(study.metric)[0], kinds_of(metric)
+    n_classes = 0 if study.classes is None else len(study.classes)
+    as_they_are = {own}
+    if own in _PROBABILITIES:
+        as_they_are |= {PredictionKind.SCORE}
+        as_they_are |= _PROBABILITIES if n_classes == 2 else set()
+    if not as_they_are.isdisjoint(taken):
+        return study.predictions
+    if own in _PROBABILITIES and PredictionKind.LABEL in taken:
+        return MappedPredictions(study.predictions, _most_probable)
+    advice = ""
+    if own is PredictionKind.SCORE and not _PROBABILITIES.isdisjoint(taken):
+        advice = " If they are probabilities, use a pilot with a metric of probabilities."
+    raise MetricError(
+        f"{metric.name} takes {' or '.join(taken)}, but the pilot's submissions hold {own}.{advice}"
+    )
+
+
+def _most_probable(block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the most probable classes of predicted probabilities."""
+    return (block >= 0.5).astype(np.intp) if block.ndim == 2 else block.argmax(axis=2)
+
+
+def compare_metrics(
+    agreements: Mapping[str, FloatArray], level: float
+) -> tuple[MetricSeparation, ...]:
+    """Compare the agreement of the halves under several metrics, on the same splits.
+
+    The splits overlap, so the variance of the mean difference is ``(1 / R + 1)`` times that over
+    the R splits: the corrected resampled t test of Nadeau and Bengio (2003). The best metric is
+    selected on the same splits, so Bonferroni's correction counts all pairs.
+
+    Parameters
+    ----------
+    agreements
+        ``(R,)`` of each metric, as :func:`split_half_agreement` returns them.
+    level
+        1 less the familywise error.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> common = rng.normal(0, 0.02, 25)
+    >>> found = compare_metrics({"rmse": 0.3 + common, "mae": 0.6 + common}, 0.95)
+    >>> [(one.metric, one.shown_worse) for one in found]
+    [('mae', False), ('rmse', True)]
+    """
+    means = {name: float(values.mean()) for name, values in agreements.items()}
+    ordered = sorted(means, key=lambda name: -means[name])
+    best, rows = agreements[ordered[0]], []
+    for name in ordered:
+        lost = best - agreements[name]
+        splits, mean = len(lost), float(lost.mean())
+        error = float(np.sqrt((1 / splits + 1) * lost.var(ddof=1)))
+        p = 1.0
+        if mean > 0:
+            p = float(2 * stats.t.sf(mean / error, splits - 1)) if error > 1e-12 else 0.0
+        p = min(1.0, p * max(1, math.comb(len(means), 2)))
+        rows.append(MetricSeparation(name, means[name], -mean, p, p < 1 - level))
+    return tuple(rows)

@@ -1,0 +1,399 @@
+"""Answers an organiser's questions from a pilot: rows, public share, limits, mechanism, metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from arena.errors import UsageError
+from arena.evaluation.ranks import best_first
+from arena.evaluation.scores import round_significant
+from arena.simulation.plan.drawn import (
+    FIGURES,
+    Design,
+    DesignFigures,
+    Sweep,
+    populations_of,
+    sweep_designs,
+)
+from arena.simulation.plan.metric_choice import MetricSeparation
+from arena.simulation.plan.plan import NeededRows, Plan
+from arena.types import DEFAULT_LEVEL, FloatArray
+from arena.utils.formatting import level_text, percent
+from arena.utils.parallel import Progress
+from arena.utils.tabular import as_json
+
+__all__ = ["SWEEPS", "Advice", "Mechanics", "Questions", "advise_organiser"]
+
+SWEEPS = {
+    "public_share": "share of the rows that is public",
+    "per_day": "submissions per team and day",
+    "rows": "private rows",
+    "teams": "teams",
+}
+"""What can be swept, in words."""
+_BONUS = 2 / np.pi
+"""Of the boosting attack: see :attr:`Mechanics.attack_bias`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """What the organiser has decided, and what is to be varied.
+
+    Raises
+    ------
+    UsageError
+        If a number is out of range.
+    """
+
+    total_rows: int
+    """Public and private rows together."""
+    public_share: float = 0.3
+    """The planned share of public rows, in (0, 1)."""
+    per_day: int = 5
+    """The planned submissions per team and day."""
+    days: int = 30
+    """The planned number of days."""
+    teams: int = 50
+    """The expected number of teams."""
+    within: float = 0.5
+    """How much a team's submissions differ, relative to teams."""
+    public_shares: tuple[float, ...] = (0.1, 0.2, 0.3, 0.5)
+    """The shares of public rows that are compared."""
+    per_days: tuple[int, ...] = (1, 2, 5, 20)
+    """The daily limits that are compared."""
+    private_rows: tuple[int, ...] = ()
+    """Empty: half, once, twice and four times the present number."""
+    team_counts: tuple[int, ...] = (10, 30, 100, 300)
+    """The numbers of teams that are compared."""
+
+    def __post_init__(self) -> None:
+        shares = (self.public_share, *self.public_shares)
+        if any(not 0 < share < 1 for share in shares):
+            raise UsageError("Public shares must be between 0 and 1.")
+        counts = (self.per_day, self.days, *self.per_days, *self.private_rows, self.total_rows)
+        if min(counts) < 1 or min(self.teams, *self.team_counts) < 2:
+            raise UsageError("Rows, days and submissions start at 1, and teams at 2.")
+        if not 0 <= self.within <= 1:
+            raise UsageError("--within must be from 0 to 1.")
+
+    @property
+    def design(self) -> Design:
+        """The design from which each sweep varies one quantity."""
+        public = max(1, round(self.public_share * self.total_rows))
+        return Design(
+            self.teams, max(1, self.total_rows - public), public, self.per_day * self.days
+        )
+
+    def swept(self, name: str) -> tuple[list[float], list[Design]]:
+        """Return the settings and the designs of a sweep."""
+        base = self.design
+        if name == "public_share":
+            changed = [
+                replace(self, public_share=share).design for share in sorted(self.public_shares)
+            ]
+            return sorted(self.public_shares), changed
+        if name == "per_day":
+            counts = sorted(self.per_days)
+            changed = [replace(base, submissions=one * self.days) for one in counts]
+            return [float(one) for one in counts], changed
+        if name == "teams":
+            counts = sorted(self.team_counts)
+            return [float(one) for one in counts], [replace(base, teams=one) for one in counts]
+        now = base.private_rows
+        steps = (0.5, 1, 2, 4)
+        rows = sorted(self.private_rows or {max(1, round(now * step)) for step in steps})
+        return [float(one) for one in rows], [replace(base, private_rows=one) for one in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanics:
+    """Figures for the choice of a mechanism on the public rows."""
+
+    public_rows: int
+    """Number of public rows."""
+    submissions: int
+    """Of a team over the competition."""
+    attack_bias: float
+    """By how much a team that submits random predictions can improve its public score on a board
+    that shows every score: ``(2 / pi) s sqrt(k / (2 n))``, s the standard deviation of a row's
+    value (Blum and Hardt 2015, section 5, where s is 1/2)."""
+    minimum_step: float
+    """Standard error on the public rows of the difference between two submissions of a team."""
+    mechanism: str | None
+    """``ladder-free`` with that step; None: the metric's scores have no bounds."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Advice:
+    """The answers to an organiser's questions."""
+
+    plan: Plan
+    """The probabilities by the number of private rows."""
+    metric: str
+    """The metric of the pilot."""
+    greater_is_better: bool
+    """Whether a larger score is better."""
+    questions: Questions
+    """What was asked."""
+    groups: int | None
+    """Groups of private rows in the pilot; None: every row is its own."""
+    sweeps: tuple[Sweep, ...]
+    """The figures of other settings, by what was varied."""
+    mechanics: Mechanics
+    """The figures of the public board."""
+    metrics: tuple[MetricSeparation, ...]
+    """Compared on the pilot, the best first; empty: only one."""
+    notes: tuple[str, ...] = ()
+    """What limits the answers, one sentence each."""
+
+    def sweep(self, name: str) -> Sweep:
+        """Return a sweep by its name."""
+        return next(one for one in self.sweeps if one.name == name)
+
+    def headline(self) -> str:
+        """Return the most important answer, in one sentence."""
+        now = self._nearest("teams", self.questions.design.teams)
+        return (
+            f"With {now.design.teams:,} teams and {now.design.private_rows:,} private rows the "
+            f"truly best team wins with {percent(now.point['best_wins'])} (interval "
+            f"{percent(now.low['best_wins'])} to {percent(now.high['best_wins'])})."
+        )
+
+    def answers(self) -> list[tuple[str, str]]:
+        """Return questions and answers, in sentences."""
+        plan, base = self.plan, self.questions.design
+        rows = [("first place", plan.best_wins_rows)]
+        rows += [(one.target.label, one.needed) for one in plan.targets]
+        found = [
+            (
+                "How many private rows?",
+                "Private rows for a probability of 90%: "
+                + "; ".join(f"{label}: {_need(needed)}" for label, needed in rows)
+                + ".",
+            )
+        ]
+        found.append(("Which share public?", self._choice("public_share", percent)))
+        found.append(("How many submissions a day?", self._choice("per_day", _plain)))
+        found.append(("Which mechanism?", self._mechanism()))
+        found.append(("Which metric?", self._metric()))
+        now = self._nearest("teams", base.teams)
+        found.append(
+            (
+                "How many teams matter?",
+                f"With {now.design.teams:,} teams and {now.design.private_rows:,} private rows the "
+                f"winner is one of the truly best {now.point['contenders']:,.0f} teams with a "
+                f"probability of 95% (interval {now.low['contenders']:,.0f} to "
+                f"{now.high['contenders']:,.0f}).",
+            )
+        )
+        return found
+
+    def _nearest(self, name: str, value: float) -> DesignFigures:
+        return min(self.sweep(name).designs, key=lambda one: abs(one.setting - value))
+
+    def _choice(self, name: str, show: Any) -> str:
+        sweep = self.sweep(name)
+        best, others = sweep.best, [one for one in sweep.designs if one is not sweep.best]
+        worse = [show(one.setting) for one in others if one.shown_worse]
+        equal = [show(one.setting) for one in others if not one.shown_worse]
+        wins = ", ".join(
+            f"{percent(one.point['best_wins'])} at {show(one.setting)}" for one in sweep.designs
+        )
+        text = (
+            f"The winner's expected true score is best at {show(best.setting)}. The truly best "
+            f"team wins with {wins}."
+        )
+        if worse:
+            text += f" The winner is shown to be worse at {', '.join(worse)}."
+        if equal:
+            text += f" For {', '.join(equal)} a difference in the winner's score is not shown."
+        return text
+
+    def _mechanism(self) -> str:
+        own = self.mechanics
+        text = (
+            f"On a board that shows every score, one team with {own.submissions:,} submissions of "
+            f"random predictions can improve its score on {own.public_rows:,} public rows by about "
+            f"{own.attack_bias:.2g}. "
+        )
+        if own.mechanism is None:
+            return text + "The metric has no bounds, so a Ladder needs a clip; see arena attack."
+        return (
+            f"{text}{own.mechanism} releases only gains above about {own.minimum_step:.2g}, one "
+            f"standard error of the difference of two submissions of a team. Compare mechanisms "
+            f"with arena simulate competition --seeds 20: a pilot does not show their effect."
+        )
+
+    def _metric(self) -> str:
+        if not self.metrics:
+            return f"Only {self.metric} was given; name others with --metrics."
+        best, *others = self.metrics
+        text = (
+            f"{best.metric} ranks two halves of the rows most alike (Kendall's tau {best.tau:.2f})."
+        )
+        worse = [f"{one.metric} ({one.tau:.2f})" for one in others if one.shown_worse]
+        equal = [f"{one.metric} ({one.tau:.2f})" for one in others if not one.shown_worse]
+        if worse:
+            text += f" Shown to be lower: {', '.join(worse)}."
+        if equal:
+            text += f" A difference is not shown for {', '.join(equal)}."
+        return text
+
+    def paragraph(self) -> str:
+        """Return what to tell colleagues, in one paragraph."""
+        base, plan = self.questions.design, self.plan
+        now = self._nearest("teams", base.teams)
+        need = next(one for one in plan.best_wins_rows if one.probability == 0.9)
+        return (
+            f"We plan a competition scored by {self.metric} with {base.private_rows:,} private and "
+            f"{base.public_rows:,} public rows, about {base.teams:,} teams and "
+            f"{self.questions.per_day:,} submissions per team and day for {self.questions.days:,} "
+            f"days. From {plan.submissions:,} pilot submissions we expect the truly best team to "
+            f"win with a probability of {percent(now.point['best_wins'])} (interval "
+            f"{percent(now.low['best_wins'])} to {percent(now.high['best_wins'])}); the winner's "
+            f"true score is then on average {now.point['loss']:.2g} worse than the best one's. If "
+            f"only the pilot's own submissions competed, 90% would need {_need([need])}. The top "
+            f"of the public leaderboard would overstate its true score by about "
+            f"{now.point['overstatement']:.2g}."
+        )
+
+    def assumptions(self) -> list[str]:
+        """Return what the answers assume, in sentences."""
+        found = [
+            "New rows are like the pilot's, and new teams are like the pilot's submissions: their "
+            "true scores come from the distribution estimated from the pilot, under a normal or a "
+            "nonparametric prior. Figures of drawn competitions are the mean of both.",
+            f"A team's submissions differ {self.questions.within:g} times as much as teams do, in "
+            f"true score and in error (--within). Each team selects the submission with the best "
+            f"public score, and the board shows every score.",
+            "Errors of scores are normal, and shrink with the square root of the number of rows.",
+            f"Intervals ({level_text(self.plan.level)}) cover what the pilot leaves open: its "
+            f"rows, its submissions and the prior. They do not cover attackers, copies or drift.",
+        ]
+        if self.groups is not None:
+            found.append(
+                f"Rows that belong together count as groups: the pilot's {self.plan.pilot_rows:,} "
+                f"rows are {self.groups:,} groups, and other numbers of rows are assumed to come "
+                f"in groups of the same size."
+            )
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON."""
+        document: dict[str, Any] = as_json(
+            {
+                **self.plan.to_dict(),
+                "greater_is_better": self.greater_is_better,
+                "groups": self.groups,
+                "answers": [
+                    {"question": question, "answer": answer} for question, answer in self.answers()
+                ],
+                "paragraph": self.paragraph(),
+                "assumptions": self.assumptions(),
+                "sweeps": [
+                    {
+                        "name": sweep.name,
+                        "designs": [
+                            {
+                                "setting": one.setting,
+                                **asdict(one.design),
+                                **{name: one.point[name] for name in FIGURES},
+                                **{f"{name}_low": one.low[name] for name in FIGURES},
+                                **{f"{name}_high": one.high[name] for name in FIGURES},
+                                "shown_worse": one.shown_worse,
+                            }
+                            for one in sweep.designs
+                        ],
+                    }
+                    for sweep in self.sweeps
+                ],
+                "mechanics": asdict(self.mechanics),
+                "metrics": [asdict(one) for one in self.metrics],
+                "notes": self.notes,
+            }
+        )
+        return document
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.10g}"
+
+
+def _need(needed: Sequence[NeededRows]) -> str:
+    """Return the rows for 90% with their interval."""
+    one = next(one for one in needed if one.probability == 0.9)
+    points = {"a normal": one.test_rows, "a nonparametric": one.nonparametric}
+    known = [f"{value:,.0f} under {name} prior" for name, value in points.items() if value]
+    high = "no upper limit" if one.high is None else f"{one.high:,.0f}"
+    return f"{' and '.join(known)} (interval {one.low:,.0f} to {high})"
+
+
+def advise_organiser(
+    plan: Plan,
+    scores: FloatArray,
+    resampled: FloatArray,
+    questions: Questions,
+    *,
+    metric: str,
+    greater_is_better: bool,
+    is_bounded: bool,
+    groups: int | None = None,
+    metrics: tuple[MetricSeparation, ...] = (),
+    notes: tuple[str, ...] = (),
+    level: float = DEFAULT_LEVEL,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Advice:
+    """Answer an organiser's questions from a pilot.
+
+    Parameters
+    ----------
+    plan
+        Of the same pilot.
+    scores, resampled
+        ``(m,)`` and ``(m, B)`` of the pilot, as :func:`~arena.simulation.plan.plan.plan_rows` takes
+        them.
+    is_bounded
+        Whether the metric's scores have a range, which a Ladder needs.
+    groups
+        Groups of private rows; None: every row is its own.
+    metrics
+        Metrics that were compared on the pilot.
+    seed
+        Of the drawn competitions.
+    """
+    order = best_first(scores, greater_is_better=greater_is_better)
+    _, first = np.unique(round_significant(resampled[order]), axis=0, return_index=True)
+    distinct = order[np.sort(first)]
+    sign = 1.0 if greater_is_better else -1.0
+    errors = sign * resampled[distinct]
+    errors = errors - errors.mean(axis=1, keepdims=True)
+    rng = np.random.default_rng(seed)
+    populations = populations_of(sign * scores[distinct], errors, plan.pilot_rows, rng)
+    sweeps = tuple(
+        sweep_designs(
+            name, *questions.swept(name), populations, questions.within, level, seed, progress
+        )
+        for name in SWEEPS
+    )
+    base = questions.design
+    row = float(np.median(errors.std(axis=1, ddof=1))) * float(np.sqrt(plan.pilot_rows))
+    shared = questions.within * plan.standard_error
+    step = shared * float(np.sqrt(plan.pilot_rows / base.public_rows))
+    bias = float(_BONUS) * row * float(np.sqrt(base.submissions / (2 * base.public_rows)))
+    mechanism = f"ladder-free(minimum_step={step:.2g})" if is_bounded and step > 0 else None
+    return Advice(
+        plan,
+        metric,
+        greater_is_better,
+        questions,
+        groups,
+        sweeps,
+        Mechanics(base.public_rows, base.submissions, bias, step, mechanism),
+        metrics,
+        notes,
+    )

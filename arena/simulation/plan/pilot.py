@@ -1,0 +1,381 @@
+"""A plan from a pilot: what is read from its predictions, and :func:`plan` from files to answers.
+
+Scoring does not keep the predictions, so what a plan needs of them is read while they are scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from arena.competition.view import CompetitionView
+from arena.errors import InputError, MetricError, UsageError
+from arena.evaluation.ranks import best_first
+from arena.evaluation.row_weights import metric_on_rows_of, row_weights_of
+from arena.evaluation.standard_errors import comparable_values
+from arena.hookspecs import hookimpl
+from arena.interfaces import Analysis, Study
+from arena.plugin.manager import PluginManager
+from arena.public_board.clipping import conceivable_scores
+from arena.scoring.result import ScoreResult
+from arena.scoring.score import score
+from arena.scoring.settings import BoardSettings, ScoreSettings
+from arena.simulation.degenerate import best_constant_score, degenerate_board
+from arena.simulation.plan.metric_choice import compare_metrics, split_half_agreement
+from arena.simulation.plan.organiser import Advice, Questions, advise_organiser
+from arena.simulation.plan.plan import MOST_SUBMISSIONS, plan_rows
+from arena.simulation.plan.uncertainty import pair_degrees_of_freedom
+from arena.types import (
+    DEFAULT_LEVEL,
+    DEFAULT_RESAMPLES,
+    Finding,
+    FloatArray,
+    SolutionColumns,
+)
+from arena.utils.parallel import Progress
+from arena.utils.progress import shown
+
+__all__ = ["Pilot", "Sweeps", "advise", "plan", "read_competition", "read_pilot"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pilot:
+    """A scored pilot, with what a plan needs of its predictions."""
+
+    result: ScoreResult
+    degrees: float | None
+    """Degrees of freedom of the standard error of a difference; None: not known."""
+    agreements: Mapping[str, FloatArray]
+    """Of each metric, the agreement of rankings by two halves of the rows; empty: only one."""
+    notes: tuple[str, ...]
+    """Metrics that were left out, in sentences."""
+
+
+@dataclass(frozen=True)
+class Sweeps:
+    """What is varied; the first value of each is the plan's.
+
+    Raises
+    ------
+    UsageError
+        If there is no public share, no number of submissions or no number of teams.
+    """
+
+    public_share: tuple[float, ...] = (0.3, 0.1, 0.2, 0.5)
+    per_day: tuple[int, ...] = (5, 1, 2, 20)
+    teams: tuple[int, ...] = (50, 10, 30, 100, 300)
+    rows: tuple[int, ...] = ()
+    """Private rows; empty: multiples of the pilot's."""
+
+    def __post_init__(self) -> None:
+        if not (self.public_share and self.per_day and self.teams):
+            raise UsageError(
+                "A plan needs at least one public share, one number of submissions per day and one "
+                "number of teams."
+            )
+
+
+def plan(
+    pilot: str | Path | CompetitionView,
+    submissions: Sequence[str | Path] = (),
+    metric: str | None = None,
+    *,
+    columns: SolutionColumns | None = None,
+    difference: float | None = None,
+    rows: Sequence[int] = (),
+    total_rows: int | None = None,
+    public_share: Sequence[float] = Sweeps.public_share,
+    per_day: Sequence[int] = Sweeps.per_day,
+    teams: Sequence[int] = Sweeps.teams,
+    days: int = 30,
+    within: float = 0.5,
+    prizes: int = 3,
+    top: int = 10,
+    metrics: Sequence[str] = (),
+    resamples: int = DEFAULT_RESAMPLES,
+    level: float = DEFAULT_LEVEL,
+    seed: int = 0,
+    manager: PluginManager | None = None,
+    progress: Progress | None = None,
+) -> Advice:
+    """Answer an organiser's questions from a pilot: rows, public share, limits, mechanism, teams.
+
+    Parameters
+    ----------
+    pilot
+        The solution of a pilot, or an open competition, whose private rows and submissions are
+        then the pilot.
+    submissions
+        Files or folders of submissions to the pilot; not with a competition.
+    metric
+        Such as ``"roc_auc"``; not with a competition.
+    columns
+        The columns of the solution; not with a competition.
+    difference
+        The difference to detect, in units of the metric; None: the lead of the best submission.
+    rows
+        Numbers of private rows to compare; empty: multiples of the pilot's.
+    total_rows
+        Public and private rows of the competition; None: as many private ones as the pilot.
+    public_share, per_day, teams
+        Shares of public rows, in (0, 1), submissions per team and day, and numbers of teams. The
+        first of each is the plan's, all are compared.
+    days
+        Length of the competition.
+    within
+        How much a team's submissions differ, relative to teams, in [0, 1].
+    prizes, top
+        Number of prize places, and k of the top k.
+    metrics
+        Other metrics to compare on the pilot.
+    resamples, level, seed
+        Of the bootstrap, of all intervals, and of all random draws.
+    manager
+        The plugins; None: those installed.
+    progress
+        Receives progress reports; None: shown as :class:`~arena.ProgressDisplay` does.
+
+    Returns
+    -------
+    Advice
+        The answers, with intervals; :meth:`~arena.simulation.plan.organiser.Advice.answers` has
+        them as sentences and ``to_dict()`` as JSON (``arena/plan/1``).
+
+    Raises
+    ------
+    UsageError
+        If a number is out of range, or arguments do not go together.
+    InputError
+        If a file cannot be read, or a ranking of the pilot has no meaning.
+
+    Examples
+    --------
+    >>> advice = plan("solution.csv", ["baselines/"], "roc_auc")  # doctest: +SKIP
+    >>> for question, answer in advice.answers():  # doctest: +SKIP
+    ...     print(question, answer)
+    """
+    sweeps = Sweeps(tuple(public_share), tuple(per_day), tuple(teams), tuple(rows))
+    with shown(progress) as display:
+        if isinstance(pilot, CompetitionView):
+            if submissions or metric is not None or columns is not None:
+                raise UsageError("A competition has submissions, metric and columns: omit them.")
+            read = read_competition(pilot, metrics, seed, display)
+        else:
+            if not submissions or metric is None:
+                raise UsageError("A pilot needs its submissions and a metric besides the solution.")
+            settings = ScoreSettings(
+                metric=metric,
+                columns=columns or SolutionColumns(),
+                board=BoardSettings(resamples, level, seed),
+            )
+            read = read_pilot(
+                Path(pilot),
+                [Path(one) for one in submissions],
+                settings,
+                metrics,
+                manager,
+                display,
+            )
+        return advise(
+            read,
+            sweeps,
+            difference=difference,
+            total_rows=total_rows,
+            days=days,
+            within=within,
+            prizes=prizes,
+            top=top,
+            level=level,
+            seed=seed,
+            progress=display,
+        )
+
+
+def read_competition(
+    competition: CompetitionView,
+    metrics: Sequence[str],
+    seed: int,
+    progress: Progress,
+    workers: int = 0,
+) -> Pilot:
+    """Return the private board of a stored competition as a pilot."""
+    result = competition.evaluate(workers=workers, progress=progress)
+    reader = _Reader(competition.manager, metrics)
+    if result.study is not None:
+        reader.run(result.study, np.random.default_rng(seed))
+    return Pilot(result, reader.degrees, reader.agreements, tuple(reader.notes))
+
+
+def read_pilot(
+    solution: Path,
+    submissions: Sequence[Path],
+    settings: ScoreSettings,
+    metrics: Sequence[str],
+    manager: PluginManager | None,
+    progress: Progress,
+) -> Pilot:
+    """Score a pilot's submissions."""
+    manager = PluginManager() if manager is None else manager
+    reader = _Reader(manager, metrics)
+    manager.register(reader, "arena plan")
+    try:
+        result = score(solution, submissions, settings, manager=manager, progress=progress)
+    finally:
+        manager.unregister("arena plan")
+    return Pilot(result, reader.degrees, reader.agreements, tuple(reader.notes))
+
+
+def advise(
+    pilot: Pilot,
+    sweeps: Sweeps,
+    *,
+    difference: float | None,
+    total_rows: int | None,
+    days: int,
+    within: float,
+    prizes: int,
+    top: int,
+    level: float,
+    seed: int,
+    progress: Progress,
+) -> Advice:
+    """Answer the questions from a pilot that was read; the arguments are those of :func:`plan`.
+
+    Raises
+    ------
+    UsageError
+        If a number is out of range.
+    InputError
+        If a ranking of the pilot has no meaning, or all of its rows are in one group.
+    """
+    study = _ranked(pilot.result)
+    groups = None if study.clusters is None else len(np.unique(study.clusters))
+    if groups == 1:
+        raise InputError(
+            "All private rows of the pilot are in one group, so nothing can be said about other "
+            "rows. Use a pilot with more groups, or another column as --cluster."
+        )
+    made = plan_rows(
+        study.scores,
+        study.resampled,
+        len(study.truth),
+        greater_is_better=study.metric.greater_is_better,
+        difference=difference,
+        test_rows=sweeps.rows or None,
+        level=level,
+        degrees_of_freedom=pilot.degrees,
+        n_units=groups,
+        prizes=prizes,
+        top=top,
+        rng=np.random.default_rng(seed),
+        progress=progress,
+    )
+    share = sweeps.public_share[0]
+    return advise_organiser(
+        made,
+        study.scores,
+        study.resampled,
+        Questions(
+            total_rows=(
+                round(len(study.truth) / (1 - min(share, 0.99)))
+                if total_rows is None
+                else total_rows
+            ),
+            public_share=share,
+            per_day=sweeps.per_day[0],
+            days=days,
+            teams=sweeps.teams[0],
+            within=within,
+            public_shares=tuple(sorted(set(sweeps.public_share))),
+            per_days=tuple(sorted(set(sweeps.per_day))),
+            private_rows=sweeps.rows,
+            team_counts=tuple(sorted(set(sweeps.teams))),
+        ),
+        metric=pilot.result.metric,
+        greater_is_better=study.metric.greater_is_better,
+        is_bounded=conceivable_scores(study.metric) is not None,
+        groups=groups,
+        metrics=compare_metrics(pilot.agreements, level) if pilot.agreements else (),
+        notes=pilot.notes,
+        level=level,
+        seed=seed,
+        progress=progress,
+    )
+
+
+def _ranked(result: ScoreResult) -> Study:
+    """Return what was ranked.
+
+    Raises
+    ------
+    InputError
+        If there is nothing, or a ranking of it has no meaning.
+    """
+    study = result.study
+    if study is None:
+        raise InputError("No submission could be scored, so there is nothing to plan with.")
+    n_classes = None if study.classes is None else len(study.classes)
+    constant = best_constant_score(study.metric, study.truth, n_classes)
+    greater = study.metric.greater_is_better
+    problem = degenerate_board(study.scores, constant, greater_is_better=greater)
+    if problem is not None:
+        raise InputError(
+            f"{problem} A ranking of such submissions has no meaning, so there is no plan. Use "
+            f"better submissions, more rows or another metric."
+        )
+    return study
+
+
+class _Reader:
+    """Reads a pilot's predictions as an analysis does: they are not kept after scoring."""
+
+    name = "plan"
+
+    def __init__(self, manager: PluginManager, metrics: Sequence[str]) -> None:
+        self.degrees: float | None = None
+        self.agreements: dict[str, FloatArray] = {}
+        self.notes: list[str] = []
+        self._manager, self._metrics = manager, tuple(metrics)
+
+    @hookimpl
+    def provide_analyses(self) -> list[Analysis]:
+        return [self]
+
+    def run(self, study: Study, rng: np.random.Generator) -> Finding:
+        self.degrees = _degrees_of_freedom(study)
+        others, seed = self._metrics, int(rng.integers(2**32))
+        n_targets = 1 if study.truth.ndim == 1 else study.truth.shape[1]
+        for asked in dict.fromkeys((study.metric.name, *others)) if others else ():
+            name, metric = asked, study.metric
+            try:
+                if name != metric.name:
+                    found = self._manager.metrics.resolve(name)
+                    metric = metric_on_rows_of(found, study.metric, n_targets)
+                    if row_weights_of(metric) is not None:
+                        name = metric.name
+                if name not in self.agreements:
+                    self.agreements[name] = split_half_agreement(
+                        study, metric, np.random.default_rng(seed)
+                    )
+            except MetricError as error:
+                self.notes.append(f"{name} is left out: {error}")
+        return Finding(self.name, "", {})
+
+
+def _degrees_of_freedom(study: Study) -> float | None:
+    """Return those of the standard error of a difference; None: not known, as of a whole score."""
+    order = best_first(study.scores, greater_is_better=study.metric.greater_is_better)
+    chosen = study.predictions.subset(order[:MOST_SUBMISSIONS])
+    blocks = []
+    for _, block in chosen.blocks(16):
+        values = comparable_values(study.metric, study.truth, block)
+        if values is None:
+            return None if study.clusters is None else float(study.clusters.max())
+        if study.clusters is not None:
+            centred = values - values.mean(axis=1, keepdims=True)
+            values = np.stack([np.bincount(study.clusters, weights=one) for one in centred])
+        blocks.append(values)
+    return pair_degrees_of_freedom(np.concatenate(blocks))

@@ -1,0 +1,572 @@
+"""How many private rows make the top ranks stable, from the predictions of a pilot.
+
+The scores of the pilot's submissions vary together over joint resamples of its n rows. On N rows
+all errors are smaller by ``sqrt(n / N)``. What the true scores are is drawn in three ways, see
+:mod:`~arena.simulation.plan.priors`: the spread of these draws and the least favourable case make
+the interval of every figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy import special
+
+from arena.errors import UsageError
+from arena.evaluation.levels import check_level
+from arena.evaluation.ranks import best_first
+from arena.evaluation.scores import round_significant
+from arena.simulation.plan.places import (
+    Target,
+    has_ties,
+    least_favourable_for,
+    rows_until,
+    share_right,
+    targets_for,
+)
+from arena.simulation.plan.priors import (
+    draw_flat,
+    draw_nonparametric,
+    draw_normal,
+    least_favourable,
+    shrinkage,
+)
+from arena.simulation.plan.uncertainty import (
+    board_critical_value,
+    board_widths,
+    deviation_bounds,
+    largest_error,
+    normal_errors,
+    pair_errors,
+    paired_power,
+    rows_until_the_best_leads,
+)
+from arena.types import DEFAULT_LEVEL, FloatArray, IntArray
+from arena.utils.parallel import NoProgress, Progress
+from arena.utils.tabular import as_json
+
+__all__ = [
+    "MOST_SUBMISSIONS",
+    "Interval",
+    "NeededRows",
+    "Plan",
+    "PlanRow",
+    "TargetPlan",
+    "TargetShare",
+    "plan_rows",
+]
+
+MOST_SUBMISSIONS = 50
+"""The best submissions that a plan is made with."""
+_DRAWN = 4_000
+_BOARDS = 200
+_SCENARIOS = 80
+"""Draws of the true scores by each prior, for the intervals."""
+_ERRORS_OF_A_SCENARIO = 400
+_BOARDS_OF_A_SCENARIO = 16
+_SHARES = (0.5, 0.8, 0.9, 0.95)
+_STEPS = (0.25, 0.5, 1, 2, 4, 8, 16)
+
+Interval: TypeAlias = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRow:
+    """What a number of private rows would give."""
+
+    test_rows: int
+    """Number of private rows."""
+    power: float
+    """Of the two-sided paired test of two submissions that were named in advance."""
+    power_corrected: float
+    """The same, corrected for all pairs of the board (Bonferroni)."""
+    interval_width: float
+    """Expected worst minus best possible rank of a submission, mean over the board."""
+    winner_width: float
+    """The same for the winner."""
+    winner_shown: float
+    """Probability that the winner is shown to be better than every other submission."""
+    best_wins: float | None
+    """Probability that the truly best submission wins, under a normal prior of true scores; None:
+    sampling error explains all differences."""
+    best_wins_nonparametric: float
+    """The same, under a nonparametric prior."""
+    intervals: Mapping[str, Interval]
+    """An interval at the plan's level for each figure above, by name. That of ``best_wins`` holds
+    under either prior. It covers the figure of the submissions at hand over pilots."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON, the ends of each interval as ``NAME_low`` and ``NAME_high``."""
+        plain = {
+            name: getattr(self, name) for name in self.__dataclass_fields__ if name != "intervals"
+        }
+        for name, (low, high) in self.intervals.items():
+            plain |= {f"{name}_low": low, f"{name}_high": high}
+        return plain
+
+
+@dataclass(frozen=True, slots=True)
+class NeededRows:
+    """The private rows for a probability."""
+
+    probability: float
+    """The probability that these rows reach."""
+    test_rows: float | None
+    """For the truly best to win: under a normal prior; None: sampling error explains all
+    differences."""
+    nonparametric: float | None
+    """Under a nonparametric prior; None for a power."""
+    low: float
+    """Lower end of the interval of the rows."""
+    high: float | None
+    """The ends of the interval; None: the pilot cannot exclude submissions of equal true scores, so
+    no number of rows is certain to be enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetShare:
+    """How probable it is on a number of private rows that a target is right."""
+
+    test_rows: int
+    """Number of private rows."""
+    normal: float | None
+    """Under a normal prior; None: sampling error explains all differences."""
+    nonparametric: float
+    """The share under the nonparametric prior of true scores."""
+    low: float
+    """Lower end of the interval."""
+    high: float
+    """Upper end of the interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetPlan:
+    """The rows for a prize place, or for the top k."""
+
+    target: Target
+    """The places."""
+    shares: tuple[TargetShare, ...]
+    """The shares by the number of private rows."""
+    needed: tuple[NeededRows, ...]
+    """The rows that are needed for each probability."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON."""
+        return {
+            "label": self.target.label,
+            "size": self.target.size,
+            "ordered": self.target.ordered,
+            "rows": [
+                {
+                    "test_rows": one.test_rows,
+                    "probability": one.normal,
+                    "probability_nonparametric": one.nonparametric,
+                    "probability_low": one.low,
+                    "probability_high": one.high,
+                }
+                for one in self.shares
+            ],
+            "needed": [_needed(one) for one in self.needed],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the certainty of the ranks grows with the rows."""
+
+    pilot_rows: int
+    """Number of ranked rows of the pilot."""
+    submissions: int
+    """Without copies, at most the best 50."""
+    copies: int
+    """Submissions left out because they equal another one in every resample."""
+    difference: float
+    """The difference that the power is for, in the metric's units."""
+    standard_error: float
+    """Of a difference of two submissions on the pilot's rows: the median over all pairs."""
+    degrees_of_freedom: float
+    """Of the standard error."""
+    shrinkage: float
+    """In [0, 1]: see :func:`~arena.simulation.plan.priors.shrinkage`."""
+    level: float
+    """Of the test, the rank intervals and the intervals of all figures."""
+    rows: tuple[PlanRow, ...]
+    """The probabilities by the number of private rows, in increasing order."""
+    power_rows: tuple[NeededRows, ...]
+    """For a power of the test corrected for all pairs."""
+    best_wins_rows: tuple[NeededRows, ...]
+    """For the truly best submission to win."""
+    targets: tuple[TargetPlan, ...] = ()
+    """For each further prize place, and for the set of the top k."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON."""
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        plain["rows"] = [row.to_dict() for row in self.rows]
+        plain["power_rows"] = [
+            {"power": one.probability, "test_rows": one.test_rows, **_ends(one)}
+            for one in self.power_rows
+        ]
+        plain["best_wins_rows"] = [_needed(one) for one in self.best_wins_rows]
+        plain["targets"] = [one.to_dict() for one in self.targets]
+        document: dict[str, Any] = as_json(plain)
+        return document
+
+
+def _needed(one: NeededRows) -> dict[str, float | None]:
+    return {
+        "probability": one.probability,
+        "test_rows": one.test_rows,
+        "test_rows_nonparametric": one.nonparametric,
+        **_ends(one),
+    }
+
+
+def _ends(one: NeededRows) -> dict[str, float | None]:
+    return {"test_rows_low": one.low, "test_rows_high": one.high}
+
+
+def plan_rows(
+    scores: FloatArray,
+    resampled: FloatArray,
+    n_rows: int,
+    *,
+    greater_is_better: bool,
+    difference: float | None = None,
+    test_rows: Sequence[int] | None = None,
+    level: float = DEFAULT_LEVEL,
+    degrees_of_freedom: float | None = None,
+    n_units: int | None = None,
+    prizes: int = 3,
+    top: int = 10,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> Plan:
+    """Return how certain the ranks of these submissions would be on other numbers of rows.
+
+    Parameters
+    ----------
+    scores
+        ``(m,)`` of the pilot; copies count once, and the best 50 are kept.
+    resampled
+        ``(m, B)`` scores under B joint resamples of the n rows.
+    n_rows
+        n.
+    difference
+        In the metric's units; None: the lead of the best over the next score.
+    test_rows
+        N; None: from a quarter to sixteen times n.
+    level
+        Of the test, of the rank intervals and of the intervals of all figures.
+    degrees_of_freedom
+        Of the standard error of a difference, from
+        :func:`~arena.simulation.plan.uncertainty.pair_degrees_of_freedom`; None: one less than the
+        units.
+    n_units
+        The number of groups of the n rows; None: each row is one. A board of N rows has
+        ``N / n`` times as many.
+    prizes
+        The number of prize places.
+    top
+        k of the top k.
+    rng
+        Draws true scores, and the errors of new rows; None: that of seed 0.
+
+    Raises
+    ------
+    UsageError
+        With fewer than two submissions, a level or numbers out of range, or no difference.
+    """
+    check_level(level)
+    grid = list(test_rows or [max(2, round(n_rows * step)) for step in _STEPS])
+    if min(grid) < 2:
+        raise UsageError("The numbers of rows must be 2 or more.")
+    ordered = best_first(scores, greater_is_better=greater_is_better)
+    distinct = ordered[_distinct(resampled[ordered])]
+    if len(distinct) < 2:
+        raise UsageError("A plan needs at least two submissions that differ, to compare them.")
+    sign = 1.0 if greater_is_better else -1.0
+    own = sign * round_significant(scores[distinct])
+    leads = own[0] - own
+    gap = float(leads[leads > 0].min(initial=np.inf)) if difference is None else difference
+    if not 0 < gap < np.inf:
+        problem = "of all scores is 0: state one" if difference is None else "must be positive"
+        raise UsageError(f"The difference {problem}, with --difference.")
+    errors = sign * resampled[distinct]
+    errors = errors - errors.mean(axis=1, keepdims=True)
+    rng = rng or np.random.default_rng(0)
+    kept = np.arange(min(MOST_SUBMISSIONS, len(own)))
+    true = draw_normal(own, errors, kept, _DRAWN, rng)
+    fresh = normal_errors(errors[kept], rng)
+    factor = shrinkage(own, errors)
+    true_by_other = draw_nonparametric(own, errors, kept, _DRAWN, rng)
+    degrees = degrees_of_freedom or float(max((n_units or n_rows) - 1, 1))
+    until = rows_until_the_best_leads(true, fresh, n_rows) if factor else None
+    until_by_other = rows_until_the_best_leads(true_by_other, fresh, n_rows)
+    deviations = pair_errors(errors[kept])
+    pairs = deviations[np.triu_indices(len(kept), k=1)]
+    error = float(np.median(pairs[pairs > 0])) if (pairs > 0).any() else 0.0
+    deciding = _Deciding(
+        deviations,
+        largest_error(errors[kept], level),
+        level,
+        degrees / n_rows,
+        (n_units or n_rows) / n_rows,
+    )
+    scenarios = _Scenarios.of(
+        [true_by_other, *([true] if factor else [])],
+        draw_flat(own[kept], errors[kept], degrees, _SCENARIOS, rng),
+        least_favourable(own[kept], errors[kept], deciding.critical_value(n_rows)),
+        deciding,
+        fresh,
+        n_rows,
+        level,
+    )
+    low, high = deviation_bounds(degrees, level)
+
+    def power(rows: int, factor: float = 1.0, comparisons: int = 1) -> float:
+        scale = factor * float(np.sqrt(n_rows / rows))
+        return paired_power(gap, scale * error, level, comparisons)
+
+    progress = progress or NoProgress()
+    progress.start("Planning", len(grid))
+    found = []
+    for rows in grid:
+        scale = float(np.sqrt(n_rows / rows))
+        boards = true[:, :_BOARDS] + scale * fresh[:, :_BOARDS]
+        widths, winners = board_widths(boards, scale * deciding.on_the_pilot(rows))
+        wins = None if until is None else float((until <= rows).mean())
+        wins_by_other = float((until_by_other <= rows).mean())
+        intervals = scenarios.intervals(rows)
+        least, most = intervals["best_wins"]
+        points = [wins_by_other] if wins is None else [wins, wins_by_other]
+        intervals["best_wins"] = (min(least, *points), max(most, *points))
+        found.append(
+            PlanRow(
+                rows,
+                power(rows),
+                power(rows, comparisons=len(pairs)),
+                float(widths.mean()),
+                float(winners.mean()),
+                float((winners == 0).mean()),
+                wins,
+                wins_by_other,
+                {
+                    "power": (power(rows, high), power(rows, low)),
+                    "power_corrected": (
+                        power(rows, high, len(pairs)),
+                        power(rows, low, len(pairs)),
+                    ),
+                    **intervals,
+                },
+            )
+        )
+        progress.advance()
+    return Plan(
+        n_rows,
+        len(kept),
+        len(ordered) - len(distinct),
+        gap,
+        error,
+        degrees,
+        factor,
+        level,
+        tuple(found),
+        tuple(
+            _power_rows(share, gap, error, level, n_rows, len(pairs), low, high)
+            for share in _SHARES
+        ),
+        tuple(
+            NeededRows(
+                share,
+                None if until is None else _quantile(until, share),
+                _quantile(until_by_other, share),
+                *scenarios.rows_for(share),
+            )
+            for share in _SHARES
+        ),
+        tuple(
+            _target_plan(
+                target,
+                scenarios,
+                [true_by_other, *([true] if factor else [])],
+                least_favourable_for(
+                    own[kept], errors[kept], target, deciding.critical_value(n_rows)
+                ),
+                grid,
+                rng,
+            )
+            for target in targets_for(len(kept), prizes, top)
+        ),
+    )
+
+
+def _target_plan(
+    target: Target,
+    scenarios: _Scenarios,
+    by_prior: Sequence[FloatArray],
+    worst: FloatArray,
+    grid: Sequence[int],
+    rng: np.random.Generator,
+) -> TargetPlan:
+    """Return the plan of a target; ``by_prior`` holds the nonparametric draws first."""
+    fresh, n_rows = scenarios.fresh, scenarios.n_rows
+    tail = (1 - scenarios.level) / 2
+    some = fresh[:, -_ERRORS_OF_A_SCENARIO:]
+    until = [rows_until(true, fresh, n_rows, target) for true in by_prior]
+    spread = [
+        np.stack([rows_until(one[:, None], some, n_rows, target) for one in own.T])
+        for own in scenarios.draws
+    ]
+    shares = []
+    for rows in grid:
+        scale = float(np.sqrt(n_rows / rows))
+        points = [float((one <= rows).mean()) for one in until]
+        least = share_right(worst, scale * fresh, target, rng)
+        most = max(float(np.quantile((one <= rows).mean(axis=1), 1 - tail / 2)) for one in spread)
+        normal = points[1] if len(points) > 1 else None
+        shares.append(TargetShare(rows, normal, points[0], min(least, *points), max(most, *points)))
+    at_worst = rows_until(worst[:, None], fresh, n_rows, target)
+    needed = []
+    for share in _SHARES:
+        counts = [np.quantile(one, share, axis=1, method="inverted_cdf") for one in spread]
+        low = float(np.ceil(min(float(np.quantile(one, tail / 2)) for one in counts)))
+        high = None if has_ties(worst, target) else max(_quantile(at_worst, share), low)
+        normal = _quantile(until[1], share) if len(until) > 1 else None
+        needed.append(NeededRows(share, normal, _quantile(until[0], share), low, high))
+    return TargetPlan(target, tuple(shares), tuple(needed))
+
+
+def _distinct(resampled: FloatArray) -> IntArray:
+    """Return the positions of the first of each group of equal rows, in order."""
+    _, first = np.unique(round_significant(resampled), axis=0, return_index=True)
+    return np.asarray(np.sort(first), dtype=np.intp)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Deciding:
+    """Which differences decide the order of two of k submissions on a board."""
+
+    deviations: FloatArray
+    """``(k, k)`` standard errors of the differences on the pilot."""
+    critical: float
+    """Of many rows, see :func:`~arena.simulation.plan.uncertainty.largest_error`."""
+    level: float
+    degrees_per_row: float
+    units_per_row: float
+
+    def critical_value(self, rows: int) -> float:
+        return board_critical_value(
+            self.critical,
+            len(self.deviations),
+            self.level,
+            self.degrees_per_row * rows,
+            self.units_per_row * rows,
+        )
+
+    def on_the_pilot(self, rows: int) -> FloatArray:
+        """Return ``(k, k)`` what decides on a board, but with the standard errors of the pilot."""
+        found = np.full(self.deviations.shape, np.inf)
+        moving = self.deviations > 0
+        found[moving] = self.critical_value(rows) * self.deviations[moving]
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scenarios:
+    """True scores that the pilot does not exclude, for the intervals of all figures."""
+
+    draws: Sequence[FloatArray]
+    """``(k, S)`` for each prior, larger is better."""
+    worst: FloatArray
+    """``(k,)`` of the least favourable case."""
+    until: Sequence[FloatArray]
+    """``(S, E)`` for each prior: the rows from which on the best one leads."""
+    deciding: _Deciding
+    fresh: FloatArray
+    n_rows: int
+    level: float
+
+    @classmethod
+    def of(
+        cls,
+        by_prior: Sequence[FloatArray],
+        flat: FloatArray,
+        gaps: FloatArray,
+        deciding: _Deciding,
+        fresh: FloatArray,
+        n_rows: int,
+        level: float,
+    ) -> _Scenarios:
+        draws = [flat, *(one[:, :_SCENARIOS] for one in by_prior)]
+        some = fresh[:, -_ERRORS_OF_A_SCENARIO:]
+        until = [
+            np.stack([rows_until_the_best_leads(one[:, None], some, n_rows) for one in own.T])
+            for own in draws
+        ]
+        return cls(draws, -gaps, until, deciding, fresh, n_rows, level)
+
+    def intervals(self, rows: int) -> dict[str, Interval]:
+        """Return the intervals for this number of rows of figures that depend on true scores."""
+        tail, scale = (1 - self.level) / 2, float(np.sqrt(self.n_rows / rows))
+        wins = [(one <= rows).mean(axis=1) for one in self.until]
+        tied = self.worst == 0
+        boards = self.worst[:, None] + scale * self.fresh[:, : 10 * _BOARDS_OF_A_SCENARIO]
+        # Of several that are equally good only one counts as the best: any of them by chance.
+        wins_at_worst = float(tied[boards.argmax(axis=0)].mean()) / int(tied.sum())
+        widths, winners, shown = self._widths(self.worst[:, None], rows, 10)
+        by_prior = [self._widths(own, rows) for own in self.draws]
+        found = {"best_wins": (wins_at_worst, max(np.quantile(one, 1 - tail / 2) for one in wins))}
+        at_worst = {"interval_width": widths, "winner_width": winners, "winner_shown": shown}
+        for at, (name, worst) in enumerate(at_worst.items()):
+            lows = [np.quantile(one[at], tail / 2) for one in by_prior]
+            highs = [np.quantile(one[at], 1 - tail / 2) for one in by_prior]
+            found[name] = (min(*lows, worst[0]), max(*highs, worst[0]))
+        return {name: (float(low), float(high)) for name, (low, high) in found.items()}
+
+    def _widths(
+        self, true: FloatArray, rows: int, times: int = 1
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return ``(S,)`` means over boards: widths, those of winners, and winners shown."""
+        count, boards = true.shape[1], times * _BOARDS_OF_A_SCENARIO
+        scale = float(np.sqrt(self.n_rows / rows))
+        errors = self.fresh[:, np.arange(count * boards) % self.fresh.shape[1]]
+        shown = np.repeat(true, boards, axis=1) + scale * errors
+        widths, winners = board_widths(shown, scale * self.deciding.on_the_pilot(rows))
+        winners = winners.reshape(count, boards)
+        means = widths.mean(axis=1).reshape(count, boards).mean(axis=1)
+        return means, winners.mean(axis=1), (winners == 0).mean(axis=1)
+
+    def rows_for(self, share: float) -> tuple[float, float | None]:
+        """Return the interval of the rows with which the truly best wins with a probability."""
+        tail = (1 - self.level) / 2
+        rows = [np.quantile(one, share, axis=1, method="inverted_cdf") for one in self.until]
+        low = min(float(np.quantile(one, tail / 2)) for one in rows)
+        if (self.worst == 0).sum() > 1:
+            return float(np.ceil(low)), None
+        until = rows_until_the_best_leads(self.worst[:, None], self.fresh, self.n_rows)
+        return float(np.ceil(low)), max(_quantile(until, share), float(np.ceil(low)))
+
+
+def _power_rows(
+    share: float,
+    gap: float,
+    error: float,
+    level: float,
+    n_rows: int,
+    pairs: int,
+    low: float,
+    high: float,
+) -> NeededRows:
+    """Return the rows for a power of the corrected test; the far tail is neglected."""
+    critical = special.ndtri(1 - (1 - level) / (2 * pairs))
+    rows = n_rows * ((critical + special.ndtri(share)) * error / gap) ** 2
+    point, least, most = (float(np.ceil(rows * factor**2)) for factor in (1.0, low, high))
+    return NeededRows(share, point, None, least, most)
+
+
+def _quantile(until: FloatArray, share: float) -> float:
+    return float(np.ceil(np.quantile(until, share, method="inverted_cdf")))

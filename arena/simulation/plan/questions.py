@@ -1,0 +1,172 @@
+"""How many cases a benchmark needs to show a difference between two algorithms.
+
+Miller (2024), *Adding Error Bars to Evals*: paired differences, repeated answers and clusters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from arena.errors import UsageError
+from arena.evaluation.levels import check_level
+from arena.evaluation.ranks import best_first
+from arena.evaluation.repeats import repeat_variance
+from arena.evaluation.standard_errors import standard_error_of_mean
+from arena.scoring.case_matrix import CaseMatrix
+from arena.types import DEFAULT_LEVEL, FloatArray
+from arena.utils.tabular import as_json
+
+__all__ = ["QuestionPlan", "QuestionsForAnswers", "plan_questions"]
+
+_MOST_ALGORITHMS = 30
+_ANSWERS = (1, 2, 4, 8, 16)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionsForAnswers:
+    """The cases needed for a number of answers to each of them."""
+
+    answers: int
+    cases: float
+    """Median over the pairs of algorithms."""
+    cases_low: float
+    """Of the pair that needs the fewest."""
+    cases_high: float
+    """Of the pair that needs the most."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionPlan:
+    """What a table says about the number of cases."""
+
+    metric: str
+    difference: float
+    """The true difference that a paired test shows with the probability ``power``."""
+    level: float
+    power: float
+    cases: int
+    """Cases of the table."""
+    pairs: int
+    """Pairs of algorithms."""
+    detectable: float
+    """The difference that the cases of the table show with this power; median over the pairs."""
+    needed: tuple[QuestionsForAnswers, ...]
+    """For each number of answers; only one, if no case was answered twice."""
+    unpaired: float
+    """Cases needed if each algorithm had its own cases; median over the pairs."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document ``arena/plan-questions/1``."""
+        document: dict[str, Any] = as_json(asdict(self))
+        return {"schema": "arena/plan-questions/1", **document}
+
+
+def plan_questions(
+    matrix: CaseMatrix,
+    metric: str,
+    difference: float | None = None,
+    *,
+    greater_is_better: bool = True,
+    level: float = DEFAULT_LEVEL,
+    power: float = 0.8,
+) -> QuestionPlan:
+    """Return the number of cases for a difference of two means on the same cases.
+
+    ``n = (z_(level) + z_(power))^2 (omega^2 + (sigma_A^2 + sigma_B^2) / K) / d^2``, where omega^2
+    is the variance between cases of the expected difference, sigma^2 that of the answers to one
+    case, and K the number of answers (Miller 2024, section 5). With clusters, both are multiplied
+    by the ratio of the clustered variance of the mean to the other.
+
+    Parameters
+    ----------
+    matrix
+        At least two algorithms on at least two cases, or clusters; of more than 30 the best count.
+    metric
+        What the values are.
+    difference
+        The difference d, above 0; None: the lead of the best algorithm over the second.
+    greater_is_better
+        The direction of the values.
+    level, power
+        Of a two-sided test.
+
+    Raises
+    ------
+    UsageError
+        If a number is out of range, or the table is too small.
+
+    Examples
+    --------
+    >>> from arena.interfaces import CaseScores
+    >>> from arena.scoring.case_matrix import case_matrix
+    >>> cases = [str(i) for i in range(100)]
+    >>> values = np.array([1.0, 0.0] * 50 + [0.0, 0.0, 1.0, 0.0] * 25)
+    >>> table = case_matrix(CaseScores(["a"] * 100 + ["b"] * 100, cases * 2, values))
+    >>> found = plan_questions(table, "accuracy", 0.1)
+    >>> round(found.needed[0].cases), round(found.unpaired), round(found.detectable, 3)
+    (149, 347, 0.122)
+    """
+    check_level(level)
+    if not 0 < power < 1:
+        raise UsageError("The power must be between 0 and 1, e.g. 0.8.")
+    order = best_first(matrix.values.mean(axis=1), greater_is_better=greater_is_better)
+    table = matrix.subset(order[:_MOST_ALGORITHMS].tolist())
+    m, n = table.values.shape
+    units = n if table.clusters is None else len(np.unique(table.clusters))
+    if m < 2 or units < 2:
+        raise UsageError(
+            "A plan needs at least two algorithms on at least two cases, or groups of cases."
+        )
+    means = table.values.mean(axis=1)
+    wanted = abs(float(means[0] - means[1])) if difference is None else difference
+    if not (np.isfinite(wanted) and wanted > 0):
+        raise UsageError("Give the difference to detect: --difference, above 0.")
+    of_answers = repeat_variance(table.values, table.within, table.repeats)
+    within = np.nan_to_num(of_answers.within)
+    own = within / of_answers.answers
+    factor = float((ndtri((1 + level) / 2) + ndtri(power)) ** 2)
+    first, second = np.array(list(combinations(range(m), 2))).T
+    variances = np.array([_variance(table, table.values[j] - table.values[k]) for j, k in
+                          zip(first, second, strict=True)])  # fmt: skip
+    single = np.array([_variance(table, row) for row in table.values])
+    answered_twice = bool((within > 0).any())
+    plain = np.array(
+        [
+            (table.values[j] - table.values[k]).var(ddof=1)
+            for j, k in zip(first, second, strict=True)
+        ]
+    )
+    design = np.divide(variances, plain, out=np.ones_like(plain), where=plain > 0)
+    between = np.maximum(plain - own[first] - own[second], 0.0)
+    noise = within[first] + within[second]
+    needed = tuple(
+        _needed(answers, factor * design * (between + noise / answers) / wanted**2)
+        for answers in (_ANSWERS if answered_twice else _ANSWERS[:1])
+    )
+    return QuestionPlan(
+        metric=metric,
+        difference=wanted,
+        level=level,
+        power=power,
+        cases=n,
+        pairs=len(first),
+        detectable=float(np.median(np.sqrt(factor * variances / n))),
+        needed=needed,
+        unpaired=float(np.median(factor * (single[first] + single[second]) / wanted**2)),
+    )
+
+
+def _variance(table: CaseMatrix, values: FloatArray) -> float:
+    """Return n times the variance of the mean of ``(n,)`` values, clustered if there are groups."""
+    return len(values) * standard_error_of_mean(values, table.clusters) ** 2
+
+
+def _needed(answers: int, cases: FloatArray) -> QuestionsForAnswers:
+    return QuestionsForAnswers(
+        answers, float(np.median(cases)), float(cases.min()), float(cases.max())
+    )

@@ -1,0 +1,1 @@
+"""How stable ranks would be: many models, many test sets, one known truth."""

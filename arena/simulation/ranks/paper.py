@@ -1,0 +1,265 @@
+"""The study of Pafka (2021) on winner stability, repeated on synthetic data.
+
+LightGBM models of a random search are ranked on a large population and on tests of N rows. Here the
+truth is known exactly. The study trains on 100,000 rows and has up to M = 3,000 models; this trains
+on 4,000 rows, with the study's numbers of leaves divided by 25 as the rows are
+(``winner_stability.toml``). A frequency is the mean over disjoint sets of M models, with the larger
+of its standard errors over sets and over tests; the study has a single set of models, so that luck
+decides how near its two best are. 300 models take six minutes of processor time.
+
+With 1,000 models, and the study's single set of models in brackets:
+
+    test rows  M = 10 (100)  M = 30 (33)  M = 100 (10)        M = 300 (3)         M = 1,000 (1)
+        1,000  0.50 ± 0.02   0.29 ± 0.02  0.16 ± 0.02         0.05 ± 0.02         0.02 ± 0.02
+        3,000  0.67 ± 0.02   0.46 ± 0.03  0.24 ± 0.02         0.09 ± 0.02         0.04 ± 0.03
+       10,000  0.79 ± 0.02   0.60 ± 0.04  0.44 ± 0.04 [0.74]  0.27 ± 0.04 [0.42]  0.12 ± 0.05 [0.24]
+       30,000  0.86 ± 0.02   0.72 ± 0.04  0.60 ± 0.04 [0.70]  0.31 ± 0.07 [0.78]  0.22 ± 0.06 [0.30]
+      100,000  0.92 ± 0.01   0.83 ± 0.04  0.89 ± 0.04 [0.98]  0.59 ± 0.17 [0.98]  0.24 ± 0.06 [0.34]
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arena.interfaces import PaperOptions, Reproduced, Reproduction, within
+from arena.simulation.ranks.outcome import wins_of_sets
+from arena.simulation.ranks.simulate import simulate_ranks
+from arena.simulation.ranks.study import RankSimulation
+from arena.types import Chart
+from arena.utils.parallel import Progress
+
+__all__ = ["Frequency", "WinnerStability", "against_the_trend", "frequencies"]
+
+GRID = Path(__file__).with_name("winner_stability.toml")
+TEST_ROWS = (1_000, 3_000, 10_000, 30_000, 100_000)
+COMPETITORS = (10, 30, 100, 300)
+_STUDY_ERROR = 0.07
+"""Of a frequency of the study: 50 tests."""
+
+
+@dataclass(frozen=True)
+class Frequency:
+    """How often the truly best of M models wins on N rows."""
+
+    mean: float
+    error: float
+    """The standard error."""
+    sets: int
+    """Of models that share none."""
+
+
+class WinnerStability:
+    """Pafka (2021)."""
+
+    name = "winner-stability"
+    title = "Pafka (2021), Winner stability in data science competitions"
+
+    def reproduce(self, options: PaperOptions, progress: Progress) -> Reproduction:
+        """Train models and rank them.
+
+        M is up to 300, or 1,000 (3,000 on an engine) if ``models`` names a folder to keep them in.
+        """
+        counts: tuple[int, ...] = COMPETITORS
+        rows: tuple[int, ...] = TEST_ROWS
+        if options.models is not None:
+            counts = (*counts, 1_000)
+        if options.engine != "local":
+            counts = (*COMPETITORS, 1_000, 3_000)
+        if options.quick:
+            counts, rows = (4, 16), (300, 3_000)
+        held: Any = (
+            tempfile.TemporaryDirectory(prefix="arena-models-")
+            if options.models is None
+            else nullcontext(str(options.models))
+        )
+        with held as folder:
+            result = study(Path(folder), rows, counts, 0, options, progress)
+            boards = study(Path(folder), rows[:3:2], counts[-1:], 10, options, progress)
+        found = frequencies(result)
+        data = None if options.data is None else options.data / "winstab" / "best_winning.csv"
+        published = {} if data is None else read_published(data)
+        figures = [*compared(found, published), *coverage(boards)]
+        figures += [
+            Reproduced("trend", line, None, None, False, "it should not, by over 3 standard errors")
+            for line in against_the_trend(found)
+        ]
+        missing = [
+            "The study's own rows: it trains on 100,000, with trees of up to 12,000 leaves; here "
+            "are 4,000 synthetic rows.",
+            "The study's bootstrap figures are of its own models; the coverage of ranges from "
+            "bootstrap resamples stands instead.",
+        ]
+        if not published:
+            missing.append("The study's frequencies: winstab/best_winning.csv is not in --data.")
+        lacking = sorted({count for _, count in published} - set(counts))
+        if lacking:
+            missing.append(
+                f"M = {' and '.join(f'{count:,}' for count in lacking)}: keep models in a folder "
+                f"with --models for 1,000, and use an engine for 3,000."
+            )
+        return Reproduction(tuple(figures), (chart(found, published),), tuple(missing))
+
+
+def study(
+    folder: Path,
+    rows: Sequence[int],
+    counts: Sequence[int],
+    boards: int,
+    options: PaperOptions,
+    progress: Progress,
+) -> RankSimulation:
+    """Train what is missing in the folder and compare ranks."""
+    small = options.quick
+    return simulate_ranks(
+        rows,
+        counts,
+        boards=min(boards, 2) if small else boards,
+        resamples=100 if small else 500,
+        train_rows=400 if small else 4_000,
+        validation_rows=200 if small else 800,
+        population=3_000 if small else 100_000,
+        grid=GRID,
+        models=folder,
+        seed=options.seed,
+        workers=options.workers,
+        engine=options.engine,
+        address=options.address,
+        progress=progress,
+    )
+
+
+def frequencies(result: RankSimulation) -> dict[tuple[int, int], Frequency]:
+    """Return the frequencies by N and M."""
+    found = {}
+    for one in result.win_frequency:
+        wins = wins_of_sets(result.scores, one.test_rows, one.competitors)
+        errors = [
+            np.std(means, ddof=1) / math.sqrt(len(means))
+            for means in (wins.mean(axis=0), wins.mean(axis=1))
+            if len(means) > 1
+        ]
+        found[one.test_rows, one.competitors] = Frequency(
+            float(wins.mean()), float(max(errors)), len(wins)
+        )
+    return found
+
+
+def compared(
+    found: Mapping[tuple[int, int], Frequency], published: Mapping[tuple[int, int], float]
+) -> list[Reproduced]:
+    """Return the frequencies, the study's beside them where it has any."""
+    rows = []
+    for (n, m), one in found.items():
+        what = f"best of {m:,} models wins on {n:,} rows"
+        sets = "1 set" if one.sets == 1 else f"{one.sets:,} sets"
+        told = f"standard error {one.error:.2g} over {sets} of models"
+        if (n, m) in published:
+            reach = 3 * math.hypot(one.error, _STUDY_ERROR)
+            why = f"{told}; other data, and the study has one set of models"
+            rows.append(within("win frequency", what, published[n, m], one.mean, reach, why))
+        else:
+            rows.append(Reproduced("win frequency", what, None, one.mean, None, told))
+    return rows
+
+
+def coverage(boards: RankSimulation) -> list[Reproduced]:
+    """Return how often ranges from a single test held every true rank."""
+    return [
+        Reproduced(
+            "ranks from one test",
+            f"{one.kind} on {one.test_rows:,} rows held all {one.competitors:,} true ranks",
+            None,
+            one.all_ranks,
+            None,
+            f"of {one.boards:,} boards; each rank {one.each:.1%}",
+        )
+        for one in boards.coverage
+    ]
+
+
+def against_the_trend(found: Mapping[tuple[int, int], Frequency]) -> list[str]:
+    """Return where the frequency falls with N, or rises with M, by over 3 standard errors."""
+    rows, counts = (sorted(set(values)) for values in zip(*found, strict=True))
+    pairs = [((a, m), (b, m)) for a, b in pairwise(rows) for m in counts]
+    pairs += [((n, b), (n, a)) for n in rows for a, b in pairwise(counts)]
+    return [
+        f"{less} wins more often than {more}"
+        for less, more in pairs
+        if found[less].mean
+        > found[more].mean + 3 * math.hypot(found[less].error, found[more].error)
+    ]
+
+
+def read_published(path: Path) -> dict[tuple[int, int], float]:
+    """Return the study's frequencies by N and M; empty if the file does not exist."""
+    if not path.is_file():
+        return {}
+    with path.open(encoding="utf-8", newline="") as file:
+        return {
+            (int(row["test_size_N"]), int(row["models_M"])): float(row["win_freq"])
+            for row in csv.DictReader(file)
+        }
+
+
+def chart(
+    found: Mapping[tuple[int, int], Frequency], published: Mapping[tuple[int, int], float]
+) -> Chart:
+    """Return the frequency by the number of rows, a line for each number of models."""
+    here, theirs = "here, ± standard error", "published"
+    lines = [
+        {"rows": n, "frequency": one.mean, "low": max(one.mean - one.error, 0.0),
+         "high": min(one.mean + one.error, 1.0), "models": f"{m:,}", "source": here}
+        for (n, m), one in found.items()
+    ]  # fmt: skip
+    points = [
+        {"rows": n, "frequency": share, "models": f"{m:,}", "source": theirs}
+        for (n, m), share in published.items()
+    ]
+    order = [f"{m:,}" for m in sorted({m for _, m in (*found, *published)})]
+    x = {
+        "field": "rows",
+        "type": "quantitative",
+        "title": "test rows",
+        "scale": {"type": "log", "nice": False},
+        "axis": {
+            "values": sorted({n for n, _ in (*found, *published)}),
+            "format": ",d",
+            "labelFlush": False,
+        },
+    }
+    y = {"type": "quantitative", "title": "how often the best model wins"}
+    scheme = {"scheme": "viridis"}  # more numbers of models than the theme has colours
+    color = {
+        "field": "models", "type": "ordinal", "title": "models", "sort": order, "scale": scheme
+    }  # fmt: skip
+    encoding = {"x": x, "y": {"field": "frequency", **y}, "color": color}
+    ends = {**encoding, "y": {"field": "low", **y}, "y2": {"field": "high"}}
+    dots = {"type": "point", "filled": True, "size": 60}
+    shape = {
+        "field": "source",
+        "type": "nominal",
+        "title": None,
+        "scale": {"domain": [here, theirs], "range": ["circle", "diamond"]},
+    }
+    title = "How often the truly best model wins (lines: here; diamonds: published)"
+    layer = [
+        {"data": {"values": lines}, "mark": "line", "encoding": encoding},
+        {"data": {"values": lines}, "mark": "rule", "encoding": ends},
+        {
+            "data": {"values": [*lines, *points]},
+            "mark": dots,
+            "encoding": {**encoding, "shape": shape},
+        },
+    ]
+    specification = {"width": 460, "height": 300, "layer": layer}
+    return Chart("win-frequency", title, f"{title}, by the number of test rows.", specification)

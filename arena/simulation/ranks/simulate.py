@@ -1,0 +1,111 @@
+"""The public function that compares ranks on tests with true ranks."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from arena.plugin.manager import PluginManager
+from arena.plugin.specification import with_parameters
+from arena.simulation.data import Sizes
+from arena.simulation.ranks.prepare import Request, prepare, run
+from arena.simulation.ranks.study import RankSettings, RankSimulation
+from arena.types import DEFAULT_LEVEL
+from arena.utils.parallel import Progress
+from arena.utils.progress import shown
+
+__all__ = ["simulate_ranks"]
+
+
+def simulate_ranks(
+    test_rows: Sequence[int] = (1_000, 10_000),
+    competitors: Sequence[int] = (10, 40),
+    *,
+    data: str | Path | None = None,
+    target: str | None = None,
+    positive: str | None = None,
+    metric: str = "roc_auc",
+    tests: int = 50,
+    boards: int = 10,
+    resamples: int = 500,
+    level: float = DEFAULT_LEVEL,
+    train_rows: int | None = None,
+    validation_rows: int | None = None,
+    population: int | None = None,
+    search: str = "lightgbm",
+    grid: str | Path | None = None,
+    models: str | Path | None = None,
+    seed: int = 0,
+    workers: int = 0,
+    engine: str = "local",
+    address: str | None = None,
+    manager: PluginManager | None = None,
+    progress: Progress | None = None,
+) -> RankSimulation:
+    """Train many models, and compare their ranks on tests with their true ranks.
+
+    Parameters
+    ----------
+    test_rows, competitors
+        Sizes of tests, and numbers of models.
+    data, target, positive
+        Own data, its target column and the positive class; None: synthetic rows, whose true
+        scores are exact.
+    metric
+        The metric of the ranks.
+    tests, boards
+        Number of tests of each size, and how many of them get rank intervals, for their coverage.
+    resamples, level
+        Bootstrap resamples of each of these boards, and the level of the intervals.
+    train_rows, validation_rows, population
+        Training rows, rows for early stopping, and rows that tests are drawn from; None: 4,000,
+        2,000 and 5 times the largest test, fewer if ``data`` is small.
+    search, grid
+        The competitor that trains the models, and a TOML file of the settings it draws from.
+    models
+        A folder that keeps the models, so that none is trained twice; None: a temporary one.
+    seed
+        The random seed.
+    workers, engine, address
+        Processes (0: one per processor), and ``local``, ``dask`` or ``ray`` with the address of
+        its cluster.
+    manager
+        The plugins; None: those installed.
+    progress
+        Receives progress reports; None: shown as :class:`~arena.ProgressDisplay` does.
+
+    Raises
+    ------
+    ArenaError
+        If the simulation cannot be run as requested.
+
+    Examples
+    --------
+    >>> found = simulate_ranks([1_000, 10_000], [10, 40], tests=50)  # doctest: +SKIP
+    >>> found.win_frequency[0].frequency  # doctest: +SKIP
+    """
+    sizes, given = Sizes(4_000, 2_000, 5 * max(test_rows, default=1)).changed(
+        training=train_rows, validation=validation_rows, population=population
+    )
+    request = Request(
+        data=None if data is None else Path(data),
+        target=target or "",
+        positive=positive,
+        metric=metric,
+        search=with_parameters(search, grid=None if grid is None else str(grid)),
+        sizes=sizes,
+        settings=RankSettings(
+            tuple(test_rows), tuple(competitors), tests, boards, resamples, level, seed
+        ),
+        given_sizes=given,
+        workers=workers,
+        engine=engine,
+        address=address,
+    )
+    prepared = prepare(request, manager)
+    with shown(progress) as display:
+        if models is not None:
+            return run(prepared, Path(models), display)
+        with tempfile.TemporaryDirectory(prefix="arena-models-") as folder:
+            return run(prepared, Path(folder), display)

@@ -1,0 +1,308 @@
+"""How stable the ranks of a competition are: from trained models to the result.
+
+The set-up is that of Szilard Pafka, *Winner stability in data science competitions* (2021): models
+of a random search are ranked on a large population and on many tests drawn from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from arena.errors import UsageError
+from arena.interfaces import Analysis, Metric
+from arena.simulation.data import World
+from arena.simulation.degenerate import degenerate_board
+from arena.simulation.ranks.coverage import Boards, Coverage, SingleBoard, coverage
+from arena.simulation.ranks.model_cache import ModelsFolder
+from arena.simulation.ranks.outcome import (
+    QUANTILES,
+    RankQuantiles,
+    WinFrequency,
+    rank_quantiles,
+    rows_until_best_wins,
+    win_frequency,
+)
+from arena.simulation.ranks.scores import ModelScores, score_models
+from arena.types import DEFAULT_LEVEL
+from arena.utils.parallel import NoProgress, Progress
+from arena.utils.tabular import as_json
+
+__all__ = ["RankSettings", "RankSimulation", "RowsNeeded", "simulate_ranks", "simulation_verdict"]
+
+_PROBABILITIES = (0.5, 0.8, 0.9, 0.95)
+
+
+@dataclass(frozen=True, slots=True)
+class RankSettings:
+    """The settings of the study.
+
+    Raises
+    ------
+    UsageError
+        If a value is out of its range.
+    """
+
+    test_rows: tuple[int, ...] = (1_000, 10_000)
+    """N, each from 2."""
+    competitors: tuple[int, ...] = (10, 40)
+    """M, each from 2; as many models as the largest are needed."""
+    tests: int = 50
+    """C tests of each size."""
+    boards: int = 10
+    """How many of the tests are analysed as boards, for the coverage of rank intervals."""
+    resamples: int = 500
+    """Bootstrap resamples of each board with intervals."""
+    level: float = DEFAULT_LEVEL
+    """Confidence level of the intervals, in (0, 1)."""
+    seed: int = 0
+    """The seed of all random numbers."""
+
+    def __post_init__(self) -> None:
+        if not self.test_rows or not self.competitors:
+            raise UsageError("Name at least one number of test rows and one of competitors.")
+        if min(*self.test_rows, *self.competitors, self.tests) < 2:
+            raise UsageError("Test rows, competitors and tests are numbers from 2 on.")
+        if not 0 <= self.boards <= self.tests:
+            raise UsageError("The boards are at least 0, and at most the tests.")
+        if self.resamples < 2 or not 0 < self.level < 1 or self.seed < 0:
+            raise UsageError(
+                "At least 2 resamples, a level between 0 and 1 and a seed from 0 are needed."
+            )
+
+    @property
+    def n_models(self) -> int:
+        """How many models must be trained."""
+        return max(self.competitors)
+
+    @property
+    def grid(self) -> list[tuple[int, int]]:
+        """Every number of test rows with every number of competitors."""
+        return [(rows, count) for rows in self.test_rows for count in self.competitors]
+
+
+@dataclass(frozen=True, slots=True)
+class RowsNeeded:
+    """The number of test rows from which on the best model wins with a probability."""
+
+    competitors: int
+    """Number of competing models."""
+    probability: float
+    """The probability with which the truly best model wins."""
+    rows: float
+    """0: on any number."""
+    low: float
+    """Of the 95% interval over tests, for these models; 0: on any number."""
+    high: float | None
+    """None: there are too few tests for an upper limit."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankSimulation:
+    """The result of the study."""
+
+    settings: RankSettings
+    """What was simulated."""
+    world: str
+    """Where the rows come from."""
+    metric: str
+    """The metric of the ranks."""
+    scores: ModelScores
+    """The scores of the models on all rows and on the tests."""
+    win_frequency: tuple[WinFrequency, ...]
+    """How often the truly best model won."""
+    ranks: tuple[RankQuantiles, ...]
+    """The spread of the rank on a test, by true rank."""
+    coverage: tuple[Coverage, ...]
+    """How often the rank intervals held."""
+    boards: tuple[SingleBoard, ...]
+    """Single boards with their rank intervals, for the charts."""
+    rows_needed: tuple[RowsNeeded, ...]
+    """The rows that the best model needs to win often."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain JSON."""
+        document: dict[str, Any] = as_json(
+            {
+                "data": self.world,
+                "metric": self.metric,
+                "greater_is_better": self.scores.greater_is_better,
+                "seed": self.settings.seed,
+                "tests": self.settings.tests,
+                "models": self.scores.true,
+                "win_frequency": [_fields(one) for one in self.win_frequency],
+                "ranks": [row for one in self.ranks for row in _rank_rows(one)],
+                "coverage": [_fields(one) for one in self.coverage],
+                "boards": [_board(one) for one in self.boards],
+                "rows_needed": [_fields(one) for one in self.rows_needed],
+            }
+        )
+        return document
+
+
+def _fields(one: Any) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in one.__dataclass_fields__}
+
+
+def _rank_rows(one: RankQuantiles) -> list[dict[str, Any]]:
+    names = [f"q{round(100 * share):02d}" for share in QUANTILES]
+    rows = zip(one.models, one.true_ranks, one.quantiles, strict=True)
+    grid = {"test_rows": one.test_rows, "competitors": one.competitors}
+    return [
+        {**grid, "model": model, "true_rank": rank, **dict(zip(names, own, strict=True))}
+        for model, rank, own in rows
+    ]
+
+
+def _board(one: SingleBoard) -> dict[str, Any]:
+    columns = {"model": one.models, "true_rank": one.true_ranks, "rank": one.ranks}
+    columns["rank_low"], columns["rank_high"] = one.ranges["intervals"]
+    columns["bootstrap_rank_low"], columns["bootstrap_rank_high"] = one.ranges["spread"]
+    rows = zip(*columns.values(), strict=True)
+    standings = [dict(zip(columns, row, strict=True)) for row in rows]
+    return {"test_rows": one.test_rows, "competitors": one.competitors, "standings": standings}
+
+
+def simulate_ranks(
+    world: World,
+    metric: Metric,
+    analysis: Analysis,
+    folder: ModelsFolder,
+    settings: RankSettings,
+    *,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> RankSimulation:
+    """Compare the competition ranks of trained models with their true ranks.
+
+    Parameters
+    ----------
+    world
+        The rows that the models were trained on, and the population.
+    metric
+        Ranks them; unbound.
+    analysis
+        Analyses single tests: delivers rank intervals and bootstrap rank ranges.
+    folder
+        Holds the models 0 … ``settings.n_models`` - 1.
+    workers
+        Threads; the numbers do not depend on them.
+
+    Raises
+    ------
+    MetricError
+        If the metric cannot score these models.
+    UsageError
+        If the population is smaller than a test.
+    """
+    progress = progress or NoProgress()
+    scores = score_models(
+        world,
+        metric,
+        folder,
+        settings.n_models,
+        settings.test_rows,
+        settings.tests,
+        seed=settings.seed,
+        workers=workers,
+        progress=progress,
+    )
+    judging = Boards(settings.boards, settings.resamples, settings.level, settings.seed, workers)
+    judged = []
+    if settings.boards:
+        progress.start("Analysing single tests", len(settings.grid))
+        for rows, count in settings.grid:
+            own = scores.true[:count]
+            judged.append(coverage(world, metric, analysis, folder, own, rows, judging))
+            progress.advance()
+    return RankSimulation(
+        settings,
+        world.name,
+        metric.name,
+        scores,
+        tuple(win_frequency(scores, rows, count) for rows, count in settings.grid),
+        tuple(rank_quantiles(scores, rows, count) for rows, count in settings.grid),
+        tuple(one for found, _ in judged for one in found),
+        tuple(board for _, board in judged),
+        tuple(one for count in settings.competitors for one in _rows_needed(scores, count)),
+    )
+
+
+def _rows_needed(scores: ModelScores, competitors: int) -> list[RowsNeeded]:
+    """Return the rows for several probabilities, from the errors of the largest tests.
+
+    Averaged over disjoint sets of that many models, like the win frequency.
+    """
+    largest = max(scores.competition)
+    errors = scores.competition[largest] - scores.true[:, np.newaxis]
+    starts = range(0, len(scores.true) - competitors + 1, competitors)
+    rows = np.concatenate(
+        [
+            rows_until_best_wins(
+                scores.true[at : at + competitors],
+                errors[at : at + competitors],
+                largest,
+                greater_is_better=scores.greater_is_better,
+            )
+            for at in starts
+        ]
+    )
+    from scipy.stats import binom
+
+    # The ends are order statistics. The sets share their tests, so the tests are the trials.
+    tests, sets = scores.competition[largest].shape[1], len(starts)
+    ordered = np.ceil(np.sort(rows))
+    found = []
+    for share in _PROBABILITIES:
+        below, above = (int(binom.ppf(end, tests, share)) for end in (0.025, 0.975))
+        found.append(
+            RowsNeeded(
+                competitors,
+                share,
+                float(np.ceil(np.quantile(rows, share, method="inverted_cdf"))),
+                float(ordered[below * sets - 1]) if below >= 1 else 0.0,
+                float(ordered[(above + 1) * sets - 1]) if above + 1 <= tests else None,
+            )
+        )
+    return found
+
+
+def simulation_verdict(result: RankSimulation) -> str:
+    """Say how often the best model wins in the largest competition, and how many rows it needs."""
+    rows, count = max(result.settings.test_rows), max(result.settings.competitors)
+    scores = result.scores
+    problem = degenerate_board(
+        scores.true[:count], scores.constant, greater_is_better=scores.greater_is_better
+    )
+    if problem is not None:
+        return (
+            f"{problem} A ranking of such models has no meaning, so nothing follows about the "
+            f"number of rows. Use another metric, more training rows or other models."
+        )
+    won = next(
+        one for one in result.win_frequency if (one.test_rows, one.competitors) == (rows, count)
+    )
+    text = (
+        f"With {rows:,} test rows and {count:,} competitors the truly best one wins "
+        f"{won.frequency:.0%} of the tests (95% interval {won.low:.0%} to {won.high:.0%})."
+    )
+    if won.populations == 1:
+        text += (
+            " This is one set of models, and the interval is over tests only: another --seed gives "
+            "other models, among which the best may lead by more or less."
+        )
+    needed = next(
+        one for one in result.rows_needed if (one.competitors, one.probability) == (count, 0.9)
+    )
+    if not needed.rows:
+        return f"{text} For these models fewer rows would be enough."
+    most = "no upper limit" if needed.high is None else f"{needed.high:,.0f}"
+    need = (
+        f"About {needed.rows:,.0f} rows would be needed for it to win 90% of the tests (95% "
+        f"interval {needed.low:,.0f} to {most})"
+    )
+    if needed.rows > rows:
+        need += f" (extrapolated from tests of {rows:,} rows)"
+    return f"{text} {need}."

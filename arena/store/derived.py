@@ -1,0 +1,152 @@
+"""Tables derived from the history, so that no command has to read all of it.
+
+They are updated in the transaction that stores a submission or a release. No event records them:
+:mod:`arena.store.audit` recomputes and compares them, and :func:`rebuild` replaces them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import duckdb
+
+from arena.store.holders import holders_differ, move_holders, rebuild_holders
+
+__all__ = ["Pending", "Standing", "changed_tables", "rebuild", "select_standings"]
+
+_NEW_ROWS = {
+    "team_counts": """
+        SELECT team, count(*)::INTEGER, count(*) FILTER (status = 'accepted')::INTEGER
+        FROM submissions WHERE submission BETWEEN $first AND $last GROUP BY team
+    """,
+    "standings": """
+        SELECT epoch, team,
+            max({'rank_value': coalesce(ranked_by, score), 'minus_submission': -submission,
+                 'score': score}),
+            min({'rank_value': coalesce(ranked_by, score), 'submission': submission,
+                 'score': score})
+        FROM releases JOIN submissions USING (submission)
+        WHERE release BETWEEN $first AND $last GROUP BY epoch, team
+    """,
+    "instances": """
+        SELECT epoch, instance, max(release)
+        FROM releases WHERE release BETWEEN $first AND $last GROUP BY epoch, instance
+    """,
+}
+"""A table -> the query of its rows from submissions or releases of consecutive numbers."""
+_MERGED = {
+    "team_counts": "sent = sent + excluded.sent, accepted = accepted + excluded.accepted",
+    "standings": "highest = greatest(highest, excluded.highest), "
+    "lowest = least(lowest, excluded.lowest)",
+    "instances": "release = greatest(release, excluded.release)",
+}
+"""A table -> how a new row is merged into the existing one."""
+_OF_RELEASES = ("standings", "instances")
+_ALL = {"first": 0, "last": 2**31 - 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The best release of a team in an epoch."""
+
+    team: str
+    submission: int
+    score: float
+    """The released score."""
+    rank_value: float
+    """The value that the public board ranks by."""
+
+
+@dataclass(slots=True)
+class Pending:
+    """The numbers of new rows that the derived tables do not include yet, as inclusive ranges."""
+
+    submissions: tuple[int, int] | None = None
+    releases: tuple[int, int] | None = None
+
+    def add_submission(self, number: int) -> None:
+        """Note a new submission."""
+        self.submissions = _extended(self.submissions, number)
+
+    def add_release(self, number: int) -> None:
+        """Note a new release."""
+        self.releases = _extended(self.releases, number)
+
+    def settle(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        """Update the derived tables, inside the transaction."""
+        if self.submissions is not None:
+            _merge(cursor, "team_counts", self.submissions)
+        if self.releases is not None:
+            for table in _OF_RELEASES:
+                _merge(cursor, table, self.releases)
+            move_holders(cursor, *self.releases)
+        self.submissions = self.releases = None
+
+
+def _extended(numbers: tuple[int, int] | None, number: int) -> tuple[int, int]:
+    return (number, number) if numbers is None else (min(numbers[0], number), number)
+
+
+def _merge(cursor: duckdb.DuckDBPyConnection, table: str, numbers: tuple[int, int]) -> None:
+    cursor.execute(
+        f"INSERT INTO {table} {_NEW_ROWS[table]} ON CONFLICT DO UPDATE SET {_MERGED[table]}",
+        {"first": numbers[0], "last": numbers[1]},
+    )
+
+
+def rebuild(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Replace the content of the derived tables, inside a transaction."""
+    for table, rows in _NEW_ROWS.items():
+        cursor.execute(f"DELETE FROM {table}")  # noqa: S608
+        cursor.execute(f"INSERT INTO {table} {rows}", _ALL)
+    rebuild_holders(cursor)
+
+
+def changed_tables(cursor: duckdb.DuckDBPyConnection) -> list[str]:
+    """Return the names of the derived tables that differ from the history."""
+    changed = [
+        table
+        for table, rows in _NEW_ROWS.items()
+        if cursor.execute(
+            f"(FROM {table} EXCEPT ALL ({rows})) UNION ALL "
+            f"(({rows}) EXCEPT ALL FROM {table}) LIMIT 1",
+            _ALL,
+        ).fetchall()
+    ]
+    return [*changed, "holders"] if holders_differ(cursor) else changed
+
+
+def select_standings(
+    cursor: duckdb.DuckDBPyConnection,
+    epoch: int,
+    *,
+    greater_is_better: bool,
+    excluded: Collection[int] = (),
+) -> list[Standing]:
+    """Return the best release of each team, without excluded submissions, in no order."""
+    best, order = (
+        ("highest", "-highest.minus_submission")
+        if greater_is_better
+        else ("lowest", "lowest.submission")
+    )
+    rows = cursor.execute(
+        f"SELECT team, {order}, {best}.score, {best}.rank_value FROM standings WHERE epoch = ?",  # noqa: S608
+        [epoch],
+    ).fetchall()
+    found = [Standing(*row) for row in rows]
+    again = [one.team for one in found if one.submission in excluded]
+    kept = [one for one in found if one.submission not in excluded]
+    if again:
+        rows = cursor.execute(
+            f"""
+            SELECT DISTINCT ON (team) team, submission, score, coalesce(ranked_by, score) AS value
+            FROM releases JOIN submissions USING (submission)
+            WHERE epoch = ? AND list_contains(?::VARCHAR[], team)
+                AND NOT list_contains(?::INTEGER[], submission)
+            ORDER BY team, value {"DESC" if greater_is_better else ""}, submission
+            """,  # noqa: S608
+            [epoch, again, sorted(excluded)],
+        ).fetchall()
+        kept += [Standing(*row) for row in rows]
+    return kept

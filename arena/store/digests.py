@@ -1,0 +1,60 @@
+"""Keyed digests (HMAC-SHA256) of the content of tables.
+
+The key is 32 random bytes, created with the database and stored in it. Without the key, a digest
+reveals nothing about its content, even if only a few values are possible, such as labels.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["keyed_digest", "predictions_digest", "row_line", "rows_digest"]
+
+
+_LINE = json.JSONEncoder(default=str, separators=(",", ":"))
+
+
+def keyed_digest(key: bytes, content: bytes) -> str:
+    """Return the HMAC-SHA256 of some bytes in hexadecimal.
+
+    >>> keyed_digest(b"secret", b"content")[:16]
+    '230d8225fa8d7c42'
+    """
+    return hmac.digest(key, content, "sha256").hex()
+
+
+def predictions_digest(key: bytes, values: npt.NDArray[Any]) -> str:
+    """Return the digest of one submission's cells, in the order of the solution.
+
+    Numbers and label codes are digested as little-endian float64, as stored; texts (object
+    arrays) as their lengths in bytes (int64), followed by their UTF-8 bytes.
+    """
+    if values.dtype != object:
+        cells = np.ascontiguousarray(values, dtype="<f8")
+        return hmac.digest(key, cells.data, "sha256").hex()
+    texts = [text.encode() for text in values.reshape(-1).tolist()]
+    lengths = np.array([len(text) for text in texts], dtype="<i8")
+    return keyed_digest(key, lengths.tobytes() + b"".join(texts))
+
+
+def row_line(row: Sequence[Any]) -> bytes:
+    r"""Return a row of a table as one line of JSON; times are written as DuckDB returns them.
+
+    >>> row_line([1, 0.5, None, "a"])
+    b'[1,0.5,null,"a"]\n'
+    """
+    return _LINE.encode(row).encode() + b"\n"
+
+
+def rows_digest(key: bytes, rows: Iterable[Sequence[Any]]) -> str:
+    """Return the digest of consecutive rows of a table."""
+    digest = hmac.new(key, digestmod="sha256")
+    for row in rows:
+        digest.update(row_line(row))
+    return digest.hexdigest()

@@ -1,0 +1,233 @@
+"""Digests of the tables in the events, under ``facts`` in the payload.
+
+A transaction notes what it writes; the next appended event records its digests::
+
+    meta          name -> digest of the value
+    solutions     number -> labels, usage, row, tables: digests of its parts
+    submissions   [numbers, digest of the rows]
+    predictions   number -> digest of the cells
+    releases      [numbers, digest of the rows]
+    scores        revision -> [numbers of submissions, digest of the rows]
+    places        [team, day, submissions counted]
+
+``numbers`` are written as ``1-5,7``. Every digest is made with the key of the database
+(:mod:`arena.store.digests`), and from the content of the tables, so that :mod:`arena.store.audit`
+can recompute it in the same way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+
+from arena.store.digests import keyed_digest, predictions_digest, rows_digest
+from arena.store.quotas import select_place_or_none
+from arena.store.solutions import select_solution, solution_digests, tables_digest
+from arena.store.text_codes import select_texts
+from arena.types import PredictionKind
+
+__all__ = [
+    "RECORD_KEY",
+    "UNBOUND_META",
+    "Facts",
+    "all_facts",
+    "facts_of",
+    "meta_digest",
+    "numbers_of",
+    "numbers_text",
+    "record_key",
+    "solution_facts",
+]
+
+RECORD_KEY = "record_key"
+"""The name of the key among the values of ``meta``."""
+UNBOUND_META = frozenset({"application", "schema_version"})
+"""The values that are checked whenever the database is opened."""
+
+
+@dataclass(slots=True, eq=False)
+class Facts:
+    """What was written and is not yet recorded by an event."""
+
+    meta: set[str] = field(default_factory=set)
+    solutions: set[int] = field(default_factory=set)
+    submissions: set[int] = field(default_factory=set)
+    predictions: dict[int, npt.NDArray[Any] | None] = field(default_factory=dict)
+    """The cells of a submission; None: read from the database when needed."""
+    releases: set[int] = field(default_factory=set)
+    scores: dict[int, set[int]] = field(default_factory=dict)
+    places: set[tuple[str, str]] = field(default_factory=set)
+
+    def take_over(self, others: Facts) -> None:
+        """Add the facts of another transaction, without their cells."""
+        self.meta |= others.meta
+        self.solutions |= others.solutions
+        self.submissions |= others.submissions
+        self.predictions |= {one: None for one in others.predictions if one not in self.predictions}
+        self.releases |= others.releases
+        for revision, numbers in others.scores.items():
+            self.scores.setdefault(revision, set()).update(numbers)
+        self.places |= others.places
+
+    def digests(self, cursor: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+        """Return the digests as JSON, inside the writing transaction; empty without facts.
+
+        Parameters
+        ----------
+        cursor
+            A cursor of a database whose table ``meta`` has the key.
+        """
+        key = record_key(cursor)
+        rows = ((name, numbers) for name, numbers in
+                (("submissions", self.submissions), ("releases", self.releases)))  # fmt: skip
+        digests: dict[str, Any] = {
+            "meta": {name: meta_digest(cursor, key, name) for name in self.meta},
+            "solutions": {str(one): solution_facts(cursor, key, one) for one in self.solutions},
+            **{
+                name: [numbers_text(numbers), _digest_of_rows(cursor, key, name, numbers)]
+                for name, numbers in rows
+                if numbers
+            },
+            "predictions": {
+                str(number): predictions_digest(
+                    key, _cells(cursor, number) if values is None else values
+                )
+                for number, values in self.predictions.items()
+            },
+            "scores": {
+                str(revision): [
+                    numbers_text(numbers),
+                    _digest_of_rows(cursor, key, "scores", numbers, revision),
+                ]
+                for revision, numbers in self.scores.items()
+                if numbers
+            },
+            "places": [
+                [team, day, used]
+                for team, day in sorted(self.places)
+                if (used := select_place_or_none(cursor, team, day)) is not None
+            ],
+        }
+        return {name: value for name, value in digests.items() if value}
+
+
+def all_facts(cursor: duckdb.DuckDBPyConnection) -> Facts:
+    """Return the facts of everything in a database, to record them in one event."""
+
+    def found(query: str) -> list[tuple[Any, ...]]:
+        return cursor.execute(query).fetchall()
+
+    scores: dict[int, set[int]] = {}
+    for revision, number in found("SELECT revision, submission FROM scores"):
+        scores.setdefault(revision, set()).add(number)
+    accepted = found("SELECT submission FROM submissions WHERE status = 'accepted'")
+    return Facts(
+        meta={name for (name,) in found("SELECT name FROM meta")}
+        - {"application", "schema_version"},
+        solutions={number for (number,) in found("SELECT solution FROM solutions")},
+        submissions={number for (number,) in found("SELECT submission FROM submissions")},
+        predictions={number: None for (number,) in accepted},
+        releases={number for (number,) in found("SELECT release FROM releases")},
+        scores=scores,
+        places=set(found("SELECT team, day FROM places")),
+    )
+
+
+def record_key(cursor: duckdb.DuckDBPyConnection) -> bytes:
+    """Return the key of the digests; empty if there is none."""
+    rows = cursor.execute("SELECT value FROM meta WHERE name = ?", [RECORD_KEY]).fetchall()
+    return rows[0][0].encode() if rows else b""
+
+
+def meta_digest(cursor: duckdb.DuckDBPyConnection, key: bytes, name: str) -> str | None:
+    """Return the digest of a value of ``meta``; None if there is no such value."""
+    rows = cursor.execute("SELECT value FROM meta WHERE name = ?", [name]).fetchall()
+    if not rows:
+        return None
+    # All rows: a table that was written again without its key can hold a name twice.
+    content = "".join(value for (value,) in rows).encode()
+    # The key cannot authenticate itself.
+    return hashlib.sha256(content).hexdigest() if name == RECORD_KEY else keyed_digest(key, content)
+
+
+def solution_facts(
+    cursor: duckdb.DuckDBPyConnection, key: bytes, number: int
+) -> dict[str, str] | None:
+    """Return the digests of a stored solution; None if it is missing."""
+    solution = select_solution(cursor, number)
+    if solution is None:
+        return None
+    rows = cursor.execute("SELECT * FROM solutions WHERE solution = ?", [number]).fetchall()
+    return {
+        **solution_digests(solution, key),
+        "row": rows_digest(key, rows),
+        "tables": tables_digest(cursor, number, key),
+    }
+
+
+def _digest_of_rows(
+    cursor: duckdb.DuckDBPyConnection,
+    key: bytes,
+    table: str,
+    numbers: Collection[int],
+    revision: int | None = None,
+) -> str:
+    column = "release" if table == "releases" else "submission"
+    bounds = [min(numbers), max(numbers)]
+    query = f"SELECT * FROM {table} WHERE {column} BETWEEN ? AND ?"  # noqa: S608
+    if revision is not None:
+        query, bounds = f"{query} AND revision = ?", [*bounds, revision]
+    at = 0 if revision is None else 1
+    rows = cursor.execute(f"{query} ORDER BY {column}", bounds).fetchall()
+    return rows_digest(key, (row for row in rows if row[at] in numbers))
+
+
+def _cells(cursor: duckdb.DuckDBPyConnection, number: int) -> npt.NDArray[Any]:
+    query = "SELECT value FROM predictions WHERE submission = ? ORDER BY position"
+    values = np.asarray(cursor.execute(query, [number]).fetchnumpy()["value"])
+    ((kind,),) = cursor.execute(
+        "SELECT kind FROM solutions ORDER BY solution DESC LIMIT 1"
+    ).fetchall()
+    if kind == PredictionKind.TEXT:
+        return select_texts(cursor, values)
+    return values
+
+
+def numbers_text(numbers: Iterable[int]) -> str:
+    """Return numbers as text, with runs shortened.
+
+    >>> numbers_text({5, 1, 2, 3, 9, 8})
+    '1-3,5,8-9'
+    """
+    runs = []
+    for _, run in groupby(enumerate(sorted(numbers)), lambda pair: pair[1] - pair[0]):
+        own = [number for _, number in run]
+        runs.append(f"{own[0]}-{own[-1]}" if len(own) > 1 else f"{own[0]}")
+    return ",".join(runs)
+
+
+def numbers_of(text: str) -> Iterator[int]:
+    """Yield the numbers of such a text.
+
+    >>> list(numbers_of("1-3,5"))
+    [1, 2, 3, 5]
+    """
+    if text.isdecimal():
+        yield int(text)
+        return
+    for run in text.split(","):
+        first, _, last = run.partition("-")
+        yield from range(int(first), int(last or first) + 1)
+
+
+def facts_of(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the facts in the payload of an event."""
+    facts = payload.get("facts")
+    return facts if isinstance(facts, dict) else {}

@@ -1,0 +1,48 @@
+"""Submission quotas: counts the submissions of a team, per day and in total."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import duckdb
+
+__all__: list[str] = []
+
+
+def change_place(
+    cursor: duckdb.DuckDBPyConnection,
+    team: str,
+    day: date | None,
+    change: int,
+    allowed: int | None,
+) -> bool:
+    """Change the count by one; return False if ``allowed`` are used (None: no limit)."""
+    used = select_place(cursor, team, day)
+    if allowed is not None and used >= allowed:
+        return False
+    cursor.execute(
+        "INSERT INTO places VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET used = excluded.used",
+        [team, day_name(day), max(used + change, 0)],
+    )
+    return True
+
+
+def select_place(cursor: duckdb.DuckDBPyConnection, team: str, day: date | None) -> int:
+    """Return the number of submissions counted."""
+    return select_place_or_none(cursor, team, day_name(day)) or 0
+
+
+def select_place_or_none(cursor: duckdb.DuckDBPyConnection, team: str, day: str) -> int | None:
+    """Return the number of submissions counted by the name of a day; None without a row."""
+    # With both conditions at once, DuckDB would read the whole table and not the index of teams.
+    query = (
+        "WITH of_team AS MATERIALIZED (SELECT day, used FROM places WHERE team = ?) "
+        "SELECT used FROM of_team WHERE day = ?"
+    )
+    found = cursor.execute(query, [team, day]).fetchall()
+    return found[0][0] if found else None
+
+
+def day_name(day: date | None) -> str:
+    """Return the name of a day, or of the total, in the table."""
+    return "total" if day is None else day.isoformat()

@@ -1,0 +1,165 @@
+"""Writes submissions and their predictions to the tables and reads records back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from arena.store.arrow import as_arrow
+from arena.store.journal import JournalEntry
+from arena.store.text_codes import insert_texts
+from arena.store.timestamps import as_stored
+from arena.types import Fault, FloatArray, SubmissionRecord
+
+__all__ = ["Incoming"]
+
+_COLUMNS = "submission, team, file, sha256, status, received, faults"
+_PREDICTIONS = pa.schema(
+    [("submission", pa.int32()), ("position", pa.int32()), ("value", pa.float64())]
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Incoming:
+    """A submission to be stored."""
+
+    team: str
+    file: str
+    """The file name, for display only."""
+    sha256: str
+    """The sha256 of the file; empty if it could not be read."""
+    values: npt.NDArray[Any] | None
+    """``(n, n_columns)`` in the order of the solution: float64, or str objects if texts are
+    predicted; None: the submission is rejected."""
+    faults: tuple[Fault, ...] = ()
+    """Why it is rejected."""
+    key: str | None = None
+    """The idempotency key; None: the sha256."""
+    received: datetime | None = None
+    """None: now."""
+    refused: bool = False
+    """Whether it is over a limit or too late: it is recorded and may be submitted again."""
+
+    @property
+    def status(self) -> str:
+        """Accepted, rejected for its faults, or refused."""
+        if self.refused:
+            return "refused"
+        return "rejected" if self.values is None or self.faults else "accepted"
+
+    @property
+    def idempotency_key(self) -> str | None:
+        """The key, by default the sha256; for an unreadable file a hash of name and faults.
+
+        A refused submission has no key: the same file may be accepted on another day.
+        """
+        if self.refused:
+            return None
+        unread = f"{self.file}\n{_json_of(self.faults)}".encode()
+        return self.key or self.sha256 or "unread " + hashlib.sha256(unread).hexdigest()
+
+
+def insert_record(
+    cursor: duckdb.DuckDBPyConnection, incoming: Incoming
+) -> tuple[SubmissionRecord, bool]:
+    """Append a record, inside a transaction; return it, and whether it is new."""
+    key = incoming.idempotency_key
+    known = None if key is None else find_record(cursor, incoming.team, key)
+    if known is not None:
+        return known, False
+    rows = cursor.execute(
+        "INSERT INTO submissions SELECT coalesce(max(submission), 0) + 1, ?, ?, ?, ?, ?, ?, ? "  # noqa: S608
+        f"FROM submissions RETURNING {_COLUMNS}",
+        [
+            incoming.team,
+            incoming.file,
+            incoming.sha256,
+            key,
+            incoming.status,
+            as_stored(incoming.received),
+            _json_of(incoming.faults),
+        ],
+    ).fetchall()
+    return _record(rows[0]), True
+
+
+def insert_lost(cursor: duckdb.DuckDBPyConnection, entry: JournalEntry) -> None:
+    """Enter a lost submission under its number again, if that is free, as one to submit again."""
+    fault = Fault("lost", "The submission was stored and then lost: send it again.")
+    received = as_stored(datetime.fromisoformat(entry.received))
+    row = [entry.submission, entry.team, entry.file, entry.sha256, None, "refused", received]
+    cursor.execute(
+        "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        [*row, _json_of([fault])],
+    )
+
+
+def find_record(cursor: duckdb.DuckDBPyConnection, team: str, key: str) -> SubmissionRecord | None:
+    """Return the submission of a team under a key, if there is one."""
+    # With both conditions at once, DuckDB would read the whole table and not the index of keys.
+    query = (
+        f"WITH same_key AS MATERIALIZED (SELECT {_COLUMNS} FROM submissions WHERE key = ?) "  # noqa: S608
+        "FROM same_key WHERE team = ?"
+    )
+    rows = cursor.execute(query, [key, team]).fetchall()
+    return _record(rows[0]) if rows else None
+
+
+def insert_predictions(
+    cursor: duckdb.DuckDBPyConnection, values: Mapping[int, npt.NDArray[Any]]
+) -> None:
+    """Append the predictions of new submissions, by id, inside a transaction."""
+    stored = {
+        submission: insert_texts(cursor, array) if array.dtype == object else array
+        for submission, array in values.items()
+    }
+    cursor.register("incoming_values", _arrow(stored))
+    cursor.execute("INSERT INTO predictions SELECT * FROM incoming_values")
+    cursor.unregister("incoming_values")
+
+
+def select_records(
+    cursor: duckdb.DuckDBPyConnection, team: str | None = None
+) -> tuple[SubmissionRecord, ...]:
+    """Return every record, or those of a team, in the order of ids."""
+    chosen, given = ("", []) if team is None else ("WHERE team = ?", [team])
+    query = f"SELECT {_COLUMNS} FROM submissions {chosen} ORDER BY submission"  # noqa: S608
+    return tuple(_record(row) for row in cursor.execute(query, given).fetchall())
+
+
+def _json_of(faults: Sequence[Fault]) -> str:
+    return json.dumps([asdict(fault) for fault in faults], ensure_ascii=False)
+
+
+def _record(row: tuple[Any, ...]) -> SubmissionRecord:
+    submission, team, file, sha256, status, received, faults = row
+    return SubmissionRecord(
+        submission=submission,
+        team=team,
+        file=file,
+        sha256=sha256,
+        status=status,
+        received=received.replace(tzinfo=UTC).isoformat(),
+        faults=tuple(Fault(**fault) for fault in json.loads(faults)) if faults != "[]" else (),
+    )
+
+
+def _arrow(values: Mapping[int, FloatArray]) -> pa.Table:
+    """Return predictions as rows of the long table, without copying the values."""
+    batches = []
+    for submission, array in values.items():
+        cells = np.ascontiguousarray(array, dtype=np.float64).reshape(-1)
+        ids = np.full(len(cells), submission, dtype=np.int32)
+        positions = np.arange(len(cells), dtype=np.int32)
+        columns = [as_arrow(column) for column in (ids, positions, cells)]
+        batches.append(pa.record_batch(columns, schema=_PREDICTIONS))
+    return pa.Table.from_batches(batches)

@@ -1,0 +1,358 @@
+"""Engines that run many tasks: this machine, a Dask cluster or Ray.
+
+The result of a task depends on its arguments only, and every task has one BLAS thread: the numbers
+are the same on any engine and any number of workers.
+
+A cluster that :func:`open_engine` has connected to is in use until it is closed, as with
+``joblib.parallel_config``: scoring finds it by :func:`cluster_in_use`, also if an analysis of a
+plugin calls it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import socket
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from arena.errors import InputError, UsageError
+from arena.utils.parallel import available_workers, one_thread_each, run_tasks
+from arena.utils.processes import Ended, run_limited
+
+__all__ = ["ENGINES", "Cluster", "Engine", "cluster_in_use", "local_engine", "open_engine", "using"]
+
+ENGINES = ("local", "dask", "ray")
+_Result = TypeVar("_Result")
+_SECONDS_TO_ANSWER = 5.0
+_SECONDS_TO_CONNECT = 60.0
+_SAME_EVERYWHERE = ("arena", "lightgbm", "numba", "numpy", "pandas", "scikit-learn", "scipy")
+_MOST_LOSSES = 3
+"""How often shared objects are sent again after all workers that held them have ended."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cluster:
+    """The three calls by which a cluster runs tasks."""
+
+    share: Callable[[tuple[Any, ...]], list[Any]]
+    """Sends objects to the cluster, and returns references that ``submit`` takes as arguments."""
+    submit: Callable[..., Any]
+    """Starts ``function(*arguments)`` with one BLAS thread, and returns a handle at once."""
+    result: Callable[[Any], Any]
+    """Waits for the result of a handle; a task whose worker ended is started on another one."""
+    lost: tuple[type[BaseException], ...]
+    """What ``result`` raises if every worker that held a shared object has ended."""
+    gone: tuple[type[BaseException], ...]
+    """What ``result`` raises if the cluster gave up the task, or ended itself."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Engine:
+    """Runs tasks on workers."""
+
+    name: str
+    workers: int
+    """The number of tasks that run at once."""
+    cluster: Cluster | None = None
+    """None: this machine."""
+
+    def run(
+        self,
+        function: Callable[..., _Result],
+        shared: tuple[Any, ...],
+        tasks: Iterable[tuple[Any, ...]],
+    ) -> Iterator[_Result]:
+        """Yield ``function(*shared, *task)`` for each task, in order.
+
+        ``shared`` is sent to each machine once, not with each task. On a cluster two tasks per
+        worker are under way at a time: an interruption loses no more than those.
+
+        >>> list(local_engine(1).run(pow, (2,), [(3,), (4,)]))
+        [8, 16]
+        """
+        if self.cluster is None:
+            whole = ((*shared, *task) for task in tasks)
+            yield from run_tasks(function, whole, workers=self.workers, processes=True)
+            return
+        cluster, waiting, losses = self.cluster, iter(tasks), 0
+        unreachable: tuple[type[BaseException], ...]
+        unreachable = (*cluster.lost, *cluster.gone, OSError, TimeoutError)
+        references = cluster.share(shared)
+        under_way: deque[tuple[Any, tuple[Any, ...]]] = deque()
+        while True:
+            for task in itertools.islice(waiting, 2 * self.workers - len(under_way)):
+                under_way.append((cluster.submit(function, *references, *task), task))
+            if not under_way:
+                return
+            try:
+                result = cluster.result(under_way[0][0])
+            except cluster.lost as error:
+                losses += 1
+                if losses > _MOST_LOSSES:
+                    raise _given_up(self.name, error) from error
+                try:
+                    references = cluster.share(shared)
+                except unreachable as error:
+                    raise _given_up(self.name, error) from error
+                for _ in range(len(under_way)):
+                    _, task = under_way.popleft()
+                    under_way.append((cluster.submit(function, *references, *task), task))
+                continue
+            except cluster.gone as error:
+                raise _given_up(self.name, error) from error
+            under_way.popleft()
+            yield result
+
+
+def _given_up(name: str, error: BaseException) -> InputError:
+    return InputError(
+        f"{name} gave up a task, because the workers that ran it ended, or the cluster did "
+        f"({type(error).__name__}). Look at the memory and the logs of the workers, and start the "
+        f"command again."
+    )
+
+
+_in_use: ContextVar[Engine | None] = ContextVar("the cluster in use", default=None)
+
+
+def cluster_in_use() -> Engine | None:
+    """Return the innermost cluster that is open; None: tasks run on this machine.
+
+    >>> cluster_in_use() is None
+    True
+    """
+    return _in_use.get()
+
+
+@contextlib.contextmanager
+def using(cluster: Engine) -> Iterator[None]:
+    """Let :func:`cluster_in_use` return this cluster in the body."""
+    before = _in_use.set(cluster)
+    try:
+        yield
+    finally:
+        _in_use.reset(before)
+
+
+def local_engine(workers: int) -> Engine:
+    """Return the engine of this machine; 0: one process per processor."""
+    return Engine("local", workers or available_workers())
+
+
+@contextlib.contextmanager
+def open_engine(name: str, address: str | None = None, workers: int = 0) -> Iterator[Engine]:
+    """Connect to an engine, and disconnect at the end; until then a cluster is in use.
+
+    Parameters
+    ----------
+    name
+        ``local``, ``dask`` or ``ray``.
+    address
+        Of Dask's scheduler (``tcp://host:8786``) or of Ray (``ray://host:10001``, or
+        ``host:6379`` from a machine of its cluster); None: start Ray on this machine.
+    workers
+        0: as many as the engine has.
+
+    Raises
+    ------
+    UsageError
+        If there is no such engine, or it needs an address.
+    InputError
+        If it does not answer, is not installed, has no workers, or other versions.
+    """
+    if name not in ENGINES:
+        raise UsageError(f"There is no engine {name!r}; there are {', '.join(ENGINES)}.")
+    if name == "local":
+        yield local_engine(workers)
+        return
+    opener = _dask if name == "dask" else _ray
+    if address is not None:
+        _probe(address, name)
+        _try(opener, name, address)
+    with opener(address, workers) as engine, using(engine):
+        yield engine
+
+
+def _probe(address: str, name: str) -> None:
+    """Refuse an address where nothing listens: the clients would retry for minutes."""
+    parts = urlsplit(address if "//" in address else f"//{address}")
+    try:
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if host is None or port is None:
+        raise UsageError(f"The address {address!r} of {name} is not of the form host:port.")
+    try:
+        socket.create_connection((host, port), timeout=_SECONDS_TO_ANSWER).close()
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(
+            f"{name} does not answer at {address}: {reason}. Start it there, or use this "
+            f"machine with --engine local."
+        ) from error
+
+
+def _try(opener: Callable[..., Any], name: str, address: str) -> None:
+    """Connect in a process that can be stopped: a client waits forever for a silent server."""
+    (answer,) = run_limited(
+        _connect, [(opener, address)], workers=1, seconds=_SECONDS_TO_CONNECT, purpose="engine"
+    )
+    if isinstance(answer, Ended):
+        raise InputError(
+            f"{name} does not answer at {address}, although something listens there: {answer}. "
+            f"Check that it is {name}, or use this machine with --engine local.{_hint(name)}"
+        )
+
+
+def _hint(name: str) -> str:
+    """Return a hint for Ray: it does not answer clients without a token."""
+    said = " If its cluster was started with tokens, set RAY_AUTH_MODE=token here, too."
+    return said if name == "ray" else ""
+
+
+def _connect(opener: Callable[..., Any], address: str) -> None:
+    with opener(address, 0):
+        pass
+
+
+def _missing(name: str, error: ImportError) -> InputError:
+    return InputError(
+        f"The engine {name} is not installed here ({error.name}): pip install 'arena[{name}]'."
+    )
+
+
+@contextlib.contextmanager
+def _dask(address: str | None, workers: int) -> Iterator[Engine]:
+    try:
+        from concurrent.futures import CancelledError
+
+        from distributed import Client
+        from distributed.comm.core import CommClosedError
+        from distributed.scheduler import KilledWorker
+    except ImportError as error:
+        raise _missing("dask", error) from error
+    if address is None:
+        raise UsageError("--engine dask needs --scheduler, such as tcp://host:8786.")
+    try:
+        client = Client(address, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        raise InputError(f"No scheduler of Dask answers at {address}: {error}") from error
+    with client:
+        _check_versions(client.run(_by_value(_versions)), address)
+        found = workers or sum(client.nthreads().values())
+
+        def share(objects: tuple[Any, ...]) -> list[Any]:
+            # Keys that are made of the content would name the same objects in two runs, and the
+            # end of the first run could take them away from the second.
+            sent = client.scatter(list(objects), broadcast=True, hash=False) if objects else ()
+            return list(sent)
+
+        def submit(*call: Any) -> Any:
+            with warnings.catch_warnings():  # of arguments of 10 MB: blocks of submissions
+                warnings.simplefilter("ignore")
+                return client.submit(_limited, *call, pure=False)
+
+        yield Engine(
+            "dask",
+            found,
+            Cluster(
+                share,
+                submit,
+                lambda future: future.result(),
+                lost=(CancelledError,),
+                gone=(KilledWorker, CommClosedError),
+            ),
+        )
+
+
+def _by_value(function: Callable[[tuple[str, ...]], Any]) -> Callable[[], Any]:
+    """Return a call that a worker without arena can run: it is sent as code, not by name."""
+    import types
+
+    copied = types.FunctionType(function.__code__, {"__builtins__": __builtins__})
+
+    def call(names: tuple[str, ...] = _SAME_EVERYWHERE) -> Any:
+        return copied(names)
+
+    call.__module__ = copied.__module__ = "__main__"
+    return call
+
+
+def _versions(names: tuple[str, ...]) -> Any:
+    from importlib import metadata as found
+
+    versions = {}
+    for name in names:
+        try:
+            versions[name] = found.version(name)
+        except found.PackageNotFoundError:
+            versions[name] = "none"
+    return versions
+
+
+def _check_versions(found: Mapping[str, Mapping[str, str]], address: str) -> None:
+    """Refuse workers on which a task would fail, or give other numbers."""
+    if not found:
+        raise InputError(f"The scheduler at {address} has no workers. Start some and try again.")
+    here = {name: metadata.version(name) for name in _SAME_EVERYWHERE}
+    for worker, versions in sorted(found.items()):
+        for name, version in here.items():
+            if versions[name] != version:
+                raise InputError(
+                    f"The worker {worker} has {name} {versions[name]}, but this machine has "
+                    f"{version}. Install the same there: the numbers depend on it."
+                )
+
+
+@contextlib.contextmanager
+def _ray(address: str | None, workers: int) -> Iterator[Engine]:
+    try:
+        import ray
+    except ImportError as error:
+        raise _missing("ray", error) from error
+    options: dict[str, Any] = {"num_cpus": workers} if address is None and workers else {}
+    try:
+        ray.init(address=address or "local", logging_level="ERROR", log_to_driver=False, **options)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(f"Ray does not answer at {address}: {reason}.{_hint('ray')}") from error
+    try:
+        versions = ray.remote(num_cpus=0)(_by_value(_versions))
+        _check_versions({str(address): ray.get(versions.remote())}, str(address))
+        found = workers or int(ray.cluster_resources().get("CPU", 1))
+        limited = ray.remote(_limited)
+
+        def share(objects: tuple[Any, ...]) -> list[Any]:
+            return [ray.put(one) for one in objects]
+
+        def result(handle: Any) -> Any:
+            try:
+                return ray.get(handle)
+            except ray.exceptions.RayTaskError as error:
+                raise error.cause from None  # without the text of Ray's own stack
+
+        yield Engine(
+            "ray",
+            found,
+            Cluster(
+                share,
+                limited.remote,
+                result,
+                lost=(ray.exceptions.ObjectLostError,),
+                gone=(ray.exceptions.RayError,),
+            ),
+        )
+    finally:
+        ray.shutdown()
+
+
+def _limited(function: Callable[..., Any], *arguments: Any) -> Any:
+    with one_thread_each():
+        return function(*arguments)

@@ -1,0 +1,125 @@
+"""Runs tasks in parallel on this machine through joblib, and defines progress reporting.
+
+The result of a task depends on its arguments only, so results do not depend on the number of
+workers.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeVar
+
+__all__ = ["NoProgress", "Progress", "available_workers", "one_thread_each", "run_tasks"]
+
+_Result = TypeVar("_Result")
+
+
+class Progress(Protocol):
+    """Receives progress reports of a long computation."""
+
+    def say(self, message: str) -> None:
+        """Report a message, one sentence."""
+
+    def start(self, label: str, total: int) -> None:
+        """Report the start of a stage of ``total`` steps."""
+
+    def advance(self, steps: int = 1) -> None:
+        """Report that ``steps`` steps of the stage are done."""
+
+
+class NoProgress:
+    """Ignores all progress reports."""
+
+    def say(self, message: str) -> None:
+        """Ignore the message."""
+
+    def start(self, label: str, total: int) -> None:
+        """Ignore the stage."""
+
+    def advance(self, steps: int = 1) -> None:
+        """Ignore the steps."""
+
+
+def available_workers() -> int:
+    """Return the number of processors that this process may use.
+
+    >>> available_workers() >= 1
+    True
+    """
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run_tasks(
+    function: Callable[..., _Result],
+    tasks: Iterable[tuple[Any, ...]],
+    *,
+    workers: int,
+    processes: bool = False,
+) -> Iterator[_Result]:
+    """Yield ``function(*task)`` for each task, in order, on ``workers`` threads or processes.
+
+    Tasks are drawn from the iterable as workers become free: at most ``workers + 1`` are in memory
+    at a time. Every task runs with one BLAS thread; otherwise its last digits would depend on the
+    machine.
+
+    Use threads for code that releases the global interpreter lock (compiled kernels, matrix
+    products) and processes for all other code. An exception in a task is raised here.
+
+    >>> list(run_tasks(pow, [(2, 3), (3, 2)], workers=2))
+    [8, 9]
+    """
+    if workers > 1 and not processes:
+        tasks = iter(tasks)
+        ahead = deque(itertools.islice(tasks, 2))
+        if len(ahead) < 2:  # a single task: starting threads would only cost time
+            workers = 1
+        # Popped one by one, so that finished tasks are not kept in memory.
+        tasks = itertools.chain((ahead.popleft() for _ in range(len(ahead))), tasks)
+    if workers == 1:
+        with one_thread_each():
+            for task in tasks:
+                yield function(*task)
+        return
+    from joblib import Parallel, delayed
+
+    pool = Parallel(
+        n_jobs=workers,
+        backend="loky" if processes else "threading",
+        return_as="generator",
+        pre_dispatch=workers + 1,
+        batch_size=1,
+    )
+    with one_thread_each():
+        if processes:
+            yield from pool(delayed(_with_one_blas_thread)(function, task) for task in tasks)
+        else:
+            yield from pool(delayed(function)(*task) for task in tasks)
+
+
+def _with_one_blas_thread(function: Callable[..., _Result], task: tuple[Any, ...]) -> _Result:
+    with one_thread_each():
+        return function(*task)
+
+
+def one_thread_each() -> AbstractContextManager[Any]:
+    """Limit BLAS and OpenMP to one thread: the number of threads changes the last digits of sums.
+
+    >>> with one_thread_each():
+    ...     pass
+    """
+    limited: AbstractContextManager[Any] = _thread_pools(len(sys.modules)).limit(limits=1)
+    return limited
+
+
+@functools.lru_cache(maxsize=1)
+def _thread_pools(n_modules: int) -> Any:  # noqa: ARG001 - the key of the cache
+    """Find the libraries with thread pools (4 ms); again after new modules were imported."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -1,0 +1,87 @@
+"""Conversion of results to data frames and JSON."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Tabular", "as_json", "write_csv"]
+
+
+class Tabular:
+    """Base class of frozen dataclasses of scalars and arrays with one value per submission.
+
+    Examples
+    --------
+    >>> @dataclasses.dataclass(frozen=True, slots=True, eq=False)
+    ... class Ranked(Tabular):
+    ...     rank: np.ndarray
+    ...     level: float
+    >>> ranked = Ranked(np.array([2, 1]), 0.95)
+    >>> ranked.to_dict()
+    {'rank': [2, 1], 'level': 0.95}
+    >>> ranked.to_frame()["rank"].tolist()
+    [2, 1]
+    """
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return scalars and ``(m,)`` arrays as JSON; matrices are omitted."""
+        kept = {name: value for name, value in self._values().items() if np.ndim(value) < 2}
+        document: dict[str, Any] = as_json(kept)
+        return document
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a frame with the ``(m,)`` arrays as columns and the scalars in ``attrs``."""
+        import pandas as pd
+
+        values = self._values()
+        frame = pd.DataFrame({name: one for name, one in values.items() if np.ndim(one) == 1})
+        frame.attrs = {name: one for name, one in values.items() if np.ndim(one) == 0}
+        return frame
+
+    def _values(self) -> dict[str, Any]:
+        fields = dataclasses.fields(cast("Any", self))
+        return {field.name: getattr(self, field.name) for field in fields}
+
+
+def as_json(value: Any) -> Any:
+    """Return plain JSON: numpy numbers as Python numbers, and None for non-finite numbers.
+
+    >>> as_json({"n": np.int64(3), "x": [float("nan"), np.float64(0.5)]})
+    {'n': 3, 'x': [None, 0.5]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): as_json(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [as_json(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def write_csv(file: TextIO, rows: Iterable[Sequence[Any]], *, quote_all: bool = False) -> None:
+    r"""Write rows as CSV with cells quoted where needed and lines that end in a newline.
+
+    >>> import io
+    >>> write_csv(out := io.StringIO(), [["id", "y"], ["a\rb", 0.5]])
+    >>> out.getvalue()
+    'id,y\n"a\rb","0.5"\n'
+    """
+    quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    plain = csv.writer(file, lineterminator="\n")
+    for row in rows:
+        # Readers end a line at a carriage return, which Python's writer does not quote.
+        returns = any(isinstance(cell, str) and "\r" in cell for cell in row)
+        (quoted if quote_all or returns else plain).writerow(row)

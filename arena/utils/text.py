@@ -1,0 +1,58 @@
+"""Makes untrusted text, such as team names, safe to display."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+__all__ = ["csv_cell", "printable", "printable_lines", "shorten"]
+
+_FORMULA_IN_A_CELL = re.compile(r"((?:^|[;|])[\s\"]*)([=+\-@\t\r\n＝＋－＠])")  # noqa: RUF001
+
+
+def printable(text: str) -> str:
+    r"""Return the text with control, format and bidirectional characters escaped.
+
+    A team name must not move the cursor, reverse the line, or be invisible.
+
+    >>> printable("ro\x1b[31mbot\u202e")
+    'ro\\x1b[31mbot\\u202e'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escaped(character) for character in text)
+
+
+def printable_lines(text: str) -> str:
+    """Return several lines of text, each printable."""
+    return "\n".join(printable(line) for line in text.splitlines())
+
+
+def _escaped(character: str) -> str:
+    # The joiner inside an emoji is a format character too, but harmless.
+    if character == "\u200d" or unicodedata.category(character) not in {
+        "Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp",
+    }:  # fmt: skip
+        return character
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def shorten(text: str, length: int = 60) -> str:
+    """Return the printable text, truncated to a length.
+
+    >>> shorten("a" * 100, 10)
+    'aaaaaaaaa…'
+    """
+    safe = printable(text[: length + 1])
+    return safe if len(safe) <= length else safe[: length - 1] + "…"
+
+
+def csv_cell(text: str) -> str:
+    """Return the text as a CSV cell that spreadsheets do not interpret as a formula.
+
+    Some spreadsheets also split cells at semicolons or bars.
+
+    >>> csv_cell("=1+1"), csv_cell("team"), csv_cell("a;=1+1")
+    ("'=1+1", 'team', "a;'=1+1")
+    """
+    return _FORMULA_IN_A_CELL.sub(r"\1'\2", text)

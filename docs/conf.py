@@ -1,0 +1,145 @@
+"""Sphinx's settings. Build with: python -m sphinx -W docs BUILD."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import re
+import shutil
+import tomllib
+from contextlib import redirect_stdout
+from importlib.metadata import version as version_of
+from pathlib import Path
+from typing import Any
+
+project = "arena"
+author = "The arena developers"
+release = version_of("arena")
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx-mathjax-offline",
+    "numpydoc",
+    "sphinx_design",
+]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+templates_path = ["_templates"]
+exclude_patterns = ["BUILD", "_build"]
+html_theme = "pydata_sphinx_theme"
+html_title = f"arena {release}"
+html_show_sourcelink = False
+html_theme_options = {"navigation_with_keys": False, "show_toc_level": 2}
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+autosummary_generate = True
+
+GENERATED = Path(__file__).parent / "reference" / "generated"
+
+
+def _help_of(command: Any, name: str, parent: Any = None) -> list[str]:
+    """Return a section for a command and for each command below it."""
+    context = command.make_context(name, [], parent=parent, resilient_parsing=True)
+    text = command.get_help(context)
+    marks = "##" if parent is None else "###"
+    lines = [f"{marks} {context.command_path}", "", "```text", text.rstrip(), "```", ""]
+    for below_name in getattr(command, "commands", {}):
+        _, below, _ = command.resolve_command(context, [below_name])
+        lines += _help_of(below, below_name, context)
+    return lines
+
+
+def write_command_reference() -> None:
+    """Write the page of all commands from the commands themselves."""
+    from arena.cli.discovery import installed
+
+    lines = ["# Command line", "", "What `arena COMMAND --help` prints, for every command.", ""]
+    for found in installed():
+        if found.distribution.split()[0] == "arena":
+            lines += _help_of(found.load(), f"arena {found.name}")
+    (GENERATED / "cli.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+def write_plugin_reference() -> None:
+    """Write the pages that list the metrics and the mechanisms from the plugins themselves."""
+    from arena.plugin.manager import PluginManager
+
+    manager = PluginManager()
+    for kind, registry in (("metrics", manager.metrics), ("mechanisms", manager.mechanisms)):
+        lines = [f"# All {kind}", ""]
+        for entry in registry:
+            item = entry.item
+            said = inspect.getdoc(type(item)) or ""
+            summary = said.partition("\n\n")[0].replace("\n", " ")
+            lines += [f"`{item.name}` ({entry.plugin})", f": {summary}", ""]
+        (GENERATED / f"{kind}.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+def write_settings() -> None:
+    """Write competition.toml as ``arena init`` does without options for its settings."""
+    from arena.config import Settings, settings_as_toml
+
+    chosen = {
+        "metric": {"name": "accuracy"},
+        "public": {"mechanism": "ladder-free"},
+        "limits": {"per_day": 5},
+    }
+    written = settings_as_toml(Settings.model_validate(chosen))
+    (GENERATED / "competition.toml").write_text(written, encoding="utf-8")
+    # The section of the server is written only if one of its keys is not at its default.
+    server = {"url": "https://race.example.org"}
+    with_server = settings_as_toml(Settings.model_validate({**chosen, "server": server}))
+    (GENERATED / "server.toml").write_text(
+        with_server[with_server.index("# The web server") :], encoding="utf-8"
+    )
+
+
+def draw_packages() -> None:
+    """Draw the layers of ``arena`` from the contract that import-linter holds."""
+    settings = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    layers = next(one["layers"] for one in contracts if one["type"] == "layers")
+    rows = [[name.strip() for name in re.split(r"[:|]", layer)] for layer in layers]
+    height = 44
+    parts = []
+    for number, row in enumerate(rows):
+        width = 520 / len(row)
+        for place, name in enumerate(row):
+            x, y = 10 + place * width, 30 + number * height
+            parts.append(
+                f'<rect x="{x:.0f}" y="{y}" width="{width - 8:.0f}" height="30" rx="6" '
+                f'fill="#e8eef7" stroke="#4a6fa5"/>'
+                f'<text x="{x + width / 2 - 4:.0f}" y="{y + 20}" text-anchor="middle">{name}</text>'
+            )
+    plugins = [name for name in settings["tool"]["importlinter"]["root_packages"] if "_" in name]
+    total = 30 + len(rows) * height
+    step = (total - 60) / len(plugins)
+    for number, name in enumerate(plugins):
+        y = 30 + number * step
+        parts.append(
+            f'<rect x="570" y="{y:.0f}" width="180" height="30" rx="6" fill="#f7efe2" '
+            f'stroke="#b08030"/><text x="660" y="{y + 20:.0f}" text-anchor="middle">{name}</text>'
+        )
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 {total}" '
+        f'font-family="sans-serif" font-size="13" role="img">'
+        f"<title>The packages of arena: each imports only from the layers below it</title>"
+        f'<rect width="760" height="{total}" fill="#ffffff"/>'
+        f'<text x="10" y="18">arena: each layer imports only from those below</text>'
+        f'<text x="570" y="18">plugins: import arena only</text>'
+    )
+    (GENERATED / "packages.svg").write_text(head + "".join(parts) + "</svg>", encoding="utf-8")
+
+
+def setup(_app: Any) -> None:
+    """Generate the pages that are made from the program, before Sphinx looks for pages."""
+    shutil.rmtree(GENERATED, ignore_errors=True)  # pages of modules that are gone
+    GENERATED.mkdir(parents=True)
+    with redirect_stdout(io.StringIO()):
+        write_command_reference()
+        write_plugin_reference()
+        write_settings()
+        draw_packages()

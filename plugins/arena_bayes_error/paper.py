@@ -1,0 +1,347 @@
+"""The experiments of Ishida et al. (2023) on the Bayes error, computed again.
+
+Its four Gaussian set-ups against the truth (Figure 1) with two baselines, the noise of Figure 2 as
+described in the paper and as implemented in its code, positive confidence (Figure 3), and its
+annotations of real data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arena.charts import Bars, Points, ranges_chart
+from arena.charts.theme import BLUE, GREY, INK, ORANGE, PALE
+from arena.interfaces import PaperOptions, Reproduced, Reproduction, rounded, within
+from arena.types import Chart, FloatArray, IntArray
+from arena.utils.parallel import Progress
+from arena_bayes_error.annotators import from_counts
+from arena_bayes_error.estimate import BayesErrorEstimate
+from arena_bayes_error.estimators import from_noisy_soft_labels, from_soft_labels
+from arena_bayes_error.gaussian_setups import SETUPS, noisy_labels
+from arena_bayes_error.neighbours import cover_hart
+from arena_bayes_error.platt import from_scores
+from arena_bayes_error.positive_confidence import from_positive_confidence
+
+PER_CLASS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1028)
+"""Rows of each class, as in the paper."""
+WIDTHS = {"the paper": 1.0, "its code": 0.4}
+"""Truncation of the noise, in units of min(r, 1 - r)."""
+CLEAN, NAIVE, SIGNED = "clean labels, Eq. 4", "noisy labels, Eq. 5", "noisy and signs, Eq. 6"
+CONFIDENCE = "positive confidence, Eq. 8"
+NEIGHBOURS, LOGISTIC = "nearest neighbour, lower bound", "logistic regression, plug-in"
+BASELINES = {NEIGHBOURS, LOGISTIC}
+SHAPES = {CLEAN: (GREY, "circle"), NAIVE: (ORANGE, "square"), SIGNED: (BLUE, "diamond"),
+          CONFIDENCE: (BLUE, "triangle-up"), NEIGHBOURS: (ORANGE, "cross"),
+          LOGISTIC: (INK, "triangle-down")}  # fmt: skip
+PERCENT = {"format": "~%", "tickCount": 8}
+FEW: Any = {"resamples": 2}
+GROUPINGS = {
+    "animals": [2, 3, 4, 5, 6, 7],
+    "animals without birds": [3, 4, 5, 6, 7],
+    "land": [1, 3, 4, 5, 7, 9],
+    "even positions": [0, 2, 4, 6, 8],
+    "first five": [0, 1, 2, 3, 4],
+}
+PUBLISHED = {"Fashion-MNIST-H": (0.03478, 0.00079)}
+"""Published as numbers; the others are in figures, or in a table missing from the text."""
+NOTES = {
+    "CIFAR-10H, animals without birds": "birds are artefacts in the paper's text, animals in its "
+    "code",
+    "ICLR 2017": "the paper's code stops short of the best fit, at 7.82%",
+}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One estimator on one set-up, against the rows of each class."""
+
+    setup: str
+    estimator: str
+    mean: FloatArray
+    """``(sizes,)`` over the repetitions."""
+    error: FloatArray
+    """``(sizes,)`` standard errors of the means."""
+
+    @property
+    def distance(self) -> float:
+        """Distance of the last mean from the truth, in standard errors."""
+        return float((self.mean[-1] - truth(self.setup)) / self.error[-1])
+
+
+# -- Figures 1 to 3: simulated from set-ups with known Bayes error ---------------------------------
+
+
+@cache
+def truth(setup: str) -> float:
+    """Return the Bayes error of a set-up, by its distributions."""
+    return SETUPS[setup].bayes_error
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Equally many positive and negative rows."""
+
+    points: FloatArray
+    """``(2 n, dimensions)``, the positive ones first."""
+    labels: IntArray
+    soft: FloatArray
+    """``(2 n,)`` probabilities of the positive class."""
+    positive: FloatArray
+    """``(n,)`` those of the positive rows."""
+
+
+def draw(setup: str, per_class: int, rng: np.random.Generator) -> Drawn:
+    """Draw rows of a set-up."""
+    points, labels = SETUPS[setup].draw_points(4 * per_class + 40, rng)
+    chosen = np.concatenate([np.flatnonzero(labels == one)[:per_class] for one in (1, 0)])
+    soft = SETUPS[setup].posterior(points[chosen])
+    return Drawn(points[chosen], labels[chosen], soft, soft[:per_class])
+
+
+def clean(drawn: Drawn, _: np.random.Generator) -> dict[str, float]:
+    """Return the estimates of Figures 1 and 3."""
+    return {
+        CLEAN: from_soft_labels(drawn.soft, **FEW).estimate,
+        CONFIDENCE: from_positive_confidence(drawn.positive, 0.5, **FEW).estimate,
+        **baselines(drawn),
+    }
+
+
+def baselines(drawn: Drawn) -> dict[str, float]:
+    """Return estimates from points and hard labels; NaN with fewer than 8 rows of each class."""
+    from sklearn.linear_model import LogisticRegression
+
+    if len(drawn.positive) < 8:
+        return dict.fromkeys(sorted(BASELINES), np.nan)
+    model = LogisticRegression().fit(drawn.points[::2], drawn.labels[::2])
+    chance = model.predict_proba(drawn.points[1::2])
+    return {
+        NEIGHBOURS: cover_hart(drawn.points, drawn.labels).lower,
+        LOGISTIC: float(chance.min(axis=1).mean()),
+    }
+
+
+def noisy(width: float, drawn: Drawn, rng: np.random.Generator) -> dict[str, float]:
+    """Return the estimates of Figure 2, with noise truncated at a width."""
+    noise = noisy_labels(drawn.soft, rng, width=width)
+    return {
+        CLEAN: from_soft_labels(drawn.soft, **FEW).estimate,
+        NAIVE: from_soft_labels(noise, **FEW).estimate,
+        SIGNED: from_noisy_soft_labels(noise, drawn.soft > 0.5, **FEW).estimate,
+    }
+
+
+def curves(
+    estimates: Callable[[Drawn, np.random.Generator], dict[str, float]],
+    repetitions: int,
+    sizes: Sequence[int],
+    seed: int,
+    progress: Progress,
+) -> list[Curve]:
+    """Return the curves of every estimator on every set-up."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for setup in SETUPS:
+        drawn = [[estimates(draw(setup, n, rng), rng) for _ in range(repetitions)] for n in sizes]
+        for name in drawn[0][0]:
+            values = np.array([[one[name] for one in own] for own in drawn])
+            error = values.std(axis=1, ddof=1) / repetitions**0.5
+            found.append(Curve(setup, name, values.mean(axis=1), error))
+        progress.advance()
+    return found
+
+
+def compared(where: str, found: Sequence[Curve], per_class: int) -> Iterator[Reproduced]:
+    """Yield the last point of every curve with the truth; biased estimators are not compared."""
+    for one in found:
+        what = f"set-up {one.setup}, {one.estimator}, {per_class:,} rows of each class"
+        mean, error, known = float(one.mean[-1]), float(one.error[-1]), truth(one.setup)
+        if one.estimator in BASELINES or one.estimator == NAIVE:
+            note = f"the truth is {known:.5f}: this estimator is biased"
+            yield Reproduced(where, what, None, mean, None, note)
+        else:
+            note = f"the truth instead of a printed number; standard error {error:.2g}"
+            yield within(where, what, known, mean, 4 * error, note)
+
+
+def panel(setup: str, own: Sequence[Curve], sizes: Sequence[int], title: str) -> dict[str, Any]:
+    """Return means with their standard errors against n, and the truth as a line."""
+    rows = [
+        {"n": n, "mean": mean, "low": mean - error, "high": mean + error, "what": one.estimator}
+        for one in own
+        for n, mean, error in zip(sizes, one.mean.tolist(), one.error.tolist(), strict=True)
+        if np.isfinite(mean)
+    ]
+    names = list(dict.fromkeys(one.estimator for one in own))
+    legend = {"title": None, "orient": "bottom", "columns": 1}
+    color, shape = (
+        {"field": "what", "type": "nominal", "legend": legend,
+         "scale": {"domain": names, "range": [SHAPES[name][at] for name in names]}}
+        for at in (0, 1)
+    )  # fmt: skip
+    n = {"field": "n", "type": "quantitative", "title": "rows of each class",
+         "scale": {"type": "log", "base": 2, "nice": False},
+         "axis": {"values": list(sizes), "labelOverlap": False, "labelAngle": -45}}  # fmt: skip
+    error = {"type": "quantitative", "title": "Bayes error (dashed: the truth)", "axis": PERCENT}
+    layers = [
+        {"data": {"values": [{"truth": truth(setup)}]},
+         "mark": {"type": "rule", "strokeDash": [4, 3], "color": INK},
+         "encoding": {"y": {"field": "truth", **error}}},
+        {"mark": {"type": "rule", "strokeWidth": 1.5},
+         "encoding": {"x": n, "y": {"field": "low", **error}, "y2": {"field": "high"},
+                      "color": color}},
+        {"mark": {"type": "line", "strokeWidth": 1.5},
+         "encoding": {"x": n, "y": {"field": "mean", **error}, "color": color}},
+        {"mark": {"type": "point", "filled": True, "size": 40, "opacity": 1},
+         "encoding": {"x": n, "y": {"field": "mean", **error}, "color": color, "shape": shape}},
+    ]  # fmt: skip
+    return {"title": f"Set-up {setup}{title}", "width": 250, "height": 200,
+            "data": {"values": rows}, "layer": layers}  # fmt: skip
+
+
+def figure(found: Mapping[str, Sequence[Curve]], sizes: Sequence[int]) -> dict[str, Any]:
+    """Return a row of panels, one for each set-up, for each of the titles."""
+    rows = [
+        {"hconcat": [
+            panel(setup, [one for one in own if one.setup == setup], sizes, title)
+            for setup in SETUPS
+        ]}
+        for title, own in found.items()
+    ]  # fmt: skip
+    return {"vconcat": rows}
+
+
+def simulated(
+    options: PaperOptions, progress: Progress, sizes: Sequence[int] = PER_CLASS
+) -> tuple[list[Reproduced], list[Chart], list[Curve]]:
+    """Return the numbers, the charts and the curves of Figures 1, 2 and 3."""
+    repetitions = 4 if options.quick else 10
+    progress.start("Simulating set-ups", len(SETUPS) * (1 + len(WIDTHS)))
+    plain = curves(clean, repetitions, sizes, options.seed, progress)
+    noise = {
+        name: curves(partial(noisy, width), repetitions, sizes, options.seed, progress)
+        for name, width in WIDTHS.items()
+    }
+    rows = list(compared("Figures 1 and 3", plain, sizes[-1]))
+    for name, own in noise.items():
+        rows += compared(f"Figure 2, noise of {name}", own, sizes[-1])
+    first = [one for one in plain if one.estimator != CONFIDENCE]
+    third = [one for one in plain if one.estimator in {CLEAN, CONFIDENCE}]
+    panels = {f", noise of {name}": own for name, own in noise.items()}
+    charts = [
+        Chart(name, title, f"{title}, by the number of rows.", figure(found, sizes))
+        for name, title, found in (
+            ("figure-1", "Estimates from soft labels and two baselines", {"": first}),
+            ("figure-2", "Estimates from noisy labels", panels),
+            ("figure-3", "Estimates from positive confidence", {"": third}),
+        )
+    ]
+    return rows, charts, [*plain, *(one for own in noise.values() for one in own)]
+
+
+# -- real annotations ------------------------------------------------------------------------------
+
+
+def estimates_of_annotations(data: Path, resamples: int = 2_000) -> dict[str, BayesErrorEstimate]:
+    """Return the estimates from human annotations of images and papers."""
+    counts = np.loadtxt(data / "fmh_counts.csv", delimiter=",")
+    found = {"Fashion-MNIST-H": from_counts(counts, [0, 2, 3, 4, 6])}
+    counts = np.load(data / "cifar10h_counts.npy")
+    found |= {f"CIFAR-10H, {name}": from_counts(counts, own) for name, own in GROUPINGS.items()}
+    for year in range(2017, 2024):
+        table = np.genfromtxt(data / f"iclr_{year}.csv", delimiter=",", dtype=str, skip_header=1)
+        scores, accepted = table[:, 1].astype(float), table[:, 2] == "Accept"
+        found[f"ICLR {year}"], _ = from_scores(scores, accepted, resamples=resamples)
+    return found
+
+
+def real(found: Mapping[str, BayesErrorEstimate]) -> Iterator[Reproduced]:
+    """Yield the estimates next to the published numbers, which are few."""
+    for name, one in found.items():
+        other = "" if one.corrected is None else f"{one.corrected:.3%} corrected for few labels"
+        if one.refit_interval is not None:
+            other = f"± {half(one.refit_interval):.3%} with the scaling refitted"
+        note = "; ".join(text for text in (NOTES.get(name, ""), other) if text)
+        if name in PUBLISHED:
+            value, error = PUBLISHED[name]
+            yield rounded("Section 5", f"{name}, estimate", value, one.estimate, 5, note)
+            yield rounded("Section 5", f"{name}, ±", error, half(one.interval), 5, note)
+        else:
+            yield Reproduced("Section 5", f"{name}, estimate", None, one.estimate, None, note)
+            yield Reproduced("Section 5", f"{name}, ±", None, half(one.interval), None, "")
+
+
+def real_charts(found: Mapping[str, BayesErrorEstimate]) -> Iterator[Chart]:
+    """Yield the estimates of images and of papers with their intervals."""
+    for name, what, start in (
+        ("real-images", "images", ("Fashion", "CIFAR")),
+        ("real-papers", "papers", ("ICLR",)),
+    ):
+        own = {key: one for key, one in found.items() if key.startswith(start)}
+        title = f"Bayes error of annotated {what}"
+        yield Chart(name, title, f"{title}, with intervals.", real_picture(own))
+
+
+def half(interval: tuple[float, float]) -> float:
+    """Return half the width of an interval."""
+    return (interval[1] - interval[0]) / 2
+
+
+def real_picture(found: Mapping[str, BayesErrorEstimate]) -> dict[str, Any]:
+    """Return each estimate with its interval, with the wider one of a refit or the correction."""
+    series: list[Bars | Points] = []
+    for label, ends, color, width in (
+        ("95% interval, scaling of scores refitted", "refit_interval", PALE, 11),
+        ("95% interval, as the paper has it", "interval", BLUE, 5),
+    ):
+        pairs = [getattr(one, ends) or (np.nan, np.nan) for one in found.values()]
+        low, high = np.transpose(pairs)
+        series.append(Bars(label, low, high, color, width))
+    published = [PUBLISHED.get(name, (np.nan, np.nan)) for name in found]
+    low, high = np.transpose([(value - error, value + error) for value, error in published])
+    series.insert(0, Bars("published", low, high, GREY, 13))
+    corrected = [np.nan if one.corrected is None else one.corrected for one in found.values()]
+    series.append(Points("corrected for few labels", corrected, ORANGE))
+    series.append(Points("estimate", [one.estimate for one in found.values()], INK))
+    picture = ranges_chart(list(found), [one for one in series if drawn(one)], "Bayes error")
+    for layer in picture["layer"]:
+        layer["encoding"]["x"]["axis"] = PERCENT
+    return picture
+
+
+def drawn(series: Bars | Points) -> bool:
+    """Return whether the series has anything to draw."""
+    values = series.low if isinstance(series, Bars) else series.value
+    return bool(np.isfinite(np.asarray(values)).any())
+
+
+class BayesErrorPaper:
+    """Ishida et al. (2023)."""
+
+    name = "bayes-error"
+    title = (
+        "Ishida, Yamane, Charoenphakdee, Niu and Sugiyama (2023), Is the performance of my deep "
+        "network too good to be true? A direct approach to estimating the Bayes error"
+    )
+
+    def reproduce(self, options: PaperOptions, progress: Progress) -> Reproduction:
+        """Compute Figures 1 to 3, and the estimates of real data that are in ``data``."""
+        rows, charts, _ = simulated(options, progress)
+        missing = [
+            "Error rates of the deep networks beside the estimates: their predictions are not "
+            "public.",
+        ]
+        data = None if options.data is None else options.data / "soft-labels"
+        if data is not None and data.is_dir():
+            found = estimates_of_annotations(data, 200 if options.quick else 2_000)
+            rows += real(found)
+            charts += real_charts(found)
+        else:
+            missing.append("Real annotations: soft-labels is not in --data.")
+        return Reproduction(tuple(rows), tuple(charts), tuple(missing))

@@ -1,0 +1,1 @@
+"""Competitors that attack the public leaderboard."""

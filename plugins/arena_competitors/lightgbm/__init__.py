@@ -1,0 +1,1 @@
+"""Competitors that train LightGBM models."""

@@ -1,0 +1,1 @@
+"""Teams that train models of scikit-learn."""

@@ -1,0 +1,1 @@
+"""Compiled loops over rows, and plain numpy versions for small inputs."""

@@ -1,0 +1,44 @@
+"""The compiled kernels, with the same names as their numpy versions in ``interpreted``.
+
+Imports numba. The kernels are thread-safe.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arena_metrics.kernels import interpreted
+from arena_metrics.kernels.rank_sums import (
+    centred_midranks,
+    rank_sums,
+    weighted_average_precision,
+)
+from arena_metrics.kernels.roc_auc import LARGEST_WEIGHT
+from arena_metrics.kernels.roc_auc import concordant_pairs as _concordant_pairs
+from arena_metrics.kernels.rows import category_counts, log_losses
+from arena_metrics.kernels.survival import concordance_sums
+from arena_metrics.kernels.text import average_precisions, check_runs, overlaps
+
+__all__ = [
+    "average_precisions",
+    "category_counts",
+    "centred_midranks",
+    "check_runs",
+    "concordance_sums",
+    "concordant_pairs",
+    "log_losses",
+    "overlaps",
+    "rank_sums",
+    "weighted_average_precision",
+]
+
+
+def concordant_pairs(predictions: Any, positive: Any, weights: Any) -> Any:
+    """Return twice the number of concordant pairs, ``(m, B)``, and the number of pairs, ``(B,)``.
+
+    Weights that do not fit into half a byte (a bootstrap does not draw them) use plain numpy.
+    """
+    fits = weights.max(initial=0) <= LARGEST_WEIGHT
+    return (_concordant_pairs if fits else interpreted.concordant_pairs)(
+        predictions, positive, weights
+    )

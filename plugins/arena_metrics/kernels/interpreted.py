@@ -1,0 +1,174 @@
+"""Plain numpy versions of the compiled kernels, for small inputs: they do not import numba.
+
+Counts equal those of the kernels exactly, sums to the last digit or two. At most 32 MB of sorted
+weights are in memory at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.types import FloatArray, IntArray, WeightArray
+from arena_metrics.kernels.text_cells import average_precisions, check_runs, overlaps
+
+__all__ = [
+    "average_precisions",
+    "category_counts",
+    "centred_midranks",
+    "check_runs",
+    "concordance_sums",
+    "concordant_pairs",
+    "log_losses",
+    "overlaps",
+    "rank_sums",
+    "weighted_average_precision",
+]
+
+_STRIP_ELEMENTS = 4 * 2**20
+
+
+def _strips(weights: WeightArray) -> Iterator[slice]:
+    """Yield slices of resamples, so that the sorted weights of each slice stay small."""
+    width = max(1, _STRIP_ELEMENTS // max(1, len(weights)))
+    for start in range(0, weights.shape[1], width):
+        yield slice(start, start + width)
+
+
+def _sorted(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return the stable ascending order, and where each group of equal values begins."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    return order, np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+
+
+def _last(sums: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the total of each column, added row by row as the kernels do."""
+    return np.asarray(np.cumsum(sums, axis=0)[-1])
+
+
+def concordant_pairs(
+    predictions: npt.NDArray[np.float64],
+    positive: npt.NDArray[np.bool_],
+    weights: WeightArray,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return twice the concordant pairs, ``(m, B)``, and the number of pairs, ``(B,)``."""
+    doubled = np.empty((len(predictions), weights.shape[1]), np.int64)
+    for prediction, result in zip(predictions, doubled, strict=True):
+        order, starts = _sorted(prediction)
+        for strip in _strips(weights):
+            drawn = weights[order, strip].astype(np.int64)
+            of_class = positive[order][:, np.newaxis]
+            negatives = np.add.reduceat(drawn * ~of_class, starts, axis=0)
+            positives = np.add.reduceat(drawn * of_class, starts, axis=0)
+            below = 2 * np.cumsum(negatives, axis=0) - negatives
+            result[strip] = (positives * below).sum(axis=0)
+    of_positives, of_negatives = (
+        weights[rows].sum(axis=0, dtype=np.int64) for rows in (positive, ~positive)
+    )
+    return doubled, of_positives * of_negatives
+
+
+def weighted_average_precision(
+    predictions: npt.NDArray[np.float64],
+    positive: npt.NDArray[np.bool_],
+    weights: WeightArray,
+) -> FloatArray:
+    """Return the ``(m, B)`` average precisions; NaN where no positive row has weight.
+
+    The average precision is the weighted mean over the positive rows of the precision among the
+    rows with at least their prediction.
+    """
+    scores = np.empty((len(predictions), weights.shape[1]))
+    for prediction, result in zip(predictions, scores, strict=True):
+        order, starts = _sorted(prediction)
+        for strip in _strips(weights):
+            drawn = weights[order, strip].astype(np.int64)
+            group = np.add.reduceat(drawn * positive[order][:, np.newaxis], starts, axis=0)[::-1]
+            seen = np.cumsum(np.add.reduceat(drawn, starts, axis=0)[::-1], axis=0)
+            found = np.cumsum(group, axis=0)
+            with np.errstate(invalid="ignore"):
+                result[strip] = _last(group * found / np.maximum(seen, 1)) / found[-1]
+    return scores
+
+
+def _group_midranks(drawn: npt.NDArray[np.int64], starts: npt.NDArray[Any]) -> Any:
+    """Return the weight of each group of ties, and its doubled, centred midrank."""
+    groups = np.add.reduceat(drawn, starts, axis=0)
+    through = np.cumsum(groups, axis=0)
+    return groups, 2 * through - groups - through[-1]
+
+
+def centred_midranks(
+    values: npt.NDArray[np.float64], weights: WeightArray
+) -> npt.NDArray[np.int32]:
+    """Return ``(n, B)``: twice the weighted midrank of each row, minus its mean."""
+    order, starts = _sorted(values)
+    ranks = np.empty(weights.shape, np.int32)
+    sizes = np.diff(np.r_[starts, len(values)])
+    for strip in _strips(weights):
+        _, of_groups = _group_midranks(weights[order, strip].astype(np.int64), starts)
+        ranks[order, strip] = np.repeat(of_groups, sizes, axis=0)
+    return ranks
+
+
+def rank_sums(
+    predictions: npt.NDArray[np.float64],
+    response: npt.NDArray[np.float64] | npt.NDArray[np.int32],
+    weights: WeightArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return ``(m, B)`` weighted sums of rank times response, and of squared ranks."""
+    products = np.empty((len(predictions), weights.shape[1]))
+    squares = np.empty_like(products)
+    for j, prediction in enumerate(predictions):
+        order, starts = _sorted(prediction)
+        for strip in _strips(weights):
+            drawn = weights[order, strip].astype(np.int64)
+            groups, ranks = _group_midranks(drawn, starts)
+            responses = np.add.reduceat(drawn * response[order, strip], starts, axis=0)
+            products[j, strip] = _last(responses * ranks)
+            squares[j, strip] = _last(groups * np.square(ranks, dtype=np.float64))
+    return products, squares
+
+
+def category_counts(
+    codes: npt.NDArray[np.int64], n_categories: int, weights: WeightArray
+) -> npt.NDArray[np.int64]:
+    """Return ``(m, n_categories, B)``: the total weight of each category of ``(m, n)`` codes."""
+    counts = np.zeros((len(codes), n_categories, weights.shape[1]), np.int64)
+    for one, result in zip(codes, counts, strict=True):
+        order, starts = _sorted(one)
+        for strip in _strips(weights):
+            drawn = weights[order, strip].astype(np.int64)
+            result[one[order[starts]], strip] = np.add.reduceat(drawn, starts, axis=0)
+    return counts
+
+
+def log_losses(
+    probabilities: npt.NDArray[np.float64], positive: npt.NDArray[np.bool_], clip: float
+) -> FloatArray:
+    """Return ``(m, n)``: minus the logarithm of the clipped probability of the true class."""
+    chosen = np.abs(probabilities - ~positive)
+    losses: FloatArray = -np.log(np.clip(chosen, clip, 1.0 - clip, out=chosen))
+    return losses
+
+
+def concordance_sums(
+    ranks: IntArray, times: IntArray, weights: FloatArray, selected: npt.NDArray[np.bool_]
+) -> FloatArray:
+    """Return ``(n, B)``: for row i twice the weight of the rows j with ``times[j] < times[i]``.
+
+    Rows with equal rank count half, rows with a higher rank not at all. 0 for rows that are not
+    selected. Compares all pairs of rows, in blocks of 4 million.
+    """
+    sums = np.zeros(weights.shape)
+    step = max(1, _STRIP_ELEMENTS // max(1, len(ranks)))
+    for start in range(0, len(ranks), step):
+        rows = start + np.flatnonzero(selected[start : start + step])
+        own = ranks[rows, np.newaxis]
+        doubled = (ranks < own).astype(np.float64) + (ranks <= own)
+        sums[rows] = (doubled * (times < times[rows, np.newaxis])) @ weights
+    return sums

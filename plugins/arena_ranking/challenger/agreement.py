@@ -1,0 +1,134 @@
+"""How well rankings agree: Kendall's tau of the full ranking against many others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.errors import UsageError
+from arena.evaluation.levels import check_level
+from arena.evaluation.ranks import minimum_ranks
+from arena.types import DEFAULT_LEVEL, FloatArray
+from arena.utils.tabular import as_json
+from arena_ranking.challenger.pair_charts import violins_chart
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+__all__ = ["RankAgreement", "kendall_tau", "kendall_tau_of_resamples"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankAgreement:
+    """Kendall's tau-b of one ranking against each of B others."""
+
+    tau: FloatArray
+    """``(B,)`` in [-1, 1]; 1: the same order. NaN for a ranking in which all are tied."""
+    median: float
+    """The median of the defined values; NaN if there are none."""
+    low: float
+    """The smaller percentile."""
+    high: float
+    """The larger percentile."""
+    level: float
+    """The share of the B values between the percentiles."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per ranking: tau."""
+        import pandas as pd
+
+        return pd.DataFrame({"tau": self.tau})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return median, low, high and level as JSON."""
+        return dict(as_json({**self.summary(), "level": self.level}))
+
+    def summary(self) -> dict[str, float]:
+        """Return median, low and high."""
+        return {"median": self.median, "low": self.low, "high": self.high}
+
+    def chart(self, name: str = "the board") -> alt.LayerChart:
+        """Return a chart of the distribution of tau."""
+        from arena.charts import as_altair
+
+        return as_altair(violins_chart({name: self.tau}, {name: self.summary()}))
+
+
+def kendall_tau(
+    rankings: npt.ArrayLike, full: npt.ArrayLike, level: float = DEFAULT_LEVEL
+) -> RankAgreement:
+    """Compare ``(m, B)`` rankings with the full one, ``(m,)``, by Kendall's tau-b.
+
+    Raises
+    ------
+    UsageError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> kendall_tau([[1, 2], [2, 1], [3, 3]], [1, 2, 3]).tau.round(3).tolist()
+    [1.0, 0.333]
+    """
+    from scipy.stats import kendalltau
+
+    others, own = np.asarray(rankings), np.asarray(full)
+    if others.ndim != 2 or own.shape != others.shape[:1]:
+        raise UsageError("The rankings must have one row for each submission of the full ranking.")
+    check_level(level)
+    tau = np.full(others.shape[1], np.nan)
+    if len(own) > 1 and (own != own[0]).any():
+        for b in np.flatnonzero((others != others[0]).any(axis=0)):
+            tau[b] = round(kendalltau(own, others[:, b]).statistic, 12)
+    defined = tau[np.isfinite(tau)]
+    tail = (1 - level) / 2
+    ends = np.quantile(defined, [0.5, tail, 1 - tail]) if len(defined) else np.full(3, np.nan)
+    return RankAgreement(tau, float(ends[0]), float(ends[1]), float(ends[2]), level)
+
+
+def kendall_tau_of_resamples(
+    scores: FloatArray,
+    resampled: FloatArray,
+    level: float = DEFAULT_LEVEL,
+    *,
+    greater_is_better: bool = True,
+) -> RankAgreement:
+    """Compare the ranking on all rows with those on joint resamples of them.
+
+    Tau-b of minimum ranks, as in Wiesenfarth et al. (2021). scipy's ``kendalltau`` takes 0.5 ms
+    per resample for 30 submissions and 0.7 ms for 3,000.
+
+    Parameters
+    ----------
+    scores
+        ``(m,)`` natural sign, finite.
+    resampled
+        ``(m, B)``; resamples with an undefined score are left out.
+    level
+        The share of the values between the percentiles, in (0, 1).
+    greater_is_better
+        The direction of the scores.
+
+    Raises
+    ------
+    UsageError
+        If the shapes do not fit, or no resample has every score.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> scores = np.linspace(0.9, 0.6, 5)
+    >>> found = kendall_tau_of_resamples(scores, scores[:, None] + 0.01 * rng.normal(size=(5, 99)))
+    >>> found.median
+    1.0
+    """
+    if resampled.ndim != 2 or len(resampled) != len(scores):
+        raise UsageError("The resampled scores must be one row per submission.")
+    defined = np.isfinite(resampled).all(axis=0)
+    if not defined.any():
+        raise UsageError("There is no resample in which every submission has a score.")
+    rankings = minimum_ranks(resampled[:, defined], greater_is_better=greater_is_better)
+    return kendall_tau(rankings, minimum_ranks(scores, greater_is_better=greater_is_better), level)

@@ -1,0 +1,295 @@
+"""Report sections on the stability and significance of a ranking, as in challengeR."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from arena.charts import Specification
+from arena.evaluation.ranks import minimum_ranks
+from arena.evaluation.scores import round_significant
+from arena.interfaces import Study
+from arena.types import Chart, IntArray, Section, Table
+from arena.utils.formatting import level_text
+from arena.utils.parallel import available_workers
+from arena_ranking.challenger.agreement import kendall_tau_of_resamples
+from arena_ranking.challenger.board import Board, technical_section
+from arena_ranking.challenger.frequencies import SHARE, rank_frequencies
+from arena_ranking.challenger.methods import RankingMethods
+from arena_ranking.challenger.pair_charts import (
+    cases_chart,
+    pairs_chart,
+    podium_chart,
+    violins_chart,
+)
+from arena_ranking.challenger.podium import MOST_ON_PODIUM, podium
+from arena_ranking.challenger.rank_charts import (
+    blobs_chart,
+    heatmap_chart,
+    methods_chart,
+    ranks_together,
+)
+from arena_ranking.challenger.significance import SignificanceMap
+from arena_ranking.challenger.task_sections import task_sections
+from arena_ranking.challenger.top import TopOfBoard
+
+__all__ = ["reading_sections", "sections_of_result"]
+
+_TABLE_ROWS = 10
+_FLAT = 0.05
+"""A podium on which the shares of every place differ by less says nothing."""
+_MOST_ALIKE = 0.8
+"""A method that gives more of the teams the same rank says nothing."""
+
+
+def reading_sections(study: Study, top: TopOfBoard, seed: int) -> Iterable[Section]:
+    """Return the sections of a board; none if it has a single team.
+
+    For 3,000 teams and 1,000 resamples, or for 200 teams and 100,000 rows, this takes a few
+    seconds on two processors. Only the first 50 teams of a board are shown.
+    """
+    if len(top.positions) < 2 or top.n_cases < 2:
+        return []
+    board = Board(study, top, seed, available_workers())
+    pairs = board.pairs()
+    methods = board.methods(pairs)
+    telling = RankingMethods(
+        {name: ranks for name, ranks in methods.ranks.items() if not _all_alike(ranks)},
+        {
+            name: one
+            for name, one in methods.agreement.items()
+            if not _all_alike(methods.ranks[name])
+        },
+    )
+    made = [
+        _stability(board),
+        _significance(board, pairs),
+        _podium(board),
+        _ranking_methods(board, telling, [n for n in methods.ranks if n not in telling.ranks]),
+        _agreement(board, telling),
+        _heatmap(board),
+        *_tasks(board),
+        technical_section(board, pairs, methods),
+    ]
+    return [section for section in made if section is not None]
+
+
+def _all_alike(ranks: IntArray) -> bool:
+    """Return whether most of the teams have the same rank."""
+    return len(ranks) > 2 and np.bincount(ranks).max() > _MOST_ALIKE * len(ranks)
+
+
+def _chart(name: str, title: str, description: str, specification: Specification) -> Chart:
+    return Chart(f"reading-{name}", title, description, specification)
+
+
+def _stability(board: Board) -> Section:
+    study = board.study
+    ranks = minimum_ranks(round_significant(study.resampled), greater_is_better=board.larger)
+    found = rank_frequencies(ranks[board.top.positions], study.level)
+    block = ranks_together(found.rank)
+    together = f" Each circle combines {block} neighbouring ranks." if block > 1 else ""
+    text = (
+        "With other test rows of the same kind, the ranks would have been different. Random "
+        "samples of the rows show this. Each circle is a rank that a team took in the samples; a "
+        "larger circle means more often. The vertical mark is the median rank. The line covers "
+        f"{level_text(study.level)} of the samples.{board.first}{together}\n\n"
+        "This describes how much ranks vary by chance. It does not show which team is better; the "
+        "rank intervals do."
+    )
+    title = "How stable the ranks are"
+    described = "The ranks of each team in random samples of the rows, and how often it has them."
+    picture = blobs_chart(found.rows(board.teams), SHARE)
+    return Section(title, text, charts=(_chart("stability", title, described, picture),))
+
+
+def _significance(board: Board, pairs: SignificanceMap) -> Section:
+    level = level_text(pairs.level)
+    of = pairs.better.size - len(pairs.better)
+    signed_rank = pairs.test == "signed-rank"
+    question = (
+        f"Which of two teams is better on single {board.cases}? The test counts on how many "
+        f"{board.cases} a team is better, weighted by the rank of the difference. The rank "
+        "intervals compare scores instead. A team that is slightly better almost everywhere can "
+        "have the worse score because of a few large errors."
+        if signed_rank
+        else "Which of two teams has the better score? The rank intervals answer the same "
+        "question. (This metric scores all rows together, not each row.)"
+    )
+    tests = "Wilcoxon signed-rank tests" if signed_rank else "paired t tests"
+    disagree = (
+        "This map and the rank intervals can disagree on a pair of teams. "
+        + ("They answer different questions. " if signed_rank else "")
+        + f"This map compares {len(board.teams):,} teams, the rank intervals compare all "
+        f"{len(board.study.teams):,}, and they correct for multiple comparisons differently. Use "
+        "the rank intervals to award prizes."
+    )
+    text = (
+        f"{question}\n\nA square means that the team in its row is significantly better than the "
+        f"team in its column. {tests[0].upper()}{tests[1:]} of {of:,} ordered pairs, corrected "
+        f"for multiple comparisons (Holm): all squares hold at once with {level} confidence. A "
+        f"missing square does not mean that two teams are equal.{board.first}\n\n{disagree}"
+    )
+    title = "Significance map"
+    shown = int(pairs.better.sum())
+    described = f"A difference is significant for {shown:,} of {of:,} ordered pairs of teams."
+    picture = pairs_chart(board.teams, pairs.better)
+    counts = zip(board.teams, pairs.better.sum(axis=1), pairs.better.sum(axis=0), strict=True)
+    table = Table(
+        "The first teams, pair by pair",
+        ("team", "significantly better than", "significantly worse than"),
+        tuple((team, int(won), int(lost)) for team, won, lost in counts)[:_TABLE_ROWS],
+    )
+    charts = (_chart("significance", title, described, picture),) if shown else ()
+    return Section(title, text, (table,), charts)
+
+
+def _podium(board: Board) -> Section | None:
+    if board.top.values is None:
+        return None
+    teams = board.teams[:MOST_ON_PODIUM]
+    found = podium(
+        board.top.values[: len(teams)], greater_is_better=board.top.values_greater_is_better
+    )
+    if np.ptp(found.shares, axis=0).max() < _FLAT:
+        return None
+    text = (
+        f"The first {len(teams)} teams are ranked among themselves on each single {board.case}. "
+        "The bars show how often each team takes each place. Tied teams share their places "
+        "equally. A team can lead the board because it is good everywhere, or because it is often "
+        "first and rarely last."
+    )
+    title = "The podium"
+    described = f"How often each of the first teams takes each place, over the {board.cases}."
+    charts = [_chart("podium", title, described, podium_chart(teams, found.shares))]
+    if found.values.shape[1] > 1:
+        text += (
+            f"\n\nThe second chart shows {found.values.shape[1]} {board.cases} without ties, "
+            f"evenly spaced over all of them. Each line is one {board.case}."
+        )
+        described = f"The values of some {board.cases} by place, one line each."
+        picture = cases_chart(teams, found.values, found.places, f"value of the {board.case}")
+        charts.append(
+            _chart("podium-cases", f"The podium on some {board.cases}", described, picture)
+        )
+    return Section(title, text, charts=tuple(charts))
+
+
+_METHOD_WORDS = {
+    "score": "score: by the score, as on the board",
+    "median": "median: by the median of the values of the {cases}",
+    "mean rank": "mean rank: teams are ranked on each {case}, and these ranks are averaged",
+    "median rank": "median rank: the same, with the median of these ranks",
+    "tests": "tests: by the number of other teams that a team beats in a paired test",
+}
+
+
+def _ranking_methods(
+    board: Board, methods: RankingMethods, left_out: Sequence[str]
+) -> Section | None:
+    if len(methods.ranks) < 2:
+        return None
+    words = [
+        _METHOD_WORDS[name].format(case=board.case, cases=board.cases) for name in methods.ranks
+    ]
+    text = (
+        "The board ranks teams by score. Other reasonable methods rank the same predictions "
+        "differently. Where lines cross, the order depends on the method.\n\n"
+        + "; ".join(words) + f".{board.first}"
+    )  # fmt: skip
+    if left_out:
+        text += (
+            f" Left out, because {'they give' if len(left_out) > 1 else 'it gives'} most teams the "
+            f"same rank: {', '.join(left_out)}."
+        )
+    title = "Ranks by other methods"
+    described = "The ranks of each team by each method, one line per team."
+    table = Table(
+        "Ranks by method",
+        ("team", *methods.ranks),
+        tuple(
+            (team, *(int(ranks[at]) for ranks in methods.ranks.values()))
+            for at, team in enumerate(board.teams)
+        ),
+    )
+    picture = methods_chart(board.teams, methods.ranks)
+    return Section(title, text, (table,), (_chart("methods", title, described, picture),))
+
+
+def _agreement(board: Board, methods: RankingMethods) -> Section:
+    study = board.study
+    whole = kendall_tau_of_resamples(
+        round_significant(study.scores),
+        round_significant(study.resampled),
+        study.level,
+        greater_is_better=board.larger,
+    )
+    found = {"score": whole, **methods.agreement}
+    text = (
+        "How well does the ranking on all rows agree with the rankings on samples of the rows? "
+        "1 means the same order, 0 no agreement, and -1 the reverse order. A shape is wide where "
+        f"an agreement is frequent. The bar covers {level_text(study.level)} of the samples, "
+        "and the vertical mark is the median."
+    )
+    if np.isfinite(whole.median):
+        text += (
+            f" For the ranking by score of all {len(study.teams):,} teams, the agreement is "
+            f"{whole.low:.2f} to {whole.high:.2f} (median {whole.median:.2f})."
+        )
+    if methods.agreement:
+        text += (
+            " High agreement means that a method is stable, not that it is the right one. "
+            f"The other methods rank {_how_many(board)}."
+        )
+    title = "Agreement of the ranking with samples"
+    described = "The distribution of Kendall's tau for each ranking method."
+    picture = violins_chart(
+        {name: one.tau for name, one in found.items()},
+        {name: one.summary() for name, one in found.items()},
+    )
+    return Section(title, text, charts=(_chart("agreement", title, described, picture),))
+
+
+def _how_many(board: Board) -> str:
+    shown, m = len(board.top.positions), len(board.study.teams)
+    return f"the first {shown:,} teams only" if shown < m else "the same teams"
+
+
+def _heatmap(board: Board) -> Section | None:
+    from scipy.stats import rankdata
+
+    values = board.values
+    if values is None:
+        return None
+    ranks = rankdata(-values, method="min", axis=0).astype(np.intp)
+    if _all_alike(np.floor(np.median(ranks, axis=1)).astype(np.intp)):
+        return None  # one colour: most teams tie for the same rank in most cases
+    found = rank_frequencies(ranks, board.study.level)
+    what = f"share of the {board.cases}"
+    text = (
+        f"The teams are ranked on each single {board.case}. Tied teams share the better rank. "
+        f"A darker square means that the team has this rank more often.{board.first}"
+    )
+    title = f"Ranks {board.case} by {board.case}"
+    described = f"The ranks of each team on single {board.cases}, and how often it has them."
+    picture = heatmap_chart(found.rows(board.teams), what)
+    return Section(title, text, charts=(_chart("heatmap", title, described, picture),))
+
+
+def _tasks(board: Board) -> list[Section]:
+    if board.top.tasks is None:
+        return []
+    return task_sections(board.teams, board.top.tasks, board.study.level, board.first)
+
+
+def sections_of_result(result: Any) -> Iterable[Section]:
+    """Return the sections of a :class:`~arena.scoring.result.ScoreResult`; none without a board."""
+    study = getattr(result, "study", None)
+    if study is None:
+        return []
+    for finding in result.findings:
+        if isinstance(finding.details, TopOfBoard):
+            return reading_sections(study, finding.details, result.seed)
+    return []

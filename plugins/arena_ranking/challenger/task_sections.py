@@ -1,0 +1,142 @@
+"""Report sections on the tasks of a competition that has several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from arena.types import Chart, Section, Table
+from arena_ranking.challenger.consensus import ConsensusRanking, consensus_ranking
+from arena_ranking.challenger.frequencies import rank_frequencies
+from arena_ranking.challenger.pair_charts import podium_chart, violins_chart
+from arena_ranking.challenger.podium import MOST_ON_PODIUM, podium
+from arena_ranking.challenger.rank_charts import blobs_chart, task_ranks_chart
+from arena_ranking.challenger.tasks import TaskScores
+
+__all__ = ["task_sections", "task_technical"]
+
+_MOST_TASKS = 30
+_MOST_COLUMNS = 8
+_SHARE = "share of the tasks"
+
+
+def task_sections(
+    teams: Sequence[str], found: TaskScores, level: float, shown: str
+) -> list[Section]:
+    """Return the sections on tasks; none if fewer than two tasks have a score for every team.
+
+    Parameters
+    ----------
+    teams
+        t names, best first.
+    found
+        Their scores in each task.
+    level
+        The share of draws between percentiles.
+    shown
+        A sentence with a leading space if not all teams are shown, else empty.
+    """
+    if len(found.names) < 2:
+        return []
+    consensus = consensus_ranking(found.ranks)
+    sections = [_consensus(teams, found, consensus, shown), _between(teams, found, level)]
+    agreements = found.agreements(level)
+    if agreements:
+        names = list(agreements)[:_MOST_TASKS]
+        text = (
+            "How well does the ranking within a task agree with the rankings on samples of its "
+            "rows? 1 means the same order. With few rows, the ranking of a task is less certain."
+        )
+        picture = violins_chart(
+            {name: agreements[name].tau for name in names},
+            {name: agreements[name].summary() for name in names},
+        )
+        title = "Agreement of the ranking within each task"
+        described = "The distribution of Kendall's tau for each task."
+        chart = Chart("reading-task-agreement", title, described, picture)
+        sections.append(Section(title, text + _first_tasks(found), charts=(chart,)))
+    return sections
+
+
+def _first_tasks(found: TaskScores) -> str:
+    n = len(found.names)
+    return f" Only the first {_MOST_TASKS} of {n:,} tasks are shown." if n > _MOST_TASKS else ""
+
+
+def _consensus(
+    teams: Sequence[str], found: TaskScores, consensus: ConsensusRanking, shown: str
+) -> Section:
+    order = np.argsort(consensus.rank, kind="stable")
+    text = (
+        f"The rows belong to {len(found.names):,} tasks. The score on the board is computed on all "
+        "rows together, so tasks with more rows have more weight. Here every task has the same "
+        "weight. The teams are ranked within each task, and then by the mean of these ranks. Tied "
+        f"teams get the average of their ranks.{shown}"
+    )
+    if found.left_out:
+        text += (
+            f" These tasks are excluded, because not every team has a score in them: "
+            f"{', '.join(found.left_out[:10])}{', …' if len(found.left_out) > 10 else ''}."
+        )
+    names = found.names[:_MOST_COLUMNS]
+    ranks = found.ranks
+    table = Table(
+        "Ranks by task",
+        ("team", "consensus", "mean rank", *names),
+        tuple(
+            (
+                teams[at],
+                int(consensus.rank[at]),
+                float(consensus.mean_rank[at]),
+                *(int(rank) for rank in ranks[at, : len(names)]),
+            )
+            for at in order
+        ),
+    )
+    title = "Consensus of the tasks"
+    described = "The mean, best and worst rank of each team over the tasks."
+    chart = Chart("reading-consensus", title, described, consensus.specification(teams))
+    return Section(title, text, (table,), (chart,))
+
+
+def _between(teams: Sequence[str], found: TaskScores, level: float) -> Section:
+    ranks = found.ranks
+    first = min(len(teams), MOST_ON_PODIUM)
+    own = podium(found.scores[:first], greater_is_better=found.greater_is_better)
+    described = "The rank of each team in each task, and how often it has each rank."
+    text = (
+        "A team that is good at every task has a similar rank in each of them; a specialist does "
+        "not. In the first chart each square is the rank of a team in a task; darker is better. "
+        f"In the last chart the first {first} teams are ranked among themselves in each task. The "
+        "bars show how often each team takes each place."
+    ) + _first_tasks(found)
+    names = found.names[:_MOST_TASKS]
+    squares = task_ranks_chart(teams, names, ranks[:, : len(names)])
+    blobs = blobs_chart(rank_frequencies(ranks, level).rows(teams), _SHARE)
+    bars = podium_chart(teams[:first], own.shares, _SHARE)
+    charts = (
+        Chart("reading-task-ranks", "Ranks by task", described, squares),
+        Chart("reading-task-stability", "Ranks over all tasks", described, blobs),
+        Chart("reading-task-podium", "The podium of the tasks", described, bars),
+    )
+    return Section("Ranks across tasks", text, charts=charts)
+
+
+def task_technical(found: TaskScores) -> str:
+    """Return how the tasks were compared, for the section on methods."""
+    counts = ", ".join(
+        f"{name}: {rows:,} rows"
+        for name, rows in list(zip(found.names, found.n_rows, strict=True))[:_MOST_TASKS]
+    )
+    drawn = [scores.shape[1] for scores in found.resampled]
+    how = (
+        f"rankings within tasks were compared with {min(drawn):,} to {max(drawn):,} resamples "
+        "of their rows"
+        if drawn and max(drawn)
+        else "a metric that can only be called as a whole is not resampled within tasks"
+    )
+    return (
+        f"Tasks ({counts}): the metric on the rows of each task; consensus by mean average "
+        f"ranks, the ranking at the smallest mean squared Euclidean distance; {how}."
+    )

@@ -1,0 +1,131 @@
+"""Keeps the values of the first teams that the charts need, while the predictions are in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from arena.charts.ranges import MOST_TEAMS
+from arena.evaluation.ranks import best_first
+from arena.evaluation.scores import round_significant
+from arena.interfaces import HasCaseValues, HasRowValues, Study
+from arena.types import FloatArray, IntArray
+from arena_ranking.challenger.tasks import TaskScores, task_scores
+from arena_ranking.differences import sum_by_unit
+from arena_ranking.evidence import PairwiseEvidence
+
+__all__ = ["TopOfBoard", "case_values", "top_of_board"]
+
+_MOST_VALUES = 10_000_000
+_BLOCK_BYTES = 16 * 2**20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopOfBoard:
+    """The first t submissions of a board, case by case where the metric allows."""
+
+    positions: IntArray
+    """``(t,)`` positions in the study, best first."""
+    values: FloatArray | None
+    """``(t, n)`` values of n cases (rows or clusters). None: the metric has no values of rows, or
+    a value is not finite."""
+    values_greater_is_better: bool
+    """The direction of the values, which can differ from that of the score."""
+    standard_errors: FloatArray
+    """``(t, t)`` standard errors of the score differences, floored; a pair with 0 is tied."""
+    n_cases: int
+    """The number of rows, or of clusters."""
+    clustered: bool
+    """Whether a case is a cluster."""
+    tasks: TaskScores | None
+    """Their scores in each task, if there are several tasks."""
+    source: str
+    """Source of the standard errors; see :class:`~arena_ranking.evidence.PairwiseEvidence`."""
+
+
+def top_of_board(
+    study: Study,
+    evidence: PairwiseEvidence,
+    standard_errors: FloatArray,
+    rng: np.random.Generator,
+    *,
+    workers: int = 1,
+) -> TopOfBoard:
+    """Keep what the charts of the first 50 teams need, so that predictions can be discarded.
+
+    Parameters
+    ----------
+    study
+        The board.
+    evidence
+        The evidence on its pairs.
+    standard_errors
+        ``(m, m)`` of the differences, floored; a pair with 0 is tied.
+    rng
+        Draws the resamples within tasks; unused if there are no tasks.
+    workers
+        Threads.
+
+    Returns
+    -------
+    A :class:`TopOfBoard`. Memory: at most 10 million values, 80 MB: with more than 200,000 cases,
+    values of fewer teams are kept, but of at least five.
+    """
+    larger = study.metric.greater_is_better
+    order = best_first(round_significant(study.scores), greater_is_better=larger)
+    affordable = max(_MOST_VALUES // max(1, evidence.n_units), 5)
+    positions = order[: min(MOST_TEAMS, affordable)]
+    values = case_values(study, positions)
+    return TopOfBoard(
+        positions=positions,
+        values=values,
+        values_greater_is_better=larger == (values is None or _rises(study, values)),
+        standard_errors=standard_errors[np.ix_(positions, positions)],
+        n_cases=evidence.n_units,
+        clustered=study.clusters is not None,
+        tasks=_task_scores(study, positions, rng, workers),
+        source=evidence.source,
+    )
+
+
+def _task_scores(
+    study: Study, positions: IntArray, rng: np.random.Generator, workers: int
+) -> TaskScores | None:
+    if study.tasks is None:
+        return None
+    return task_scores(study, positions, int(rng.integers(2**32)), workers=workers)
+
+
+def _rises(study: Study, values: FloatArray) -> bool:
+    """Return whether the score rises with the mean of the row values."""
+    means = values.mean(axis=1)
+    ends = np.array([means.min(), means.max()])
+    if not isinstance(study.metric, HasRowValues):
+        return True
+    low, high = study.metric.from_mean(ends)
+    return bool(high >= low)
+
+
+def case_values(study: Study, positions: IntArray) -> FloatArray | None:
+    """Return ``(t, n)`` row values of selected submissions, or their means over each cluster.
+
+    None if the metric has no values of rows, or if one of them is not finite.
+    """
+    metric, clusters = study.metric, study.clusters
+    if isinstance(metric, HasRowValues):
+        values_of = metric.row_values
+    elif isinstance(metric, HasCaseValues):
+        values_of = metric.case_values
+    else:
+        return None
+    size = max(1, _BLOCK_BYTES // (8 * max(1, len(study.truth))))
+    parts = []
+    for _, block in study.predictions.subset(positions).blocks(size):
+        values = values_of(study.truth, block)
+        if clusters is not None:
+            rows = np.bincount(np.unique(clusters, return_inverse=True)[1])
+            values = sum_by_unit(values, clusters) / rows
+        parts.append(values)
+    values = np.concatenate(parts)
+    return values if np.isfinite(values).all() else None

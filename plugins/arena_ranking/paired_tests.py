@@ -1,0 +1,181 @@
+"""Paired tests between submissions, corrected for the number of comparisons.
+
+The tests are those of Blum and Hardt (2015), *The Ladder: A Reliable Leaderboard for Machine
+Learning Competitions*, section 6.1 and equation 6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.errors import UsageError
+from arena.types import FloatArray, IntArray
+
+__all__ = ["PairedTests", "correct_p_values", "paired_p_values", "top_against_others"]
+
+_METHODS = {"bonferroni": "bonferroni", "holm": "holm", "benjamini_hochberg": "fdr_bh"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairedTests:
+    """Two-sided paired tests of one submission against each of the others."""
+
+    top: int
+    """The position of the submission that was tested against the others."""
+    others: IntArray
+    """``(m - 1,)`` positions of the others, ascending."""
+    difference: FloatArray
+    """``(m - 1,)`` score of the top less score of the other, natural sign."""
+    statistic: FloatArray
+    """``(m - 1,)`` difference over its standard error; 0 for a tied pair."""
+    raw: FloatArray
+    """``(m - 1,)`` p-values before any correction."""
+    bonferroni: FloatArray
+    """``(m - 1,)`` times the number of comparisons, at most 1."""
+    holm: FloatArray
+    """``(m - 1,)`` by Holm (1979): familywise error, never larger than Bonferroni's."""
+    benjamini_hochberg: FloatArray
+    """``(m - 1,)`` by Benjamini and Hochberg (1995): false discovery rate."""
+    comparisons: int
+    """The number of comparisons that the corrections count."""
+
+
+def paired_p_values(
+    differences: npt.ArrayLike, standard_errors: npt.ArrayLike, degrees_of_freedom: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return paired t statistics and their two-sided p-values.
+
+    ``t = D / SE``; with ``SE = std(u - v) / sqrt(n)`` of the row values u and v this is
+    ``sqrt(n) mean(u - v) / std(u - v)``, the paired t test with n - 1 degrees of freedom
+    (``scipy.stats.ttest_rel``). For other metrics influence values replace the row values; with U
+    clusters there are U - 1 degrees of freedom. A pair with standard error 0 is tied: statistic 0,
+    p-value 1.
+
+    Raises
+    ------
+    UsageError
+        If there are no degrees of freedom.
+
+    Examples
+    --------
+    >>> statistic, p_value = paired_p_values([0.25, 0.1], [0.25, 0.0], 3)
+    >>> statistic.tolist(), p_value.round(4).tolist()
+    ([1.0, 0.0], [0.391, 1.0])
+    """
+    from scipy.stats import t
+
+    if degrees_of_freedom < 1:
+        raise UsageError("A paired test needs at least two rows, or two clusters of rows.")
+    difference, error = np.broadcast_arrays(
+        np.asarray(differences, dtype=np.float64), np.asarray(standard_errors, dtype=np.float64)
+    )
+    statistic = np.zeros(difference.shape)
+    np.divide(difference, error, out=statistic, where=error > 0)
+    return statistic, np.asarray(2 * t.sf(np.abs(statistic), degrees_of_freedom))
+
+
+def correct_p_values(p_values: npt.ArrayLike, method: str) -> FloatArray:
+    """Correct p-values for their number, by statsmodels.
+
+    Parameters
+    ----------
+    p_values
+        ``(k,)`` of all comparisons of the family.
+    method
+        ``bonferroni``, ``holm`` or ``benjamini_hochberg``.
+
+    Returns
+    -------
+    ``(k,)``, at most 1.
+
+    Raises
+    ------
+    UsageError
+        If the method is unknown.
+
+    Examples
+    --------
+    >>> correct_p_values([0.01, 0.04, 0.5], "holm").round(2).tolist()
+    [0.03, 0.08, 0.5]
+    """
+    from statsmodels.stats.multitest import multipletests
+
+    if method not in _METHODS:
+        raise UsageError(f"Unknown correction {method!r}: choose one of {', '.join(_METHODS)}.")
+    values = np.asarray(p_values, dtype=np.float64)
+    if not values.size:
+        return values
+    return np.asarray(multipletests(values, method=_METHODS[method])[1], dtype=np.float64)
+
+
+def top_against_others(
+    scores: FloatArray,
+    standard_errors: FloatArray,
+    degrees_of_freedom: int,
+    top: int,
+    *,
+    chosen_elsewhere: bool = False,
+) -> PairedTests:
+    """Test the top submission against each of the others.
+
+    If the top submission was selected on the same rows, correcting for m - 1 comparisons leaves a
+    familywise error far above the nominal one, so the corrections count all m (m - 1) / 2 pairs. If
+    it was selected on other rows (top of the public board, tested on the private rows), they count
+    m - 1.
+
+    Parameters
+    ----------
+    scores
+        ``(m,)`` natural sign.
+    standard_errors
+        ``(m, m)`` standard errors of the differences.
+    degrees_of_freedom
+        Rows less 1, or clusters less 1.
+    top
+        The position of the top submission.
+    chosen_elsewhere
+        Whether the top submission was selected on other rows.
+
+    Returns
+    -------
+    A :class:`PairedTests`. Memory: about ten arrays of m (m - 1) / 2 numbers, 360 MB for 3,000
+    submissions, unless ``chosen_elsewhere``.
+
+    Raises
+    ------
+    UsageError
+        If ``top`` is no position, or there are no degrees of freedom.
+
+    Examples
+    --------
+    >>> errors = np.full((3, 3), 0.01)
+    >>> tests = top_against_others(np.array([0.93, 0.92, 0.90]), errors, 1999, 0)
+    >>> tests.comparisons, tests.raw.round(3).tolist(), tests.bonferroni.round(3).tolist()
+    (3, [0.317, 0.003], [0.952, 0.008])
+    """
+    m = len(scores)
+    if not 0 <= top < m:
+        raise UsageError(f"The top submission must be one of the {m}.")
+    first, second = np.triu_indices(m, k=1)
+    if chosen_elsewhere:
+        of_top = (first == top) | (second == top)
+        first, second = first[of_top], second[of_top]
+    _, raw = paired_p_values(
+        scores[first] - scores[second], standard_errors[first, second], degrees_of_freedom
+    )
+    family = np.flatnonzero((first == top) | (second == top))
+    others = np.where(first[family] == top, second[family], first[family])
+    difference = scores[top] - scores[others]
+    statistic, _ = paired_p_values(difference, standard_errors[top, others], degrees_of_freedom)
+    return PairedTests(
+        top=top,
+        others=others,
+        difference=difference,
+        statistic=statistic,
+        raw=raw[family],
+        comparisons=len(raw),
+        **{method: correct_p_values(raw, method)[family] for method in _METHODS},
+    )

@@ -1,0 +1,78 @@
+"""Finding and parsing the JSON files of evaluation tools, with sentences for what is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from arena.errors import InputError
+from arena.intake.faults import clean, show_all
+
+__all__ = ["as_number", "chosen", "file_start", "find", "json_lines", "read_json", "refuse"]
+
+_START = 2**12
+
+
+def refuse(path: Path | str, why: str) -> InputError:
+    """Return the error for a file that is not what its format says."""
+    return InputError(f"{path} cannot be read: {clean(why).rstrip('.')}.")
+
+
+def find(path: Path, pattern: str) -> Iterator[Path]:
+    """Yield the files of a folder that fit a pattern, or the file itself if it does, sorted."""
+    if path.is_dir():
+        yield from sorted(one for one in path.rglob(pattern) if one.is_file())
+    elif path.match(pattern):
+        yield path
+
+
+def file_start(path: Path) -> bytes:
+    """Return the first bytes of a file; none if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_START)
+    except OSError:
+        return b""
+
+
+def read_json(path: Path) -> Any:
+    """Return the document in a file; raises InputError."""
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise refuse(path, str(error)) from error
+
+
+def json_lines(path: Path) -> Iterator[Any]:
+    """Yield the documents of the lines of a file; raises InputError."""
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    try:
+                        yield json.loads(line)
+                    except ValueError as error:
+                        raise refuse(f"{path}, line {number},", str(error)) from error
+    except OSError as error:
+        raise refuse(path, str(error)) from error
+
+
+def as_number(value: Any) -> float | None:
+    """Return a JSON number or boolean; None for anything else.
+
+    >>> as_number(True), as_number("1")
+    (1.0, None)
+    """
+    return float(value) if isinstance(value, bool | int | float) else None
+
+
+def chosen(value: str | None, names: Sequence[str], what: Path | str) -> str:
+    """Return the value that is wanted, or the first; raises InputError if there is none."""
+    if value is None and names:
+        return names[0]
+    if value in names:
+        return str(value)
+    wanted = "no value" if value is None else f"no value {value!r}"
+    raise InputError(f"{what} has {wanted}; it has {show_all(names)}. Choose with --value.")

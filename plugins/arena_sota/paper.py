@@ -1,0 +1,340 @@
+"""The numbers and figures of Møllersen and Holsbø on multiplicity, computed again.
+
+The paper simulates its dependent cases; here they are exact, so that a printed number can only
+agree or not. Maxima of areas under the ROC curve are simulated.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from arena.interfaces import PaperOptions, Reproduced, Reproduction, rounded, within
+from arena.types import Chart, FloatArray
+from arena.utils.parallel import Progress
+from arena_sota.auc_estimate import estimate_auc_sota
+from arena_sota.binormal import DrawnMaximum, auc_maximum, separation
+from arena_sota.board_file import ShownScores, exact_scores
+from arena_sota.charts import curves as draw_curves
+from arena_sota.dependence import correlation_from_similarity
+from arena_sota.estimate import estimate_sota
+from arena_sota.maximum import SampleMaximum, sample_maximum
+
+__all__ = ["Multiplicity"]
+
+N, M, THETA = 3_000, 1_000, 0.90
+POSITIVE = 52
+IDENTICAL = (
+    (1000, 3000, 0.90, 0.9173, 0.001817),
+    (100, 3000, 0.90, 0.9135, 0.002250),
+    (500, 3000, 0.90, 0.9163, 0.001923),
+    (5000, 3000, 0.90, 0.9196, 0.001623),
+    (1000, 1000, 0.90, 0.9294, 0.003007),
+    (1000, 10000, 0.90, 0.9096, 0.001022),
+    (1000, 3000, 0.85, 0.8707, 0.002197),
+    (1000, 3000, 0.95, 0.9624, 0.001277),
+)
+"""m, n, theta, published mean and standard deviation (Table 3)."""
+_DEPENDENT: dict[str, Any] = {"rho0": 0.6, "theta0": THETA}
+_SIMULATED = "the paper simulates what is exact here"
+_MISSING = (
+    "Figure 8 and Table 2 but its first row: the scores of the Obesity Risk challenge are not "
+    "public as the paper used them.",
+    "Figure 9: the scores of the Cassava Leaf challenge are not public as the paper used them.",
+    "Figure 11: the scores of the Melanoma challenge are not public as the paper used them.",
+    "Figures 1 and 7 are drawings of the model and hold no numbers.",
+)
+
+
+class Multiplicity:
+    """Møllersen and Holsbø (2024)."""
+
+    name = "multiplicity"
+    title = (
+        "Møllersen and Holsbø (2024), Accounting for multiplicity in machine learning benchmark "
+        "performance"
+    )
+
+    def reproduce(self, options: PaperOptions, progress: Progress) -> Reproduction:
+        """Compute the printed numbers, and the curves of Figures 2 to 6 and 10."""
+        repetitions = 200 if options.quick else 2_000
+        progress.start("Computing numbers and figures", 3 if options.charts else 2)
+        rows = [*_identical(), *_models(), *_in_the_text()]
+        progress.advance()
+        best = auc_maximum(
+            np.full(M, THETA),
+            POSITIVE,
+            N - POSITIVE,
+            np.random.default_rng(options.seed),
+            repetitions=repetitions,
+        )
+        rows += _of_aucs(best)
+        progress.advance()
+        charts: list[Chart] = []
+        if options.charts:
+            charts = [*_charts(), *_figure_10(best, options.seed)]
+            progress.advance()
+        missing = list(_MISSING)
+        boards = None if options.data is None else options.data / "kaggle-boards"
+        if boards is not None and boards.is_dir():
+            rows += _real_boards(boards, options.seed, 40 if options.quick else 200)
+        else:
+            missing.append("Estimates for real leaderboards: kaggle-boards is not in --data.")
+        return Reproduction(tuple(rows), tuple(charts), tuple(missing))
+
+
+def uniform(width: float, m: int = M) -> Any:
+    """Return the uniform distribution whose best of m has a mean of 0.90."""
+    top = THETA + width / (m + 1)
+    return stats.uniform(top - width, width)
+
+
+def _identical() -> Iterator[Reproduced]:
+    for m, n, theta, mean, std in IDENTICAL:
+        found = sample_maximum(n, theta, m)
+        what = f"m {m:,}, n {n:,}, theta {theta:.2f}"
+        yield rounded("Table 3", f"mean, {what}", mean, found.mean, 4)
+        yield rounded("Table 3", f"standard deviation, {what}", std, found.std, 6)
+
+
+def _models() -> Iterator[Reproduced]:
+    cases: tuple[tuple[str, str, Any, dict[str, Any], tuple[float, float, float]], ...] = (
+        ("Table 1", "identical", THETA, {}, (0.9213, 0.9173, 0.0018)),
+        (
+            "Table 1",
+            "b - a = 0.025",
+            uniform(0.025),
+            {"theta0": THETA},
+            (0.9177, 0.9129, 0.0021),
+        ),
+        ("Table 1", "rho0 0.6", THETA, _DEPENDENT, (0.9207, 0.9140, 0.0035)),
+        (
+            "Section 4.2",
+            "rho0 0.6, 2,700 rows easy",
+            THETA,
+            {**_DEPENDENT, "correct0": 2_700},
+            (0.9173, 0.9140, 0.0015),
+        ),
+        (
+            "Table 1",
+            "rho0 0.6, b - a = 0.025",
+            uniform(0.025),
+            _DEPENDENT,
+            (0.9173, 0.9101, 0.0036),
+        ),
+    )
+    for where, what, theta, settings, (upper, mean, std) in cases:
+        found = sample_maximum(N, theta, M, **settings)
+        yield rounded(where, f"0.975 quantile, {what}", upper, found.interval()[1], 4)
+        yield rounded(where, f"mean, {what}", mean, found.mean, 4, _SIMULATED)
+        yield rounded(where, f"standard deviation, {what}", std, found.std, 4, _SIMULATED)
+
+
+def _in_the_text() -> Iterator[Reproduced]:
+    for flips, heads, published, decimals in (
+        (1, 15, 0.02069, 5),
+        (100, 15, 0.8765, 4),
+        (1, 18, 0.0002, 5),
+        (1_000, 18, 0.1823, 4),
+    ):
+        found = sample_maximum(20, 0.5, flips).at_least(heads / 20)
+        what = f"P(best of {flips:,} coins >= {heads} of 20 heads)"
+        yield rounded("Section 3.2", what, published, found, decimals)
+    interval = stats.binomtest(2_700, N).proportion_ci(method="exact")
+    for end, published in (("low", 0.8887), ("high", 0.9105)):
+        what = f"95% interval of 2,700 of 3,000, {end}"
+        yield rounded("Section 3.4", what, published, float(getattr(interval, end)), 4)
+    interval = stats.binomtest(12_616, 13_840).proportion_ci(method="exact")
+    for end, published in (("low", 0.9067), ("high", 0.9162)):
+        what = f"95% interval of 12,616 of 13,840, {end}"
+        yield rounded("Table 2, row 1", what, published, float(getattr(interval, end)), 4)
+    yield rounded(
+        "Section 4.2",
+        "correlation of classifiers that agree on 85% at accuracy 0.756",
+        0.36,
+        correlation_from_similarity(0.85, 0.756),
+        2,
+        "the printed value does not follow from the printed similarity",
+    )
+
+
+def _of_aucs(best: DrawnMaximum) -> Iterator[Reproduced]:
+    where, reach = "Section 5.2.2", 4 * best.simulation_error
+    low, high = best.interval()
+    yield within(where, "mean of the best AUC", 0.9562, best.mean, reach + 5e-4)
+    yield within(where, "its standard deviation", 0.004459, best.std, 3e-4 + reach)
+    yield within(where, "its 0.025 quantile", 0.9486, low, 5e-4 + 2 * reach)
+    yield within(where, "its 0.975 quantile", 0.9662, high, 5e-4 + 3 * reach)
+
+
+def _curve(
+    name: str,
+    title: str,
+    lines: Mapping[str, tuple[FloatArray, FloatArray]],
+    marks: Mapping[str, float] | None = None,
+    **titles: str,
+) -> Chart:
+    return Chart(name, title, f"{title}.", draw_curves(lines, marks or {}, **titles))
+
+
+def _charts() -> Iterator[Chart]:
+    """Yield Figures 2 to 6."""
+    yield from _distributions("figure-2", THETA)
+    yield _figure_3()
+    yield from _bias_and_std(
+        "figure-4-classifiers",
+        [1, 2, 5, 10, 30, 100, 300, 1000, 3000, 5000],
+        {f"theta {t}": _along("m", theta=t) for t in (0.85, 0.90, 0.95)},
+        "classifiers",
+    )
+    yield from _bias_and_std(
+        "figure-4-rows",
+        [500, 1000, 2000, 3000, 5000, 10000],
+        {f"m {m}": _along("n", m=m) for m in (100, 1000, 5000)},
+        "rows",
+    )
+    yield from _bias_and_std(
+        "figure-4-theta",
+        np.linspace(0.5, 0.99, 15).tolist(),
+        {f"n {n}": _along("theta", n=n) for n in (1000, 3000, 10000)},
+        "theta",
+    )
+    yield from _bias_and_std(
+        "figure-5-width",
+        np.linspace(0.002, 0.1, 12).tolist(),
+        {"independent": lambda d: sample_maximum(N, uniform(d), M, theta0=THETA)},
+        "b - a",
+    )
+    yield from _bias_and_std(
+        "figure-5-correlation",
+        np.linspace(0, 0.95, 12).tolist(),
+        {
+            "identical": lambda r: sample_maximum(N, THETA, M, rho0=r, theta0=THETA),
+            "b - a = 0.025": lambda r: sample_maximum(N, uniform(0.025), M, rho0=r, theta0=THETA),
+        },
+        "rho0",
+    )
+    yield from _distributions("figure-6", uniform(0.025), theta0=THETA)
+
+
+def _along(varied: str, *, n: int = N, theta: float = THETA, m: int = M) -> Callable[[float], Any]:
+    """Return the distribution as a function of one of its settings."""
+
+    def make(value: float) -> SampleMaximum:
+        given = {"n": n, "theta": theta, "m": m, varied: value}
+        return sample_maximum(int(given["n"]), given["theta"], int(given["m"]))
+
+    return make
+
+
+def _distributions(name: str, theta: Any, **settings: Any) -> Iterator[Chart]:
+    """Yield distribution function and probabilities of the best score (Figures 2 and 6)."""
+    found = sample_maximum(N, theta, M, **settings)
+    seen = found.probabilities > 1e-3 * found.probabilities.max()
+    for part, what, values in (
+        ("cdf", "probability of at most this score", found.cumulative),
+        ("pmf", "probability", found.probabilities),
+    ):
+        title = f"The best of {M:,} scores ({part})"
+        line = {f"best of {M:,}": (found.scores[seen], values[seen])}
+        yield _curve(f"{name}-{part}", title, line, y_title=what)
+
+
+def _figure_3() -> Chart:
+    """Return a truly better classifier, compared with the best of a thousand others."""
+    counts = np.arange(2600, 2850)
+    better = float(stats.binomtest(2700, N).proportion_ci(method="exact").high)
+    best = sample_maximum(N, THETA, M)
+    lines = {
+        "true accuracy 0.90": (counts / N, stats.binom.pmf(counts, N, THETA)),
+        f"true accuracy {better:.4f}": (counts / N, stats.binom.pmf(counts, N, better)),
+    }
+    marks = {"expected best": best.mean, "its 0.975 quantile": best.interval()[1]}
+    return _curve("figure-3", "A better classifier against the luckiest of many", lines, marks)
+
+
+def _bias_and_std(
+    name: str,
+    xs: Sequence[float],
+    makes: Mapping[str, Callable[[float], SampleMaximum]],
+    x_title: str,
+) -> Iterator[Chart]:
+    """Yield bias and standard deviation along one setting (Figures 4 and 5)."""
+    found = {label: [make(x) for x in xs] for label, make in makes.items()}
+    at = np.asarray(xs, dtype=np.float64)
+    for part, what in (("bias", "selection bias"), ("std", "standard deviation")):
+        lines = {k: (at, np.array([getattr(one, part) for one in v])) for k, v in found.items()}
+        title = f"{what} of the best score by {x_title}"
+        yield _curve(f"{name}-{part}", title.capitalize(), lines, y_title=what, x_title=x_title)
+
+
+def _figure_10(best: DrawnMaximum, seed: int) -> Iterator[Chart]:
+    """Yield scores of a classifier of AUC 0.90, ROC curves of samples, and the best AUC."""
+    mu = float(separation(np.array([THETA]))[0])
+    at = np.linspace(-4, 6, 200)
+    scores = {"negative": (at, stats.norm.pdf(at)), "positive": (at, stats.norm.pdf(at, mu))}
+    yield _curve("figure-10a", "Scores of the two classes at AUC 0.90", scores, y_title="density")
+    rng = np.random.default_rng(seed)
+    negative = np.sort(rng.standard_normal((M, N - POSITIVE)), axis=1)
+    positive = mu + rng.standard_normal((M, POSITIVE))
+    grid = np.linspace(0, 1, 60)
+    cuts = np.quantile(negative, 1 - grid, axis=1).T
+    rates = np.array(
+        [np.searchsorted(np.sort(own), cut) for own, cut in zip(positive, cuts, strict=True)]
+    )
+    rates = 1 - rates / POSITIVE
+    area = np.trapezoid(rates, grid, axis=1)
+    low, middle, high = np.quantile(rates, [0.25, 0.5, 0.75], axis=0)
+    samples = {
+        "first quartile": (grid, low),
+        "median": (grid, middle),
+        "third quartile": (grid, high),
+        "best AUC": (grid, rates[int(area.argmax())]),
+    }
+    yield _curve(
+        "figure-10b",
+        "ROC curves of a thousand samples, quartiles by point",
+        samples,
+        x_title="false positive rate",
+        y_title="true positive rate",
+    )
+    counts, edges = np.histogram(best.draws, 25)
+    drawn = {"best of 1,000": ((edges[1:] + edges[:-1]) / 2, counts / counts.sum())}
+    yield _curve("figure-10c", "The best AUC of a thousand", drawn, {"expected": best.mean})
+
+
+def _real_boards(boards: Path, seed: int, repetitions: int) -> Iterator[Reproduced]:
+    """Yield estimates for other leaderboards; their rows are those that fit the digits."""
+    for name, title, rows, classes, where in (
+        ("mci-prediction.csv", "score", 250, 4, {"board": "private"}),
+        ("mlcontest.csv", "private_score", 27, 2, {}),
+    ):
+        scores, _ = exact_scores(_column(boards / name, title, **where), rows, "rows")
+        found = estimate_sota(scores, rows, classes)
+        note = f"the best score is {found.observed_maximum:.4f}; {rows} rows assumed"
+        yield Reproduced(name, "best true accuracy", None, found.sota, None, note)
+    shown = _column(boards / "mlsp-2014-mri.csv", "private_score")
+    found = estimate_auc_sota(
+        shown.values, 39, 80, np.random.default_rng(seed), repetitions=repetitions
+    )
+    note = (
+        f"the best score is {found.observed_maximum:.4f}; simulation error "
+        f"{found.simulation_error:.2g}; 39 positive and 80 negative rows assumed"
+    )
+    yield Reproduced("mlsp-2014-mri.csv", "best true AUC", None, found.sota, None, note)
+
+
+def _column(path: Path, name: str, **where: str) -> ShownScores:
+    with path.open(newline="", encoding="utf-8") as file:
+        cells = [
+            row[name]
+            for row in csv.DictReader(file)
+            if row[name] and all(row[key] == value for key, value in where.items())
+        ]
+    decimals = max(len(cell.partition(".")[2]) for cell in cells)
+    return ShownScores(np.array([float(cell) for cell in cells]), decimals)

@@ -1,0 +1,524 @@
+"""Edits of a competition's database by SQL, behind arena's back: each is named by the audit.
+
+For every table and every column that decides anything there is an edit. What cannot be noticed
+from the files alone stands at the end, with what notices it all the same.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from arena.competition.competition import Competition
+from arena.competition.verify import missing_hash, receipt_problems, verify_bundle
+from arena.errors import ArenaError
+from arena.plugin.manager import PluginManager
+from arena.store import Store
+from arena.store.derived import rebuild
+from arena.utils.parallel import NoProgress
+from competition_folder import change
+from program import write_csv
+from small_competition import N_ROWS, Clock, file_of, made
+
+DATABASE = "arena.duckdb"
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a finalized competition that had everything happen to it."""
+    here = tmp_path_factory.mktemp("finished")
+    rng = np.random.default_rng(1)
+    rows = [(f"r{i}", int(label)) for i, label in enumerate(rng.integers(0, 2, N_ROWS))]
+    write_csv(here / "solution.csv", ["id", "y"], rows)
+    clock = Clock()
+    sections = {"limits": {"total": 5, "per_day": 2}, "analysis": {"resamples": 20}}
+    with made(here, here / "solution.csv", clock, **sections) as competition:
+        for number, team in enumerate(["one", "two", "one", "two", "three"], start=1):
+            competition.submit(file_of(here, number), team)
+        assert competition.submit(file_of(here, 6), "one").status == "refused"
+        (here / "bad.csv").write_text("id,y\nr0,x\n")
+        assert competition.submit(here / "bad.csv", "four").status == "rejected"
+        competition.select("one", [1])
+        competition.disqualify(4, "two accounts")
+    clock.now += timedelta(days=1)
+    change(here / "c", "epoch = 1", "epoch = 2")
+    change(here / "c", 'scope = "team"', 'scope = "rank"')
+    with Competition.open(here / "c", clock=clock) as competition:
+        competition.submit(file_of(here, 7), "three")
+        competition.finalize()
+        assert competition.audit() == ()
+    return here
+
+
+@pytest.fixture
+def there(finished: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(finished, tmp_path / "x"))
+
+
+def problems_after(folder: Path, statements: Sequence[str]) -> str:
+    """Return what the audit, or opening the database, says after an edit."""
+    path = folder / "c" / DATABASE
+    with duckdb.connect(str(path)) as connection:
+        before = connection.execute("SELECT count(*) FROM events").fetchall()
+        for statement in statements:
+            assert connection.execute(statement).fetchall() != [(0,)], statement
+        assert before
+    try:
+        with Store.open(path, create=False) as store:
+            return "\n".join(store.audit())
+    except ArenaError as error:
+        return str(error)
+
+
+def swapped(table: str, column: str, first: str, second: str) -> str:
+    """Return a statement that exchanges a column of the rows of two conditions, by position."""
+    return (
+        f"UPDATE {table} t SET {column} = o.{column} FROM (SELECT * FROM {table}) o "  # noqa: S608
+        f"WHERE t.position = o.position AND "
+        f"((t.{first} AND o.{second}) OR (t.{second} AND o.{first}))"
+    )
+
+
+EDITS: dict[str, tuple[str | Sequence[str], str]] = {
+    # meta
+    "application": ("UPDATE meta SET value = 'x' WHERE name = 'application'", "not of arena"),
+    "version": ("UPDATE meta SET value = '9' WHERE name = 'schema_version'", "newer arena"),
+    "identity": (
+        "UPDATE meta SET value = 'x' WHERE name = 'identity'",
+        "'identity' in meta was changed",
+    ),
+    "key": (
+        "UPDATE meta SET value = repeat('0', 64) WHERE name = 'record_key'",
+        "key of the record",
+    ),
+    "no key": ("DELETE FROM meta WHERE name = 'record_key'", "key of the record"),
+    "seed": ("UPDATE meta SET value = '2' WHERE name = 'seed'", "'seed' in meta was changed"),
+    "settings": (
+        "UPDATE meta SET value = replace(value, '\"total\":5', '\"total\":9') "
+        "WHERE name = 'settings'",
+        "'settings' in meta was changed",
+    ),
+    "no settings": ("DELETE FROM meta WHERE name = 'settings'", "'settings' in meta is missing"),
+    "result": (
+        "UPDATE meta SET value = replace(value, '\"rank\": 1', '\"rank\": 2') "
+        "WHERE name = 'final_result'",
+        "'final_result' in meta was changed",
+    ),
+    "revision": ("INSERT INTO meta VALUES ('revision', '2')", "'revision' in meta is not in"),
+    # the solution
+    "labels": (
+        "UPDATE truth SET value = 1 - value WHERE position < 5",
+        "groups or tasks of solution 1",
+    ),
+    "half a label": ("UPDATE truth SET value = value + 0.4 WHERE position = 3", "codes"),
+    "usage": ("UPDATE solution_rows SET usage = 1 - usage WHERE position < 30", "usage of rows"),
+    "ids": (
+        "UPDATE solution_rows SET id = 'x' WHERE position = 3",
+        "groups or tasks of solution 1",
+    ),
+    "order of rows": (
+        "UPDATE solution_rows SET position = 59 - position",
+        "labels, ids, groups or tasks of solution 1",
+    ),
+    "position": ("UPDATE solution_rows SET position = 99 WHERE position = 59", "positions, codes"),
+    "position of a label": ("UPDATE truth SET position = 99 WHERE position = 59", "positions"),
+    "cluster": ("UPDATE solution_rows SET cluster = 1 WHERE position = 0", "groups of rows"),
+    "row removed": ("DELETE FROM solution_rows WHERE position = 59", "olution 1"),
+    "label removed": ("DELETE FROM truth WHERE position = 59", "olution 1"),
+    "row added": ("INSERT INTO solution_rows VALUES (1, 60, 'new', 1, NULL)", "olution 1"),
+    "has clusters": ("UPDATE solutions SET has_clusters = true", "olution 1"),
+    "sha256 of the solution": ("UPDATE solutions SET sha256 = 'x'", "file, columns"),
+    "fingerprint": ("UPDATE solutions SET fingerprint = 'x'", "file, columns"),
+    "id column": ("UPDATE solutions SET id_column = 'x'", "solution 1"),
+    "kind": ("UPDATE solutions SET kind = 'value'", "solution 1"),
+    "columns": ("UPDATE solutions SET columns = '[\"z\"]'", "solution 1"),
+    "classes": ('UPDATE solutions SET targets = \'[["y", ["1", "0"]]]\'', "solution 1"),
+    "number of rows": ("UPDATE solutions SET n_rows = 50", "file, columns"),
+    "metric of the solution": ("UPDATE solutions SET metric = 'accuracy'", "file, columns"),
+    "time of the solution": ("UPDATE solutions SET stored = '2020-01-01'", "file, columns"),
+    "second solution": (
+        "INSERT INTO solutions SELECT 2, * EXCLUDE (solution) FROM solutions",
+        "Solution 2 is not in the record",
+    ),
+    "no solution": ("DELETE FROM solutions", "Solution 1 is missing"),
+    "extra column": ("INSERT INTO solution_extra VALUES (1, 'w', 0, 1.0)", "olution 1"),
+    "task": ("INSERT INTO solution_tasks VALUES (1, 0, 'a')", "olution 1"),
+    "soft label": ("INSERT INTO solution_soft_labels VALUES (1, 0, 0, 0.5)", "olution 1"),
+    "rows of no solution": ("INSERT INTO truth VALUES (7, 0, 0, 1.0)", "rows of a solution"),
+    "text": ("INSERT INTO texts VALUES (0, 'a')", "texts that belong to no submission"),
+    # submissions
+    "team": (
+        "UPDATE submissions SET team = 'two' WHERE submission = 1",
+        '1 was changed: team is "two"',
+    ),
+    "file": ("UPDATE submissions SET file = 'x' WHERE submission = 2", "2 was changed: file"),
+    "sha256": (
+        "UPDATE submissions SET sha256 = 'x' WHERE submission = 2",
+        "2 was changed: sha256|acknowledged data: submission 2",
+    ),
+    "key of a submission": (
+        "UPDATE submissions SET key = 'x' WHERE submission = 2",
+        "2 was changed",
+    ),
+    "rejected": (
+        "UPDATE submissions SET status = 'rejected' WHERE submission = 2",
+        '2 was changed: status is "rejected"',
+    ),
+    "accepted": (
+        "UPDATE submissions SET status = 'accepted' WHERE submission = 7",
+        '7 was changed: status is "accepted"',
+    ),
+    "received": (
+        "UPDATE submissions SET received = received - INTERVAL 1 HOUR WHERE submission = 5",
+        "5 was changed: received",
+    ),
+    "faults": ("UPDATE submissions SET faults = '[]' WHERE submission = 7", "7 was changed"),
+    "submission removed": (
+        "DELETE FROM submissions WHERE submission = 3",
+        "3 is missing|acknowledged data: submission 3",
+    ),
+    "last submission removed": ("DELETE FROM submissions WHERE submission = 8", "submission 8"),
+    "submission added": (
+        "INSERT INTO submissions SELECT 9, 'nine', * EXCLUDE (submission, team) FROM submissions "
+        "WHERE submission = 2",
+        "Submission 9 is not in the record",
+    ),
+    "renumbered": ("UPDATE submissions SET submission = 11 WHERE submission = 7", "7"),
+    # predictions
+    "predictions swapped": (
+        swapped("predictions", "value", "submission = 1", "submission = 2"),
+        "predictions of submission 1 were changed",
+    ),
+    "predictions half overwritten": (
+        "UPDATE predictions SET value = 0.5 WHERE submission = 2 AND position < 30",
+        "predictions of submission 2 were changed",
+    ),
+    "last digit": (
+        "UPDATE predictions SET value = value + 1e-16 WHERE submission = 3 AND position = 0",
+        "predictions of submission 3 were changed",
+    ),
+    "cells swapped": (
+        "UPDATE predictions SET position = 1 - position WHERE submission = 3 AND position < 2",
+        "predictions of submission 3 were changed",
+    ),
+    "cell removed": (
+        "DELETE FROM predictions WHERE submission = 3 AND position = 9",
+        "3 are incom",
+    ),
+    "predictions removed": ("DELETE FROM predictions WHERE submission = 3", "3 are incomplete"),
+    "predictions of a rejected file": (
+        "INSERT INTO predictions SELECT 7, position, value FROM predictions WHERE submission = 1",
+        "predictions of submission 7 are not in the record",
+    ),
+    # releases and scores
+    "released": (
+        "UPDATE releases SET score = 0.99 WHERE submission = 2",
+        r"submission 2\) was changed|releases",
+    ),
+    "ranked by": (
+        "UPDATE releases SET ranked_by = 0.9 WHERE release = 1",
+        "Release 1 .* was changed",
+    ),
+    "improved": (
+        "UPDATE releases SET improved = NOT improved WHERE release = 1",
+        "Release 1 .* was",
+    ),
+    "state": ("UPDATE releases SET state = '{\"x\": 1}' WHERE release = 1", "Release 1 .* was"),
+    "instance": ("UPDATE releases SET instance = 'x' WHERE release = 1", "Release 1 .* was"),
+    "release's submission": (
+        "UPDATE releases SET submission = 77 WHERE release = 1",
+        "Release 1 .* was changed",
+    ),
+    "epoch": ("UPDATE releases SET epoch = 3 WHERE release = 1", "Release 1 .* was changed"),
+    "time of a release": (
+        "UPDATE releases SET released = '2020-01-01' WHERE release = 1",
+        "Release 1 ",
+    ),
+    "release removed": ("DELETE FROM releases WHERE release = 2", "Release 2 is missing"),
+    "release of the epoch": (
+        "UPDATE releases SET score = 0.9 WHERE epoch = 2 AND submission = 2",
+        "One of the releases",
+    ),
+    "release of the epoch removed": (
+        "DELETE FROM releases WHERE epoch = 2 AND submission = 2",
+        "is missing",
+    ),
+    "public score": (
+        "UPDATE scores SET public_score = 0.9 WHERE submission = 2",
+        "scores of sub.* 2",
+    ),
+    "private score": (
+        "UPDATE scores SET private_score = 0.9 WHERE submission = 2",
+        "scores of sub.* 2",
+    ),
+    "score removed": (
+        "DELETE FROM scores WHERE submission = 2",
+        "scores of submission 2 .* missing",
+    ),
+    "score added": (
+        "INSERT INTO scores VALUES (1, 7, 0.9, NULL)",
+        "scores of submission 7 .* not in",
+    ),
+    "revision of scores": (
+        "UPDATE scores SET revision = 2 WHERE submission = 2",
+        "scores of sub.* 2",
+    ),
+    # limits
+    "count lowered": ("UPDATE places SET used = 0 WHERE team = 'one'", "team one .* is 0"),
+    "count raised": (
+        "UPDATE places SET used = 9 WHERE day = 'total' AND team = 'two'",
+        "two .* is 9",
+    ),
+    "count removed": ("DELETE FROM places WHERE team = 'one'", "team one .* is missing"),
+    "count added": ("INSERT INTO places VALUES ('nine', 'total', 1)", "nine .* is 1"),
+    "day of a count": (
+        "UPDATE places SET day = '2026-01-01' WHERE team = 'one' AND day <> 'total'",
+        "team one",
+    ),
+    # events
+    "time of an event": ("UPDATE events SET time = '2020-01-01' WHERE sequence = 2", "event 2"),
+    "actor": ("UPDATE events SET actor = 'x' WHERE sequence = 2", "event 2 .* was changed"),
+    "event's kind": ("UPDATE events SET kind = 'x' WHERE sequence = 2", "event 2 .* was changed"),
+    "payload": (
+        "UPDATE events SET payload = replace(payload, '\"one\"', '\"eno\"') WHERE sequence = 2",
+        "event 2 .* was changed",
+    ),
+    "payload of text": (
+        "UPDATE events SET payload = 'x' WHERE sequence = 2",
+        "event 2 .* was changed",
+    ),
+    "subject": ("UPDATE events SET submission = 7 WHERE sequence = 2", "event 2 .* was changed"),
+    "previous": (
+        "UPDATE events SET previous = 'x' WHERE sequence = 3",
+        "event 3 .* does not follow",
+    ),
+    "hash": ("UPDATE events SET hash = 'x' WHERE sequence = 3", "event 3 .* was changed"),
+    **{
+        f"no {kind}": (f"DELETE FROM events WHERE kind = '{kind}'", "is missing|record is broken")  # noqa: S608
+        for kind in ("created", "selection", "disqualification", "configuration", "epoch")
+    },
+    "last event": ("DELETE FROM events WHERE kind = 'finalized'", "acknowledged|is missing"),
+    "event added": (
+        "INSERT INTO events SELECT sequence + 100, * EXCLUDE (sequence) FROM events "
+        "WHERE kind = 'disqualification'",
+        "is missing before event",
+    ),
+    # what is derived from the history
+    "count of a team": (
+        "UPDATE team_counts SET accepted = accepted + 1, sent = 9",
+        "table team_counts, which is",
+    ),
+    "a team more": ("INSERT INTO team_counts VALUES ('x', 1, 1)", "table team_counts, which is"),
+    "standing": (
+        "UPDATE standings SET highest = {'rank_value': 2.0, 'minus_submission': -1, 'score': 2.0}, "
+        "lowest = {'rank_value': 0.0, 'submission': 1, 'score': 0.0}",
+        "table standings, which is",
+    ),
+    "a standing more": (
+        "INSERT INTO standings SELECT epoch, 'x', highest, lowest FROM standings LIMIT 1",
+        "table standings, which is",
+    ),
+    "last release of an instance": (
+        "UPDATE instances SET release = 1 WHERE release <> 1",
+        "table instances, which is",
+    ),
+    **{
+        f"{column} of a rank": (
+            f"UPDATE holders SET {column} = {value}",  # noqa: S608
+            "table holders, which is",
+        )
+        for column, value in {
+            "epoch": "epoch + 1",
+            "position": "1 - position",
+            "team": "team || 'x'",
+            "state": "'{}'",
+            "mark": "0.999",
+            "submission": "submission + 1",
+        }.items()
+    },
+    "a rank more": ("INSERT INTO holders VALUES (1, 0, 'x', '{}', 0, 1)", "table holders, which"),
+    "a rank less": ("DELETE FROM holders WHERE position = 1", "table holders, which is"),
+    "an instance more": ("INSERT INTO instances VALUES (1, 'x', 1)", "table instances, which is"),
+    **{
+        f"a row twice in {table}": (
+            [
+                f"CREATE TABLE again AS FROM {table}",
+                f"DROP TABLE {table}",
+                f"ALTER TABLE again RENAME TO {table}",
+                f"INSERT INTO {table} SELECT * FROM {table} LIMIT 1",  # noqa: S608
+            ],
+            f"table {table}, which is",
+        )
+        for table in ("team_counts", "standings", "instances", "holders")
+    },
+    "a value twice in meta": (
+        [
+            "CREATE TABLE again AS FROM meta",
+            "DROP TABLE meta",
+            "ALTER TABLE again RENAME TO meta",
+            "INSERT INTO meta VALUES ('seed', '7')",
+        ],
+        "'seed' in meta was changed",
+    ),
+    "table dropped": (["DROP TABLE places", "SELECT 1"], "lacks a table"),
+}
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("name", EDITS)
+def test_an_edit_is_named(there: Path, name: str) -> None:
+    statements, said = EDITS[name]
+    problems = problems_after(there, [statements] if isinstance(statements, str) else statements)
+    assert re.search(said, problems, re.IGNORECASE), problems
+
+
+def test_every_column_is_edited(finished: Path) -> None:
+    """A column that is added to the tables needs an edit here."""
+    text = " ".join(str(statement) for statement, _ in EDITS.values())
+    with duckdb.connect(str(finished / "c" / DATABASE), read_only=True) as connection:
+        columns = connection.execute(
+            "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal"
+        ).fetchall()
+    whole = {"texts", "solution_extra", "solution_tasks", "solution_soft_labels"}
+    keys = {("truth", "solution"), ("truth", "target"), ("solution_rows", "solution"),
+            ("solutions", "solution"), ("meta", "name"), ("predictions", "submission"),
+            ("releases", "release"), ("team_counts", "team"), ("standings", "team"),
+            ("instances", "instance"), ("scores", "submission"),
+            ("events", "sequence")}  # fmt: skip
+    for table, column in columns:
+        assert f"{table}" in text
+        if table not in whole and (table, column) not in keys:
+            assert re.search(rf"{table}\b[^,]*\b{column} = |INSERT INTO {table}", text), column
+
+
+@pytest.mark.slow
+def test_a_clock_that_goes_backwards_breaks_no_record(finished: Path, tmp_path: Path) -> None:
+    clock = Clock()
+    with made(tmp_path, finished / "solution.csv", clock, limits={"per_day": 1}) as competition:
+        assert competition.submit(file_of(tmp_path, 1), "one").status == "accepted"
+        clock.now -= timedelta(days=1)
+        assert competition.submit(file_of(tmp_path, 2), "one").status == "accepted"
+        clock.now += timedelta(days=1)
+        assert competition.submit(file_of(tmp_path, 3), "one").status == "refused"
+        competition.finalize()
+        assert competition.audit() == ()
+        times = [event.time for event in competition.events()]
+    assert times != sorted(times)
+
+
+# -- edits before the end, told by verify from the export ------------------------------------------
+
+BEFORE_THE_END: dict[str, tuple[Sequence[str], str]] = {
+    "predictions swapped": (
+        [swapped("predictions", "value", "submission = 3", "submission = 2")],
+        "does not contain the predictions of submission 2",
+    ),
+    "predictions half overwritten": (
+        ["UPDATE predictions SET value = 0.5 WHERE submission = 2 AND position < 30"],
+        "does not contain the predictions of submission 2",
+    ),
+    "usage exchanged": (
+        ["UPDATE solution_rows SET usage = 1 - usage WHERE position < 40"],
+        "usage.csv is not the split of this competition",
+    ),
+    "accepted marked rejected": (
+        ["UPDATE submissions SET status = 'rejected' WHERE submission = 5"],
+        "submission 5: status is rejected, and events.jsonl records accepted",
+    ),
+    "received": (
+        ["UPDATE submissions SET received = '2020-01-01' WHERE submission = 5"],
+        "submission 5: received is 2020",
+    ),
+    "released": (
+        ["UPDATE releases SET score = 0.75 WHERE submission = 5"],
+        "the score of submission 5 differs from events.jsonl",
+    ),
+}
+
+
+def exported(folder: Path) -> Path:
+    clock = Clock()
+    clock.now += timedelta(days=2)
+    with Competition.open(folder / "c", clock=clock) as competition:
+        competition.finalize()
+        competition.export(folder / "out")
+    return folder / "out"
+
+
+def verified(folder: Path, solution: Path | None = None) -> tuple[str, ...]:
+    solution = solution or folder / "solution.csv"
+    return verify_bundle(folder / "out", solution, PluginManager(), NoProgress())
+
+
+@pytest.mark.slow
+def test_an_export_without_an_edit_is_whole(there: Path) -> None:
+    exported(there)
+    assert verified(there) == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BEFORE_THE_END)
+def test_an_edit_before_the_end_is_named_by_verify(there: Path, name: str) -> None:
+    statements, said = BEFORE_THE_END[name]
+    assert problems_after(there, statements)
+    exported(there)
+    assert said in "\n".join(verified(there))
+
+
+@pytest.mark.slow
+def test_another_truth_is_told_first(there: Path) -> None:
+    assert problems_after(there, ["UPDATE truth SET value = 1 - value WHERE position < 20"])
+    lines = (there / "solution.csv").read_text().splitlines()
+    flipped = [f"{line[:-1]}{1 - int(line[-1])}" for line in lines[1:21]]
+    (there / "other.csv").write_text("\n".join([lines[0], *flipped, *lines[21:]]) + "\n")
+    exported(there)
+    told = verified(there, there / "other.csv")
+    assert told[0].startswith("This is not the solution of this competition")
+
+
+# -- what cannot be noticed without an anchor outside --------------------------------------------
+
+
+def test_an_end_cut_off_everywhere_shows_only_by_a_receipt(there: Path) -> None:
+    """Without what was noted elsewhere, the files are those of a shorter competition."""
+    path = there / "c" / DATABASE
+    with Store.open(path) as store:
+        (last,) = [e for e in store.events("submission") if e.payload["submission"] == 8]
+        before = len(store.events())
+    cut = [
+        f"DELETE FROM events WHERE sequence >= {last.sequence}",  # noqa: S608
+        "DELETE FROM meta WHERE name = 'final_result'",
+        "DELETE FROM submissions WHERE submission = 8",
+        "DELETE FROM predictions WHERE submission = 8",
+        "DELETE FROM releases WHERE submission = 8",
+        "DELETE FROM scores WHERE submission = 8",
+        "DELETE FROM places WHERE team = 'three' AND day = '2026-03-02'",
+        "UPDATE places SET used = 1 WHERE team = 'three' AND day = 'total'",
+    ]
+    path.with_name(f"{DATABASE}.journal").unlink()
+    with duckdb.connect(str(path)) as connection:
+        for statement in cut:
+            connection.execute(statement)
+        rebuild(connection.cursor())
+    assert problems_after(there, ["SELECT 1"]) == ""
+    with Store.open(path) as store:
+        events = store.events()
+    assert len(events) == before - 2
+    assert missing_hash(events, last.hash)
+    assert missing_hash(events, events[-1].hash) == ()
+    (there / "receipt.txt").write_text(f"submission 8: {last.hash}\n")
+    (told,) = receipt_problems(there / "receipt.txt", events)
+    assert "does not contain the event" in told
+    assert not verified_receipt(there, events[1].hash, events)
+
+
+def verified_receipt(folder: Path, noted: str, events: Sequence[object]) -> tuple[str, ...]:
+    (folder / "note.txt").write_text(noted)
+    return receipt_problems(folder / "note.txt", events)  # type: ignore[arg-type]

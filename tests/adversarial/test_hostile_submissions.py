@@ -1,0 +1,207 @@
+"""Files made to crash, swell or stall their reader: each is one refused file, soon and cheaply."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from arena.intake import ReadSubmission, read_submission, reader
+from arena.types import Solution
+from arena.utils import processes
+from arena.utils.processes import HAS_LIMITS, Ended, Limits, call_limited
+from submission_files import N_ROWS, die, fail, kinds, rows_of, swell
+
+Read = Callable[[bytes], ReadSubmission]
+
+IDS = [f"{i:03d}" for i in range(N_ROWS)]
+VALID = ("id,y\n" + rows_of()).encode()
+NO_TEXT = b"a\xffb"
+SECONDS = 120
+MIB = 2**20
+
+
+def parquet(columns: dict[str, Any]) -> bytes:
+    """Return a Parquet file."""
+    file = io.BytesIO()
+    pq.write_table(pa.table(columns), file)
+    return file.getvalue()
+
+
+WHOLE = parquet({"id": IDS, "y": [0.5] * N_ROWS})
+
+
+def text_of(cells: list[bytes]) -> pa.Array:
+    """Return a column of text that is not UTF-8."""
+    return pa.array(cells).view(pa.string())
+
+
+HOSTILE: dict[str, tuple[Callable[[], bytes], set[str]]] = {
+    "cell that is no text": (
+        lambda: parquet({"id": IDS, "y": text_of([NO_TEXT] * N_ROWS)}),
+        {"wrong encoding"},
+    ),
+    "list of nulls": (
+        lambda: parquet({"id": ["a"] * 1000, "y": [[None] * 10_000] * 1000}),
+        {"wrong type"},
+    ),
+    "nulls of fixed size": (
+        lambda: parquet({"id": ["a"] * 1000, "y": pa.nulls(1000, pa.binary(MIB))}),
+        {"wrong type"},
+    ),
+    "struct": (lambda: parquet({"id": IDS, "y": [{"a": 1}] * N_ROWS}), {"wrong type"}),
+    "packed repeated ids": (
+        lambda: gzip.compress(b"id,y\n" + b"000,0.5\n" * (20 * MIB)),
+        {"unreadable file"} if HAS_LIMITS else {"too many rows"},
+    ),
+    "rows without end": (lambda: b"id,y\n" + b",\n" * (25 * MIB), {"too many rows"}),
+    "lines that are no text": (
+        lambda: b"id,y\n" + b"\xff\n" * (105 * 1024),
+        {"wrong encoding", "no text"},
+    ),
+    "quotes without end": (
+        lambda: b"id,y\n" + b'"' * (16 * MIB),
+        {"truncated file", "missing id"},
+    ),
+    "one long line": (lambda: b"a" * (32 * MIB), {"unreadable header"}),
+    "columns without end": (lambda: b"," * (3 * MIB), {"unreadable header"}),
+}
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_is_refused_in_bounded_time_and_memory(read: Read, name: str) -> None:
+    make, expected = HOSTILE[name]
+    content = make()
+    read(VALID)  # the process has started
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    started = time.monotonic()
+    found = read(content)
+    assert time.monotonic() - started < SECONDS
+    assert found.values is None
+    assert kinds(found)
+    assert kinds(found) <= expected
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 * 1024
+    assert read(VALID).faults == ()
+
+
+def test_a_file_that_ends_its_reader_costs_no_other(
+    read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert read(VALID).values is not None
+    with monkeypatch.context() as patch:
+        patch.setattr(reader, "parse_submission", die)
+        (fault,) = read(VALID).faults
+    assert fault.kind == "unreadable file"
+    assert fault.message == (
+        "The file could not be read: its process crashed or was killed, possibly out of memory. "
+        "Write and send it again."
+    )
+    assert read(VALID).values is not None
+
+
+@pytest.mark.parametrize(("broken", "name"), [(fail, "KeyError"), (swell, "MemoryError")])
+def test_a_fault_of_the_reader_itself_is_a_fault_of_that_file(
+    read: Read,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    broken: Callable[..., Any],
+    name: str,
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(reader, "parse_submission", broken)
+        (fault,) = read(VALID).faults
+    assert fault.message == f"The file could not be read: {name}. Write and send it again."
+    assert f"ended with {name}" in caplog.text
+    assert "secret" not in caplog.text + str(fault)
+    assert read(VALID).values is not None
+
+
+def flipped(bit: int) -> bytes:
+    """Return the Parquet file with one bit changed."""
+    data = bytearray(WHOLE)
+    data[bit // 8] ^= 1 << bit % 8
+    return bytes(data)
+
+
+def assert_bit_flips_are_answered(read: Read, bits: Any) -> None:
+    for bit in bits:
+        found = read(flipped(int(bit)))
+        if found.values is None:
+            assert found.faults
+        else:
+            assert found.values.shape == (N_ROWS, 1)
+            assert ((found.values >= 0) & (found.values <= 1)).all()
+
+
+def test_bits_flipped_in_the_footer(read: Read) -> None:
+    footer = int.from_bytes(WHOLE[-8:-4], "little") + 8
+    bits = np.random.default_rng(0).integers(8 * (len(WHOLE) - footer), 8 * len(WHOLE), 60)
+    assert_bit_flips_are_answered(read, bits)
+    assert read(WHOLE).faults == ()
+
+
+@pytest.mark.parametrize(
+    "step", [pytest.param(5, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.campaign)]
+)
+def test_bits_flipped_throughout(read: Read, step: int) -> None:
+    """Every fifth bit, so that each byte has one or two, or every bit."""
+    assert_bit_flips_are_answered(read, range(0, 8 * len(WHOLE), step))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HAS_LIMITS, reason="this system has no limit on memory")
+def test_memory_and_open_files_are_limited(tmp_path: Path) -> None:
+    limits = Limits(memory=64 * MIB, open_files=16)
+    with pytest.raises(MemoryError):
+        call_limited(bytearray, 128 * MIB, seconds=60.0, limits=limits)
+    assert len(call_limited(bytearray, 16 * MIB, seconds=60.0, limits=limits)) == 16 * MIB
+    assert call_limited(os.dup2, 0, 40, seconds=60.0, purpose="unlimited") == 40
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        call_limited(os.dup2, 0, 40, seconds=60.0, limits=limits)
+    soon = Limits(memory=64 * MIB, processor_seconds=1)
+    ended = call_limited(sum, range(10**12), seconds=300.0, limits=soon)
+    assert isinstance(ended, Ended)
+    assert ended.too_long
+
+
+@pytest.mark.parametrize("text", ["9007199254740993", "1e401", "9007199254740992.5"])
+def test_labels_that_are_different_numbers_are_never_merged(tmp_path: Path, text: str) -> None:
+    from arena.intake import read_solution
+    from arena.types import PredictionKind
+
+    labels = ["9007199254740992", "1e400"]
+    path = tmp_path / "solution.csv"
+    path.write_text("id,y\n" + "".join(f"{i},{label}\n" for i, label in enumerate(labels)))
+    found: Solution = read_solution(path, kind=PredictionKind.LABEL)
+    assert found.targets[0].classes == tuple(labels)
+    (tmp_path / "team.csv").write_text(f"id,y\n0,{text}\n1,10e399\n")
+    read = read_submission(tmp_path / "team.csv", found)
+    assert [(fault.kind, fault.row) for fault in read.faults] == [("unknown label", 2)]
+    (tmp_path / "team.csv").write_text("id,y\n0,9007199254740992.0\n1,10e399\n")
+    read = read_submission(tmp_path / "team.csv", found)
+    assert read.values is not None
+    assert read.values.tolist() == [[0], [1]]
+
+
+def test_the_process_that_read_good_labels_reads_the_next_file(tmp_path: Path) -> None:
+    from arena.intake import read_solution
+    from arena.types import PredictionKind
+
+    path = tmp_path / "solution.csv"
+    path.write_text("id,y\n" + "".join(f"{i},{'cat' if i % 2 else 'dog'}\n" for i in range(20)))
+    found: Solution = read_solution(path, kind=PredictionKind.LABEL)
+    read_submission(path, found)
+    kept = {worker.process.pid for worker in processes._idle}
+    assert read_submission(path, found).values is not None
+    assert {worker.process.pid for worker in processes._idle} == kept

@@ -1,0 +1,46 @@
+"""What the program prints on stdout for other programs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from arena.cli.console import print_document
+
+
+def test_a_document_is_printed_with_a_line_for_each_value(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    document = {"schema": "arena/board/1", "rows": [{"team": "a", "score": 0.5}]}
+    print_document(document)
+    printed = capsys.readouterr().out
+    assert printed == json.dumps(document, indent=2) + "\n"
+
+
+def test_nothing_is_printed_of_a_document_that_json_cannot_represent(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        print_document({"team": "a", "score": float("nan")})
+    assert capsys.readouterr().out == ""
+
+
+def test_a_long_list_has_one_line_per_entry(capsys: pytest.CaptureFixture[str]) -> None:
+    document = {
+        "schema": "arena/test/1",
+        "events": [{"text": 'a\n"b"', "own": [number, None]} for number in range(1_001)],
+        "empty": [],
+        "nested": {"a": [{"b": "c\nd"}]},
+    }
+    print_document(document)
+    printed = capsys.readouterr().out
+    assert json.loads(printed) == document
+    assert list(json.loads(printed)) == list(document)
+    assert len(printed.splitlines()) < 1_030
+    short = {**document, "events": document["events"][:1_000]}
+    print_document(short)
+    assert capsys.readouterr().out == json.dumps(short, indent=2) + "\n"
+    with pytest.raises(ValueError, match="JSON"):
+        print_document({"scores": [0.5] * 1_001 + [float("nan")]})
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,84 @@
+"""``arena reproduce``: the table, the document and the charts of a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from arena.hookspecs import hookimpl
+from arena.interfaces import PaperOptions, Reproduced, Reproduction, rounded, within
+from arena.plugin import manager
+from arena.types import Chart
+from competition_folder import document
+from program import run_here
+
+
+class Paper:
+    name = "tables"
+    title = "A. Nonymous (2020), Tables"
+
+    def reproduce(self, options: PaperOptions, progress: Any) -> Reproduction:
+        rows = (
+            rounded("Table 1", "mean", 0.5, 0.5004, 3),
+            rounded("Table 1", "spread", 0.5, 0.61, 2, "a misprint"),
+            within("Figure 1", "end", 1.0, 1.05, 0.1),
+            Reproduced("Figure 2", "start", None, 3.0, None, "not printed"),
+        )
+        values = {"values": [{"x": 1}]}
+        bars = {"data": values, "mark": "bar", "encoding": {"x": {"field": "x"}}}
+        data = "with data" if options.data else "without data"
+        chart = Chart("figure-1", "A bar", "A bar.", bars)
+        return Reproduction(rows, (chart,), (f"Figure 3: {data}.",))
+
+
+class Plugin:
+    @hookimpl
+    def provide_papers(self) -> list[Paper]:
+        return [Paper()]
+
+
+@pytest.fixture(autouse=True)
+def _stranger(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    class WithPaper(manager.PluginManager):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register(Plugin(), "stranger")
+
+    monkeypatch.setattr(manager, "PluginManager", WithPaper)
+    return
+
+
+def test_a_table_says_what_agrees_and_why_not(tmp_path: Any) -> None:
+    shown = run_here("reproduce", "tables", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "2 of 3 numbers agree." in shown.stdout
+    assert "Table 1, spread, does not agree: a misprint." in shown.stdout
+    assert "Missing: Figure 3: without data." in shown.stdout
+
+
+@pytest.mark.slow
+def test_charts_are_drawn_as_svg_and_png(tmp_path: Any) -> None:
+    shown = run_here("reproduce", "tables", "--charts", "c", cwd=tmp_path)
+    assert "The charts (1) are in c." in shown.stdout
+    assert {path.name for path in (tmp_path / "c").iterdir()} == {"figure-1.svg", "figure-1.png"}
+
+
+def test_the_document(tmp_path: Any) -> None:
+    called = run_here("reproduce", "tables", "--data", ".", "--quick", "--json", cwd=tmp_path)
+    printed = document(called, "reproduce")
+    assert [row["agrees"] for row in printed["figures"]] == [True, False, True, None]
+    assert (printed["charts"], printed["missing"]) == (["figure-1"], ["Figure 3: with data."])
+
+
+def test_papers_are_listed_and_unknown_ones_refused(tmp_path: Any) -> None:
+    listed = run_here("reproduce", cwd=tmp_path).stdout
+    for name in ("bayes-error", "ladder", "multiplicity", "tables", "winner-stability"):
+        assert f"{name}: " in listed
+    assert "Did you mean 'ladder'" in run_here("reproduce", "laddr", cwd=tmp_path).stderr
+    refused = run_here("reproduce", "ladder", "--data", "nowhere", cwd=tmp_path)
+    assert "nowhere is no folder" in refused.stderr
+    refused = run_here("reproduce", "--json", cwd=tmp_path)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "--json needs the name of a paper" in refused.stderr

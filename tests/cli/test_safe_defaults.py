@@ -1,0 +1,125 @@
+"""A competition is protected unless its organiser says otherwise."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.competition.competition import Competition
+from arena.config import read_settings
+from arena.types import Usage
+from competition_folder import IDS, document, write_file
+from program import run_here, write_csv
+
+
+def init(folder: Path, *arguments: object, metric: str = "roc_auc", usage: str = "") -> Any:
+    header = ["id", "y", *(["Usage"] if usage else [])]
+    rows = [(i, row % 2 if metric == "roc_auc" else row, usage) for row, i in enumerate(IDS)]
+    write_csv(folder / "solution.csv", header, [row[: len(header)] for row in rows])
+    called = run_here(
+        "init", "c", "--solution", "solution.csv", "--metric", metric, *arguments, cwd=folder
+    )
+    assert called.returncode == 0, called.stderr
+    return called.stdout, read_settings(folder / "c" / "competition.toml")
+
+
+@pytest.mark.slow
+def test_init_protects_the_public_board_by_default(tmp_path: Path) -> None:
+    said, settings = init(tmp_path)
+    assert (settings.public.mechanism, settings.limits.per_day) == ("ladder-free", 5)
+    assert "No deadline is set" in said
+    assert "column y = P(1), or any score that is larger for the positive class" in said
+    assert "Warning" not in said
+    for number in range(6):
+        file = write_file(tmp_path / f"{number}.csv", number)
+        called = run_here("submit", file, "-t", "a", "--json", "-C", "c", cwd=tmp_path)
+        status = document(called, "submit", code=number == 5)["status"]
+        assert status == ("refused" if number == 5 else "accepted")
+
+
+@pytest.mark.slow
+def test_init_says_what_it_does_for_a_metric_without_bounds(tmp_path: Path) -> None:
+    said, settings = init(tmp_path, "--deadline", "2999-01-01", metric="mae")
+    assert settings.public.mechanism == "kaggle"
+    assert settings.competition.deadline == datetime(2999, 1, 1, tzinfo=UTC)
+    assert "this metric has no bounds, which a Ladder needs" in said
+    (clip,) = [part.split("'")[0] for part in said.split("--mechanism '")[1:]]
+    assert clip.startswith("ladder-free(clip=")
+    assert "deadline is set" not in said
+    again = run_here(
+        "init", "d", "--solution", "solution.csv", "--metric", "mae", "--mechanism", clip,
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert again.returncode == 0, again.stderr
+    refused = run_here(
+        "init", "e", "--solution", "solution.csv", "--metric", "mae", "--mechanism", "ladder",
+        cwd=tmp_path,
+    )  # fmt: skip
+    # The rows are split again, so the bound differs.
+    assert re.search(
+        r"for example ladder\(clip=[\d.]+\): the largest row value of a constant prediction\.",
+        refused.stderr,
+    ), refused.stderr
+
+
+def test_init_warns_of_what_is_asked_for_without_protection(tmp_path: Path) -> None:
+    said, settings = init(tmp_path, "--mechanism", "full", "--per-day", 0)
+    assert settings.limits.per_day is None
+    assert "Warning: the mechanism full shows every score" in said
+    assert "Warning: the number of submissions is not limited" in said
+    wrong = run_here(
+        "init", "d", "--solution", "solution.csv", "--metric", "roc_auc", "--deadline", "soon",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert (wrong.returncode, (tmp_path / "d").exists()) == (2, False)
+    assert "--deadline is 'soon', not a time such as" in wrong.stderr
+
+
+@pytest.mark.parametrize("share", [None, 0.5])
+def test_a_usage_column_of_private_rows_keeps_them_private(
+    tmp_path: Path, share: float | None
+) -> None:
+    init(tmp_path, *(["--public-share", share] if share else []), usage="Private")
+    with Competition.open(tmp_path / "c") as competition:
+        public = int((competition.solution.usage == Usage.PUBLIC).sum())
+    assert public == round((share or 0) * len(IDS))
+
+
+@pytest.mark.slow
+def test_a_team_is_disqualified_and_reinstated_by_command(tmp_path: Path) -> None:
+    init(tmp_path)
+    file = write_file(tmp_path / "a.csv", 1)
+    for command in (
+        ("submit", file, "-t", "a"),
+        ("disqualify", "--team", "a", "--reason", "two accounts"),
+        ("disqualify", "--team", "a", "--undo", "--reason", "a mistake"),
+    ):
+        called = run_here(*command, "-C", "c", cwd=tmp_path)
+        assert called.returncode == 0, called.stderr
+    assert "The team a counts again." in called.stdout
+    both = run_here("disqualify", 1, "--team", "a", "--reason", "x", "-C", "c", cwd=tmp_path)
+    assert (both.returncode, "either" in both.stderr) == (2, True)
+
+
+def test_mechanisms_are_listed_and_described(tmp_path: Path) -> None:
+    listed = document(run_here("mechanisms", "--json", cwd=tmp_path), "mechanisms")["mechanisms"]
+    assert {"full", "kaggle", "ladder", "ladder-free"} <= {one["name"] for one in listed}
+    assert all(one["description"] for one in listed)
+    shown = run_here("mechanisms", "ladder(eta=0.02)", cwd=tmp_path)
+    assert "Parameter eta = 0.02." in shown.stdout
+    assert run_here("mechanisms", cwd=tmp_path).returncode == 0
+    assert run_here("mechanisms", "laddre", cwd=tmp_path).returncode == 1
+
+
+@pytest.mark.slow
+def test_the_public_board_has_the_direction_that_the_organiser_states(tmp_path: Path) -> None:
+    code = "def distance(y_true, y_pred):\n    return float(abs(y_true - y_pred).mean())\n"
+    (tmp_path / "distance.py").write_text(code)
+    metric = f"{tmp_path / 'distance.py'}:distance"
+    init(tmp_path, "--lower-is-better", metric=metric)
+    called = run_here("leaderboard", "--json", "-C", "c", cwd=tmp_path)
+    assert document(called, "leaderboard")["greater_is_better"] is False

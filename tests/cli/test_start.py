@@ -1,0 +1,65 @@
+"""A short command does not import what only the end of a competition needs."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import arena
+from program import run_here, write_csv
+
+_CODE = """
+import sys
+from arena.cli.main import main
+sys.argv = ["arena", *sys.argv[1:]]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+heavy = ["scipy", "pandas", "sklearn", "numba", "altair", "lightgbm", "statsmodels"]
+heavy += ["arena.charts", "arena.report.contents", "http.client", "ssl"]
+if sys.argv[1] == "leaderboard":  # reads no file of predictions
+    heavy += ["pyarrow.compute", "arena.intake.reader", "arena.competition.submit"]
+if sys.argv[1] == "--help":
+    heavy += ["numpy", "duckdb", "pyarrow"]
+print([name for name in heavy if name in sys.modules], file=sys.stderr)
+"""
+
+
+def _run(*arguments: str, folder: Path) -> str:
+    called = subprocess.run(
+        [sys.executable, "-c", _CODE, *arguments],
+        cwd=folder, capture_output=True, text=True, check=False, timeout=900,
+    )  # fmt: skip
+    return called.stderr.splitlines()[-1]
+
+
+def test_help_imports_no_library_of_arrays_or_storage(tmp_path: Path) -> None:
+    assert _run("--help", folder=tmp_path) == "[]"
+
+
+@pytest.mark.parametrize("command", ["submit", pytest.param("leaderboard", marks=pytest.mark.slow)])
+def test_submit_and_leaderboard_import_nothing_heavy(tmp_path: Path, command: str) -> None:
+    rows = [[f"r{i}", i % 2] for i in range(40)]
+    write_csv(tmp_path / "solution.csv", ["id", "y"], rows)
+    made = run_here("init", "c", "--solution", "solution.csv", "--metric", "accuracy", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    write_csv(tmp_path / "team.csv", ["id", "y"], rows)
+    arguments = [command, "-C", "c"] + (["team.csv", "-t", "a"] if command == "submit" else [])
+    assert _run(*arguments, folder=tmp_path) == "[]"
+
+
+def test_the_public_names_are_imported_on_first_use() -> None:
+    code = "import sys, arena; print(len([name for name in sys.modules if name[:6] == 'arena.']))"
+    called = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert called.stdout == "0\n"
+    for name in arena.__all__:
+        assert inspect.getdoc(getattr(arena, name)), name
+    with pytest.raises(AttributeError, match="no attribute 'sotta'"):
+        _ = arena.sotta

@@ -1,0 +1,91 @@
+"""Runs the metrics of a repository directly and through arena, and prints where they differ.
+
+    python tests/compatibility/run.py FOLDER [NAME…] [--markdown FILE]
+
+FOLDER is a checkout of mle-bench (openai/mle-bench). Its own dependencies must be installed:
+``pip install py7zr tqdm levenshtein pyquaternion shapely pycocotools``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+from compatibility_outcome import Outcome
+from mlebench_data import pair_for
+
+from arena import BoardSettings, ScoreSettings, SolutionColumns, score
+from arena.errors import ArenaError
+
+
+def compare(competition: Path, work: Path) -> Outcome:
+    """Run a grader of mle-bench on the same files directly and through arena."""
+    name = competition.name
+    module = f"mlebench.competitions.{name}.grade"
+    try:
+        grade = importlib.import_module(module).grade
+        pair = pair_for(competition, grade)
+        if pair is None:
+            return Outcome(name, "not run", "no small data are known for it")
+        truth, sent = work / "truth.csv", work / "team.csv"
+        pair.answers.to_csv(truth, index=False)
+        pair.submission.to_csv(sent, index=False)
+        direct = float(grade(pd.read_csv(sent), pd.read_csv(truth)))
+    except Exception as error:  # noqa: BLE001 - a metric may raise anything
+        return Outcome(name, "not run", _line(error))
+    columns = SolutionColumns(
+        id=pair.id,
+        targets=tuple(one for one in pair.answers if one != pair.id),
+        submission=tuple(one for one in pair.submission if one != pair.id),
+    )
+    several = any(frame[pair.id].duplicated().any() for frame in (pair.answers, pair.submission))
+    metric = f"mlebench:{module}:grade" + ("(rows=any)" if several else "")
+    settings = ScoreSettings(metric, columns, board=BoardSettings(workers=1, intervals=False))
+    try:
+        result = score(truth, [sent], settings)
+    except ArenaError as error:
+        return Outcome(name, "failed", _line(error))
+    if not result.standings:
+        return Outcome(name, "failed", result.rejected[0].faults[0].message)
+    found = result.standings[0]["score"]
+    same = abs(found - direct) <= 1e-9 * max(1.0, abs(direct))
+    return Outcome(name, "equal" if same else "different", f"{direct:.6g} and {found:.6g}")
+
+
+def _line(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:160]
+
+
+def main() -> None:
+    """Print a line for each metric, and the totals."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--markdown", type=Path, help="also write what is not equal as a table")
+    given = parser.parse_args()
+    sys.path.insert(0, str(given.folder.resolve()))
+    found = sorted((given.folder.resolve() / "mlebench" / "competitions").glob("*/grade.py"))
+    folders = [one.parent for one in found]
+    competitions = [one for one in folders if not given.names or one.name in given.names]
+    outcomes = []
+    with tempfile.TemporaryDirectory() as folder:
+        for competition in competitions:
+            outcomes.append(compare(competition, Path(folder)))
+            print("{1:9}  {0}  {2}".format(*outcomes[-1]), flush=True)
+    counts = pd.Series([one.status for one in outcomes]).value_counts().to_dict()
+    totals = ", ".join(f"{count} {status}" for status, count in counts.items())
+    print(f"{len(outcomes)} metrics: {totals}")
+    if given.markdown:
+        rows = [one for one in outcomes if one.status != "equal"]
+        lines = ["| metric | result | why |", "|---|---|---|"]
+        lines += [f"| `{one.name}` | {one.status} | {one.why} |" for one in rows]
+        given.markdown.write_text("\n".join([totals, "", *lines]) + os.linesep)
+
+
+if __name__ == "__main__":
+    main()

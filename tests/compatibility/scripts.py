@@ -1,0 +1,219 @@
+"""Runs metric files of Kaggle and EvalAI directly and through arena, and prints where they differ.
+
+    python tests/compatibility/scripts.py FOLDER… [--markdown FILE]
+
+Each FOLDER is a checkout of a repository. Every file with a function ``score(solution, submission,
+row_id_column_name, …)`` is called as its own doctests call it. Every ``evaluation_script/main.py``
+is called with each phase on the annotations and ``submission.json`` beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import doctest
+import importlib.util
+import io
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from compatibility_outcome import Outcome
+
+from arena import BoardSettings, ScoreSettings, SolutionColumns, score
+from arena.errors import ArenaError
+
+_BOARD = BoardSettings(workers=1, intervals=False)
+_PHASES = {"dev": "test_annotations_devsplit.json", "test": "test_annotations_testsplit.json"}
+_EVALUATE = """
+import importlib, json, sys
+sys.path.insert(0, sys.argv[1])
+evaluate = importlib.import_module("evaluation_script.main").evaluate
+result = evaluate(*sys.argv[2:5], submission_metadata={})
+print("\\n" + json.dumps(result["result"], default=float))
+"""
+
+
+def kaggle(path: Path) -> Iterator[Outcome]:
+    """Compare each call of ``score`` in the doctests of a Kaggle metric."""
+    name = "/".join(path.parts[-2:])
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if "def score(" not in text or "submission" not in text:
+        return
+    try:
+        spec = importlib.util.spec_from_file_location(f"metric_{abs(hash(path))}", path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.path.insert(0, str(path.parent))
+        with contextlib.redirect_stdout(io.StringIO()):
+            spec.loader.exec_module(module)
+    except BaseException as error:  # noqa: BLE001 - a file may raise anything
+        yield Outcome(name, "not run", _line(error))
+        return
+    finally:
+        sys.path.remove(str(path.parent))
+    found: list[Outcome] = []
+    function = module.score
+
+    def compared(
+        solution: Any, submission: Any, row_id_column_name: str, *rest: Any, **given: Any
+    ) -> Any:
+        row = row_id_column_name
+        try:
+            direct: Any = function(solution.copy(), submission.copy(), row, *rest, **given)
+        except Exception as error:  # noqa: BLE001 - a metric may raise anything
+            direct = error
+        if not rest:  # arena passes parameters by name
+            found.append(_through_arena(name, path, (solution, submission, row), given, direct))
+        if isinstance(direct, Exception):
+            raise direct
+        return direct
+
+    module.score = compared  # type: ignore[attr-defined]
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    for test in doctest.DocTestFinder().find(module, "metric", globs=vars(module)):
+        with contextlib.redirect_stdout(io.StringIO()):
+            runner.run(test, out=lambda _: None)
+    source = doctest.DocTestFinder().find(function, "score", globs=vars(module))
+    for test in source:
+        test.globs["score"] = compared
+        with contextlib.redirect_stdout(io.StringIO()):
+            runner.run(test, out=lambda _: None)
+    if not any(one.status != "not run" for one in found):
+        with contextlib.redirect_stdout(io.StringIO()):
+            for solution, submission in _invented():
+                with contextlib.suppress(Exception):
+                    function(solution.copy(), submission.copy(), "id")
+                    compared(solution, submission, "id")
+                    break
+    yield from found or [Outcome(name, "not run", "no doctest, and it refuses invented data")]
+
+
+def _invented() -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
+    """Yield small solutions and submissions of common shapes."""
+    rng = np.random.default_rng(0)
+    ids = [f"r{row}" for row in range(60)]
+    truth, noise = rng.integers(0, 2, (60, 3)), rng.random((60, 3))
+    names = ["a", "b", "c"]
+    sent = 0.5 * truth + 0.5 * noise
+    for values in (truth, truth[:, :1]):
+        width = values.shape[1]
+        for predicted in (sent[:, :width], (sent[:, :width] > 0.6).astype(int)):
+            yield tuple(  # type: ignore[misc]
+                pd.DataFrame(one, columns=names[:width]).assign(id=ids)[["id", *names[:width]]]
+                for one in (values, predicted)
+            )
+
+
+def _through_arena(
+    name: str, path: Path, call: tuple[pd.DataFrame, pd.DataFrame, str], given: Any, direct: Any
+) -> Outcome:
+    solution, submission, row = call
+    if row not in solution or row not in submission:
+        return Outcome(name, "not run", "the doctest's frames have no ids")
+    several = solution[row].duplicated().any() or submission[row].duplicated().any()
+    extra = [f"{key}={value!r}" for key, value in given.items()] + ["rows=any"] * bool(several)
+    metric = f"kaggle:{path}" + (f"({', '.join(extra)})" if extra else "")
+    columns = SolutionColumns(
+        id=row,
+        targets=tuple(one for one in solution if one not in (row, "Usage")),
+        submission=tuple(one for one in submission if one != row),
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        truth, sent = Path(folder, "truth.csv"), Path(folder, "team.csv")
+        solution.drop(columns="Usage", errors="ignore").to_csv(truth, index=False)
+        submission.to_csv(sent, index=False)
+        return _outcome(name, metric, truth, sent, columns, direct)
+
+
+def _outcome(
+    name: str, metric: str, truth: Path, sent: Path, columns: SolutionColumns, direct: Any
+) -> Outcome:
+    try:
+        result = score(truth, [sent], ScoreSettings(metric, columns, board=_BOARD))
+    except ArenaError as error:
+        result, message = None, str(error)
+    else:
+        message = result.rejected[0].faults[0].message if result.rejected else ""
+    refused = result is None or not result.standings
+    if isinstance(direct, Exception):
+        status = "equal" if refused else "different"
+        return Outcome(name, status, f"refused: {message[:80]}")
+    if refused:
+        return Outcome(name, "failed", f"{direct:.6g} and {message[:200]}")
+    found = result.standings[0]["score"]
+    same = abs(found - direct) <= 1e-9 * max(1.0, abs(direct))
+    return Outcome(name, "equal" if same else "different", f"{direct:.6g} and {found:.6g}")
+
+
+def evalai(folder: Path) -> Iterator[Outcome]:
+    """Compare each phase, split and value of an EvalAI repository."""
+    main, sent = folder / "evaluation_script" / "main.py", folder / "submission.json"
+    for phase, annotated in _PHASES.items():
+        name, truth = f"{folder.name}: {phase}", folder / "annotations" / annotated
+        if not main.exists():
+            return
+        if not truth.exists() or not sent.exists():
+            yield Outcome(name, "not run", "no annotations or submission beside it")
+            continue
+        runs = [
+            subprocess.run(
+                [sys.executable, "-c", _EVALUATE, folder, truth, sent, phase],
+                capture_output=True, text=True, check=False, cwd=folder,
+            )
+            for _ in range(2)
+        ]  # fmt: skip
+        if any(one.returncode for one in runs):
+            why = next(one.stderr.strip() for one in runs if one.returncode)
+            yield Outcome(name, "not run", why.splitlines()[-1][:160] if why else "it failed")
+            continue
+        first, second = (json.loads(one.stdout.splitlines()[-1]) for one in runs)
+        for before, after in zip(first, second, strict=True):
+            for split, values in before.items():
+                for key, direct in values.items():
+                    metric = (
+                        f"evalai:{main}(format=raw, phase={phase}, split={split!r}, value={key!r})"
+                    )
+                    outcome = _outcome(
+                        f"{name} {split} {key}", metric, truth, sent, SolutionColumns(), direct
+                    )
+                    if direct != after[split][key] and outcome.status != "failed":
+                        outcome = outcome._replace(status="equal", why="a random number")
+                    yield outcome
+
+
+def _line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:160]
+
+
+def main() -> None:
+    """Print a line for each comparison, and the totals."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--markdown", type=Path, help="also write the outcomes as a table")
+    given = parser.parse_args()
+    outcomes = []
+    for folder in (one.resolve() for one in given.folders):
+        for outcome in (
+            *(one for path in sorted(folder.rglob("*.py")) for one in kaggle(path)),
+            *evalai(folder),
+        ):
+            print(f"{outcome.status:10} {folder.name} {outcome.name}: {outcome.why}", flush=True)
+            outcomes.append((folder.name, outcome))
+    statuses = [outcome.status for _, outcome in outcomes]
+    print({status: statuses.count(status) for status in sorted(set(statuses))})
+    if given.markdown:
+        rows = [f"| {folder} | {one.name} | {one.status} | {one.why} |" for folder, one in outcomes]
+        head = ["| repository | metric | outcome | |", "|---|---|---|---|"]
+        given.markdown.write_text("\n".join([*head, *rows]) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Notes to the organiser: a reversed, bounded or unprotected board, and copies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arena.competition.competition import Competition
+from arena.competition.create import SAMPLE_NOTE_NAME
+from arena.competition.view import CompetitionView
+from arena.config import Settings
+from arena.report.competition import finalized_report, public_competition_report
+from arena.report.html_page import page
+from arena.scoring.score import score
+from arena.scoring.settings import BoardSettings, ScoreSettings
+from arena.types import SolutionColumns
+from program import write_csv
+
+N_ROWS = 400
+RNG = np.random.default_rng(0)
+TRUTH = RNG.normal(size=N_ROWS)
+IDS = [f"r{i}" for i in range(N_ROWS)]
+USAGE = ["Public" if i % 2 else "Private" for i in range(N_ROWS)]
+
+
+def files(folder: Path, predictions: dict[str, np.ndarray]) -> list[Path]:
+    for team, values in predictions.items():
+        rows = list(zip(IDS, map(repr, values.tolist()), strict=True))
+        write_csv(folder / "files" / f"{team}.csv", ["id", "y"], rows)
+    return [folder / "files"]
+
+
+def competition(folder: Path, truth: list[object], metric: str, mechanism: str) -> Competition:
+    write_csv(
+        folder / "solution.csv", ["id", "y", "Usage"], list(zip(IDS, truth, USAGE, strict=True))
+    )
+    settings = Settings.model_validate(
+        {"metric": {"name": metric}, "public": {"mechanism": mechanism}}
+    )
+    return Competition.create(folder / "c", folder / "solution.csv", settings)
+
+
+def labels() -> list[object]:
+    return ["malignant" if one > 0 else "benign" for one in TRUTH]
+
+
+def probabilities(sign: float, n: int = 3) -> dict[str, np.ndarray]:
+    return {f"t{i}": 1 / (1 + np.exp(-sign * (TRUTH + RNG.normal(size=N_ROWS)))) for i in range(n)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sign", "flipped"), [(-1.0, True), (1.0, False), (0.0, False)])
+def test_a_reversed_board_is_named_and_the_meaning_of_the_column_said(
+    tmp_path: Path, sign: float, flipped: bool
+) -> None:
+    sent = probabilities(sign)
+    if sign == 0:
+        sent = {team: RNG.random(N_ROWS) for team in sent}
+    folders = files(tmp_path, sent)
+    with competition(tmp_path, labels(), "roc_auc", "kaggle") as opened:
+        list(opened.import_folder(folders[0]))
+        notes = " ".join(opened.board_notes())
+        final = " ".join(opened.finalize().notes)
+        public = page(public_competition_report(opened))
+    board = score(
+        tmp_path / "solution.csv",
+        folders,
+        ScoreSettings(
+            metric="roc_auc",
+            columns=SolutionColumns(),
+            split="private",
+            database=None,
+            board=BoardSettings(resamples=50),
+        ),
+    )
+    for said in (notes, final, " ".join(board.notes)):
+        assert ("Flipped?" in said) == flipped
+    assert "Flipped?" not in public
+    assert "column y = P(malignant)" in " ".join(board.notes)
+    sample = (tmp_path / "c" / SAMPLE_NOTE_NAME).read_text()
+    assert "column y = P(malignant), the probability" in sample or "or any score" in sample
+    assert "--positive" not in sample
+
+
+def test_a_bounded_board_says_so_and_how_many_rows_are_at_the_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("label 17")
+
+    far = TRUTH.copy()
+    far[1:81:2] += 100  # 40 of 200 public rows
+    files(tmp_path, {"far": far})
+    with competition(tmp_path, TRUTH.tolist(), "rmse", "ladder(eta=0.1, clip=5)") as opened:
+        list(opened.import_folder(tmp_path / "files"))
+        (note,) = opened.board_notes()
+        assert "20.0% of the public rows of the leading submission, 1 of far, are at" in note
+        with monkeypatch.context() as patch:
+            patch.setattr("arena.competition.board_notes.reversed_board", fail)
+            failed, still_there = opened.board_notes()
+        assert "this check of the board failed (RuntimeError)" in failed
+        assert still_there == note
+        assert opened.board_metric == "bounded rmse (0 to 5)"
+        public = page(public_competition_report(opened))
+    assert "bounded rmse (0 to 5)" in public
+    assert "at the bound" not in public
+
+
+@pytest.mark.slow
+def test_full_is_warned_of_and_not_on_a_public_page(tmp_path: Path) -> None:
+    with competition(tmp_path, labels(), "roc_auc", "full") as opened:
+        assert "mechanism full" in " ".join(opened.board_notes())
+        assert "mechanism full" not in page(public_competition_report(opened))
+    with competition(tmp_path / "2", labels(), "roc_auc", "kaggle") as opened:
+        assert opened.board_notes() == ()
+    path = tmp_path / "2" / "c" / "competition.toml"
+    path.write_text(path.read_text().replace('"kaggle"', '"full"'))
+    with Competition.open(tmp_path / "2" / "c") as opened:
+        assert "mechanism full" in " ".join(opened.notes)
+    with Competition.open(tmp_path / "2" / "c") as opened:  # once
+        assert "mechanism full" not in " ".join(opened.notes)
+
+
+@pytest.mark.slow
+def test_copies_are_named_to_the_organiser_only(tmp_path: Path) -> None:
+    values = {team: TRUTH + RNG.normal(size=N_ROWS) for team in "abcdef"}
+    values["thief"] = values["a"] + 1e-4 * RNG.normal(size=N_ROWS)
+    files(tmp_path, values)
+    with competition(tmp_path, TRUTH.tolist(), "rmse", "kaggle") as opened:
+        list(opened.import_folder(tmp_path / "files"))
+        (found,) = opened.similar_submissions()
+        assert (found.identical, set(found.teams)) == (False, {"a", "thief"})
+        private = page(finalized_report(opened, opened.finalize()))
+        public = page(public_competition_report(opened))
+    assert "Similar submissions of different teams" in private
+    assert "imilar submissions" not in public
+    assert "identical" not in public
+    with CompetitionView.open(tmp_path / "c") as view:
+        assert view.similar_submissions() == (found,)

@@ -1,0 +1,65 @@
+"""What teams choose and the organiser disqualifies: on record, and by the deadline."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.competition.competition import Competition
+from arena.errors import UsageError
+from small_competition import START, Clock, file_of, made
+
+
+@pytest.mark.slow
+def test_a_selection_after_the_deadline_is_marked_as_late(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    sections: dict[str, Any] = {
+        "competition": {"deadline": START + timedelta(hours=1)},
+        "final": {"rule": "chosen"},
+    }
+    with made(tmp_path, solution, clock, **sections) as competition:
+        first, second = (competition.submit(file_of(tmp_path, n), "one") for n in range(2))
+        competition.select("one", [first.submission])
+        clock.now += timedelta(hours=2)
+        with pytest.raises(UsageError, match="use --late. Nothing was changed"):
+            competition.select("one", [second.submission])
+        competition.select("one", [second.submission], late=True)
+        chosen = [one.payload for one in competition.events() if one.kind == "selection"]
+    assert [one.get("late") for one in chosen] == [None, True]
+
+
+@pytest.mark.slow
+def test_a_team_is_disqualified_and_reinstated_on_record(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    def standing(competition: Competition) -> set[str]:
+        return {row["team"] for row in competition.leaderboard()}
+
+    with made(tmp_path, solution, clock) as competition:
+        sent = [competition.submit(file_of(tmp_path, n), "ab"[n % 2]) for n in range(4)]
+        competition.disqualify_team("a", "two accounts")
+        assert standing(competition) == {"b"}
+        competition.submit(file_of(tmp_path, 9), "a")
+        assert standing(competition) == {"b"}
+        with pytest.raises(UsageError, match="reinstate the team with --team"):
+            competition.reinstate(submission=sent[0].submission, reason="a mistake")
+        competition.disqualify(sent[0].submission, "a leak")
+        competition.reinstate(team="a", reason="one person after all")
+        assert standing(competition) == {"a", "b"}
+        assert set(competition.disqualified()) == {sent[0].submission}
+        competition.reinstate(submission=sent[0].submission, reason="a mistake")
+        assert competition.disqualified() == {}
+        kinds = [one.kind for one in competition.events() if "submission" not in one.kind]
+        assert kinds == ["created", *["disqualification"] * 2, *["reinstatement"] * 2]
+        for change in (
+            lambda: competition.disqualify_team("unknown", "x"),
+            lambda: competition.disqualify_team("a", " "),
+            lambda: competition.reinstate(team="a", reason="x"),
+            lambda: competition.reinstate(submission=1, reason="x"),
+        ):
+            with pytest.raises(UsageError):
+                change()

@@ -1,0 +1,296 @@
+"""The end of a competition, driven from Python: what counts, who wins, what is exported."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from arena.competition.competition import Competition
+from arena.competition.verify import verify_bundle
+from arena.config import Settings
+from arena.errors import InputError, UsageError
+from arena.hookspecs import hookimpl
+from arena.plugin.manager import PluginManager
+from arena.report.history import history_section
+from arena.store.repair import repair
+from arena.types import Usage
+from arena.utils.parallel import NoProgress
+from program import write_csv
+from small_competition import N_ROWS, Clock, file_of, made
+from toy_metrics import BlackBoxRmse
+
+
+@dataclass(frozen=True)
+class Provides:
+    """A plugin of one metric."""
+
+    metric: Any
+
+    @hookimpl
+    def provide_metrics(self) -> list[Any]:
+        return [self.metric]
+
+
+@pytest.mark.slow
+def test_finalizing_twice_is_finalizing_once(tmp_path: Path, solution: Path, clock: Clock) -> None:
+    analysis = {"resamples": 50}
+    with made(tmp_path, solution, clock, analysis=analysis) as competition:
+        with pytest.raises(UsageError, match="no accepted submission"):
+            competition.finalize()
+        with pytest.raises(UsageError, match="arena finalize first"):
+            competition.private_leaderboard()
+        for number, team in enumerate(["one", "two", "one"]):
+            competition.submit(file_of(tmp_path, number), team)
+        first = competition.finalize().to_dict()
+        clock.now += timedelta(days=1)
+        assert competition.finalize().to_dict() == first
+        assert [event.kind for event in competition.events()].count("finalized") == 1
+        best = {row["team"]: row["submission"] for row in competition.leaderboard()}
+        board = competition.private_leaderboard()
+        assert {row["team"]: row["submission"] for row in board} == best
+        assert [row["n_submissions"] for row in sorted(board, key=lambda row: row["team"])] == [
+            2,
+            1,
+        ]
+        competition.disqualify(best["one"], "a leak")
+        after = {row["team"]: row["submission"] for row in competition.finalize().standings}
+        assert after["one"] != best["one"]
+        assert [event.kind for event in competition.events()].count("finalized") == 2
+
+
+@dataclass(frozen=True)
+class CountedRmse(BlackBoxRmse):
+    """Counts the calls with all rows of a split, each once and in order, by their number."""
+
+    name: str = "counted_rmse"
+    calls: Counter[int] = field(default_factory=Counter, compare=False)
+    splits: list[Any] = field(default_factory=list, compare=False)
+
+    def score(self, truth: Any, prediction: Any, weight: Any = None) -> float:
+        # Resamples hold a row twice or lack one, and so have fewer different values or rows.
+        if any(np.array_equal(truth, split) for split in self.splits):
+            self.calls[len(truth)] += 1
+        return super().score(truth, prediction, weight)
+
+
+def test_every_final_submission_is_scored_once_on_all_private_rows(
+    tmp_path: Path, clock: Clock
+) -> None:
+    rng, metric = np.random.default_rng(3), CountedRmse()
+    usage = np.where(np.arange(N_ROWS) % 3, "Private", "Public")
+    values = rng.normal(size=N_ROWS)
+    metric.splits.extend(values[usage == one] for one in ("Public", "Private"))
+    rows = [(f"r{i}", repr(float(values[i])), one) for i, one in enumerate(usage)]
+    write_csv(tmp_path / "numbers.csv", ["id", "y", "Usage"], rows)
+    manager = PluginManager()
+    manager.register(Provides(metric), "counts")
+    settings = Settings.model_validate(
+        {"metric": {"name": "counted_rmse"}, "analysis": {"resamples": 3}}
+    )
+    with Competition.create(
+        tmp_path / "c", tmp_path / "numbers.csv", settings, manager=manager, clock=clock
+    ) as competition:
+        for number, team in enumerate(["one", "two"]):
+            competition.submit(file_of(tmp_path, number), team)
+        metric.calls.clear()
+        competition.finalize()
+    assert (metric.calls[N_ROWS * 2 // 3], metric.calls[N_ROWS // 3]) == (2, 2)
+
+
+@pytest.mark.slow
+def test_an_export_verifies_with_rebuilt_tables_and_ids_with_unusual_line_separators(
+    tmp_path: Path, clock: Clock
+) -> None:
+    ids = [f"r{i}\u2028\x85x" for i in range(12)]
+    rows = [(one, i % 2, "Public" if i < 6 else "Private") for i, one in enumerate(ids)]
+    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
+    write_csv(tmp_path / "file.csv", ["id", "y"], [(one, i / 20) for i, one in enumerate(ids)])
+    settings = Settings.model_validate(
+        {"metric": {"name": "roc_auc"}, "analysis": {"resamples": 20}}
+    )
+    with Competition.create(
+        tmp_path / "c", tmp_path / "solution.csv", settings, clock=clock
+    ) as competition:
+        assert competition.submit(tmp_path / "file.csv", "team").status == "accepted"
+    with duckdb.connect(str(tmp_path / "c" / "arena.duckdb")) as connection:
+        connection.execute("DELETE FROM team_counts")
+    assert "rebuilt (team_counts)" in repair(tmp_path / "c" / "arena.duckdb").sentence
+    with Competition.open(tmp_path / "c", clock=clock) as competition:
+        competition.finalize()
+        competition.export(tmp_path / "export")
+        history = history_section(competition.events())
+    assert history is not None
+    ((_, what),) = history.tables[0].rows
+    assert what == "Tables derived from the history were rebuilt: team_counts."
+    found = verify_bundle(
+        tmp_path / "export", tmp_path / "solution.csv", PluginManager(), NoProgress()
+    )
+    assert found == ()
+
+
+@pytest.mark.slow
+def test_the_rule_decides_which_submission_counts(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    results = {}
+    for rule in ("best_public", "last", "chosen", "best_private"):
+        folder = tmp_path / rule
+        folder.mkdir()
+        sections = {"final": {"rule": rule, "count": 1}, "analysis": {"resamples": 20}}
+        with made(folder, solution, clock, **sections) as competition:
+            for number in range(6):
+                competition.submit(file_of(tmp_path, number), "one")
+            competition.submit(file_of(tmp_path, 9), "base")
+            competition.select("one", [2])
+            results[rule] = competition.finalize()
+    own = {
+        rule: next(row for row in result.standings if row["team"] == "one")
+        for rule, result in results.items()
+    }
+    assert own["last"]["submission"] == 6
+    assert own["chosen"]["submission"] == 2
+    assert own["best_public"]["public_score"] >= max(row["public_score"] for row in own.values())
+    assert own["best_private"]["score"] >= max(row["score"] for row in own.values())
+    assert any("optimistic" in note for note in results["best_private"].notes)
+    assert not any("optimistic" in note for note in results["last"].notes)
+
+
+@pytest.mark.slow
+def test_the_baseline_stands_unranked_on_the_private_board_and_is_verified(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    sections = {"competition": {"baseline": "base"}, "analysis": {"resamples": 20}}
+    with made(tmp_path, solution, clock, **sections) as competition:
+        for number, team in enumerate(["one", "base"]):
+            competition.submit(file_of(tmp_path, number), team)
+        result = competition.finalize()
+        assert [row["team"] for row in result.standings] == ["one"]
+        ranked, marked = competition.private_leaderboard()
+        assert list(ranked) == list(marked)
+        assert (ranked["rank"], marked["rank"]) == (1, None)
+        assert (ranked["baseline"], marked["baseline"]) == (False, True)
+        truth, usage = competition.solution.truth, competition.solution.usage
+        rows = usage == Usage.PRIVATE
+        scores = np.random.default_rng(1).random(N_ROWS)
+        assert marked["score"] == pytest.approx(roc_auc_score(truth[rows], scores[rows]))
+        competition.export(tmp_path / "export")
+    manager = PluginManager()
+    assert verify_bundle(tmp_path / "export", solution, manager, NoProgress()) == ()
+    changed = json.loads((tmp_path / "export" / "result.json").read_text())
+    changed["baseline"]["score"] += 0.01
+    (tmp_path / "export" / "result.json").write_text(json.dumps(changed))
+    told = verify_bundle(tmp_path / "export", solution, manager, NoProgress())
+    assert "score of the baseline differs." in told
+
+
+@pytest.mark.slow
+def test_of_more_chosen_than_are_allowed_by_now_the_best_on_public_count(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    sections = {"final": {"rule": "chosen", "count": 3}, "analysis": {"resamples": 20}}
+    with made(tmp_path, solution, clock, **sections) as competition:
+        answers = [competition.submit(file_of(tmp_path, n), "one") for n in range(3)]
+        competition.select("one", [answer.submission for answer in answers])
+        assert competition.finalize().notes[-1].startswith("A team that selected several")
+    config = tmp_path / "c" / "competition.toml"
+    config.write_text(config.read_text().replace("count = 3", "count = 1"))
+    best = max(answers, key=lambda answer: answer.released or 0.0).submission
+    with Competition.open(tmp_path / "c", clock=clock) as competition:
+        result = competition.finalize()
+        assert [row["submission"] for row in result.standings] == [best]
+        assert "The team one selected 3 submissions" in result.notes[-1]
+
+
+@pytest.mark.slow
+def test_tied_teams_share_a_rank_or_the_earlier_is_ahead(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    for ties, ranks in (("shared", [1, 1]), ("earliest", [1, 2])):
+        folder = tmp_path / ties
+        folder.mkdir()
+        sections = {"final": {"ties": ties}, "analysis": {"resamples": 20}}
+        with made(folder, solution, clock, **sections) as competition:
+            for team in ("zebra", "ape"):
+                competition.submit(file_of(tmp_path, 1), team)
+            standings = competition.finalize().standings
+            assert [(row["team"], row["rank"]) for row in standings] == list(
+                zip(["zebra", "ape"], ranks, strict=True)
+            )
+
+
+@pytest.mark.slow
+def test_an_export_is_the_same_bytes_and_can_be_verified(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    sections = {"final": {"rule": "chosen", "count": 2}, "analysis": {"resamples": 50}}
+    with made(tmp_path, solution, clock, **sections) as competition:
+        with pytest.raises(UsageError, match="arena finalize first"):
+            competition.export(tmp_path / "early")
+        for number, team in enumerate(["=one", "two", "=one", "three"]):
+            competition.submit(file_of(tmp_path, number), team)
+        competition.select("=one", [1, 3])
+        competition.finalize()
+        competition.export(tmp_path / "first")
+        competition.finalize()
+        competition.export(tmp_path / "second")
+        with pytest.raises(InputError, match="not empty"):
+            competition.export(tmp_path / "second")
+    names = sorted(str(p.relative_to(tmp_path / "first")) for p in (tmp_path / "first").rglob("*"))
+    for name in names:
+        one, two = tmp_path / "first" / name, tmp_path / "second" / name
+        assert one.is_dir() or one.read_bytes() == two.read_bytes()
+    assert "'=one" in (tmp_path / "first" / "private.csv").read_text()
+    manager = PluginManager()
+    assert verify_bundle(tmp_path / "first", solution, manager, NoProgress()) == ()
+    final = next((tmp_path / "second" / "finals").glob("2.csv"))
+    lines = final.read_text().splitlines()
+    final.write_text("\n".join([lines[0], *(f"{line.split(',')[0]},0.5" for line in lines[1:])]))
+    events = (tmp_path / "second" / "events.jsonl").read_text()
+    (tmp_path / "second" / "events.jsonl").write_text(events.replace('"two"', '"owt"'))
+    problems = verify_bundle(tmp_path / "second", solution, manager, NoProgress())
+    assert any("score of the team two differs" in problem for problem in problems)
+    assert any("was changed after it was written" in problem for problem in problems)
+
+
+# -- changes -------------------------------------------------------------------------------------
+
+
+WHOLE = """
+def score(solution, submission, row_id_column_name):
+    if len(solution) not in (10, 30) or solution["id"].astype(str).str.contains("#").any():
+        raise ValueError("all rows, each once")
+    return float((solution["y"] - submission["y"]).abs().mean())
+"""
+
+
+@pytest.mark.slow
+def test_a_board_whose_metric_refused_all_resamples_can_be_verified(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text(WHOLE)
+    usage = ["Public"] * 10 + ["Private"] * 30
+    rows = "".join(f"r{row},{row % 3},{one}\n" for row, one in enumerate(usage))
+    (tmp_path / "s.csv").write_text(f"id,y,Usage\n{rows}")
+    (tmp_path / "t.csv").write_text("id,y\n" + "".join(f"r{row},1\n" for row in range(40)))
+    settings = Settings.model_validate(
+        {
+            "metric": {"name": f"kaggle:{tmp_path / 'm.py'}", "lower_is_better": True},
+            "analysis": {"resamples": 20},
+            "public": {"mechanism": "kaggle"},
+        }
+    )
+    with Competition.create(tmp_path / "c", tmp_path / "s.csv", settings, seed=1) as competition:
+        competition.submit(tmp_path / "t.csv", "t")
+        result = competition.finalize()
+        competition.export(tmp_path / "e")
+        assert result.resamples == 0
+        assert result.standings[0]["public_score"] is not None
+        manager = competition.manager
+        assert verify_bundle(tmp_path / "e", tmp_path / "s.csv", manager, NoProgress()) == ()

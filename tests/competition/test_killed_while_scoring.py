@@ -1,0 +1,170 @@
+"""What reached the metric has used a place, even if the process was killed meanwhile."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from arena.competition.competition import Competition
+from arena.config import Settings
+from arena.errors import StoreError
+from arena.store import Store, Transaction
+from arena.store.journal import Journal
+from arena.store.repair import repair
+from arena.utils.processes import Ended, call_limited
+from killed_scoring import manager, submit
+from program import write_csv
+from small_competition import START, Clock
+
+N_ROWS = 10
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rows = [(f"r{i}", i / 7, "Public" if i < 5 else "Private") for i in range(N_ROWS)]
+    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
+    settings = Settings.model_validate(
+        {"metric": {"name": "deadly"}, "public": {"mechanism": "full"}, "limits": {"total": 2}}
+    )
+    path = tmp_path / "c"
+    Competition.create(path, tmp_path / "solution.csv", settings, manager=manager(), clock=Clock())
+    return path
+
+
+def opened(folder: Path) -> Competition:
+    return Competition.open(folder, manager=manager(), clock=Clock())
+
+
+def file_of(folder: Path, value: float) -> Path:
+    path = folder.parent / f"{value}.csv"
+    write_csv(path, ["id", "y"], [(f"r{i}", repr(value)) for i in range(N_ROWS)])
+    return path
+
+
+def kill(folder: Path, file: Path, *, before_the_journal: bool = False) -> None:
+    ended = call_limited(
+        submit, folder, file, "a", before_the_journal, seconds=120.0, purpose="kill"
+    )
+    assert isinstance(ended, Ended)
+
+
+def used(folder: Path) -> list[int]:
+    with Store.open(folder / "arena.duckdb", create=False, read_only=True) as store:
+        assert store.audit() == ()
+        return [store.places_used("a", day) for day in (None, START.date())]
+
+
+def test_an_interrupt_after_the_commit_is_not_counted_twice(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acknowledge = Transaction.acknowledge
+
+    def interrupted(transaction: Transaction) -> None:
+        monkeypatch.setattr(Transaction, "acknowledge", acknowledge)
+        acknowledge(transaction)
+        raise KeyboardInterrupt
+
+    with opened(folder) as competition:
+        monkeypatch.setattr(Transaction, "acknowledge", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            competition.submit(file_of(folder, 1.0), "a")
+        assert [one["status"] for one in competition.submissions()] == ["accepted"]
+        assert [event.kind for event in competition.events()] == ["created", "submission"]
+    assert used(folder) == [1, 1]
+
+
+@pytest.mark.slow
+def test_a_file_that_kills_the_process_has_used_a_place(folder: Path) -> None:
+    kill(folder, file_of(folder, 1000.0))
+    assert used(folder) == [0, 0]  # reading alone changes nothing
+    for _ in range(2):  # it is counted once
+        with opened(folder) as competition:
+            said = " ".join(competition.notes)
+            assert competition.submissions() == []
+            (event,) = [e for e in competition.events() if e.kind == "submission interrupted"]
+            assert event.payload["team"] == "a"
+        assert used(folder) == [1, 1]
+    assert "killed" not in said
+    kill(folder, file_of(folder, 1000.0))  # the same file at the same time is another attempt
+    with opened(folder) as competition:
+        assert "killed while it scored 1000.0.csv of a" in " ".join(competition.notes)
+        assert competition.submit(file_of(folder, 1.0), "a").faults[0].kind == "limit"
+
+
+@pytest.mark.slow
+def test_what_was_stored_before_the_kill_is_counted_once(folder: Path) -> None:
+    kill(folder, file_of(folder, 1.0), before_the_journal=True)
+    with opened(folder) as competition:
+        assert [row["status"] for row in competition.submissions()] == ["accepted"]
+        assert competition.submit(file_of(folder, 1.0), "a").known
+    assert used(folder) == [1, 1]
+
+
+@pytest.mark.slow
+def test_a_kill_is_still_counted_after_a_repair(folder: Path) -> None:
+    with opened(folder) as competition:
+        competition.submit(file_of(folder, 1.0), "a")
+    old = (folder / "arena.duckdb").read_bytes()
+    with opened(folder) as competition:
+        competition.disqualify(1, "a reason")
+    kill(folder, file_of(folder, 1000.0))
+    (folder / "arena.duckdb").write_bytes(old)  # an older copy was put back
+    (folder / "arena.duckdb.wal").unlink(missing_ok=True)
+    assert repair(folder / "arena.duckdb").lost_events == 1
+    assert used(folder) == [1, 1]
+    opened(folder).close()
+    assert used(folder) == [2, 2]
+
+
+def test_nothing_is_scored_if_the_journal_cannot_be_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with opened(folder) as competition, monkeypatch.context() as patched:
+        patched.setattr(Journal, "_write", full)
+        with pytest.raises(StoreError, match="No space left on device. Nothing was scored"):
+            competition.submit(file_of(folder, 1000.0), "a")  # it would kill this process
+    assert used(folder) == [0, 0]
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_full_after_the_commit_loses_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, lines = Journal._write, []
+
+    def full(journal: Journal, text: bytes, *, sync: bool) -> None:
+        if sync:  # not what is written before scoring
+            lines.append(text)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(journal, text, sync=sync)
+
+    with opened(folder) as competition, monkeypatch.context() as patched:
+        patched.setattr(Journal, "_write", full)
+        with pytest.raises(StoreError, match="is stored, and can be sent again"):
+            competition.submit(file_of(folder, 1.0), "a")
+    assert lines
+    with opened(folder) as competition:
+        again = competition.submit(file_of(folder, 1.0), "a")
+        assert (again.known, again.status, again.submission) == (True, "accepted", 1)
+    assert used(folder) == [1, 1]
+
+
+@pytest.mark.slow
+def test_a_full_disk_does_not_use_a_place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise StoreError("The disk is full.")
+
+    with opened(folder) as competition, monkeypatch.context() as patched:
+        patched.setattr(Transaction, "append_event", full)
+        with pytest.raises(StoreError):
+            competition.submit(file_of(folder, 1.0), "a")
+    with opened(folder) as competition:
+        assert "submission interrupted" not in {event.kind for event in competition.events()}
+    assert used(folder) == [0, 0]
+    assert repair(folder / "arena.duckdb").quarantine is None

@@ -1,0 +1,230 @@
+"""Limits come before scoring, and a team cannot tell why a submission has no score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.competition.competition import Competition
+from arena.competition.submit import Submitted
+from arena.config import Settings
+from arena.errors import PluginError, ScoringError, StoreError
+from arena.hookspecs import hookimpl
+from arena.interfaces import Evaluation
+from arena.plugin.manager import PluginManager
+from arena.store import Transaction
+from arena.types import PredictionKind, Release
+from program import write_csv
+from small_competition import START, Clock
+
+N_ROWS = 20
+WORDS = "y must be at most 5"
+
+
+@dataclass
+class Moody:
+    """Fails in a way that the first prediction names, and counts how often it was asked."""
+
+    name: str = "moody"
+    greater_is_better: bool = False
+    prediction: PredictionKind = PredictionKind.VALUE
+    calls: list[float] = field(default_factory=list)
+    mended: bool = False
+
+    def score(self, truth: Any, prediction: Any, weight: Any = None) -> float:
+        mood = float(prediction[0])
+        self.calls.append(mood)
+        if self.mended:
+            return 1.0
+        if mood == 2.0:
+            raise ValueError(f"secret label {truth[0]}")
+        if mood == 3.0:
+            raise ScoringError("it took 60 s", "too slow", "The metric took longer than 60 s.")
+        if mood == 4.0:
+            raise ScoringError("refused", "refused by the metric", WORDS)
+        return {0.0: 0.5, 1.0: np.nan, 5.0: np.inf}[mood]
+
+
+FINE, NAN, RAISES, SLOW, REFUSES, INFINITE = range(6)
+UNSCORED = (NAN, RAISES, SLOW, INFINITE)
+
+
+@dataclass(frozen=True)
+class Fails:
+    """A mechanism that releases nothing."""
+
+    name: str = "fails"
+
+    def release(
+        self, state: Mapping[str, Any], evaluation: Evaluation, rng: np.random.Generator
+    ) -> Release:
+        raise ValueError("no")
+
+
+@dataclass
+class Plugin:
+    metric: Moody = field(default_factory=Moody)
+
+    @hookimpl
+    def provide_metrics(self) -> list[Any]:
+        return [self.metric]
+
+    @hookimpl
+    def provide_mechanisms(self) -> list[Any]:
+        return [Fails()]
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def plugin() -> Plugin:
+    return Plugin()
+
+
+def create(tmp_path: Path, plugin: Plugin, clock: Clock, **sections: Any) -> Competition:
+    manager = PluginManager()
+    manager.register(plugin, "mine")
+    rows = [(f"r{i}", i / 7, "Public" if i < 10 else "Private") for i in range(N_ROWS)]
+    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
+    document = {"metric": {"name": "moody"}, "public": {"mechanism": "full"}, **sections}
+    settings = Settings.model_validate(document)
+    return Competition.create(
+        tmp_path / "c", tmp_path / "solution.csv", settings, manager=manager, clock=clock
+    )
+
+
+def send(competition: Competition, tmp_path: Path, mood: float, number: int = 0) -> Submitted:
+    path = tmp_path / f"{mood}-{number}.csv"
+    values = [mood, *(float(number + i) for i in range(1, N_ROWS))]
+    write_csv(path, ["id", "y"], [(f"r{i}", repr(one)) for i, one in enumerate(values)])
+    return competition.submit(path, "a")
+
+
+def bad_file(tmp_path: Path) -> Path:
+    path = tmp_path / "bad.csv"
+    path.write_text("id,y\nr0,much\n")
+    return path
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("ended", ["total", "per_day", "deadline"])
+def test_after_the_end_every_file_has_the_same_answer_and_none_is_scored(
+    tmp_path: Path, plugin: Plugin, clock: Clock, ended: str
+) -> None:
+    sections: dict[str, Any] = {"limits": {ended: 1}}
+    if ended == "deadline":
+        sections = {"competition": {"deadline": START + timedelta(hours=1)}}
+    with create(tmp_path, plugin, clock, **sections) as competition:
+        first = send(competition, tmp_path, FINE)
+        assert first.status == "accepted"
+        clock.now += timedelta(hours=2) if ended == "deadline" else timedelta(minutes=1)
+        plugin.metric.calls.clear()
+        answers = [send(competition, tmp_path, mood, 1) for mood in range(6)]
+        answers.append(competition.submit(bad_file(tmp_path), "a"))
+        assert {one.status for one in answers} == {"refused"}
+        assert len({one.faults for one in answers}) == 1
+        assert plugin.metric.calls == []
+        assert send(competition, tmp_path, FINE) == first  # the same file is the same submission
+
+
+@pytest.mark.slow
+def test_every_file_that_reached_the_metric_uses_a_submission(
+    tmp_path: Path, plugin: Plugin, clock: Clock
+) -> None:
+    moods = [NAN, RAISES, SLOW, REFUSES, INFINITE, FINE]
+    with create(tmp_path, plugin, clock, limits={"total": len(moods)}) as competition:
+        answers = [send(competition, tmp_path, mood) for mood in moods]
+        assert [one.status for one in answers] == ["rejected"] * 5 + ["accepted"]
+        assert competition.submit(bad_file(tmp_path), "a").faults[0].kind == "limit"
+        assert send(competition, tmp_path, FINE, 1).status == "refused"
+
+
+def test_a_team_cannot_tell_why_there_is_no_score_and_the_organiser_can(
+    tmp_path: Path, plugin: Plugin, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    with create(tmp_path, plugin, clock) as competition:
+        faults = {send(competition, tmp_path, mood).faults for mood in UNSCORED}
+        ((fault,),) = faults
+        assert fault.kind == "could not be scored"
+        assert send(competition, tmp_path, REFUSES).faults[0].message == WORDS
+        said = [one.message for one in caplog.records if one.levelname == "WARNING"]
+        told = [one.payload.get("for_organiser") for one in competition.events()[1:]]
+    for text in (said, told):
+        assert "moody has no finite value." in text[0]
+        assert "failed while scoring moody: ValueError at test_limits_come_first.py" in text[1]
+        assert "it took 60 s" in text[2]
+    assert not any("secret" in str(one) for one in [*said, *told])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mood", UNSCORED)
+def test_a_file_without_a_score_is_tried_again_only_after_a_rescore(
+    tmp_path: Path, plugin: Plugin, clock: Clock, mood: float
+) -> None:
+    with create(tmp_path, plugin, clock, limits={"total": 2}) as competition:
+        first = send(competition, tmp_path, mood)
+        again = send(competition, tmp_path, mood)
+        assert (again, again.known) == (first, True)
+        plugin.metric.mended = True
+        competition.rescore(apply=True)
+        later = send(competition, tmp_path, mood)
+        assert (later.status, later.submission) == ("accepted", 2)
+        assert send(competition, tmp_path, mood) == later
+        assert send(competition, tmp_path, FINE).status == "refused"
+
+
+@pytest.mark.slow
+def test_a_mechanism_that_fails_has_used_a_place_and_a_full_disk_has_not(
+    tmp_path: Path, plugin: Plugin, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sections: dict[str, Any] = {"limits": {"total": 1}}
+    with create(tmp_path / "disk", plugin, clock, **sections) as competition:
+        with monkeypatch.context() as patched:
+
+            def full(*_: Any, **__: Any) -> None:
+                raise StoreError("The disk is full.")
+
+            patched.setattr(Transaction, "append_event", full)
+            with pytest.raises(StoreError):
+                send(competition, tmp_path, FINE)
+        assert send(competition, tmp_path, FINE).status == "accepted"
+    sections["public"] = {"mechanism": "fails"}
+    with create(tmp_path / "fails", plugin, clock, **sections) as competition:
+        with pytest.raises(PluginError):
+            send(competition, tmp_path, FINE)
+        assert send(competition, tmp_path, FINE).faults[0].kind == "limit"
+
+
+def test_no_label_is_found_by_searching_where_a_score_overflows(
+    tmp_path: Path, clock: Clock
+) -> None:
+    truth = [3.25 + i for i in range(N_ROWS)]
+    usage = ["Public" if i < 10 else "Private" for i in range(N_ROWS)]
+    rows = list(zip([f"r{i}" for i in range(N_ROWS)], truth, usage, strict=True))
+    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
+    settings = Settings.model_validate(
+        {"metric": {"name": "mape"}, "public": {"mechanism": "full"}, "limits": {"total": 1}}
+    )
+    answers = []
+    with Competition.create(
+        tmp_path / "c", tmp_path / "solution.csv", settings, clock=clock
+    ) as competition:
+        for power in (308.0, 307.5, 307.0, 0.0):
+            path = tmp_path / f"{power}.csv"
+            cells = [f"{10.0**power!r}", *["1.0"] * (N_ROWS - 1)]
+            write_csv(path, ["id", "y"], [(f"r{i}", one) for i, one in enumerate(cells)])
+            answers.append(competition.submit(path, "a"))
+    counted = [one for one in answers if one.status == "accepted" or one.faults[0].kind != "limit"]
+    scored = [
+        one for one in counted if one.status == "accepted" or one.faults[0].kind[:5] == "could"
+    ]
+    assert len(scored) <= 1

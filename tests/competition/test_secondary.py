@@ -1,0 +1,129 @@
+"""Secondary metrics of a final leaderboard."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+from sklearn.metrics import log_loss, root_mean_squared_log_error
+
+from arena.cli.board import print_result
+from arena.competition.competition import Competition
+from arena.config import Settings
+from arena.errors import UsageError
+from arena.report.final_page import final_page
+from small_competition import Clock, file_of, made
+
+
+@pytest.mark.slow
+def test_private_scores_by_other_metrics_are_columns_of_the_final_board(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    analysis = {"resamples": 20}
+    metric = {"name": "brier", "secondary": ["log_loss"]}
+    with made(tmp_path, solution, clock, metric=metric, analysis=analysis) as competition:
+        for number, team in enumerate(("one", "two")):
+            assert competition.submit(file_of(tmp_path, number), team).status == "accepted"
+        result = competition.finalize()
+        rows = competition.private_leaderboard()
+        private = competition.solution.usage == 1
+        truth = competition.solution.truth[private]
+        for row in result.standings:
+            number = ("one", "two").index(row["team"])
+            values = pd.read_csv(tmp_path / f"file-{number}.csv")["y"].to_numpy()[private]
+            assert row["log_loss"] == pytest.approx(log_loss(truth, values), rel=1e-9)
+        assert [row["log_loss"] for row in rows] == [row["log_loss"] for row in result.standings]
+        assert competition.outdated() is None
+    config = tmp_path / "c" / "competition.toml"
+    config.write_text(config.read_text().replace('secondary = ["log_loss"]', "secondary = []"))
+    with Competition.open(tmp_path / "c", clock=clock) as competition:
+        assert "metric.secondary" in str(competition.outdated())
+        assert "log_loss" not in competition.finalize().standings[0]
+
+
+@pytest.mark.slow
+def test_a_submission_outside_the_range_of_a_secondary_metric_has_no_score_by_it(
+    tmp_path: Path,
+) -> None:
+    rows = 40
+    truth = np.linspace(0.5, 4.5, rows)
+    ids = [f"r{row}" for row in range(rows)]
+    pd.DataFrame({"id": ids, "y": truth}).to_csv(tmp_path / "solution.csv", index=False)
+    for team, low in (("inside", 0.1), ("outside", -2.0)):
+        sent = np.concatenate([[low], truth[1:]])
+        pd.DataFrame({"id": ids, "y": sent}).to_csv(tmp_path / f"{team}.csv", index=False)
+    settings = Settings.of(metric="mae", secondary="rmsle", resamples=20)
+    with Competition.create(
+        tmp_path / "c", tmp_path / "solution.csv", settings, public_share=0.0
+    ) as competition:
+        for team in ("inside", "outside"):
+            assert competition.submit(tmp_path / f"{team}.csv", team).status == "accepted"
+        found = {row["team"]: row["rmsle"] for row in competition.finalize().standings}
+    assert found["outside"] is None
+    expected = root_mean_squared_log_error(truth, [0.1, *truth[1:]])
+    assert found["inside"] == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_secondary_metric_must_suit_the_submissions(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    metric = {"name": "roc_auc", "secondary": ["accuracy"]}
+    with pytest.raises(UsageError, match="secondary: accuracy scores label, but submissions"):
+        made(tmp_path, solution, clock, metric=metric)
+    assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.slow
+def test_a_final_board_breaks_ties_by_the_secondary_metric_and_has_a_score_for_each_target(
+    tmp_path: Path,
+) -> None:
+    rows = 40
+    ids = [f"r{row}" for row in range(rows)]
+    zeros = np.zeros(rows)
+    pd.DataFrame({"id": ids, "x": zeros, "y_1": zeros}).to_csv(tmp_path / "s.csv", index=False)
+    # The mean absolute error is 0.5 each time; only the mean squared error tells them apart.
+    errors = {"first": np.tile([0.0, 2.0], 20), "second": np.ones(rows), "third": np.ones(rows)}
+    for team, error in errors.items():
+        frame = pd.DataFrame({"id": ids, "x": zeros, "y_1": error})
+        frame.to_csv(tmp_path / f"{team}.csv", index=False)
+    settings = Settings.of(
+        metric="mae", secondary="mse", ties="secondary", decimals=1, unit="%", resamples=5
+    )
+    settings = settings.model_copy(
+        update={"data": settings.data.model_copy(update={"target": ("x", "y_1")})}
+    )
+    with Competition.create(
+        tmp_path / "c", tmp_path / "s.csv", settings, public_share=0.0
+    ) as competition:
+        for team in errors:
+            assert competition.submit(tmp_path / f"{team}.csv", team).status == "accepted"
+        result = competition.finalize()
+        preview = [(one.rank_before, one.rank_after, one.team) for one in competition.rescore()]
+        assert competition.published_scores == ()
+        page = final_page(competition).boards[0]
+    assert preview == [(1, 1, "second"), (1, 1, "third"), (3, 3, "first")]
+    assert [(row["rank"], row["team"]) for row in result.standings] == [
+        (1, "second"),
+        (1, "third"),
+        (3, "first"),
+    ]
+    assert {(row["mae of x"], row["mae of y_1"]) for row in result.standings} == {(0.0, 1.0)}
+    assert len({(row["rank_low"], row["rank_high"]) for row in result.standings}) == 1
+    out = io.StringIO()
+    print_result(result, Console(file=out, width=200))
+    for text in ("50.0%", "mae of y_1", "Teams with the same score are ordered by mse."):
+        assert text in out.getvalue()
+    assert "50.0%" in result.to_markdown()
+    titles = [column.title for column in page.columns]
+    assert "mse" not in titles
+    assert "mae of x" not in titles
+    assert page.notes == ("Teams with the same score are ordered by mse.",)
+
+
+def test_ties_by_a_secondary_metric_need_one() -> None:
+    with pytest.raises(UsageError, match=r"needs a metric in \[metric\] secondary"):
+        Settings.of(metric="mae", ties="secondary")

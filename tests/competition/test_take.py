@@ -1,0 +1,356 @@
+"""Requests of a queue are taken exactly once, in groups, and leave one event each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.competition import finalize, rescore
+from arena.competition import take as taking
+from arena.competition.competition import Competition
+from arena.competition.take import QueuedRequest, Taken, taken_in
+from arena.errors import InputError, MetricError, StoreError, UsageError
+from arena.intake import ReadSubmission
+from arena.store import Transaction
+from arena.types import Fault
+from small_competition import START, Clock, file_of, made
+
+
+def submit(tmp_path: Path, seq: int, team: str = "a", number: int | None = None) -> QueuedRequest:
+    path = file_of(tmp_path, seq if number is None else number)
+    return QueuedRequest(
+        seq, f"request-{seq}", "submit", team, "member 7", START, {"file": "sent.csv"}, path
+    )
+
+
+def decision(seq: int, kind: str, sender: str = "", **payload: Any) -> QueuedRequest:
+    return QueuedRequest(seq, f"request-{seq}", kind, sender, "member 7", START, payload)
+
+
+def take_all(competition: Competition, requests: Sequence[QueuedRequest]) -> Iterator[Taken]:
+    while requests := [one for one in requests if one.seq > competition.cursor]:
+        yield from competition.take(requests, seconds=60.0)
+
+
+def events_of(competition: Competition) -> list[int]:
+    assert competition.audit() == ()
+    told = [event.payload.get("request") for event in competition.events()]
+    return [one["seq"] for one in told if one is not None]
+
+
+@pytest.mark.slow
+def test_a_group_gives_what_single_submissions_give(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    public = {"mechanism": "ladder-free", "scope": "rank"}
+    requests = [submit(tmp_path, seq, f"team {seq % 3}") for seq in range(1, 9)]
+    with made(tmp_path, solution, clock, public=public) as competition:
+        (*answers,) = take_all(competition, requests)
+        grouped = competition.leaderboard()
+        assert events_of(competition) == list(range(1, 9))
+        assert competition.cursor == 8
+        assert competition.last_answer() == taken_in(competition.events())["request-8"]
+        backwards = competition._state.store.last_events(block=3)
+        assert tuple(reversed(list(backwards))) == competition.events()
+        answered = taken_in(competition.events())
+        for one in answers:
+            again, told = answered[one.request].submitted, one.submitted
+            assert again is not None
+            assert told is not None
+            assert (again.submission, again.released) == (told.submission, told.released)
+            assert again.receipt == told.receipt == competition._state.store.receipt(one.seq)
+        record = competition.records()[0]
+        assert (record.file, record.received) == ("sent.csv", START.isoformat())
+        assert {event.actor for event in competition.events()[1:]} == {"member 7"}
+    (tmp_path / "single").mkdir()
+    with made(tmp_path / "single", solution, clock, public=public) as competition:
+        for one in requests:
+            assert one.path is not None
+            competition.submit(one.path, one.team)
+        assert competition.leaderboard() == grouped
+
+
+def test_a_group_that_fails_is_not_stored_and_can_be_taken_again(
+    tmp_path: Path, solution: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests = [submit(tmp_path, seq, number=1) for seq in range(1, 4)]
+    append = Transaction.append_event
+
+    def fail(transaction: Transaction, kind: str, actor: str, payload: Any, **time: Any) -> Any:
+        if payload["request"]["seq"] == 2:
+            raise RuntimeError
+        return append(transaction, kind, actor, payload, **time)
+
+    with made(tmp_path, solution, clock, limits={"total": 2}) as competition:
+        monkeypatch.setattr(Transaction, "append_event", fail)
+        with pytest.raises(RuntimeError):
+            competition.take(requests, seconds=60.0)
+        assert (competition.cursor, competition.submissions()) == (0, [])
+        assert len(competition.take(requests, seconds=0.0)) == 1
+        monkeypatch.undo()
+        set_aside = competition.set_aside(requests[1], "It failed.")
+        assert (set_aside.status, competition.cursor) == ("set_aside", 2)
+        # What was set aside has used no place, and the same file is a new submission.
+        (last,) = take_all(competition, requests)
+        assert (last.status, events_of(competition)) == ("accepted", [1, 2, 3])
+        with pytest.raises(UsageError, match="up to 3"):
+            competition.take(requests)
+        (refused,) = competition.take([submit(tmp_path, 9)])
+        assert refused.status == "refused"
+        assert [one.status for one in taken_in(competition.events()).values()] == [
+            "accepted",
+            "set_aside",
+            "accepted",
+            "refused",
+        ]
+
+
+@pytest.mark.slow
+def test_a_failure_after_the_commit_is_not_taken_again(
+    tmp_path: Path, solution: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Transaction) -> None:
+        raise StoreError("The journal cannot be written.")
+
+    requests = [submit(tmp_path, seq) for seq in (1, 2)]
+    with made(tmp_path, solution, clock, limits={"total": 1}) as competition:
+        with monkeypatch.context() as patched:
+            patched.setattr(Transaction, "acknowledge", fail)
+            with pytest.raises(StoreError):
+                competition.take(requests, seconds=60.0)
+        assert competition.cursor == 2
+        assert events_of(competition) == [1, 2]
+
+
+def test_a_deadline_and_a_day_follow_what_was_received(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    deadline, midnight = START + timedelta(hours=2), START + timedelta(hours=1)
+    whens = [
+        midnight - timedelta(microseconds=1),
+        midnight - timedelta(microseconds=1),
+        midnight,
+        deadline,
+        deadline + timedelta(microseconds=1),
+    ]
+    requests = [
+        replace(submit(tmp_path, seq, number=seq), received=when)
+        for seq, when in enumerate(whens, start=1)
+    ]
+    late = replace(decision(6, "select", "a", submissions=[1]), received=whens[-1])
+    in_time = replace(decision(7, "select", "a", submissions=[3]), received=deadline)
+    clock.now = START + timedelta(days=3)
+    sections = {"competition": {"deadline": deadline}, "limits": {"per_day": 1}}
+    with made(tmp_path, solution, clock, **sections) as competition:
+        (*answers,) = take_all(competition, [*requests, late, in_time])
+        faults = [one.submitted.faults for one in answers if one.submitted is not None]
+        kinds = [[fault.kind for fault in own] for own in faults]
+        assert kinds == [[], ["limit"], [], ["limit"], ["deadline"]]
+        assert [one.status for one in answers[-2:]] == ["refused", "done"]
+        assert "--late" not in answers[-2].message
+        assert [row["submission"] for row in competition.submissions() if row["selected"]] == [3]
+        # A request to publish can be forged, its time included, but it waits for the deadline.
+        clock.now = deadline
+        end = [replace(decision(8 + at, kind), received=whens[-1]) for at, kind in enumerate(
+            ("finalize", "publish"))]  # fmt: skip
+        assert [one.status for one in take_all(competition, end)] == ["done", "refused"]
+        assert competition.published_private_leaderboard() is None
+        clock.now = whens[-1]
+        assert [one.status for one in take_all(competition, [decision(10, "publish")])] == ["done"]
+
+
+@pytest.mark.slow
+def test_a_file_that_ends_its_reader_twice_is_set_aside(
+    tmp_path: Path, solution: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests = [submit(tmp_path, seq) for seq in range(1, 4)]
+    examine, read = taking.examine, []
+
+    def crashing(files: Any, *args: Any, **rules: Any) -> Iterator[Any]:
+        for file, one in examine(files, *args, **rules):
+            read.append(file.path)
+            crashed = file.path == requests[1].path or read.count(requests[0].path) == 1 == len(
+                read
+            )
+            ended = ReadSubmission(None, (Fault("unreadable file", ""),), "", crashed=True)
+            yield file, ended if crashed else one
+
+    monkeypatch.setattr(taking, "examine", crashing)
+    with made(tmp_path, solution, clock, limits={"total": 2}) as competition:
+        (*answers,) = take_all(competition, requests)
+        assert [one.status for one in answers] == ["accepted", "set_aside", "accepted"]
+        assert events_of(competition) == [1, 2, 3]
+        (event,) = [one for one in competition.events() if one.kind == taking.SET_ASIDE]
+        assert "crashed twice" in event.payload["for_organiser"]
+        assert event.payload["sha256"] is not None
+
+
+@pytest.mark.slow
+def test_without_a_deadline_nothing_is_published(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    requests = [submit(tmp_path, 1, "a"), decision(2, "finalize"), decision(3, "publish")]
+    with made(tmp_path, solution, clock) as competition:
+        (*answers,) = take_all(competition, requests)
+        assert [one.status for one in answers] == ["accepted", "done", "refused"]
+        assert "There is no deadline" in answers[-1].message
+        assert competition.published_private_leaderboard() is None
+
+
+@pytest.mark.slow
+def test_a_team_that_sent_nothing_is_merged(tmp_path: Path, solution: Path, clock: Clock) -> None:
+    requests = [
+        decision(1, "merge", team="a", into="b"),
+        submit(tmp_path, 2, "a"),
+        decision(3, "merge", team="c", into="a"),
+        decision(4, "merge", team="a", into="d"),
+    ]
+    with made(tmp_path, solution, clock) as competition:
+        (*answers,) = take_all(competition, requests)
+        assert {one.status for one in answers} == {"accepted", "done"}
+        assert events_of(competition) == [1, 2, 3, 4]
+        assert [row["team"] for row in competition.leaderboard()] == ["d"]
+        told = taken_in(competition.events())
+        assert [told[one.request].message for one in answers] == [one.message for one in answers]
+
+
+def test_a_team_that_sent_nothing_is_renamed(tmp_path: Path, solution: Path, clock: Clock) -> None:
+    requests = [
+        decision(1, "rename", "a", team="a", to="b"),
+        submit(tmp_path, 2, "a"),  # sent before its account had the new name
+        submit(tmp_path, 3, "b"),
+        submit(tmp_path, 4, "c"),
+        decision(5, "rename", "d", team="d", to="c"),
+        decision(6, "rename", "d", team="d", to="a"),
+    ]
+    with made(tmp_path, solution, clock) as competition:
+        (*answers,) = take_all(competition, requests)
+        assert [one.status for one in answers] == ["done", *["accepted"] * 3, "refused", "refused"]
+        assert {row["team"] for row in competition.leaderboard()} == {"b", "c"}
+        assert competition.places_used("b") == 2
+        assert events_of(competition) == list(range(1, 7))
+
+
+def test_answers_that_the_web_process_reads_quote_no_label(
+    tmp_path: Path, solution: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raised: list[Exception] = [InputError("a secret label"), ValueError("a secret label")]
+
+    def fail(*_: object) -> None:
+        raise raised.pop()
+
+    monkeypatch.setattr(rescore, "rescore", fail)
+    with made(tmp_path, solution, clock) as competition:
+        (tmp_path / "c" / taking.CORRECTED_NAME).touch()
+        (*answers,) = take_all(competition, [decision(seq, "rescore") for seq in (1, 2)])
+        (nothing,) = take_all(competition, [decision(3, "finalize")])
+        assert "no accepted submission" in nothing.message
+        raised.append(MetricError("a secret label"))
+        monkeypatch.setattr(finalize, "finalize", fail)
+        answers += take_all(competition, [decision(4, "finalize")])
+        for one, command in zip(answers, ("rescore", "rescore", "finalize"), strict=True):
+            assert (one.status, f"run arena {command}" in one.message) == ("refused", True)
+            assert "secret" not in one.message
+        assert "secret" not in str([event.payload for event in competition.events()])
+
+
+def test_the_published_board_has_the_public_scores_that_were_released(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    requests = [submit(tmp_path, seq, team) for seq, team in enumerate("abca", start=1)]
+    end = [decision(5, "finalize"), decision(6, "publish")]
+    sections = {
+        "competition": {"deadline": START},
+        "public": {"mechanism": "ladder(eta=0.1)"},
+    }
+    clock.now = START + timedelta(days=1)
+    with made(tmp_path, solution, clock, **sections) as competition:
+        assert len(list(take_all(competition, [*requests, *end]))) == 6
+        released = {row["submission"]: row["released"] for row in competition.submissions()}
+        ranks = {row["team"]: row["rank"] for row in competition.leaderboard()}
+        published = competition.published_private_leaderboard()
+        assert published is not None
+        for row in published["leaderboard"]:
+            assert row["public_score"] == released[row["submission"]]
+            assert row["public_rank"] == ranks[row["team"]]
+        exact = {
+            row["submission"]: row["public_score"] for row in competition.private_leaderboard()
+        }
+        assert any(released[one] != score for one, score in exact.items())
+
+
+@pytest.mark.slow
+def test_a_rescore_is_applied_by_the_code_of_its_preview(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    header, *rows = solution.read_text().splitlines()
+    with made(tmp_path, solution, clock) as competition:
+        requests = [submit(tmp_path, 1, "a"), submit(tmp_path, 2, "b"), decision(3, "rescore")]
+        (*_, nothing) = take_all(competition, requests)
+        assert (nothing.status, "nothing to rescore" in nothing.message) == ("refused", True)
+        turned = [row[:-1] + ("1" if row[-1] == "0" else "0") for row in rows]
+        (tmp_path / "c" / taking.CORRECTED_NAME).write_text("\n".join([header, *turned, ""]))
+        (preview,) = take_all(competition, [decision(4, "rescore")])
+        assert "60 of 60 rows have labels that differ" in preview.message
+        assert "2 their score. Nothing was changed" in preview.message
+        code = preview.message.removesuffix(".").rpartition(" ")[2]
+        (wrong,) = take_all(competition, [decision(5, "rescore", preview="0" * 12)])
+        assert (wrong.status, "Preview the rescore again" in wrong.message) == ("refused", True)
+        (late, again) = take_all(
+            competition, [submit(tmp_path, 6, "c"), decision(7, "rescore", preview=code)]
+        )
+        assert (late.status, again.status) == ("accepted", "refused")
+        (renewed,) = take_all(competition, [decision(8, "rescore")])
+        code = renewed.message.removesuffix(".").rpartition(" ")[2]
+        (applied,) = take_all(competition, [decision(9, "rescore", preview=code)])
+        assert applied.status == "done"
+        assert [one.kind for one in competition.events()][-1] == "rescored"
+        assert events_of(competition) == list(range(1, 10))
+        told = taken_in(competition.events())
+        assert [told[one.request].message for one in (preview, applied)] == [
+            preview.message,
+            applied.message,
+        ]
+        (after,) = take_all(competition, [decision(10, "rescore")])
+        assert "0 of 60 rows have labels that differ" in after.message
+
+
+def test_decisions_and_their_refusals_leave_one_event_each(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    requests = [
+        submit(tmp_path, 1, "a"),
+        submit(tmp_path, 2, "b"),
+        decision(3, "publish"),
+        decision(4, "disqualify", submission=1, reason="shared"),
+        decision(5, "undo", submission=1, reason="a mistake"),
+        decision(6, "rename", "b", team="b", to="c"),
+        decision(7, "select", "b", submissions=[2]),
+        decision(8, "select", "a", submissions=[2]),
+        decision(9, "select", "a"),
+        decision(10, "finalize"),
+        decision(11, "publish"),
+        submit(tmp_path, 12, "b"),
+        decision(13, "merge", team="a", into="c"),
+        replace(submit(tmp_path, 14), path=tmp_path / "lost.csv"),
+    ]
+    sections = {"competition": {"deadline": START}}
+    clock.now = START + timedelta(days=1)
+    with made(tmp_path, solution, clock, **sections) as competition:
+        (*answers,) = take_all(competition, requests)
+        assert events_of(competition) == list(range(1, 15))
+        refused = {one.seq: one.message for one in answers if one.status == "refused"}
+        assert list(refused) == [3, 8, 9]
+        assert refused[9] == "The request is incomplete."
+        assert answers[11].team == "c"
+        assert answers[13].status == "set_aside"
+        for one in answers:
+            known = taken_in(competition.events())[one.request]
+            assert (known.status, known.message) == (one.status, one.message)
+        digest = taking.published_digest(competition._state)
+        assert digest == competition.events()[10].payload["sha256"]

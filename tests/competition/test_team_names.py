@@ -1,0 +1,51 @@
+"""Teams whose names look alike are told apart for the organiser when the second one comes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from arena.competition.team_names import skeleton
+from labelled_competition import create, file_of
+
+ALIKE = [
+    ("paul", "p\u0430ul"),  # Cyrillic
+    ("Pho", "\u03a1ho"),  # Greek
+    ("owls", "Owls"),
+    ("owls", "o\u200bw\u2060ls"),  # hidden
+    ("owls", "ow\u034fls"),
+    ("\u2764", "\u2764\ufe0f"),  # with and without its colours
+    ("owls", "\uff4f\uff57\uff4c\uff53"),  # wide
+    ("owls", "\U0001d428wls"),  # mathematical
+    ("a b", "a\u00a0 b"),
+    ("Illi", "l1Ii"),
+    ("O2", "02"),
+]
+DIFFERENT = [("owls", "owl"), ("ab", "a b"), ("m\u00fcller", "muller"), ("a", "\u0431"), ("1", "2")]
+
+
+@pytest.mark.parametrize(("one", "other"), ALIKE)
+def test_names_that_look_alike(one: str, other: str) -> None:
+    assert one != other
+    assert skeleton(one) == skeleton(other)
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_names_that_do_not(one: str, other: str) -> None:
+    assert skeleton(one) != skeleton(other)
+
+
+@pytest.mark.slow
+def test_the_organiser_hears_of_the_second_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with create(tmp_path) as competition:
+        for number, team in enumerate(["owls", "owls", "\u043ewls", "\u043ewls", "OWLS", "bears"]):
+            assert competition.submit(file_of(tmp_path, number, 0.7), team).status == "accepted"
+        assert len(competition.leaderboard()) == 4  # no teams are merged
+    first, second = (record.getMessage() for record in caplog.records)
+    assert first.startswith(
+        "The new team '\u043ewls', written '\\u043ewls', looks like 'owls'. They are two teams here"
+    )
+    assert "'OWLS' looks like 'owls' and '\u043ewls', written" in second

@@ -1,0 +1,187 @@
+"""Teams that are renamed or merged, on record: boards, limits, decisions, audit and export."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.competition.competition import Competition
+from arena.competition.verify import read_claims, receipt_problems, verify_bundle
+from arena.errors import InputError, UsageError
+from arena.plugin.manager import PluginManager
+from arena.utils.parallel import NoProgress
+from competition_folder import change
+from program import write_csv
+from small_competition import Clock, file_of, made
+
+N_ROWS = 60
+
+
+@pytest.fixture
+def solution(tmp_path: Path) -> Path:
+    rows = [(f"r{i}", int(i % 3 == 0)) for i in range(N_ROWS)]
+    write_csv(tmp_path / "solution.csv", ["id", "y"], rows)
+    return tmp_path / "solution.csv"
+
+
+@pytest.fixture
+def competition(tmp_path: Path, solution: Path) -> Any:
+    limits = {"per_day": 3, "total": 5}
+    with made(tmp_path, solution, Clock(), limits=limits, final={"rule": "chosen"}) as one:
+        yield one
+
+
+def board(competition: Competition) -> dict[str, int]:
+    assert competition.audit() == ()
+    return {row["team"]: row["n_submissions"] for row in competition.leaderboard()}
+
+
+@pytest.mark.slow
+def test_a_renamed_team_continues_under_its_new_name(
+    competition: Competition, tmp_path: Path
+) -> None:
+    first = competition.submit(file_of(tmp_path, 1), "old")
+    competition.submit(file_of(tmp_path, 2), "other")
+    competition.select("old", [1])
+    competition.rename_team("old", "new")
+    assert board(competition) == {"new": 1, "other": 1}
+    assert [row["team"] for row in competition.submissions("new")] == ["new"]
+    assert competition.submissions("old") == competition.submissions("new")
+    assert [row["selected"] for row in competition.submissions("new")] == [True]
+    # Both names are the same team: its submissions, its limit and its first answers.
+    again = competition.submit(file_of(tmp_path, 1), "new")
+    assert (again.known, again.submission, again.team) == (True, first.submission, "new")
+    assert competition.submit(file_of(tmp_path, 3), "new").team == "new"
+    assert competition.submit(file_of(tmp_path, 4), "old").team == "new"
+    assert competition.submit(file_of(tmp_path, 5), "new").status == "refused"
+    assert board(competition) == {"new": 3, "other": 1}
+    instances = {one.instance for one in competition._state.store.releases()}
+    assert instances == {"old", "other"}  # the mechanism continues
+    competition.disqualify_team("old", "a reason")
+    assert board(competition) == {"other": 1}
+    competition.reinstate(team="new", reason="a mistake")
+    competition.rename_team("new", "old")
+    assert board(competition) == {"old": 3, "other": 1}
+    event = next(one for one in competition.events() if one.kind == "team renamed")
+    assert {key: event.payload[key] for key in ("team", "to")} == {"team": "old", "to": "new"}
+
+
+@pytest.mark.slow
+def test_a_merged_team_is_counted_together(competition: Competition, tmp_path: Path) -> None:
+    clock = competition._state.clock
+    assert isinstance(clock, Clock)
+    for number, team in ((1, "a"), (2, "b"), (3, "b")):
+        competition.submit(file_of(tmp_path, number), team)
+    competition.select("a", [1])
+    competition.select("b", [2, 3])
+    competition.merge_teams("a", "b")
+    assert board(competition) == {"b": 3}
+    assert [row["selected"] for row in competition.submissions("b")] == [True] * 3
+    assert competition.submit(file_of(tmp_path, 4), "a").status == "refused"  # 3 on this day
+    assert competition.submit(file_of(tmp_path, 1), "b").known  # sent as a's
+    clock.now += timedelta(days=1)
+    assert competition.submit(file_of(tmp_path, 4), "a").team == "b"
+    assert competition.submit(file_of(tmp_path, 5), "b").status == "accepted"
+    assert "5 submissions in all" in competition.submit(file_of(tmp_path, 6), "b").faults[0].message
+    (row,) = competition.finalize().standings
+    assert row["team"] == "b"
+    assert len(competition._state.store.events("finalized")[-1].payload["finals"]["b"]) == 2
+    competition.select("b", [5])
+    selected = [row["submission"] for row in competition.submissions("b") if row["selected"]]
+    assert selected == [5]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["old", "new"])
+def test_a_team_that_was_renamed_is_no_baseline(
+    competition: Competition, tmp_path: Path, name: str
+) -> None:
+    competition.submit(file_of(tmp_path, 1), "old")
+    competition.rename_team("old", "new")
+    competition.close()
+    change(tmp_path / "c", "# baseline =", f'baseline = "{name}"  #')
+    with pytest.raises(InputError, match="a team that was renamed or merged"):
+        Competition.open(tmp_path / "c", clock=Clock())
+
+
+@pytest.mark.slow
+def test_an_export_with_renamed_and_merged_teams_verifies(
+    competition: Competition, tmp_path: Path, solution: Path
+) -> None:
+    answers = [competition.submit(file_of(tmp_path, n), team) for n, team in enumerate("abc")]
+    competition.rename_team("a", "d")
+    competition.merge_teams("b", "c")
+    competition.submit(file_of(tmp_path, 9), "d")
+    competition.finalize()
+    competition.export(tmp_path / "export")
+    assert verify_bundle(tmp_path / "export", solution, PluginManager(), NoProgress()) == ()
+    receipt = tmp_path / "receipt.json"
+    events = read_claims(tmp_path / "export").events
+    for answer in answers:  # of a name that the team has no more
+        receipt.write_text(str(answer.to_dict()).replace("'", '"').replace("None", "null"))
+        assert receipt_problems(receipt, events) == ()
+    submissions = tmp_path / "export" / "submissions.csv"
+    text = submissions.read_text()
+    submissions.write_text(text.replace("1,d,", "1,a,", 1))
+    (problem,) = verify_bundle(tmp_path / "export", solution, PluginManager(), NoProgress())
+    assert "submission 1: team is a, and events.jsonl records d" in problem
+
+
+@pytest.mark.slow
+def test_a_private_board_is_out_of_date_after_a_change_of_teams(
+    competition: Competition, tmp_path: Path
+) -> None:
+    for number, team in ((1, "a"), (2, "b")):
+        competition.submit(file_of(tmp_path, number), team)
+    competition.finalize()
+    competition.merge_teams("a", "b")
+    assert "older than a change of the submissions" in str(competition.outdated())
+
+
+@pytest.mark.slow
+def test_a_new_epoch_has_one_instance_for_a_merged_team(
+    competition: Competition, tmp_path: Path
+) -> None:
+    for number, team in ((1, "a"), (2, "b")):
+        competition.submit(file_of(tmp_path, number), team)
+    competition.merge_teams("a", "b")
+    competition.close()
+    path = competition.folder / "competition.toml"
+    text = path.read_text().replace('mechanism = "full"', 'mechanism = "kaggle"')
+    path.write_text(text.replace("epoch = 1", "epoch = 2"))
+    with Competition.open(competition.folder, clock=Clock()) as opened:
+        assert {one.instance for one in opened._state.store.releases(2)} == {"b"}
+        assert board(opened) == {"b": 2}
+
+
+@pytest.mark.slow
+def test_refused(tmp_path: Path, solution: Path) -> None:
+    refused: list[tuple[str, tuple[str, str], str]] = [
+        ("rename_team", ("unknown", "x"), "No submission of a team 'unknown'"),
+        ("rename_team", ("a", "a"), "called 'a' already"),
+        ("rename_team", ("a", "b"), "Another team has or had the name 'b'"),
+        ("rename_team", ("a", "c"), "Another team has or had the name 'c'"),
+        ("rename_team", ("a", "bench"), "Another team has or had the name 'bench'"),
+        ("rename_team", ("a", " "), "empty"),
+        ("rename_team", ("a", "x\x1b[31m"), "control characters"),
+        ("rename_team", ("bench", "x"), "baseline of competition.toml"),
+        ("merge_teams", ("a", "a"), "one team already"),
+        ("merge_teams", ("d", "c"), "one team already"),
+        ("merge_teams", ("a", "bench"), "baseline of competition.toml"),
+        ("merge_teams", ("a", "b"), "'b' is disqualified"),
+        ("merge_teams", ("b", "a"), "'b' is disqualified"),
+    ]
+    with made(tmp_path, solution, Clock(), competition={"baseline": "bench"}) as competition:
+        for number, team in enumerate(("a", "b", "c", "bench")):
+            competition.submit(file_of(tmp_path, number), team)
+        competition.rename_team("c", "d")
+        competition.disqualify_team("b", "a reason")
+        before = competition.events()
+        for method, names, said in refused:
+            with pytest.raises(UsageError, match=re.escape(said)):
+                getattr(competition, method)(*names)
+            assert competition.events() == before

@@ -1,0 +1,15 @@
+"""All cells of the coverage table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import coverage_boards
+import coverage_metrics
+
+__all__ = ["CELLS"]
+
+CELLS = (
+    *coverage_boards.CELLS,
+    *(replace(cell, resamples=300) for cell in coverage_metrics.CELLS),
+)

@@ -1,0 +1,255 @@
+"""The intervals and sets that arena prints, and whether they held on a board.
+
+To add one, write a function from a :class:`Drawn` board to an :class:`Outcome` and add a row to
+:data:`PROCEDURES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+import csranks
+from arena.evaluation.best_score import intervals_of_teams, winner_intervals
+from arena.evaluation.ranks import best_of_each_team
+from arena.evaluation.score_intervals import ScoreErrors, score_errors
+from arena.interfaces import Study
+from arena.types import IntArray
+from arena_ranking.board_ranks import BoardRanks, board_ranks
+from coverage_boards import Board, Cell
+
+__all__ = ["PROCEDURES", "Drawn", "Outcome", "Procedure"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """A board as arena receives it, with the truth beside."""
+
+    study: Study
+    """Of the submissions that count, one per team."""
+    board: Board
+    counting: IntArray
+    """``(t,)`` positions in the board of the submissions that count."""
+
+    @property
+    def merit(self) -> np.ndarray:
+        """``(t,)`` true scores of the submissions that count; larger is better."""
+        true = self.board.true_scores[self.counting]
+        return true if self.study.metric.greater_is_better else -true
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one interval, or of one set of intervals, on one board."""
+
+    covered: bool
+    width: float
+    """In the unit of the procedure; comparable between procedures on the same boards."""
+    offered: bool = True
+    """Whether arena printed it as holding at the nominal level."""
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """A row of the table of procedures."""
+
+    name: str
+    run: Callable[[Drawn], Outcome]
+    suits: Callable[[Cell], bool] = lambda cell: True
+    competitor: bool = False
+    """Not printed by arena: shown beside for comparison, and held to no bar."""
+
+
+def ranks_held(
+    merit: np.ndarray, low: IntArray, high: IntArray, *, offered: bool = True
+) -> Outcome:
+    """Return whether all rank sets hold every rank that is true; the width is their mean."""
+    better = (merit > merit[:, np.newaxis]).sum(axis=1)
+    worse = (merit < merit[:, np.newaxis]).sum(axis=1)
+    held = (low <= 1 + better) & (len(merit) - worse <= high)
+    return Outcome(bool(held.all()), float((high - low).mean()), offered)
+
+
+def rank_sets(drawn: Drawn) -> Outcome:
+    """The rank sets of the analysis ``ranks``."""
+    ranks = _of_board(own_ranks, drawn)
+    return ranks_held(
+        drawn.merit, ranks.intervals.low, ranks.intervals.high, offered=ranks.not_offered is None
+    )
+
+
+def possible_winners(drawn: Drawn) -> Outcome:
+    """The set of possible winners; it holds if every team that is truly best is in it with the
+    probability of the level: the first of them is looked at."""
+    ranks = _of_board(own_ranks, drawn)
+    possible = ranks.intervals.possible_winner
+    best = int(np.argmax(drawn.merit))
+    return Outcome(bool(possible[best]), float(possible.sum()), ranks.not_offered is None)
+
+
+def possible_top(drawn: Drawn) -> Outcome:
+    """The tau-best set for three prizes: it holds if the truly best three are all in it."""
+    ranks = _of_board(own_ranks, drawn)
+    possible = ranks.intervals.possible_top(3)
+    merit = drawn.merit
+    best = (merit > merit[:, np.newaxis]).sum(axis=1) < 3
+    return Outcome(bool(possible[best].all()), float(possible.sum()), ranks.not_offered is None)
+
+
+def csranks_stepdown(drawn: Drawn) -> Outcome:
+    """The rank sets of csranks, from the bootstrap covariance of the scores."""
+    return ranks_held(drawn.merit, *_of_board(csranks_sets, drawn))
+
+
+def csranks_tau_best(drawn: Drawn) -> Outcome:
+    """The set of the best one of csranks (``cstaubest``), to compare with the possible winners."""
+    possible = _of_board(csranks_sets, drawn)[0] <= 1
+    return Outcome(bool(possible[int(np.argmax(drawn.merit))]), float(possible.sum()))
+
+
+def csranks_sets(drawn: Drawn) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of the rank sets of csranks."""
+    sign = 1.0 if drawn.study.metric.greater_is_better else -1.0
+    covariance = np.atleast_2d(np.cov(drawn.study.resampled))
+    rng = np.random.default_rng(0)
+    return csranks.stepdown(sign * drawn.study.scores, covariance, drawn.study.level, rng)
+
+
+def own_ranks(drawn: Drawn) -> BoardRanks:
+    """Return the ranks that arena finds."""
+    return board_ranks(drawn.study)
+
+
+def errors_of_scores(drawn: Drawn) -> ScoreErrors:
+    """Return what arena knows of the scores' errors."""
+    return score_errors(drawn.study.with_all_candidates())
+
+
+_found: dict[str, Any] = {}
+
+
+def _of_board(compute: Callable[[Drawn], T], drawn: Drawn) -> T:
+    """Return what a function finds on a board, computed once for all procedures."""
+    if _found.get("board") is not drawn:
+        _found.clear()
+        _found["board"] = drawn
+    if compute.__name__ not in _found:
+        _found[compute.__name__] = compute(drawn)
+    return cast("T", _found[compute.__name__])
+
+
+def counting_submissions(board: Board, scores: np.ndarray, resampled: np.ndarray, larger: bool):
+    """Return the best submission of each team and its resampled scores."""
+    teams = board.teams if board.teams is not None else np.arange(len(scores))
+    names = [str(team) for team in teams]
+    return best_of_each_team(scores, resampled, names, greater_is_better=larger)
+
+
+def _several_prizes(cell: Cell) -> bool:
+    return "m=2" not in cell.name
+
+
+def true_scores(drawn: Drawn) -> np.ndarray:
+    """Return the ``(t,)`` true scores of the submissions that count, natural sign."""
+    return drawn.board.true_scores[drawn.counting]
+
+
+def holds(true: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return which intervals hold; an end at the true score counts, but for rounding."""
+    slack = 1e-9 * np.abs(true)
+    return (low <= true + slack) & (true - slack <= high)
+
+
+def winners(drawn: Drawn, places: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return positions and ends of the winners' intervals."""
+    study = drawn.study
+    found = winner_intervals(
+        _of_board(errors_of_scores, drawn),
+        study.with_all_candidates().resampled,
+        greater_is_better=study.metric.greater_is_better,
+        level=study.level,
+        places=places,
+        teams=drawn.board.teams,
+    )
+    return found.submission, found.low, found.high
+
+
+def best_score(drawn: Drawn) -> Outcome:
+    """The interval for the best true score."""
+    _, low, high = winners(drawn, 1)
+    best = true_scores(drawn)[[np.argmax(drawn.merit)]]
+    return Outcome(
+        bool(holds(best, low, high)[0]), float(high[0] - low[0]), bool(low[0] <= high[0])
+    )
+
+
+def prize_winners(drawn: Drawn) -> Outcome:
+    """The intervals for the true scores of the first three, all at once."""
+    which, low, high = winners(drawn, 3)
+    given = np.isfinite(low)
+    held = holds(true_scores(drawn)[which], low, high)
+    width = float((high - low)[given].mean()) if given.any() else np.nan
+    return Outcome(bool(held[given].all()), width, bool(given.any()))
+
+
+def own_score(drawn: Drawn) -> Outcome:
+    """The interval of one score by itself: of a team chosen beforehand."""
+    low, high = intervals_of_teams(drawn.study)
+    held = holds(true_scores(drawn), low, high)
+    at = chosen_team(drawn)
+    return Outcome(bool(held[at]), float(high[at] - low[at]), bool(low[at] <= high[at]))
+
+
+def chosen_team(drawn: Drawn) -> int:
+    """Return the position of the team with the most candidates, the last one if all have one."""
+    teams = drawn.board.teams
+    return -1 if teams is None else int(np.argmax(np.bincount(teams)))
+
+
+def has_scores(cell: Cell) -> bool:
+    """Return whether the true scores of a cell are known."""
+    return not cell.order_only
+
+
+def percentiles(drawn: Drawn) -> Outcome:
+    """Percentiles of the resampled score, beside :func:`own_score`."""
+    tail = (1 - drawn.study.level) / 2
+    at = chosen_team(drawn)
+    low, high = np.quantile(drawn.study.resampled[at], [tail, 1 - tail])
+    return Outcome(bool(holds(true_scores(drawn)[at], low, high)), float(high - low))
+
+
+def bootstrap_maximum(drawn: Drawn) -> Outcome:
+    """Quantiles of the largest bootstrap error, with standard errors held fixed."""
+    study = drawn.study
+    sign = 1 if study.metric.greater_is_better else -1
+    deviations = study.resampled.std(axis=1, ddof=1)
+    moving = deviations > 0
+    errors = sign * (study.resampled - study.scores[:, np.newaxis])[moving]
+    errors /= deviations[moving, np.newaxis]
+    tail = (1 + study.level) / 2
+    below, above = (
+        np.quantile(each.max(axis=0), tail) if moving.any() else 0.0 for each in (errors, -errors)
+    )
+    low = np.max(sign * study.scores - below * deviations)
+    high = np.max(sign * study.scores + above * deviations)
+    return Outcome(bool(low <= drawn.merit.max() <= high), float(high - low))
+
+
+PROCEDURES: tuple[Procedure, ...] = (
+    Procedure("rank sets", rank_sets),
+    Procedure("possible winners", possible_winners),
+    Procedure("possible top 3", possible_top, suits=_several_prizes),
+    Procedure("csranks stepdown", csranks_stepdown, competitor=True),
+    Procedure("csranks cstaubest", csranks_tau_best, competitor=True),
+    Procedure("best score", best_score, has_scores),
+    Procedure("best score, bootstrap maximum", bootstrap_maximum, has_scores, competitor=True),
+    Procedure("first three", prize_winners, has_scores),
+    Procedure("own score", own_score, has_scores),
+    Procedure("own score, percentiles", percentiles, has_scores, competitor=True),
+)

@@ -1,0 +1,206 @@
+"""Counts how often intervals hold on simulated boards."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass
+from functools import cache, lru_cache
+
+import numpy as np
+import pyarrow as pa
+
+from arena.evaluation.binding import bind
+from arena.evaluation.bootstrap import draw_resamples
+from arena.evaluation.predictions import ArrayPredictions
+from arena.evaluation.row_weights import metric_of_solution
+from arena.evaluation.scores import full_scores, score_under_weights
+from arena.interfaces import Candidates, Metric, Study, traits_of
+from arena.plugin.manager import PluginManager
+from arena.types import PredictionKind, Solution, Target
+from coverage_boards import Board, Cell
+from coverage_procedures import PROCEDURES, Drawn, Outcome, Procedure, counting_submissions
+
+__all__ = ["Count", "count_cell", "drawn_boards"]
+
+_DRAWINGS = 20
+"""Resamples do not depend on predictions: a few drawings serve all boards of a cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How one procedure did on some boards of a cell."""
+
+    boards: int = 0
+    offered: int = 0
+    """On how many boards it was printed as holding at the level."""
+    covered: int = 0
+    """On how many of these it held."""
+    covered_withheld: int = 0
+    """On how many of the other boards it held."""
+    width: float = 0.0
+    """Sum over the boards on which it was offered."""
+
+    @classmethod
+    def of(cls, outcomes: list[Outcome]) -> Count:
+        """Count outcomes, one per board."""
+        offered = [one for one in outcomes if one.offered]
+        return cls(
+            len(outcomes),
+            len(offered),
+            sum(one.covered for one in offered),
+            sum(one.covered for one in outcomes if not one.offered),
+            float(sum(one.width for one in offered)),
+        )
+
+    def __add__(self, other: Count) -> Count:
+        """Return the count over the boards of both."""
+        return Count(*(own + more for own, more in zip(astuple(self), astuple(other), strict=True)))
+
+    @property
+    def share(self) -> float:
+        """The measured coverage where it was offered; NaN where it never was."""
+        return self.covered / self.offered if self.offered else float("nan")
+
+    @property
+    def error(self) -> float:
+        """The Monte Carlo standard error of the share."""
+        share = (self.covered + 0.5) / (self.offered + 1)
+        return float(np.sqrt(share * (1 - share) / max(self.offered, 1)))
+
+    @property
+    def mean_width(self) -> float:
+        """The mean width where it was offered; NaN where it never was."""
+        return self.width / self.offered if self.offered else float("nan")
+
+
+@cache
+def _metrics() -> PluginManager:
+    return PluginManager()
+
+
+@lru_cache(maxsize=2 * _DRAWINGS)
+def _weights(n: int, resamples: int, seed: int, strata: bytes, clusters: bytes, required: bytes):
+    arrays = {
+        name: np.frombuffer(codes, dtype=np.intp) if codes else None
+        for name, codes in (("strata", strata), ("clusters", clusters), ("required", required))
+    }
+    return draw_resamples(n, resamples, seed, **arrays).weights
+
+
+def _codes(values: np.ndarray | None) -> bytes:
+    return b"" if values is None else values.astype(np.intp).tobytes()
+
+
+@dataclass(frozen=True, slots=True)
+class _Opaque:
+    """A metric of which nothing is known but how to call it, as for ``module:function``."""
+
+    metric: Metric
+
+    @property
+    def name(self) -> str:
+        return f"opaque {self.metric.name}"
+
+    @property
+    def greater_is_better(self) -> bool:
+        return self.metric.greater_is_better
+
+    @property
+    def prediction(self) -> PredictionKind:
+        return self.metric.prediction
+
+    def score(
+        self, truth: np.ndarray, prediction: np.ndarray, weight: np.ndarray | None = None
+    ) -> float:
+        return self.metric.score(truth, prediction, weight)
+
+
+def _solution(board: Board, metric: Metric) -> Solution:
+    """Return a board's rows as a solution file has them."""
+    n, truth = len(board.truth), board.truth
+    classes = None
+    if np.issubdtype(truth.dtype, np.integer):
+        classes = tuple(str(code) for code in range(max(2, int(truth.max()) + 1)))
+    names = tuple(f"y{at}" for at in range(truth.shape[1] if truth.ndim > 1 else 1))
+    return Solution(
+        id_column="id",
+        targets=tuple(Target(name, classes) for name in names),
+        columns=names,
+        kind=metric.prediction,
+        ids=pa.array(np.arange(n).astype(str)),
+        truth=truth,
+        usage=np.ones(n, dtype=np.uint8),
+        sha256="",
+        clusters=board.clusters,
+        extra=board.extra,
+    )
+
+
+def drawn_boards(
+    cell: Cell, boards: int, *, first: int = 0, seed: int = 0, resamples: int = 1000
+) -> Iterator[Drawn]:
+    """Draw boards of a cell from number ``first`` on, and score and resample each."""
+    metric = _metrics().metrics.resolve(cell.metric)
+    if cell.opaque:
+        metric = _Opaque(metric)
+    for number in range(first, first + boards):
+        board = cell.draw(np.random.default_rng([seed, zlib.crc32(cell.name.encode()), number]))
+        yield _drawn(cell, metric, board, number % _DRAWINGS, resamples)
+
+
+def _drawn(cell: Cell, metric: Metric, board: Board, seed: int, resamples: int) -> Drawn:
+    solution = _solution(board, metric)
+    metric = metric_of_solution(metric, solution)
+    metric = bind(metric, solution, np.ones(len(board.truth), dtype=np.bool_))
+    traits = traits_of(metric)
+    stratified = cell.stratified or traits.stratify_by_class
+    weights = _weights(
+        len(board.truth),
+        resamples,
+        seed,
+        _codes(board.truth if stratified and board.clusters is None else None),
+        _codes(board.clusters),
+        _codes(board.truth if traits.needs_every_class else None),
+    )
+    predictions = ArrayPredictions(board.predictions)
+    scores = full_scores(metric, board.truth, predictions)
+    resampled = score_under_weights(metric, board.truth, predictions, weights)
+    resampled = resampled[:, np.isfinite(resampled).all(axis=0)]
+    best = counting_submissions(board, scores, resampled, metric.greater_is_better)
+    study = Study(
+        metric=metric,
+        truth=board.truth,
+        teams=tuple(f"team {at}" for at in range(len(best.positions))),
+        submissions=best.positions + 1,
+        predictions=predictions.subset(best.positions),
+        scores=best.scores,
+        resampled=best.resampled,
+        level=cell.level,
+        clusters=board.clusters,
+        classes=solution.targets[0].classes,
+        candidates=(
+            None
+            if board.teams is None
+            else Candidates(scores, resampled, predictions, best.positions, board.teams)
+        ),
+    )
+    return Drawn(study, board, best.positions)
+
+
+def count_cell(
+    cell: Cell,
+    boards: int,
+    *,
+    first: int = 0,
+    seed: int = 0,
+    resamples: int = 1000,
+    procedures: Iterable[Procedure] = PROCEDURES,
+) -> dict[str, Count]:
+    """Run every procedure that suits the cell on the same boards; counts by procedure."""
+    chosen = [one for one in procedures if one.suits(cell)]
+    outcomes: dict[str, list[Outcome]] = {one.name: [] for one in chosen}
+    for drawn in drawn_boards(cell, boards, first=first, seed=seed, resamples=resamples):
+        for procedure in chosen:
+            outcomes[procedure.name].append(procedure.run(drawn))
+    return {name: Count.of(own) for name, own in outcomes.items()}

@@ -1,0 +1,110 @@
+"""Every interval that arena prints holds as often as it says, up to the error of the simulation."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+from scipy import stats
+
+import run
+from coverage_boards import Cell
+from coverage_cells import CELLS
+from coverage_procedures import PROCEDURES
+from coverage_runner import Count, count_cell
+from coverage_tables import compared_with_csranks, table
+
+BOARDS = {"slow": 80, "campaign": 200}
+BY_CHANCE = 1e-5
+"""The probability with which a procedure at the bar fails here by chance. A cell has six."""
+OWN = [one for one in PROCEDURES if not one.competitor]
+BY_NAME = {cell.name: cell for cell in CELLS}
+REGULAR = (
+    "accuracy, n=1,000, equal",
+    "accuracy, n=1,000, level .8",
+    "accuracy, n=20",
+    "accuracy .99, n=300, m=2",
+    "mse, n=5, m=5",
+    "mse, 5 groups",
+    "mse, 20 groups of 1 to 50",
+    "ROC AUC, 10 of 1,000 positive, m=30",
+    "average precision, 10 of 500 positive",
+    "F1, 2 % positive, n=200",
+    "rmse, lognormal rows, n=200",
+    "balanced accuracy, 5 classes",
+    "accuracy, one team with 50 candidates",
+)
+"""One cell for each repair. The whole grid takes hours."""
+
+
+def fewest(offered: int, level: float) -> int:
+    """Return the fewest boards of those offered that a procedure at the bar (.94 at .95) holds."""
+    return int(stats.binom.ppf(BY_CHANCE, offered, level - 0.2 * (1 - level)))
+
+
+def check(cell: Cell, boards: int) -> None:
+    counts = count_cell(cell, boards, resamples=cell.resamples or 1000, procedures=OWN)
+    print(table({cell: counts}))
+    for name, one in counts.items():
+        assert one.covered >= fewest(one.offered, cell.level), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REGULAR)
+def test_what_is_offered_holds(name: str) -> None:
+    check(BY_NAME[name], BOARDS["slow"])
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("name", sorted(cell.name for cell in CELLS if not cell.dependent))
+def test_what_is_offered_holds_in_the_whole_grid(name: str) -> None:
+    check(BY_NAME[name], BOARDS["campaign"])
+
+
+def test_the_table_names_every_cell_once() -> None:
+    assert len(BY_NAME) == len(CELLS)
+
+
+def test_a_few_boards_of_a_cell_are_counted() -> None:
+    cell = BY_NAME["mse, n=10, m=2"]
+    counts = count_cell(cell, 3, resamples=20)
+    assert [one.boards for one in counts.values()] == [3] * len(counts)
+    assert len(counts) == sum(one.suits(cell) for one in PROCEDURES)
+    assert table({cell: counts}).count("\n") == len(counts.keys() & {one.name for one in OWN}) + 2
+    assert compared_with_csranks({cell: counts}).count("\n") == 3
+
+
+def test_counts_add_up_to_those_of_all_boards() -> None:
+    cell = BY_NAME["mse, n=10, m=2"]
+    whole = count_cell(cell, 5, resamples=20, procedures=OWN)
+    parts = [count_cell(cell, n, first=first, resamples=20, procedures=OWN)
+             for first, n in ((0, 2), (2, 3))]  # fmt: skip
+    for name, one in whole.items():
+        total = parts[0][name] + parts[1][name]
+        assert (total.boards, total.offered, total.covered) == (5, one.offered, one.covered)
+        assert total.width == pytest.approx(one.width)
+
+
+def test_the_share_is_of_the_boards_on_which_it_was_offered() -> None:
+    one = Count(boards=10, offered=8, covered=6, covered_withheld=2, width=16.0)
+    assert (one.share, one.mean_width) == (0.75, 2.0)
+
+
+def test_an_interrupted_campaign_continues(tmp_path, monkeypatch) -> None:
+    def campaign(boards: int, *more: str) -> dict[str, list[float]]:
+        given = ["--cell", "mse, n=10, m=2", "--resamples", "20", "--store", str(tmp_path)]
+        out = ["--out", str(tmp_path / "page.md"), "--boards", str(boards)]
+        monkeypatch.setattr(sys, "argv", ["run.py", *given, *out, *more])
+        run.main()
+        (kept,) = tmp_path.glob("*.json")
+        return json.loads(kept.read_text())["counts"]
+
+    assert campaign(2)["rank sets"][0] == 2
+    continued = campaign(4)
+    assert continued["own score"][0] == 4
+    again = campaign(4, "--again", "own score")
+    assert {name: one[:4] for name, one in again.items()} == {
+        name: one[:4] for name, one in continued.items()
+    }
+    assert "| mse, n=10, m=2 | own score | 0.95 |" in (tmp_path / "page.md").read_text()

@@ -1,0 +1,197 @@
+"""Every command and Python block of the README and the documentation runs unchanged."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arena import hookspecs
+from arena.cli import discovery
+from arena.interfaces import Metric
+from program import run_here, write_csv
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    ROOT / "README.md",
+    *sorted(page for page in (ROOT / "docs").rglob("*.md") if "generated" not in page.parts),
+]
+NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+QUICK = {"docs/how-to/grouped-rows.md"}
+INSTALLS = ("pip ", "uv ", "env/bin/pip ")
+"""What these commands install is what the test run uses."""
+THINNED = {
+    "--seeds 20": "--seeds 2",
+    "--days 5 --per-day 20 --rows 2000": "--days 2 --per-day 4 --rows 1000",
+}
+"""What runs for minutes in the documentation -> what is run here."""
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    """Return the language and the text of each block that is to be run."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(r"^```(bash|python)\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def shell_commands(page: str) -> list[str]:
+    lines = [
+        line for language, text in blocks(page) if language == "bash" for line in text.split("\n")
+    ]
+    return [line for line in lines if line.strip()]
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Run the README's first command, but for the installation; return its folder and output."""
+    folder = tmp_path_factory.mktemp("newcomer")
+    done = _shell("arena demo", folder)
+    assert done.returncode == 0, done.stderr
+    return folder, done.stdout
+
+
+@pytest.fixture(scope="session")
+def small_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write files such as the demo's, with four teams and without training anything."""
+    folder = tmp_path_factory.mktemp("small")
+    rng = np.random.default_rng(0)
+    digits = rng.integers(0, 10, 400)
+    ids = [f"image-{row:04}" for row in range(400)]
+    usage = np.where(np.arange(400) % 4 == 0, "Public", "Private")
+    rows = [list(row) for row in zip(ids, digits, usage, strict=True)]
+    write_csv(folder / "arena-demo" / "solution.csv", ["id", "digit", "Usage"], rows)
+    for team, accuracy in (("tree", 0.8), ("ridge", 0.9), ("svm-rbf-1", 0.95), ("logistic", 0.9)):
+        sent = np.where(rng.random(400) < accuracy, digits, (digits + 1) % 10)
+        file = folder / "arena-demo" / "submissions" / f"{team}.csv"
+        write_csv(file, ["id", "digit"], list(zip(ids, sent, strict=True)))
+    return folder
+
+
+def _shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    kept = {key: os.environ[key] for key in ("NUMBA_CACHE_DIR",) if key in os.environ}
+    return subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env={"PATH": path, "HOME": str(folder), "COLUMNS": "160", **kept},
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+
+
+def test_the_two_commands_are_in_the_readme() -> None:
+    assert shell_commands("README.md")[:2] == [
+        "pip install . && arena demo",
+        'pip install ".[test]" && pytest',
+    ]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
+        for name in NAMES
+        if blocks(name)
+    ],
+)
+def test_a_page_runs_from_top_to_bottom(
+    page: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a folder with the files of the demo; the Python blocks of a page share their names."""
+    if page == "README.md":
+        folder, _ = request.getfixturevalue("demo")
+    else:
+        folder = request.getfixturevalue("small_demo")
+    own = shutil.copytree(folder, tmp_path / "own")
+    monkeypatch.setenv("COLUMNS", "160")
+    names: dict[str, object] = {}
+    for language, text in blocks(page):
+        if language == "python":
+            with contextlib.chdir(own):
+                exec(compile(text, page, "exec"), names)  # noqa: S102
+            continue
+        for command in text.splitlines():
+            if not command.strip() or command.startswith(INSTALLS):
+                continue
+            if command == "arena demo" or command.startswith("python3 -m venv"):
+                continue
+            for long, short in THINNED.items():
+                command = command.replace(long, short)  # noqa: PLW2901
+            # The README's commands are run as processes; the others save themselves the imports.
+            as_process = page == "README.md" or not re.fullmatch(r"arena [^|<>;&$]*", command)
+            done = (
+                _shell(command, own) if as_process else run_here(*shlex.split(command)[1:], cwd=own)
+            )
+            assert done.returncode == 0, f"{command}\n{done.stderr}"
+            said = (done.stdout + done.stderr).strip()
+            assert said or ">" in command or not command.startswith("arena"), command
+
+
+@pytest.mark.slow
+def test_what_the_demo_says_next_runs(demo: tuple[Path, str]) -> None:
+    folder, shown = demo
+    suggested = re.findall(r"^ {4}(arena .*)$", shown, flags=re.MULTILINE)
+    assert len(suggested) >= 4
+    for command in suggested:
+        done = run_here(*shlex.split(command)[1:], cwd=folder)
+        assert done.returncode == 0, done.stderr
+
+
+def test_the_metric_of_the_tutorial_is_one() -> None:
+    first = next(
+        text
+        for language, text in blocks("docs/tutorials/write-a-metric.md")
+        if language == "python"
+    )
+    names: dict[str, object] = {}
+    exec(compile(first, "my_plugin", "exec"), names)  # noqa: S102
+    (metric,) = names["provide_metrics"]()  # type: ignore[operator]
+    assert isinstance(metric, Metric)
+    assert metric.score(np.array([1.0, 2.0]), np.array([1.05, 3.0])) == 0.5
+
+
+def test_every_hook_is_documented() -> None:
+    for name, value in vars(hookspecs).items():
+        if hasattr(value, "arena_spec"):
+            assert value.__doc__, name
+
+
+def test_every_command_is_in_a_page() -> None:
+    own = {
+        command.name
+        for command in discovery.installed()
+        if command.distribution.split()[0] == "arena"
+    }
+    commands = [command for name in NAMES for command in shell_commands(name)]
+    named = set(re.findall(r"\barena ([a-z-]+)", "\n".join(commands)))
+    assert own <= named
+
+
+def test_every_column_of_the_board_is_explained() -> None:
+    from arena.scoring.result import STANDING_COLUMNS
+
+    table = (ROOT / "docs/reference/columns.md").read_text(encoding="utf-8")
+    assert set(STANDING_COLUMNS) <= set(re.findall(r"`([a-z_]+)`", table))
+
+
+@pytest.mark.parametrize("page", NAMES)
+def test_every_file_that_is_linked_exists(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    links = re.findall(
+        r"\]\(([^)#\s]+)", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    )
+    here = (ROOT / page).parent
+    assert not [
+        link
+        for link in links
+        if "://" not in link and "generated" not in link and not (here / link).exists()
+    ]

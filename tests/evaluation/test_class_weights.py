@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from arena.evaluation.class_weights import class_weights
+from arena.plugin.manager import PluginManager
+from arena.types import PredictionKind
+
+METRICS = PluginManager().metrics
+TRUTH = np.repeat([0, 1, 2], [1, 3, 6])
+
+
+@pytest.mark.parametrize(
+    ("name", "of_classes"),
+    [
+        ("balanced_accuracy", [1 / 3, 1 / 9, 1 / 18]),
+        ("f1(average=micro)", [0.1, 0.1, 0.1]),
+    ],
+)
+def test_each_row_has_its_share_of_what_its_class_counts(name, of_classes):
+    found = class_weights(METRICS.resolve(name), TRUTH, TRUTH)
+    assert found == pytest.approx(np.array(of_classes)[TRUTH])
+
+
+def test_a_class_of_low_precision_counts_little_in_the_macro_f1():
+    guess = np.zeros(10, dtype=np.intp)  # always the rare class, which is then right in 1 of 10
+    found = class_weights(METRICS.resolve("f1(average=macro)"), TRUTH, guess)
+    assert found[0] == pytest.approx(2 / 11 / 3)
+
+
+def test_scores_have_no_such_weights():
+    metric = METRICS.resolve("roc_auc")
+    assert class_weights(metric, TRUTH, np.zeros((10, 3))) is None
+
+
+def test_too_many_predictions_are_not_scored():
+    many = np.arange(3000)
+    assert class_weights(METRICS.resolve("balanced_accuracy"), many, many) is None
+
+
+class _NeedsEveryClass:
+    name = "needs every class"
+    greater_is_better = True
+    prediction = PredictionKind.LABEL
+
+    def score(self, truth, prediction, weight=None):
+        if len(np.unique(prediction)) < 3:
+            raise ValueError("a class was not predicted")
+        return float((truth == prediction).mean())
+
+
+def test_a_metric_that_cannot_score_the_changed_labels_gives_no_weights():
+    assert class_weights(_NeedsEveryClass(), TRUTH, TRUTH) is None

@@ -1,0 +1,400 @@
+"""The errors of scores and the interval of each score alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from arena.errors import UsageError
+from arena.evaluation.score_intervals import (
+    LongTails,
+    ScoreErrors,
+    errors_from_moments,
+    errors_from_resamples,
+    interval_ends,
+    own_intervals,
+    range_of,
+    score_errors,
+)
+from arena.plugin.manager import PluginManager
+from arena.types import MetricTraits
+
+UNBOUNDED = (-np.inf, np.inf)
+METRICS = PluginManager().metrics
+
+
+def errors_of(
+    scores, spread, score_range=UNBOUNDED, degrees=np.inf, limit_units=np.inf, skewness=(0, 0)
+):
+    scores = np.asarray(scores, dtype=float)
+    return ScoreErrors(
+        scores,
+        np.broadcast_to(np.asarray(spread, dtype=float), scores.shape),
+        np.full(len(scores), float(degrees)),
+        score_range,
+        100,
+        limit_units,
+        np.zeros(len(scores), dtype=bool),
+        np.zeros((2, len(scores))) + np.asarray(skewness, dtype=float)[:, None],
+    )
+
+
+@pytest.mark.parametrize("right", [0, 1, 17, 39, 40])
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+def test_an_accuracy_has_the_interval_of_clopper_and_pearson(study_of, right, level):
+    predictions = np.r_[np.zeros(right, int), np.ones(40 - right, int)]
+    study = study_of(METRICS.resolve("accuracy"), np.zeros(40, int), predictions[None], level=level)
+    low, high = own_intervals(score_errors(study), level)
+    exact = stats.binomtest(right, 40).proportion_ci(level, "exact")
+    assert (low[0], high[0]) == pytest.approx(tuple(exact), abs=1e-9)
+
+
+def test_a_metric_that_counts_right_rows_need_not_say_so(study_of, metrics):
+    study = study_of(metrics["accuracy"], np.zeros(40, int), np.zeros((2, 40), int))
+    assert range_of(study.metric) == UNBOUNDED
+    assert score_errors(study).score_range == (0.0, 1.0)
+    low, high = own_intervals(score_errors(study), 0.95)
+    assert low == pytest.approx(0.025 ** (1 / 40))
+    assert (high == 1).all()
+
+
+def test_ends_by_hand():
+    one = errors_of([2.0], 0.1)
+    assert np.ravel(interval_ends(one, 2.0)) == pytest.approx([1.8, 2.2])
+    loss = errors_of([2.0], 0.1, (0.0, np.inf))
+    assert np.ravel(interval_ends(loss, 2.0)) == pytest.approx([2 * np.exp(-0.2), 2 * np.exp(0.2)])
+    r2 = errors_of([0.5], 0.1, (-np.inf, 1.0))
+    ends = 1 - 0.5 * np.exp(0.2), 1 - 0.5 * np.exp(-0.2)
+    assert np.ravel(interval_ends(r2, 2.0)) == pytest.approx(ends)
+    kappa = errors_of([0.5], 1 / np.sqrt(20), (-1.0, 1.0))
+    tail = stats.norm.sf(1.5)
+    ends = stats.beta.ppf(tail, 15, 6), stats.beta.isf(tail, 16, 5)
+    assert np.ravel(interval_ends(kappa, 1.5)) == pytest.approx(2 * np.array(ends) - 1)
+
+
+def test_the_critical_value_is_that_of_student():
+    c = stats.norm.isf(0.001)
+    low, high = interval_ends(errors_of([0.0], 1.0, degrees=4), c)
+    assert high[0] == -low[0] == pytest.approx(stats.t.isf(0.001, 4))
+    # A share of 25 rows; t makes fewer of them, and the bound of the variance never below ten.
+    bounds = [interval_ends(errors_of([0.5], 0.2, (0.0, 1.0), degrees, limit), c)[1][0]
+              for degrees, limit in ((np.inf, np.inf), (4, np.inf), (4, 10.0))]  # fmt: skip
+    fewer = 25 * (c / stats.t.isf(0.001, 4)) ** 2
+    assert bounds == pytest.approx([
+        stats.beta.isf(0.001, 13.5, 12.5),
+        stats.beta.isf(0.001, fewer / 2 + 1, fewer / 2),
+        stats.beta.isf(0.001, 6, 5),
+    ])  # fmt: skip
+
+
+def test_degrees_of_freedom_are_those_of_the_variance():
+    found = errors_from_moments(np.zeros(1), np.ones(1), np.array([9.0]), np.zeros(1), 100)
+    assert found.degrees_of_freedom.tolist() == [25.0]
+    light = errors_from_moments(np.zeros(1), np.ones(1), np.array([1.0]), np.zeros(1), 100)
+    assert light.degrees_of_freedom.tolist() == [99.0]
+
+
+def test_a_spread_is_raised_to_that_of_its_neighbours():
+    scores = np.linspace(1, 2, 9)
+    errors, kurtosis = np.full(9, 0.1), np.full(9, 3.0)
+    errors[0], kurtosis[0] = 0.01, 1.5
+    errors[4], kurtosis[4] = 1.0, 9.0
+    found = errors_from_moments(scores, errors, kurtosis, np.zeros(9), 50)
+    assert found.spread.tolist() == [0.1, 0.1, 0.1, 0.1, 1.0, 0.1, 0.1, 0.1, 0.1]
+    assert found.degrees_of_freedom.tolist() == [49.0] * 4 + [12.5] + [49.0] * 4
+    # A far part of a long board is no neighbour.
+    scores = np.arange(100.0)
+    errors = np.where(scores < 50, 0.1, 5.0)
+    found = errors_from_moments(scores, errors, np.full(100, 3.0), np.zeros(100), 50)
+    assert found.spread[0] == 0.1
+
+
+def test_groups_are_the_units_and_count_by_their_sizes(study_of):
+    rng = np.random.default_rng(0)
+    sizes = np.array([30, 25, 20, 15, 10])
+    clusters = np.repeat(np.arange(5), sizes)
+    predictions = np.repeat(rng.normal(size=(1, 5)), sizes, axis=1)
+    study = study_of(METRICS.resolve("mse"), np.zeros(100), predictions, clusters=clusters)
+    found = score_errors(study)
+    losses = predictions[0] ** 2 - study.scores[0]
+    left_out = [losses[clusters != code].mean() for code in range(5)]
+    jackknife = np.sqrt(4 / 5 * np.square(left_out).sum())
+    assert found.n_units == 5
+    assert found.spread[0] == pytest.approx(jackknife / study.scores[0])
+    squares = sizes.astype(float) ** 2
+    assert found.degrees_of_freedom[0] <= squares.sum() ** 2 / np.square(squares).sum() - 1
+
+
+@pytest.mark.parametrize(
+    ("score_range", "changed"),
+    [((0.0, np.inf), 1), ((-np.inf, 1.0), 0), ((-np.inf, np.inf), 1), ((0.0, 1.0), None)],
+)
+def test_skewed_values_move_the_end_they_hide(score_range, changed):
+    """Towards the side of the long tail; where the range is bounded the tail is short."""
+    sign = -1 if changed == 0 else 1
+    given = np.array([0.5]), np.array([0.05]), np.array([9.0])
+    even, skewed = (
+        interval_ends(errors_from_moments(*given, np.array([one]), 100, score_range=score_range), 2)
+        for one in (0.0, sign * 0.4)
+    )
+    for end in (0, 1):
+        outwards = (skewed[end] - even[end]) * (1 if end else -1)
+        assert (outwards > 0.005) if end == changed else outwards == pytest.approx(0)
+
+
+def test_the_correction_for_skewness_is_that_of_the_expansion():
+    """The low quantile of the studentised mean of exponential values, on their own scale."""
+    n, rng = 200, np.random.default_rng(0)
+    values = rng.exponential(size=(20_000, n))
+    studentised = (values.mean(axis=1) - 1) / values.std(axis=1, ddof=1) * np.sqrt(n)
+    _, high = interval_ends(errors_of([0.0], 1.0, skewness=(0, 2 / np.sqrt(n))), 1.959964)
+    assert -high[0] == pytest.approx(np.quantile(studentised, 0.025), abs=0.1)
+
+
+def test_a_perfect_score_is_no_more_certain_than_its_rarest_class(study_of):
+    truth = np.r_[np.ones(8, int), np.zeros(92, int)]
+    study = study_of(METRICS.resolve("roc_auc"), truth, truth[None].astype(float))
+    low, high = own_intervals(score_errors(study), 0.95)
+    assert (low[0], high[0]) == pytest.approx((0.025 ** (1 / 8), 1.0))
+    # In groups, those that hold a positive count: two of four rows each.
+    clusters = np.r_[np.repeat([0, 1], 4), np.arange(92) % 10]
+    study = study_of(METRICS.resolve("f1"), truth, truth[None], clusters=clusters)
+    assert score_errors(study).limit_units == 2
+
+
+def test_a_loss_that_no_row_changes_has_no_interval(study_of):
+    study = study_of(METRICS.resolve("mse"), np.zeros(30), np.ones((1, 30)))
+    found = score_errors(study)
+    assert np.isnan(own_intervals(found, 0.95)).all()
+    assert "No row changes" in found.why_none(0)
+
+
+@pytest.mark.parametrize(("tails", "heavy"), [(0.0, False), (1.5, True)])
+def test_tails_that_are_too_heavy_are_found(study_of, tails, heavy):
+    rng = np.random.default_rng(1)
+    residuals = rng.normal(size=(20, 400)) * np.exp(tails * rng.normal(size=400))
+    found = score_errors(study_of(METRICS.resolve("rmse"), np.zeros(400), residuals))
+    assert (found.why_none(0) is not None) == heavy
+    assert np.isnan(own_intervals(found, 0.95)).any() == heavy
+
+
+def test_one_group_of_nearly_all_rows_is_no_sample(study_of):
+    rng = np.random.default_rng(0)
+    clusters = np.r_[np.zeros(90, int), 1 + np.arange(10) // 2]
+    study = study_of(METRICS.resolve("mse"), np.zeros(100), rng.normal(size=(3, 100)),
+                     clusters=clusters)  # fmt: skip
+    assert "of equal size, which is too few" in score_errors(study).why_none(0)
+
+
+def test_groups_of_equal_scores_do_not_make_a_score_certain(study_of):
+    predictions = np.tile(np.r_[np.ones(8, int), np.zeros(2, int)], (1, 2))
+    study = study_of(METRICS.resolve("accuracy"), np.ones(20, int), predictions,
+                     clusters=np.repeat([0, 1], 10))  # fmt: skip
+    low, high = own_intervals(score_errors(study), 0.95)
+    assert low < 0.2
+    assert high > 0.95
+
+
+def test_the_tail_of_the_largest_losses_is_measured(study_of):
+    """Losses 2^(i / 100) of 400 rows: of the 28 largest, the logarithms lie 0.00693 apart."""
+    losses = 2 ** (np.random.default_rng(0).permutation(400) / 100)
+    tails = score_errors(study_of(METRICS.resolve("mae"), np.zeros(400), losses[None])).tails
+    longest = np.sort(losses)[::-1][:29] - 1
+    assert tails.units == 28
+    assert tails.index[1, 0] == pytest.approx(np.log(longest[:28] / longest[28]).mean())
+    assert tails.start[1, 0] == pytest.approx(28 / 400 * longest[28])
+    assert tails.share[1, 0] == pytest.approx(longest[:28].sum() / 400)
+    assert not tails.index[0].any()
+    accuracy = study_of(METRICS.resolve("accuracy"), np.zeros(400, int), np.zeros((1, 400), int))
+    assert score_errors(accuracy).tails is None
+
+
+def test_the_upper_end_allows_for_large_losses_that_the_sample_lacks(study_of):
+    """Pareto losses with infinite variance: without the tail, .57 of such intervals hold."""
+    rng, held, offered = np.random.default_rng(0), 0, 0
+    for _ in range(50):
+        losses = 1 + rng.pareto(1.5, (1, 100))
+        study = study_of(METRICS.resolve("mae"), np.zeros(100), losses, resamples=2)
+        low, high = own_intervals(score_errors(study), 0.95)
+        offered += np.isfinite(high[0])
+        held += low[0] <= 3 <= high[0]
+    assert offered > 25
+    assert held >= 0.88 * offered
+
+
+@pytest.mark.parametrize(("index", "heavy"), [(0.89, False), (0.91, True)])
+def test_tails_are_heavy_if_kurtosis_and_index_are_large(index, heavy):
+    tails = LongTails(np.full((2, 1), index), np.ones((2, 1)), np.ones((2, 1)), 16)
+    for kurtosis, few in ((21.0, True), (7.0, False)):
+        moments = np.zeros(1), np.full(1, 0.1), np.full(1, kurtosis), np.zeros(1)
+        found = errors_from_moments(*moments, 100, tails=tails)
+        assert found.heavy.tolist() == [heavy and few]
+
+
+def test_resamples_say_the_same_where_there_are_no_values(study_of):
+    rng = np.random.default_rng(0)
+    residuals = rng.normal(size=(15, 200))
+    study = study_of(METRICS.resolve("mse"), np.zeros(200), residuals, resamples=4000)
+    exact = score_errors(study)
+    found = errors_from_resamples(study.scores, study.resampled, 200, score_range=exact.score_range)
+    np.testing.assert_allclose(found.spread, exact.spread, rtol=0.1)
+    assert not found.heavy.any()
+    none = errors_from_resamples(study.scores, np.full((15, 3), np.nan), 200)
+    assert np.isnan(own_intervals(none, 0.95)).all()
+
+
+@dataclass(frozen=True)
+class Doubled:
+    """A loss of 0 or 2 a row."""
+
+    name: str = "doubled"
+    greater_is_better: bool = False
+
+    def row_values(self, truth, predictions):
+        return 2.0 * (predictions != truth)
+
+    def from_mean(self, mean):
+        return mean
+
+
+@dataclass(frozen=True)
+class Bounded(Doubled):
+    @property
+    def traits(self):
+        return MetricTraits(row_range=(0.0, 2.0))
+
+
+@dataclass(frozen=True)
+class Root(Bounded):
+    def from_mean(self, mean):
+        return np.sqrt(mean)
+
+
+def test_the_bound_of_the_variance_is_of_means_only(study_of):
+    rng = np.random.default_rng(0)
+    truth, predictions = np.zeros(2_000, int), (rng.random((1, 2_000)) < 0.02).astype(int)
+    found = score_errors(study_of(Root(), truth, predictions))
+    # The standard error of sqrt(x) is that of x over 2 sqrt(x): a bound by rows would be too small.
+    assert found.limit_units == np.inf
+    assert 1 / found.spread[0] ** 2 < 1_500
+    assert score_errors(study_of(Bounded(), truth, predictions)).limit_units == 2_000
+
+
+def test_only_shares_of_rows_are_taken_for_shares(study_of):
+    rng = np.random.default_rng(0)
+    study = study_of(Doubled(), np.zeros(50, int), rng.integers(0, 2, (3, 50)))
+    assert score_errors(study).score_range == UNBOUNDED
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 95.0])
+def test_a_level_out_of_range_is_refused(level):
+    with pytest.raises(UsageError, match="between 0 and 1"):
+        own_intervals(errors_of([0.5], 0.1), level)
+
+
+def test_two_resamples_are_enough_and_one_is_not():
+    scores, resampled = np.array([0.5, 0.7]), np.array([[0.4, 0.6, np.nan], [0.6, 0.8, 0.7]])
+    known = errors_from_resamples(scores, resampled, 40)
+    np.testing.assert_allclose(known.spread, np.sqrt(0.02 * 40 / 39))
+    unknown = errors_from_resamples(scores, resampled[:, 1:], 40)
+    assert np.isnan(unknown.spread).all()
+
+
+@pytest.mark.parametrize(
+    ("m", "n_units", "fewest"), [(1, 10_000, 24.0), (4, 10_000, 15.0), (1, 14, 6.0), (2, 14, 4.0)]
+)
+def test_tails_are_too_heavy_below_so_many_degrees_of_freedom(m, n_units, fewest):
+    for factor, heavy in ((0.99, True), (1.01, False)):
+        kurtosis = np.full(m, 1 + 2 * n_units / (factor * fewest))
+        found = errors_from_moments(
+            np.linspace(0, 1, m), np.full(m, 0.1), kurtosis, np.zeros(m), n_units
+        )
+        assert found.heavy.tolist() == [heavy] * m
+
+
+def test_two_units_have_one_degree_of_freedom():
+    found = errors_from_moments(np.zeros(1), np.ones(1), np.full(1, 1.5), np.zeros(1), 2)
+    assert found.degrees_of_freedom.tolist() == [1.0]
+    many = errors_from_moments(np.zeros(1), np.ones(1), np.full(1, 3.0), np.zeros(1), 50)
+    assert many.degrees_of_freedom.tolist() == [49.0]
+
+
+def test_scores_have_no_bounds_where_none_are_given():
+    resampled = np.random.default_rng(0).normal(size=(1, 2_000)) - 0.7
+    found = errors_from_resamples(np.array([-0.7]), resampled, 500)
+    assert found.score_range == UNBOUNDED
+    low, high = np.ravel(own_intervals(found, 0.95))
+    assert low < -0.7 < high
+
+
+def test_a_rare_class_that_counts_as_much_as_others_leaves_few_rows(study_of):
+    truth = np.repeat([0, 1, 2], [2, 48, 50])
+    predictions = np.where(np.arange(100) % 5 == 4, (truth + 1) % 3, truth)[None]
+    plain, balanced = (
+        score_errors(study_of(METRICS.resolve(name), truth, predictions))
+        for name in ("f1(average=micro)", "balanced_accuracy")
+    )
+    # Both rows of the rare class are right, so its recall seems to have no error.
+    assert balanced.spread[0] == pytest.approx(np.sqrt((1 / 2 + 1 / 48 + 1 / 50) / 9))
+    assert balanced.degrees_of_freedom[0] < 2
+    assert plain.spread[0] == pytest.approx(1 / np.sqrt(100), rel=0.01)
+    assert plain.degrees_of_freedom[0] > 50
+
+
+@pytest.mark.parametrize(("costly", "given"), [(0, False), (4, False), (5, True)])
+def test_few_errors_on_the_costly_side_hide_the_true_score(study_of, costly, given):
+    rng = np.random.default_rng(0)
+    residuals = rng.uniform(0.5, 1.5, size=(1, 100))
+    residuals[0, :costly] *= -1
+    found = score_errors(
+        study_of(METRICS.resolve("quantile_loss(alpha=0.95)"), np.zeros(100), residuals)
+    )
+    assert found.costly[0] == costly
+    assert (f"only {costly} of the 100 rows" in str(found.why_none(0))) == (not given)
+
+
+def test_errors_that_cost_the_same_on_both_sides_are_not_counted(study_of):
+    residuals = np.abs(np.random.default_rng(0).normal(size=(3, 50)))
+    for name in ("mse", "quantile_loss(alpha=0.5)"):
+        found = score_errors(study_of(METRICS.resolve(name), np.zeros(50), residuals))
+        assert np.isinf(found.costly).all()
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_the_moments_of_resamples_are_those_of_scipy(sign):
+    """Of resampled means over 50 rows; what a normal sample of as many would show is subtracted."""
+    rows, count = 50, 3_000
+    drawn = 2 + sign * 0.1 * np.random.default_rng(0).standard_gamma(4.0, (1, count))
+    found = errors_from_resamples(np.array([2.0]), drawn, rows, score_range=(0.0, np.inf))
+    excess = stats.kurtosis(drawn[0]) - np.sqrt(24 / count)
+    skewness = sign * (abs(stats.skew(drawn[0])) - np.sqrt(6 / count))
+    expected = errors_from_moments(
+        np.array([2.0]),
+        drawn.std(axis=1, ddof=1) * np.sqrt(rows / (rows - 1)),
+        np.array([3 + rows * excess]),
+        np.array([skewness]),
+        rows,
+        score_range=(0.0, np.inf),
+    )
+    assert 0.5 < abs(skewness) < 1.5
+    for name in ("spread", "degrees_of_freedom", "skewness"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9)
+
+
+def test_resamples_that_are_normal_have_no_skewness():
+    drawn = 2 + 0.1 * np.random.default_rng(0).standard_normal((1, 3_000))
+    found = errors_from_resamples(np.array([2.0]), drawn, 50)
+    assert found.skewness.tolist() == [[0.0], [0.0]]
+    assert found.degrees_of_freedom == pytest.approx(49)
+
+
+@pytest.mark.parametrize(("degrees", "given"), [(30.0, True), (2.6, False)])
+def test_an_interval_that_ends_a_hundred_times_as_far_from_the_bound_is_withheld(degrees, given):
+    errors = errors_of([2.0], 0.6, (0.0, np.inf), degrees=degrees)
+    low, high = own_intervals(errors, 0.999)
+    assert np.isfinite([low[0], high[0]]).all() == given
+    unbounded = own_intervals(errors_of([2.0], 0.6, degrees=degrees), 0.999)
+    assert np.isfinite(unbounded).all()

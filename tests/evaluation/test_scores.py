@@ -1,0 +1,259 @@
+"""Joint resamples, and that every path to the resampled scores gives the same numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arena.errors import MetricError, UsageError
+from arena.evaluation.bootstrap import draw_halves, draw_resamples
+from arena.evaluation.multi_target import mean_over_targets
+from arena.evaluation.predictions import ArrayPredictions
+from arena.evaluation.scores import (
+    full_scores,
+    influence_values,
+    round_significant,
+    score_under_weights,
+)
+from thinned import examples
+from toy_metrics import BlackBoxRmse, PointwiseRmse, Recall, ResampledRmse
+
+
+@pytest.fixture
+def board() -> tuple[Any, Any]:
+    rng = np.random.default_rng(3)
+    truth = rng.normal(size=120)
+    return truth, truth + rng.normal(size=(7, 120)) * np.linspace(0.5, 2, 7)[:, np.newaxis]
+
+
+# -- what is drawn -------------------------------------------------------------------------------
+
+
+def test_each_resample_draws_as_many_rows_as_there_are() -> None:
+    weights = draw_resamples(50, 200, seed=1).weights
+    assert (weights.sum(axis=0) == 50).all()
+    assert abs(weights.var() - (1 - 1 / 50)) < 0.1
+
+
+@given(workers=st.integers(1, 4), resamples=st.integers(1, 150))
+@settings(max_examples=examples(10))
+def test_resamples_depend_on_nothing_but_the_seed(workers: int, resamples: int) -> None:
+    some = draw_resamples(30, resamples, seed=5, workers=workers).weights
+    assert (some == draw_resamples(30, 150, seed=5).weights[:, :resamples]).all()
+
+
+def test_another_seed_draws_other_rows() -> None:
+    assert (draw_resamples(30, 9, seed=1).weights != draw_resamples(30, 9, seed=2).weights).any()
+
+
+def test_strata_keep_their_sizes() -> None:
+    strata = np.repeat([0, 1, 2], [5, 30, 15])
+    weights = draw_resamples(50, 40, seed=0, strata=strata).weights
+    for code, size in enumerate([5, 30, 15]):
+        assert (weights[strata == code].sum(axis=0) == size).all()
+
+
+def test_clusters_stay_whole() -> None:
+    clusters = np.repeat(np.arange(10), [1, 2, 3, 4, 5, 1, 2, 3, 4, 5])
+    weights = draw_resamples(30, 40, seed=0, clusters=clusters).weights
+    first = np.unique(clusters, return_index=True)[1]
+    assert (weights == weights[first][clusters]).all()
+    assert (weights[first].sum(axis=0) == 10).all()
+
+
+def test_resamples_without_a_class_are_redrawn_and_counted() -> None:
+    classes = np.array([0] * 28 + [1] * 2)
+    drawn = draw_resamples(30, 300, seed=0, required=classes)
+    assert (drawn.weights[classes == 1].sum(axis=0) > 0).all()
+    assert 15 < drawn.redrawn < 80  # (1 - 2/30)^30 = 12.6% of the drawings
+
+
+def test_a_class_that_cannot_be_drawn_is_an_error() -> None:
+    classes, clusters = np.array([0, 0, 1]), np.array([0, 0, 0])
+    draw_resamples(3, 5, seed=0, required=classes, clusters=clusters)
+    with pytest.raises(MetricError, match="so rare"):
+        draw_resamples(3, 5, seed=0, required=np.array([0, 2, 2]))
+
+
+@pytest.mark.parametrize("arguments", [(0, 5, 0), (5, 0, 0), (5, 5, -1)])
+def test_numbers_out_of_range_are_refused(arguments: tuple[int, int, int]) -> None:
+    with pytest.raises(UsageError):
+        draw_resamples(*arguments)
+
+
+def test_strata_and_clusters_exclude_each_other() -> None:
+    codes = np.zeros(4, dtype=np.intp)
+    with pytest.raises(UsageError):
+        draw_resamples(4, 2, seed=0, strata=codes, clusters=codes)
+
+
+# -- scores under resamples ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", [PointwiseRmse(), ResampledRmse()])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_every_path_gives_the_numbers_of_the_slowest(
+    board: tuple[Any, Any], metric: Any, workers: int
+) -> None:
+    truth, predictions = board
+    weights = draw_resamples(120, 30, seed=0).weights
+    slow = score_under_weights(BlackBoxRmse(), truth, ArrayPredictions(predictions), weights)
+    fast = score_under_weights(
+        metric, truth, ArrayPredictions(predictions), weights, workers=workers
+    )
+    np.testing.assert_allclose(fast, slow, rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_worker_processes_change_no_number(
+    board: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    truth, predictions = board
+    weights = draw_resamples(120, 60, seed=0).weights
+    serial = score_under_weights(BlackBoxRmse(), truth, ArrayPredictions(predictions), weights)
+    monkeypatch.setattr("arena.evaluation.black_box._SECONDS_WORTH_A_PROCESS", 0.0)
+    said: list[str] = []
+
+    class Listening:
+        def say(self, message: str) -> None:
+            said.append(message)
+
+        def start(self, label: str, total: int) -> None:
+            self.left = total
+
+        def advance(self, steps: int = 1) -> None:
+            self.left -= steps
+
+    progress = Listening()
+    spread = score_under_weights(
+        BlackBoxRmse(), truth, ArrayPredictions(predictions), weights, workers=2, progress=progress
+    )
+    assert (serial == spread).all()
+    assert progress.left == 0
+    assert said[0].endswith("takes about 1 s on 2 workers.")
+
+
+def test_block_size_changes_no_number(
+    board: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    truth, predictions = board
+    weights = draw_resamples(120, 60, seed=0).weights
+    whole = score_under_weights(PointwiseRmse(), truth, ArrayPredictions(predictions), weights)
+    monkeypatch.setattr("arena.evaluation.scores._BLOCK_BYTES", 1)
+    monkeypatch.setattr("arena.evaluation.scores._TILE_ROWS", 7)
+    one_by_one = score_under_weights(PointwiseRmse(), truth, ArrayPredictions(predictions), weights)
+    np.testing.assert_allclose(whole, one_by_one, rtol=1e-12)
+
+
+def test_identical_submissions_score_equally(board: tuple[Any, Any]) -> None:
+    truth, predictions = board
+    twins = np.concatenate([predictions, predictions[:1], predictions[3:4]])
+    weights = draw_resamples(120, 200, seed=0).weights
+    scores = score_under_weights(PointwiseRmse(), truth, ArrayPredictions(twins), weights)
+    assert (scores[7] == scores[0]).all()
+    assert (scores[8] == scores[3]).all()
+
+
+def test_a_metric_that_refuses_the_drawn_rows_is_undefined_there() -> None:
+    truth = np.array([1, 0, 0, 0])
+    weights = np.array([[1, 0], [1, 2], [1, 1], [1, 1]], dtype=np.uint8)
+    scores = score_under_weights(Recall(), truth, ArrayPredictions(np.ones((1, 4))), weights)
+    assert scores[0, 0] == 1.0
+    assert np.isnan(scores[0, 1])
+
+
+@pytest.mark.parametrize("metric", [BlackBoxRmse(), PointwiseRmse(), ResampledRmse()])
+def test_full_scores_are_the_metrics_own(board: tuple[Any, Any], metric: Any) -> None:
+    truth, predictions = board
+    expected = [metric.score(truth, one) for one in predictions]
+    scores = full_scores(metric, truth, ArrayPredictions(predictions))
+    np.testing.assert_allclose(scores, expected, rtol=1e-11)
+
+
+def test_influence_values_carry_the_slope_of_the_mean(board: tuple[Any, Any]) -> None:
+    truth, predictions = board
+    values = influence_values(PointwiseRmse(), truth, predictions)
+    assert values is not None
+    np.testing.assert_allclose(values.mean(axis=1), 0, atol=1e-12)
+    errors = np.sqrt((values**2).sum(axis=1) / (120 * 119))
+    weights = draw_resamples(120, 4_000, seed=0).weights
+    spread = score_under_weights(PointwiseRmse(), truth, ArrayPredictions(predictions), weights)
+    np.testing.assert_allclose(errors, spread.std(axis=1), rtol=0.1)
+    assert influence_values(BlackBoxRmse(), truth, predictions) is None
+
+
+# -- several targets -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", [BlackBoxRmse(), PointwiseRmse(), ResampledRmse()])
+def test_several_targets_count_by_their_mean(board: tuple[Any, Any], metric: Any) -> None:
+    truth, predictions = board
+    both = np.stack([truth, truth**2], axis=1)
+    predicted = np.stack([predictions, predictions * 0.5], axis=2)
+    mean = mean_over_targets(metric, 2)
+    expected = [
+        (metric.score(truth, one) + metric.score(truth**2, one * 0.5)) / 2 for one in predictions
+    ]
+    np.testing.assert_allclose(
+        full_scores(mean, both, ArrayPredictions(predicted)), expected, rtol=1e-11
+    )
+    weights = draw_resamples(120, 20, seed=0).weights
+    slow = score_under_weights(
+        mean_over_targets(BlackBoxRmse(), 2), both, ArrayPredictions(predicted), weights
+    )
+    fast = score_under_weights(mean, both, ArrayPredictions(predicted), weights)
+    np.testing.assert_allclose(fast, slow, rtol=1e-12)
+    has_rows = isinstance(metric, PointwiseRmse)
+    assert (influence_values(mean, both, predicted) is not None) == has_rows
+
+
+def test_one_target_needs_no_mean() -> None:
+    metric = BlackBoxRmse()
+    assert mean_over_targets(metric, 1) is metric
+
+
+# -- rounding ------------------------------------------------------------------------------------
+
+
+@given(st.floats(1e-200, 1e200), st.integers(-3, 3))
+@settings(max_examples=examples(200))
+def test_rounding_keeps_twelve_digits(value: float, ulps: int) -> None:
+    rounded = float(round_significant(value))
+    assert rounded == pytest.approx(value, rel=6e-12)
+    assert float(round_significant(rounded)) == rounded
+    assert float(round_significant(-value)) == -rounded
+
+
+def test_rounding_leaves_the_special_values_alone() -> None:
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-308, 5e-324])
+    np.testing.assert_array_equal(round_significant(special)[:5], special[:5])
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [{}, {"strata": np.arange(30) % 3}, {"clusters": np.arange(30) // 2}],
+    ids=["rows", "strata", "clusters"],
+)
+def test_every_row_is_drawn_once_on_average(groups: dict[str, Any]) -> None:
+    weights = draw_resamples(30, 4_000, 5, **groups).weights
+    assert weights.shape == (30, 4_000)
+    assert weights.mean(axis=1) == pytest.approx(np.ones(30), abs=0.1)  # six standard errors
+    assert (weights.sum(axis=0) == 30).all()
+
+
+def test_halves_of_the_rows_are_drawn_within_classes_and_by_cluster() -> None:
+    classes = np.repeat([0, 1, 2], [30, 7, 1])
+    drawn = draw_halves(38, 200, 0, strata=classes)
+    assert set(drawn.ravel()) == {0, 1}
+    sizes = np.array([drawn[classes == code].sum(axis=0) for code in range(3)])
+    assert (sizes[0] == 15).all()
+    assert set(sizes[1]) == {3, 4}
+    assert (sizes[2] == 1).all()  # a class never disappears
+    clusters = np.arange(40) // 4
+    whole = draw_halves(40, 50, 0, clusters=clusters).reshape(10, 4, 50)
+    assert (whole == whole[:, :1]).all()
+    assert (whole[:, 0].sum(axis=0) == 5).all()

@@ -1,0 +1,132 @@
+"""Identical and nearly identical submissions of different teams, of every kind of prediction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.evaluation.predictions import ArrayPredictions
+from arena.evaluation.similar import SimilarSubmissions, describe_similar, similar_submissions
+from arena.types import PredictionKind
+
+N, M = 3_000, 12
+RNG = np.random.default_rng(4)
+TRUTH = RNG.normal(size=N)
+VALUES = TRUTH + 0.3 * RNG.normal(size=(M, N))
+RIGHT = RNG.random((M, N)) < 0.8
+LABELS = np.where(RIGHT, TRUTH > 0, TRUTH <= 0).astype(np.intp)
+
+
+def found(values: Any, kind: PredictionKind, teams: Any = None) -> list[SimilarSubmissions]:
+    names = [f"t{at}" for at in range(len(values))] if teams is None else teams
+    return list(
+        similar_submissions(ArrayPredictions(values), range(1, len(values) + 1), names, kind)
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (PredictionKind.VALUE, VALUES),
+        (PredictionKind.PROBABILITY, 1 / (1 + np.exp(-VALUES))),
+        (PredictionKind.SCORE, VALUES),
+        (PredictionKind.CLASS_PROBABILITIES, np.stack([VALUES, -VALUES], axis=2)),
+        (PredictionKind.LABEL, LABELS),
+        (PredictionKind.TEXT, LABELS.astype(str).astype(object)),
+    ],
+)
+def test_of_every_kind(kind: PredictionKind, values: Any) -> None:
+    assert found(values, kind) == []
+    copied = values.copy()
+    copied[7] = copied[3]
+    copied[9] = copied[3]
+    copied[11] = copied[1]
+    copied[11, 100:112] = copied[5, 100:112]
+    exact, near = found(copied, kind)
+    assert (exact.identical, exact.submissions, exact.teams) == (
+        True, (4, 8, 10), ("t3", "t7", "t9"),
+    )  # fmt: skip
+    assert (near.identical, near.submissions) == (False, (2, 12))
+    assert 0 < near.differing <= 12.5 / N
+    # A team's own submissions may be as similar as they like.
+    assert found(copied, kind, ["a"] * M) == []
+
+
+def test_numbers_with_noise_scaled_or_with_the_same_order() -> None:
+    for kind in (PredictionKind.VALUE, PredictionKind.SCORE):
+        copied = VALUES.copy()
+        copied[2] = copied[0] + 1e-3 * RNG.normal(size=N)
+        copied[4] = 3 * copied[1] + 5
+        assert {one.submissions for one in found(copied, kind)} == {(1, 3), (2, 5)}
+    copied[6] = np.exp(copied[5])
+    assert {one.submissions for one in found(copied, PredictionKind.SCORE)} == {
+        (1, 3), (2, 5), (6, 7),
+    }  # fmt: skip
+
+
+def test_good_models_of_an_easy_task_and_constants_are_no_copies() -> None:
+    right = RNG.random((M, N)) < 0.998
+    easy = np.where(right, TRUTH > 0, TRUTH <= 0).astype(np.intp)
+    assert found(easy, PredictionKind.LABEL) == []
+    assert found(np.full((M, N), 0.5), PredictionKind.PROBABILITY) == []
+
+
+def test_extreme_values_and_few_submissions() -> None:
+    huge = VALUES[:3] * 1e100
+    huge[2] = huge[0] * (1 + 1e-9)
+    (one,) = found(huge, PredictionKind.VALUE)
+    assert one.submissions == (1, 3)
+    assert found(VALUES[:1], PredictionKind.VALUE) == []
+    assert found(VALUES[:0], PredictionKind.VALUE) == []
+    zeros = np.zeros((2, 5))
+    zeros[1] = -0.0
+    zeros[:, 0] = 1
+    assert found(zeros, PredictionKind.VALUE)[0].identical
+
+
+def test_of_very_many_only_the_last_of_each_team_is_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Identical submissions are found among all of them."""
+    rng = np.random.default_rng(5)
+    values = rng.random((24, 400))
+    values[7] = values[0]  # of another team: identical, not the last of either
+    values[21] = values[20] + 1e-7  # the last of two teams
+    values[4] = values[3] + 1e-7  # nearly identical, not the last
+    teams = [f"t{at % 8}" for at in range(24)]
+    found = similar_submissions(
+        ArrayPredictions(values), list(range(24)), teams, PredictionKind.VALUE, block=5
+    )
+    assert {one.submissions for one in found} == {(0, 7), (3, 4), (20, 21)}
+    monkeypatch.setattr("arena.evaluation.similar._MOST_COMPARED", 10)
+    fewer = similar_submissions(
+        ArrayPredictions(values), list(range(24)), teams, PredictionKind.VALUE
+    )
+    assert [one.submissions for one in fewer] == [(0, 7), (20, 21)]
+
+
+@pytest.mark.parametrize("kind", [PredictionKind.VALUE, PredictionKind.PROBABILITY])
+def test_copies_of_which_a_part_was_changed_are_found_by_equal_numbers(
+    kind: PredictionKind,
+) -> None:
+    probabilities = 1 / (1 + np.exp(-VALUES))
+    copied = probabilities.copy()
+    copied[7, :600] = probabilities[2, :600]  # 80% of submission 4
+    copied[7, 600:] = probabilities[3, 600:]
+    (one,) = found(copied, kind)
+    assert one.submissions == (4, 8)
+    assert one.differing == pytest.approx(0.2, abs=0.05)
+    assert "of the predictions differ" in describe_similar(one)
+    # Rounded numbers agree by chance, and so do predictions of rows that are known to be 0.
+    assert found(copied.round(1), kind) == []
+    known = np.where(TRUTH < 1, 0.0, probabilities)
+    assert found(known, kind) == []
+    assert found(copied[:, 590:610], kind) == []  # too few rows to tell
+
+
+def test_a_large_group_is_named_by_its_first_ten() -> None:
+    (one,) = found(np.tile(VALUES[:1], (14, 1)), PredictionKind.VALUE)
+    assert len(one.teams) == 14
+    assert describe_similar(one).endswith("10 of t9 and 4 more.")

@@ -1,0 +1,398 @@
+"""Submissions and solutions as a folder or ZIP of mask files: PNG, NIfTI and .npy."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import struct
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nibabel
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from arena.intake import (
+    ReadSubmission,
+    SubmissionForm,
+    find_submissions,
+    parse_submission,
+    read_solution,
+)
+from arena.intake.mask_files import run_lengths
+from arena.types import MetricTraits, PredictionKind, SolutionColumns, Target
+from program import run_here
+from submission_files import kinds, only
+from thinned import examples
+
+SHAPE = (4, 6)
+CASES = ("a", "b", "c")
+TRAITS = MetricTraits(extra_columns=("height", "width", "depth"), mask_files=True)
+OTHER_VALUE = "has more than one value besides 0"
+
+
+def masks(shape: tuple[int, ...] = SHAPE) -> dict[str, Any]:
+    rng = np.random.default_rng(3)
+    return {case: rng.random(shape) < 0.4 for case in CASES}
+
+
+def png(pixels: Any) -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def npy(pixels: Any, **options: Any) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, pixels, **options)
+    return buffer.getvalue()
+
+
+def nifti(pixels: Any, kind: Any = nibabel.Nifti1Image) -> bytes:
+    return bytes(kind(pixels.astype(np.uint8), np.eye(4)).to_bytes())
+
+
+def grey(pixels: Any) -> bytes:
+    return png(pixels.astype(np.uint8) * 255)
+
+
+def zipped(path: Path, files: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return path
+
+
+def form(ids: tuple[str, ...] = CASES, shape: tuple[int, ...] | None = SHAPE) -> SubmissionForm:
+    shapes = None
+    if shape is not None:
+        shapes = np.tile([*shape, 0][:3], (len(ids), 1)).astype(np.int64)
+    target, texts = Target("mask", None), pa.array(ids)
+    return SubmissionForm(
+        "id", ("mask",), (target,), PredictionKind.TEXT, texts, mask_files=True, mask_shapes=shapes
+    )
+
+
+def send(path: Path, files: dict[str, bytes], **options: Any) -> ReadSubmission:
+    return parse_submission(zipped(path / "team.zip", files), form(**options))
+
+
+def painted(cell: str, shape: tuple[int, ...]) -> Any:
+    """Return the mask of a run-length encoding, pixel by pixel."""
+    flat = np.zeros(int(np.prod(shape)), dtype=bool)
+    numbers = [int(word) for word in cell.split()]
+    for start, length in zip(numbers[::2], numbers[1::2], strict=True):
+        for pixel in range(start, start + length):
+            flat[pixel - 1] = True
+    return flat.reshape(shape, order="F")
+
+
+@given(st.data())
+@settings(max_examples=examples(60))
+def test_run_lengths_are_those_of_the_painted_image(data: st.DataObject) -> None:
+    shape = tuple(data.draw(st.lists(st.integers(1, 5), min_size=2, max_size=3)))
+    size = int(np.prod(shape))
+    flat = data.draw(st.lists(st.booleans(), min_size=size, max_size=size))
+    mask = np.array(flat).reshape(shape)
+    cell = run_lengths(mask)
+    assert (painted(cell, shape) == mask).all()
+    ends = [int(a) + int(b) for a, b in zip(cell.split()[::2], cell.split()[1::2], strict=True)]
+    starts = [int(word) for word in cell.split()[::2]]
+    assert all(end < start for end, start in zip(ends, starts[1:], strict=False))  # no run is split
+
+
+FORMATS: dict[str, tuple[str, Callable[[Any], bytes]]] = {
+    "grey": (".png", grey),
+    "bits": (".PNG", png),
+    "shades": (".png", lambda m: png((m * 70).astype(np.uint8))),
+    "16 bits": (".png", lambda m: png((m * 300).astype(np.uint16))),
+    "colours that are grey": (".png", lambda m: png(np.stack([m * 255] * 3, -1).astype(np.uint8))),
+    "bool": (".npy", npy),
+    "float": (".npy", lambda m: npy(m.astype(float))),
+    "fortran": (".npy", lambda m: npy(np.asfortranarray(m))),
+    "one slice": (".npy", lambda m: npy(m[..., None])),
+    "nifti": (".nii", nifti),
+    "nifti 2": (".nii", lambda m: nifti(m, nibabel.Nifti2Image)),
+    "compressed": (".nii.gz", lambda m: gzip.compress(nifti(m))),
+    "nifti of one slice": (".nii.gz", lambda m: gzip.compress(nifti(m[:, :, None]))),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_each_format_is_read_from_a_zip_and_from_a_folder(tmp_path: Path, name: str) -> None:
+    suffix, write = FORMATS[name]
+    files = {f"masks/{case}{suffix}": write(mask) for case, mask in masks().items()}
+    folder = tmp_path / "team" / "masks"
+    folder.mkdir(parents=True)
+    for path, data in files.items():
+        (folder.parent / path).write_bytes(data)
+    for read in (
+        send(tmp_path, {**files, "__MACOSX/masks/._a.png": b"x", "masks/.DS_Store": b"x"}),
+        parse_submission(folder.parent, form()),
+    ):
+        assert read.values is not None, read.faults
+        assert len(read.sha256) == 64
+        for cell, mask in zip(read.values[:, 0], masks().values(), strict=True):
+            assert (painted(cell, SHAPE) == mask).all()
+
+
+def test_volumes_are_counted_like_arrays(tmp_path: Path) -> None:
+    shape = (3, 4, 5)
+    held = list(masks(shape).values())
+    files = {
+        "a.nii": nifti(held[0]),
+        "b.nii.gz": gzip.compress(nifti(held[1])),
+        "c.npy": npy(held[2]),
+    }
+    read = send(tmp_path, files, shape=shape)
+    assert read.values is not None, read.faults
+    for cell, mask in zip(read.values[:, 0], held, strict=True):
+        assert (painted(cell, shape) == mask).all()
+
+
+def test_a_file_of_labels_is_one_mask_per_label(tmp_path: Path) -> None:
+    labels = np.array([[0, 1, 2], [2, 2, 7]], dtype=np.uint8)
+    ids = ("a:1", "a:2", "a:3", "a:7", "b")
+    files = {"a.png": png(labels), "b.npy": npy(labels == 1)}
+    read = send(tmp_path, files, ids=ids, shape=(2, 3))
+    assert read.values is not None, read.faults
+    assert read.values[:, 0].tolist() == ["3 1", "2 1 4 2", "", "6 1", "3 1"]
+    other = send(tmp_path, files, ids=ids[:2] + ids[4:], shape=(2, 3))
+    assert "label 7, which is none of 1, 2" in only(other, "unknown label").message
+
+
+def _header(width: int, height: int) -> bytes:
+    """Return a PNG that declares a size and holds no pixels."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
+
+    start = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    body = chunk(b"IHDR", start) + chunk(b"IDAT", zlib.compress(b"\0")) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + body
+
+
+def _declared_nifti(shape: tuple[int, ...]) -> bytes:
+    made = nibabel.Nifti1Image(np.zeros((2, 2, 2), np.uint8), np.eye(4))
+    made.header.set_data_shape(shape)
+    return bytes(made.header.binaryblock) + b"\0" * 100
+
+
+def _declared_npy(shape: tuple[int, ...]) -> bytes:
+    buffer = io.BytesIO()
+    header = {"descr": "|u1", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(buffer, header)
+    return buffer.getvalue() + b"\0" * 100
+
+
+GOOD = masks()["a"]
+HOSTILE: dict[str, tuple[str, bytes, str]] = {
+    "a text": ("a.txt", b"1 2", "not a mask file"),
+    "no image": ("a.png", b"no image", "damaged mask"),
+    "another format": ("a.png", b"GIF89a" + b"\0" * 50, "damaged mask"),
+    "truncated png": ("a.png", grey(GOOD)[:50], "damaged mask"),
+    "too few pixels": ("a.png", _header(6, 4), "damaged mask"),
+    "truncated nifti": ("a.nii", nifti(GOOD)[:-10], "damaged mask"),
+    "truncated header": ("a.nii", nifti(GOOD)[:100], "damaged mask"),
+    "truncated gzip": ("a.nii.gz", gzip.compress(nifti(GOOD))[:-12], "damaged mask"),
+    "no gzip": ("a.nii.gz", nifti(GOOD), "damaged mask"),
+    "truncated npy": ("a.npy", npy(GOOD)[:-1], "damaged mask"),
+    "empty": ("a.npy", b"", "damaged mask"),
+    "pickle": ("a.npy", npy(np.array([[print]], dtype=object), allow_pickle=True), "not a label"),
+    "texts": ("a.npy", npy(np.array([["a"]])), "not a label"),
+    "one axis": ("a.npy", npy(np.zeros(24)), "wrong shape"),
+    "no pixels": ("a.npy", npy(np.zeros((0, 6))), "wrong shape"),
+    "four axes": ("a.npy", npy(np.zeros((2, 2, 2, 2))), "wrong shape"),
+    "other size": ("a.png", grey(GOOD.T), "wrong shape"),
+    "huge png": ("a.png", _header(2**30, 2**30), "damaged mask"),
+    "large png": ("a.png", _header(10_000, 10_000), "wrong shape"),
+    "huge nifti": ("a.nii", _declared_nifti((30_000, 30_000, 1_000)), "wrong shape"),
+    "huge npy": ("a.npy", _declared_npy((10**9, 10**9)), "wrong shape"),
+    "fractions": ("a.npy", npy(GOOD * 0.5), "not a label"),
+    "nan": ("a.npy", npy(np.full(SHAPE, np.nan)), "not a label"),
+    "negative": ("a.npy", npy(-GOOD.astype(int)), "not a label"),
+    "shades": ("a.png", png(np.arange(24, dtype=np.uint8).reshape(SHAPE)), "several labels"),
+    "colours": ("a.png", png(np.arange(72, dtype=np.uint8).reshape(*SHAPE, 3)), "coloured mask"),
+    "traversal": ("../a.png", grey(GOOD), "unsafe name"),
+    "absolute": ("/etc/a.png", grey(GOOD), "unsafe name"),
+    "a drive": ("C:\\a.png", grey(GOOD), "unsafe name"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_is_a_fault_in_a_sentence(tmp_path: Path, name: str) -> None:
+    path, data, kind = HOSTILE[name]
+    files = {path: data} | {
+        f"{case}.png": grey(mask) for case, mask in masks().items() if case != "a"
+    }
+    read = send(tmp_path, files)
+    assert read.values is None
+    found = only(read, kind)
+    assert found.message.endswith((".", "…"))
+    assert Path(path).name.split("\\")[-1] in found.message
+    assert "Traceback" not in found.message
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind"),
+    [
+        ("a.nii", _declared_nifti((30_000, 30_000, 1_000)), "mask too large"),
+        ("a.npy", _declared_npy((10**9, 10**9)), "mask too large"),
+    ],
+    ids=["nifti", "npy"],
+)
+def test_a_huge_mask_is_refused_where_the_size_is_unknown(
+    tmp_path: Path, name: str, data: bytes, kind: str
+) -> None:
+    assert only(send(tmp_path, {name: data}, ids=("a",), shape=None), kind)
+
+
+@pytest.mark.slow
+def test_a_decompression_bomb_is_refused(tmp_path: Path) -> None:
+    bomb = gzip.compress(bytes(2**29 + 1), 1)
+    assert only(send(tmp_path, {"a.nii.gz": bomb}, ids=("a",), shape=None), "mask too large")
+
+
+def test_links_duplicates_and_missing_cases_are_named(tmp_path: Path) -> None:
+    link = zipfile.ZipInfo("b.png")
+    link.external_attr = 0o120777 << 16
+    with zipfile.ZipFile(tmp_path / "team.zip", "w") as archive:
+        archive.writestr(link, "/etc/passwd")
+        archive.writestr("x/a.png", grey(GOOD))
+        archive.writestr("y/a.npy", npy(GOOD))
+    read = parse_submission(tmp_path / "team.zip", form())
+    assert {"not a file", "duplicate case", "missing id"} <= kinds(read)
+    assert only(read, "duplicate case").id == "a"
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a.png").write_bytes(grey(GOOD))
+    (folder / "b.png").symlink_to(folder / "a.png")
+    assert "not a file" in kinds(parse_submission(folder, form()))
+
+
+def test_names_are_compared_in_normal_form(tmp_path: Path) -> None:
+    held = {"e\u0301.png": grey(GOOD), "o\u0308.png": grey(GOOD)}
+    read = send(tmp_path, held, ids=("\u00e9", "o\u0308"))
+    assert read.values is not None, read.faults
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    Path(os.fsdecode(bytes(folder) + b"/\xff.png")).write_bytes(grey(GOOD))
+    assert "missing id" in kinds(parse_submission(folder, form(ids=("a",))))
+
+
+def test_an_archive_that_is_too_large_or_empty_is_refused(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert kinds(parse_submission(empty, form())) == {"empty file"}
+    (empty / "a.png").write_bytes(grey(GOOD))
+    small = SubmissionForm(
+        "id", ("mask",), (Target("mask", None),), PredictionKind.TEXT, pa.array(["a"]),
+        max_bytes=10, mask_files=True,
+    )  # fmt: skip
+    assert kinds(parse_submission(empty, small)) == {"file too large"}
+    assert kinds(parse_submission(zipped(tmp_path / "a.zip", {"a.png": b""}), small)) == {
+        "file too large"
+    }
+
+
+def test_without_the_extra_the_message_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("PIL.Image", "nibabel"):
+        monkeypatch.setitem(sys.modules, module, None)
+    for name, data, package in (("a.png", grey(GOOD), "Pillow"), ("a.nii", b"", "nibabel")):
+        fault = only(send(tmp_path, {name: data}, ids=("a",)), "missing package")
+        assert package in fault.message
+        assert "arena[segmentation]" in fault.message
+
+
+def test_a_mask_beyond_the_image_is_a_fault_on_both_sides(tmp_path: Path) -> None:
+    path = tmp_path / "solution.csv"
+    path.write_text("id,mask,height,width\na,24 1,4,6\nb,,4,6\n")
+    options: dict[str, Any] = {"kind": PredictionKind.TEXT, "traits": TRAITS}
+    columns = SolutionColumns(targets=("mask",))
+    solution = read_solution(path, columns=columns, **options)
+    checked = SubmissionForm.of(solution, mask_files=True)
+    sent = tmp_path / "team.csv"
+    sent.write_text("id,mask\nb,24 2\na,24 1\n")
+    fault = only(parse_submission(sent, checked), "mask beyond the image")
+    assert (fault.row, fault.id, fault.column) == (2, "b", "mask")
+    assert "4 x 6" in fault.message
+    path.write_text("id,mask,height,width,Usage\na,24 1,4,6,Private\nb,,4,6,Ignored\n")
+    ignored = SubmissionForm.of(read_solution(path, columns=columns, **options), mask_files=True)
+    assert parse_submission(sent, ignored).faults == (fault,)  # says nothing about the usage
+    path.write_text("id,mask,height,width\na,24 2,4,6\nb,,4,6\n")
+    with pytest.raises(Exception, match="beyond the last pixel"):
+        read_solution(path, columns=columns, **options)
+
+
+def test_a_folder_of_masks_is_one_submission(tmp_path: Path) -> None:
+    for name in ("ann/x/a.png", "ann/b.nii.gz", "ann/.hidden", "bob/a.csv", "bob/plot.png"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    found = find_submissions([tmp_path])
+    assert [(file.team, file.name) for file in found] == [
+        ("ann", "ann"), ("bob", "bob/a.csv"), ("bob", "bob/plot.png"),
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_masks_are_scored_ranked_and_submitted(tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+    truth = {f"case{at:02d}": rng.random(SHAPE) < 0.5 for at in range(12)}
+    (tmp_path / "truth").mkdir()
+    for case, mask in truth.items():
+        (tmp_path / "truth" / f"{case}.png").write_bytes(grey(mask))
+    done = run_here("masks", "truth", "-o", "solution.csv", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    sent = {case: mask ^ (rng.random(SHAPE) < 0.2) for case, mask in truth.items()}
+    teams = tmp_path / "teams"
+    (teams / "ann").mkdir(parents=True)
+    for case, mask in sent.items():
+        (teams / "ann" / f"{case}.npy").write_bytes(npy(mask))
+    zipped(teams / "bob.zip", {f"{case}.nii": nifti(mask) for case, mask in sent.items()})
+    done = run_here("masks", "truth", "-o", "teams/best.csv", "--no-sizes", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    arguments = ("solution.csv", "teams", "--metric", "dice")
+    assert run_here("validate", *arguments, cwd=tmp_path).returncode == 0
+    done = run_here("score", *arguments, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    overlap = [2 * (truth[c] & sent[c]).sum() / (truth[c].sum() + sent[c].sum()) for c in truth]
+    scores = {row["team"]: row["score"] for row in json.loads(done.stdout)["standings"]}
+    assert scores == pytest.approx(
+        {"best": 1.0, "ann": np.mean(overlap), "bob": np.mean(overlap)}, abs=1e-12
+    )
+    done = run_here("init", "game", "--solution", "solution.csv", "--metric", "dice", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for path in ("ann", "bob.zip"):
+        submit = ("submit", f"teams/{path}", "--team", path[:3], "-C", "game")
+        done = run_here(*submit, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr + done.stdout
+
+
+def test_the_command_says_what_it_cannot_write(tmp_path: Path) -> None:
+    (tmp_path / "truth").mkdir()
+    (tmp_path / "truth" / "a.png").write_bytes(png(np.array([[0, 1], [2, 1]], dtype=np.uint8)))
+    done = run_here("masks", "truth", "-o", "a.csv", cwd=tmp_path)
+    assert done.returncode == 1
+    assert OTHER_VALUE in " ".join(done.stderr.split())
+    done = run_here("masks", "truth", "-o", "a.csv", "--labels", "1,2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "a.csv").read_text() == ("id,mask,height,width\na:1,3 2,2,2\na:2,2 1,2,2\n")
+    for wrong in (("--labels", "0,1"), ("--labels", "x"), ("--column", "id"), ()):
+        assert run_here("masks", "truth", "-o", "b.csv" if wrong else "a.csv", *wrong,
+                        cwd=tmp_path).returncode == 2  # fmt: skip
+    assert run_here("masks", "none", "-o", "b.csv", cwd=tmp_path).returncode == 1
+    assert run_here("masks", "a.csv", "-o", "b.csv", cwd=tmp_path).returncode == 1

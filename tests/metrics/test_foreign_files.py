@@ -1,0 +1,233 @@
+"""Metrics that read files: forms of EvalAI's, Hugging Face's stand-in, and Codabench bundles."""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from arena import BoardSettings, ScoreSettings, score
+from arena.competition.competition import Competition
+from arena.config import Settings
+from arena.errors import ArenaError, ScoringError
+from arena.interfaces import Metric
+from arena.plugin.manager import PluginManager
+from arena.types import RowContext
+
+IDS = pa.array(["a", "b", "c", "d"], pa.string())
+TRUTH = np.array(["1", "2", "3", "4"], dtype=object)
+SENT = np.array(["1", "2", "3", "8"], dtype=object)
+CONTEXT = RowContext("id", IDS, ("y",), ("y",))
+
+EVALUATE = """
+import json
+from pathlib import Path
+from .shapes import read
+
+def evaluate({parameters}, **kwargs):
+    truth, sent = read(test_annotation_file), read(user_submission_file)
+    return {{"result": [{{"test": {{"same": sum(truth[at] == sent[at] for at in truth)}}}}]}}
+"""
+READ = {
+    "json": "{row['id']: row['y'] for row in json.loads(Path(path).read_text())}",
+    "tsv": "dict(line.split('\\t') for line in Path(path).read_text().splitlines()[1:])",
+    "raw": "json.loads(Path(path).read_text())",
+}
+COMPUTE = """
+import pandas as pd
+from huggingface_hub import HfApi, hf_hub_download, login
+from huggingface_hub.utils import EntryNotFoundError, disable_progress_bars
+
+def compute(params):
+    disable_progress_bars()
+    login(token=params.token)
+    try:
+        HfApi().dataset_info("x")
+    except OSError as error:
+        assert "needs the network" in str(error)
+    truth = pd.read_csv(HfApi().hf_hub_download(params.competition_id, "solution.csv"))
+    sent = pd.read_csv(hf_hub_download(params.competition_id, "submissions/team-submission.csv"))
+    value = float((truth["y"] == sent["y"]).mean())
+    return {"public_score": {"hits": value}, "private_score": {"hits": value}}
+"""
+SCORING = """
+import json, os, sys
+from pathlib import Path
+from helper import lines
+
+truth = lines(os.path.join("/app/input", "ref", "labels"))
+sent = lines(Path(sys.argv[1]) / "res" / "prediction.txt")
+hits = [float(one == other) for one, other in zip(truth, sent)]
+scores = {"wrong": len(hits) - sum(hits), "hits": sum(hits)}
+Path("/app/output/scores.json").write_text(json.dumps(scores))
+"""
+COMPETITION = """
+tasks:
+  - {index: 0, name: First, reference_data: other, scoring_program: program}
+  - {index: 1, name: Second, reference_data: truth, scoring_program: program}
+solutions:
+  - {index: 0, tasks: [1], path: sample}
+leaderboards:
+  - columns:
+      - {key: all, index: 0, sorting: desc, computation: sum, computation_indexes: [1, 2]}
+      - {key: wrong, index: 1, sorting: asc}
+      - {key: hits, index: 2, sorting: desc}
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    before = dict(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - set(before):
+        if name.startswith(("arena_metric_", "huggingface_hub", "helper")):
+            del sys.modules[name]
+    sys.modules.update({key: it for key, it in before.items() if key.startswith("huggingface_hub")})
+
+
+def bound(specification: str) -> Metric:
+    metric: Any = PluginManager().metrics.resolve(specification)
+    made: Metric = metric.for_rows(CONTEXT)
+    return made
+
+
+@pytest.mark.parametrize("form", ["json", "tsv"])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        "test_annotation_file, user_submission_file, phase_codename",
+        "user_submission_file, phase_codename, test_annotation_file=None",
+    ],
+)
+def test_evalai_reads_the_form_that_is_asked_for(home: Path, form: str, parameters: str) -> None:
+    package = home / "evaluation_script"
+    package.mkdir()
+    (package / "__init__.py").write_text("from .main import evaluate\n")
+    (package / "main.py").write_text(EVALUATE.format(parameters=parameters))
+    reading = f"import json\nfrom pathlib import Path\n\ndef read(path):\n    return {READ[form]}\n"
+    (package / "shapes.py").write_text(reading)
+    metric = bound(f"evalai:evaluation_script/main.py(format={form})")
+    assert metric.score(TRUTH, SENT) == 3.0
+    with pytest.raises(ArenaError, match="has no format=xml; it is one of csv, tsv, json, raw"):
+        bound("evalai:evaluation_script/main.py(format=xml)")
+
+
+@pytest.mark.slow
+def test_whole_files_are_passed_as_they_are(home: Path) -> None:
+    (home / "main.py").write_text(
+        EVALUATE.format(parameters="test_annotation_file, user_submission_file, phase").replace(
+            "from .shapes", "from shapes"
+        )
+    )
+    reading = (
+        f"import json\nfrom pathlib import Path\n\ndef read(path):\n    return {READ['raw']}\n"
+    )
+    (home / "shapes.py").write_text(reading)
+    (home / "truth.json").write_text('{"a": [1], "b": "two"}')
+    (home / "sent").mkdir()
+    (home / "sent" / "x.json").write_text('{"a": [1], "b": "two"}')
+    (home / "sent" / "y.json").write_text('{"a": [0], "b": "two"}')
+    (home / "sent" / "z.json").write_text("[")
+    settings = ScoreSettings("evalai:main.py(format=raw)", board=BoardSettings(workers=1))
+    result = score(home / "truth.json", [home / "sent"], settings)
+    assert [(row["team"], row["score"]) for row in result.standings] == [("x", 2.0), ("y", 1.0)]
+    assert [one.file for one in result.rejected] == ["z.json"]
+    assert any("no rows can be resampled" in note for note in result.notes)
+
+
+def test_hugging_face_has_its_stand_in_although_the_package_is_installed(home: Path) -> None:
+    (home / "huggingface_hub").mkdir()
+    (home / "huggingface_hub" / "__init__.py").write_text("raise RuntimeError('not this one')\n")
+    (home / "metric.py").write_text(COMPUTE)
+    sys.path.insert(0, str(home))
+    assert bound("hf:metric.py").score(TRUTH, SENT) == 0.75
+
+
+@pytest.fixture
+def bundle(home: Path) -> Path:
+    for folder in ("program", "truth", "other", "sample"):
+        (home / "bundle" / folder).mkdir(parents=True)
+    made = home / "bundle"
+    (made / "competition.yaml").write_text(COMPETITION)
+    (made / "program" / "metadata").write_text("command: python3 $program/score.py $input $output")
+    (made / "program" / "score.py").write_text(SCORING)
+    (made / "program" / "helper.py").write_text(
+        "from pathlib import Path\n\ndef lines(path):\n    return Path(path).read_text().split()\n"
+    )
+    (made / "truth" / "labels").write_text("1\n2\n3\n4\n")
+    (made / "sample" / "prediction.txt").write_text("1\n1\n1\n1\n")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("options", "score", "greater"),
+    [("", 4.0, True), (", value=wrong", 1.0, False), (", value=hits", 3.0, True)],
+)
+def test_a_codabench_bundle_scores_rows_in_the_form_of_its_reference_data(
+    bundle: Path, options: str, score: float, greater: bool
+) -> None:
+    metric = bound(f"codabench:{bundle.name}(task=Second{options})")
+    assert metric.score(TRUTH, SENT) == score
+    assert metric.greater_is_better == greater
+    drawn = np.array([2, 0, 0, 1])
+    assert metric.score(TRUTH, SENT, drawn) == {4.0: 3.0, 1.0: 1.0, 3.0: 2.0}[score]
+
+
+def test_a_codabench_bundle_that_cannot_be_used_says_why(bundle: Path) -> None:
+    for specification, why in {
+        "codabench:nowhere": "There is no competition.yaml in",
+        "codabench:bundle(task=Third)": r"has no task 'Third'. It has: 0 \(First\), 1 \(Second\)",
+        "codabench:bundle(other=1)": "has no parameter 'other'",
+    }.items():
+        with pytest.raises(ArenaError, match=why):
+            bound(specification)
+    (bundle / "program" / "metadata").unlink()
+    with pytest.raises(ArenaError, match="has no metadata with a command"):
+        bound("codabench:bundle(task=1)")
+
+
+def test_a_codabench_submission_without_scores_does_not_stop_the_others(bundle: Path) -> None:
+    (bundle / "program" / "score.py").write_text("print('refused')\n")
+    with pytest.raises(ScoringError, match=r"neither scores.json nor scores.txt"):
+        bound("codabench:bundle(task=1)").score(TRUTH, SENT)
+
+
+@pytest.mark.slow
+def test_a_codabench_bundle_takes_archives_as_they_are(bundle: Path, home: Path) -> None:
+    (home / "sent").mkdir()
+    for team, text in {"x": "1\n2\n3\n4\n", "y": "1\n1\n1\n1\n"}.items():
+        with zipfile.ZipFile(home / "sent" / f"{team}.zip", "w") as archive:
+            archive.writestr("prediction.txt", text)
+    settings = ScoreSettings(
+        "codabench:bundle(task=1, value=hits, format=raw)", board=BoardSettings(workers=1)
+    )
+    result = score(bundle / "truth", [home / "sent"], settings)
+    assert [(row["team"], row["score"]) for row in result.standings] == [("x", 4.0), ("y", 1.0)]
+
+
+@pytest.mark.slow
+def test_a_competition_of_whole_files_gets_no_sample_of_columns(home: Path) -> None:
+    (home / "main.py").write_text(
+        "def evaluate(truth, sent, phase, **_):\n"
+        "    same = open(truth).read() == open(sent).read()\n"
+        "    return {'result': [{'test': {} if 'none' in open(sent).read() else {'same': same}}]}\n"
+    )
+    for name in ("truth", "good", "none"):
+        (home / f"{name}.txt").write_text("right" if name == "truth" else name)
+    settings = Settings.of(metric="evalai:main.py(format=raw)")
+    with Competition.create(home / "c", home / "truth.txt", settings) as competition:
+        assert not (home / "c" / "sample_submission.csv").exists()
+        assert "one file" in (home / "c" / "sample_submission.txt").read_text()
+        assert competition.submit(home / "none.txt", "none").status == "accepted"
+        assert competition.submit(home / "good.txt", "good").status == "accepted"
+        result = competition.finalize()
+    assert [row["team"] for row in result.standings] == ["good"]
+    assert [one.faults[0].kind for one in result.rejected] == ["metric failed"]

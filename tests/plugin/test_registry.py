@@ -1,0 +1,97 @@
+"""Names, parameters and families."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from arena.errors import DuplicateNameError, UnknownNameError, UsageError
+from arena.plugin.registry import Registry
+from arena.plugin.specification import Specification, parse_specification, split_specifications
+
+
+@dataclass(frozen=True)
+class Rounding:
+    step: float = 1e-5
+    mode: str = "nearest"
+
+    def __post_init__(self) -> None:
+        if self.step <= 0:
+            raise UsageError("The step must be positive.")
+
+
+class Family:
+    prefix = "made"
+
+    def make(self, rest: str, parameters: Mapping[str, Any]) -> Any:
+        return (rest, dict(parameters))
+
+    def known(self) -> Sequence[str]:
+        return ()
+
+
+@pytest.fixture
+def registry() -> Registry[Any]:
+    registry = Registry[Any]("mechanism")
+    registry.add("rounding", Rounding(), plugin="mine")
+    registry.add("full", object(), plugin="mine")
+    registry.add_family(Family(), plugin="theirs")  # type: ignore[arg-type]
+    return registry
+
+
+def test_parameters_are_the_fields_of_a_dataclass(registry: Registry[Any]) -> None:
+    assert registry.resolve("rounding(step=0.01, mode=down)") == Rounding(0.01, "down")
+    assert registry.resolve("rounding") == Rounding()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "rounding(steps=1)",
+            "no parameter 'steps'. Did you mean 'step'? Its parameters: step, mode.",
+        ),
+        ("full(step=1)", "no parameter 'step'. It has no parameters."),
+        ("rounding(step=0)", "The step must be positive"),
+        ("rounding(0.1)", "not of the form"),
+        ("rounding(step=)", "not of the form"),
+        ("rounding(step=1", "not of the form"),
+        ("rounding(step=1, step=2)", "not of the form"),
+        ("rounding(**{'step': 1})", "not of the form"),
+        ("rounding(step=__import__('os'))", "not of the form"),
+        ("", "not of the form"),
+    ],
+)
+def test_wrong_parameters_are_refused(registry: Registry[Any], text: str, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        registry.resolve(text)
+    assert message in str(caught.value)
+
+
+def test_unknown_names_are_guessed(registry: Registry[Any]) -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'rounding'"):
+        registry.resolve("ruonding(step=1)")
+    with pytest.raises(UnknownNameError, match="There are: full, made:, rounding"):
+        registry.resolve("zzz")
+
+
+def test_families_make_items_on_demand(registry: Registry[Any]) -> None:
+    assert registry.resolve("made:a.b:c(x=1)") == ("a.b:c", {"x": 1})
+    assert registry.plugin_of("made:anything") == "theirs"
+    assert registry.plugin_of("rounding(step=1)") == "mine"
+    with pytest.raises(DuplicateNameError):
+        registry.add_family(Family(), plugin="other")  # type: ignore[arg-type]
+
+
+def test_specifications_survive_being_written() -> None:
+    for text in ("full", "f1(average=macro)", "x(a=1, b=[1, 'two'], c=None, d='not bare')"):
+        specification = parse_specification(text)
+        assert parse_specification(str(specification)) == specification
+    assert str(Specification("f1")) == "f1"
+
+
+def test_lists_are_split_outside_brackets() -> None:
+    assert split_specifications("a(x=[1,2], y=3), b ,, c()") == ("a(x=[1,2], y=3)", "b", "c()")

@@ -1,0 +1,60 @@
+"""Bounds of row values: the bound that is suggested, and how many rows reach one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from arena.plugin.manager import PluginManager
+from arena.public_board.clipping import baseline_clip, share_at_bounds
+from arena.types import PredictionKind, Solution, Target, Usage
+
+ROWS = Solution(
+    id_column="id",
+    targets=(Target("y", None),),
+    columns=("y",),
+    kind=PredictionKind.VALUE,
+    ids=pa.array(list("abcde")),
+    truth=np.array([0.0, 1.0, 2.0, 9.0, 500.0]),
+    usage=np.array([Usage.PUBLIC] * 4 + [Usage.PRIVATE], dtype=np.uint8),
+    sha256="",
+)
+MAE = PluginManager().metrics.resolve("mae")
+
+
+def test_the_suggested_bound_is_of_the_public_rows_and_rounded_up() -> None:
+    assert baseline_clip(MAE, ROWS) == 7.5
+    assert baseline_clip(MAE, replace(ROWS, truth=ROWS.truth + np.r_[0, 0, 0, 0.71, 0])) == 8.3
+    assert baseline_clip(MAE, replace(ROWS, truth=100 * ROWS.truth)) == 750
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        replace(ROWS, truth=np.full(5, 3.0)),  # the constant is right everywhere
+        replace(ROWS, usage=np.full(5, Usage.PRIVATE, dtype=np.uint8)),
+        replace(ROWS, kind=PredictionKind.PROBABILITY),
+        replace(
+            ROWS,
+            targets=(Target("y", None), Target("z", None)),
+            columns=("y", "z"),
+            truth=np.column_stack([ROWS.truth, ROWS.truth]),
+        ),
+    ],
+    ids=["constant", "no public rows", "probabilities", "two targets"],
+)
+def test_there_is_no_bound_to_suggest(rows: Solution) -> None:
+    assert baseline_clip(MAE, rows) is None
+
+
+def test_a_row_at_the_upper_bound_counts_and_one_at_the_lower_does_not() -> None:
+    truth, predictions = np.zeros(4), np.array([[0.0, 1.0, 5.0, 9.0], [1.0, 2.0, 3.0, 4.0]])
+    shares = share_at_bounds(MAE, (1.0, 5.0), truth, predictions)
+    assert shares is not None
+    assert shares.tolist() == [0.75, 0.0]
+    assert (
+        share_at_bounds(PluginManager().metrics.resolve("r2"), (0, 1), truth, predictions) is None
+    )

@@ -1,0 +1,186 @@
+"""Instances for each team or each rank, the clip, and the standard error that a Ladder asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arena.evaluation.standard_errors import standard_error_of_difference
+from arena.interfaces import Mechanism, Metric
+from arena.plugin.manager import PluginManager
+from arena.public_board.clipping import clip_values, conceivable_scores
+from arena.public_board.instances import (
+    InstanceRelease,
+    Instances,
+    MemoryLog,
+    PerRank,
+    PerTeam,
+)
+from arena_mechanisms.ladder import Ladder, LadderFree
+from arena_mechanisms.rounding import Full
+from run_mechanism import evaluation
+from thinned import examples
+from toy_metrics import BlackBoxRmse, PointwiseRmse
+
+sent = st.lists(
+    st.tuples(st.sampled_from("abcd"), st.integers(0, 60).map(lambda n: n / 100)),
+    min_size=1,
+    max_size=25,
+)
+quiet = settings(max_examples=examples(80))
+
+
+def play(
+    instances: Instances,
+    mechanism: Mechanism,
+    history: list[tuple[str, float]],
+    log: MemoryLog | None = None,
+) -> list[InstanceRelease]:
+    """Release losses of teams one after another."""
+    log = MemoryLog() if log is None else log
+    for team, loss in history:
+        number = len(log.releases) + 1
+
+        def answer(state: Any, bound: float | None, position: int) -> Any:
+            counted = loss if bound is None else max(loss, bound)  # noqa: B023
+            rng = np.random.default_rng(position)
+            return mechanism.release(state, evaluation(number, counted), rng)  # noqa: B023
+
+        log.add(number, team, instances.release(team, answer, log))
+    return [one.released for one in log.releases[-len(history) :]]
+
+
+def ranks() -> PerRank:
+    return PerRank(greater_is_better=False)
+
+
+@given(history=sent)
+@quiet
+def test_no_team_changes_what_another_is_released(history: list[tuple[str, float]]) -> None:
+    together = play(PerTeam(), LadderFree(), history)
+    for team in "abcd":
+        alone = play(PerTeam(), LadderFree(), [one for one in history if one[0] == team])
+        own = [one for one, (name, _) in zip(together, history, strict=True) if name == team]
+        assert [one.release.score for one in own] == [one.release.score for one in alone]
+        assert [one.release.improved for one in own] == [one.release.improved for one in alone]
+
+
+@pytest.mark.parametrize("mechanism", [Ladder(eta=0.05), LadderFree(), Full()], ids=str)
+@given(history=sent)
+@quiet
+def test_a_board_by_rank_stays_in_order(
+    mechanism: Mechanism, history: list[tuple[str, float]]
+) -> None:
+    board: list[str] = []
+    shown: dict[str, float] = {}
+    for placed, (team, _) in zip(play(ranks(), mechanism, history), history, strict=True):
+        former = board.index(team) if team in board else None
+        rank = int(placed.instance.removeprefix("rank ")) - 1
+        if former is not None:
+            assert rank <= former
+            board.remove(team)
+        board.insert(rank, team)
+        if placed.release.improved or team not in shown:
+            assert placed.release.score <= shown.get(team, 1.0)
+            shown[team] = placed.release.score
+        in_order = [shown[one] for one in board]
+        assert in_order == sorted(in_order)
+
+
+def test_more_accounts_do_not_read_what_the_best_rank_would_not_release() -> None:
+    losses = [0.50 - 0.001 * t for t in range(40)]
+    by_rank = play(ranks(), Ladder(eta=0.05), [(f"t{t}", one) for t, one in enumerate(losses)])
+    by_team = play(PerTeam(), Ladder(eta=0.05), [(f"t{t}", one) for t, one in enumerate(losses)])
+    assert {one.release.score for one in by_rank} == {0.5}
+    assert {one.release.score for one in by_team} == {0.5, 0.45}
+
+
+def test_the_same_instances_come_out_of_the_record() -> None:
+    history = [("a", 0.5), ("b", 0.3), ("c", 0.4), ("a", 0.2), ("b", 0.45), ("d", 0.1)]
+    placed = play(ranks(), Ladder(eta=0.05), history)
+    for cut in range(len(history)):
+        log = MemoryLog()
+        for number, ((team, _), one) in enumerate(zip(history[:cut], placed[:cut], strict=True)):
+            log.add(number + 1, team, one)
+        rest = play(ranks(), Ladder(eta=0.05), history[cut:], log)
+        assert [one.instance for one in rest] == [one.instance for one in placed[cut:]]
+        assert [one.release.score for one in rest] == [one.release.score for one in placed[cut:]]
+
+
+# -- the clip ----------------------------------------------------------------------------------
+
+
+def metric(name: str) -> Metric:
+    found: Metric = PluginManager().metrics.resolve(name)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("accuracy", (0.0, 1.0)),
+        ("roc_auc", (0.0, 1.0)),
+        ("mcc", (-1.0, 1.0)),
+        ("brier", (0.0, 2.0)),
+        ("log_loss(clip=0.4)", (-np.log(0.6), -np.log(0.4))),
+        ("log_loss", None),
+        ("mse", None),
+        ("rmse", None),
+        ("r2", None),
+    ],
+)
+def test_what_is_conceivable_is_what_a_metric_declares(name: str, expected: Any) -> None:
+    found = conceivable_scores(metric(name))
+    assert found is None if expected is None else found == pytest.approx(expected)
+
+
+def test_a_clip_moves_row_values_or_else_scores() -> None:
+    truth, prediction = np.zeros(4), np.array([0.0, 1.0, 3.0, 10.0])
+    rmse = clip_values(metric("rmse"), (0.0, 4.0))
+    assert rmse.score(truth, prediction) == pytest.approx(np.sqrt((0 + 1 + 4 + 4) / 4))
+    assert conceivable_scores(rmse) == (0.0, 2.0)
+    black_box = clip_values(BlackBoxRmse(), (0.0, 4.0))
+    assert black_box.score(truth, prediction) == 4.0
+    assert conceivable_scores(black_box) == (0.0, 4.0)
+    r2 = clip_values(metric("r2"), (-1.0, 1.0))
+    assert conceivable_scores(r2) == (-1.0, 1.0)
+    assert clip_values(r2, None) is r2
+
+
+# -- the standard error ------------------------------------------------------------------------
+
+
+def test_an_black_box_metric_has_the_same_error_whenever_the_pair_comes() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=300)
+    pair = truth + rng.normal(size=(2, 300))
+    black_box = standard_error_of_difference(BlackBoxRmse(), truth, pair, 5)
+    assert standard_error_of_difference(BlackBoxRmse(), truth, pair.copy(), 5) == black_box
+    assert standard_error_of_difference(BlackBoxRmse(), truth, pair, 6) != black_box
+    known = standard_error_of_difference(PointwiseRmse(), truth, pair, 5)
+    assert black_box == pytest.approx(known, rel=0.2)
+
+
+def test_a_row_more_right_is_exactly_one_standard_error() -> None:
+    for n in (4, 10, 100, 4_000):
+        pair = np.ones((2, n), dtype=np.intp)
+        pair[1, 0] = 0
+        error = standard_error_of_difference(metric("accuracy"), np.ones(n, np.intp), pair, 0)
+        assert error == pytest.approx(1 / n, abs=1e-15)
+
+
+def test_groups_make_the_error_larger() -> None:
+    rng = np.random.default_rng(1)
+    groups = np.repeat(np.arange(50), 6)
+    truth = np.ones(300, dtype=np.intp)
+    pair = np.stack([np.ones(300), (rng.random(50) < 0.7)[groups]]).astype(np.intp)
+    rows = standard_error_of_difference(metric("accuracy"), truth, pair, 0)
+    clustered = standard_error_of_difference(metric("accuracy"), truth, pair, 0, groups)
+    by_hand = np.std(pair[1].reshape(50, 6).mean(axis=1), ddof=1) / np.sqrt(50)
+    assert clustered == pytest.approx(by_hand)
+    assert clustered > 2 * rows
+    assert np.isnan(standard_error_of_difference(metric("accuracy"), truth[:1], pair[:, :1], 0))

@@ -1,0 +1,324 @@
+"""Degrees of freedom, skewness, sign-test bounds, possible winners and candidates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from arena.errors import UsageError
+from arena.evaluation.clusters import cluster_leverage
+from arena.interfaces import Candidates
+from arena_ranking.analysis import Ranks
+from arena_ranking.board_ranks import board_ranks
+from arena_ranking.differences import floor_standard_errors, standard_errors_from_values
+from arena_ranking.evidence import pairwise_evidence
+from arena_ranking.max_statistics import largest_leads
+from arena_ranking.simultaneous import rank_intervals
+from arena_ranking.small_samples import (
+    difference_shapes,
+    normal_equivalents,
+    pooled_degrees_of_freedom,
+    sign_test_units,
+    without_skewness,
+)
+from thinned import examples
+
+SETTINGS = settings(max_examples=examples(25))
+seeds = st.integers(0, 2**32 - 1)
+RNG = np.random.default_rng(0)
+
+
+@SETTINGS
+@given(seeds, st.integers(2, 8), st.integers(3, 60))
+def test_shapes_are_kurtosis_and_skewness_of_each_difference(seed, m, n):
+    values = np.random.default_rng(seed).exponential(size=(m, n))
+    values -= values.mean(axis=1, keepdims=True)
+    found = difference_shapes(values)
+    for j in range(m):
+        for k in range(m):
+            if j == k:
+                continue
+            difference = values[j] - values[k]
+            kurtosis = stats.kurtosis(difference, fisher=False)
+            expected = min(n - 1, 2 * n / (kurtosis - 1)) if kurtosis > 1 else n - 1
+            assert found.degrees_of_freedom[j, k] == pytest.approx(expected, rel=1e-6)
+            skewness = stats.skew(difference) / np.sqrt(n)
+            assert found.skewness[j, k] == pytest.approx(skewness, abs=1e-7)
+
+
+def test_near_duplicates_do_not_cancel():
+    base = RNG.normal(size=400)
+    values = np.stack([base, base + 1e-5 * RNG.standard_t(3, size=400), -base])
+    values -= values.mean(axis=1, keepdims=True)
+    kurtosis = stats.kurtosis(values[0] - values[1], fisher=False)
+    found = difference_shapes(values).degrees_of_freedom[0, 1]
+    assert found == pytest.approx(800 / (kurtosis - 1), rel=1e-4)
+
+
+def test_a_part_of_the_units_holds_the_largest_values(monkeypatch):
+    values = RNG.normal(size=(5, 20_000))
+    values[0, :4] += 300
+    values -= values.mean(axis=1, keepdims=True)
+    whole = difference_shapes(values)
+    monkeypatch.setattr("arena_ranking.small_samples._PRODUCTS", 1e3)
+    part = difference_shapes(values)
+    assert part.degrees_of_freedom[0, 1] == pytest.approx(whole.degrees_of_freedom[0, 1], rel=0.01)
+    assert part.degrees_of_freedom[1, 2] == pytest.approx(whole.degrees_of_freedom[1, 2], rel=0.3)
+
+
+@pytest.mark.parametrize("df", [1.0, 2.5, 7.0, 40.0, 3000.0])
+@pytest.mark.parametrize("c", [0.5, 2.0, 3.7, 9.0])
+def test_t_statistics_have_normal_equivalents(df, c):
+    statistic = np.array([stats.t.isf(stats.norm.sf(c), df)])
+    assert normal_equivalents(statistic, np.array([df]))[0] == pytest.approx(c, rel=1e-9)
+
+
+@pytest.mark.parametrize("df", [0.6, 1.0, 7.0, 300.0])
+def test_values_that_decide_nothing_or_everything_are_bounded_from_below(df):
+    statistics = np.logspace(-3, 3, 500)
+    found = normal_equivalents(statistics, np.full(500, df))
+    with np.errstate(divide="ignore"):
+        exact = stats.norm.isf(stats.t.sf(statistics, df))
+    assert (found <= exact * (1 + 1e-9)).all()
+    assert (np.diff(found) > 0).all()
+    between = (found > 0.3) & (found < 10)
+    np.testing.assert_allclose(found[between], exact[between], rtol=1e-9)
+
+
+def test_no_degrees_of_freedom_decide_nothing():
+    found = normal_equivalents(np.array([50.0, 50.0]), np.array([0.0, 0.3]))
+    assert found.tolist() == [0.0, 0.0]
+    assert normal_equivalents(np.array([0.0]), np.array([5.0])).tolist() == [0.0]
+
+
+def test_skewness_against_a_claim_weakens_it_and_never_strengthens_it():
+    skewness = np.array([0.5, 0.0, -0.1, -0.3, -1.0, -30.0])
+    found = without_skewness(np.full(6, 3.0), skewness)
+    assert found[:2].tolist() == [3.0, 3.0]
+    assert (np.diff(found[1:5]) < 0).all()
+    assert (found <= 3.0).all()
+    t, a = 3.0, -0.1  # Hall (1992), with a the skewness over the root of the units
+    assert found[2] == pytest.approx(t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6)
+    # The larger the lead, the stronger the claim, however skewed.
+    leads = np.linspace(0.01, 40, 500)
+    for one in skewness:
+        assert (np.diff(without_skewness(leads, np.full(500, one))) >= 0).all()
+
+
+def test_unequal_clusters_have_the_jackknife_variance():
+    units = np.repeat([0, 1, 2, 3], [40, 5, 3, 2])
+    values = RNG.normal(size=50)
+    left_out = np.array([values[units != g].mean() for g in range(4)])
+    jackknife = np.sqrt(3 / 4 * ((left_out - values.mean()) ** 2).sum())
+    sums = np.bincount(units, weights=values - values.mean()) * cluster_leverage(units)
+    pair = np.stack([sums, np.zeros(4)])
+    assert standard_errors_from_values(pair, 50)[0, 1] == pytest.approx(jackknife, rel=1e-12)
+
+
+def test_pooled_degrees_of_freedom_follow_the_tails_of_resamples():
+    light, heavy = RNG.normal(size=(20, 4000)), RNG.standard_t(5, size=(20, 4000))
+    assert pooled_degrees_of_freedom(light, 1000) > 50
+    assert pooled_degrees_of_freedom(heavy, 1000) < 10
+    assert pooled_degrees_of_freedom(light, 2) == 1
+
+
+@pytest.mark.parametrize(("m", "least"), [(2, 6), (30, 15)])
+def test_a_constant_difference_is_decided_by_a_sign_test(m, least):
+    assert int(np.ceil(sign_test_units(m * (m - 1), 0.95))) == least
+    scores = np.linspace(0, 1, m)
+    resampled = np.tile(scores[:, None], 10)
+    for n_units, decided in ((least - 1, False), (least, True)):
+        ranks = rank_intervals(
+            scores, resampled, 0.95, standard_errors=np.zeros((m, m)), n_units=n_units
+        )
+        assert ranks.better.any() == decided
+    assert not rank_intervals(scores * 0, resampled * 0, n_units=1000).better.any()
+
+
+def test_a_pair_that_differs_in_too_few_rows_is_not_decided():
+    errors = np.full((2, 2), 0.1)
+    differing = np.array([[0, 12], [12, 0]], dtype=np.uint8)
+    floored = floor_standard_errors(
+        errors, differing, np.array([0.0, 1.0]), n_units=100, needed=14.1
+    )
+    assert floored[0, 1] == np.inf
+    few = floor_standard_errors(errors, differing, np.array([0.0, 1.0]), n_units=12, needed=14.1)
+    assert few[0, 1] == 0.1  # every unit differs: degrees of freedom deal with it
+
+
+@pytest.mark.parametrize("groups", [3, 5])
+def test_equal_submissions_on_few_groups_are_not_told_apart(study_of, metrics, groups):
+    decided = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        clusters = np.repeat(np.arange(groups), 40)
+        own = 1 + 0.5 * rng.normal(size=(10, groups))[:, clusters]
+        study = study_of(
+            metrics["rmse"], np.zeros(40 * groups), own, resamples=20, clusters=clusters
+        )
+        decided += board_ranks(study).intervals.better.any()
+    assert decided <= 3  # all 20 without the repair
+
+
+def test_two_groups_with_the_same_difference_decide_nothing(study_of):
+    """Influence values have the error of a numerical slope; it is no standard error."""
+    from arena.plugin.manager import PluginManager
+
+    rng, clusters = np.random.default_rng(0), np.repeat([0, 1], 5)
+    predictions = rng.integers(0, 2, (30, 10))
+    predictions[-2:] = [[1, 1, 1, 1, 0] * 2, [1, 1, 1, 0, 0] * 2]
+    study = study_of(PluginManager().metrics.resolve("accuracy"), np.ones(10, int), predictions,
+                     resamples=20, clusters=clusters)  # fmt: skip
+    assert not board_ranks(study).intervals.better.any()
+
+
+def test_auc_like_metrics_need_positives(study_of):
+    from arena.plugin.manager import PluginManager
+
+    metric = PluginManager().metrics.resolve("roc_auc")
+    truth = np.zeros(300, dtype=np.intp)
+    truth[:2] = 1
+    scores = RNG.normal(size=(6, 300))
+    study = replace(study_of(metric, truth, scores, resamples=20), classes=("0", "1"))
+    evidence = pairwise_evidence(study)
+    assert evidence.rarest_class == 2
+    assert evidence.degrees_of_freedom.max() <= 1
+
+
+# -- possible winners ------------------------------------------------------------------------------
+
+
+def test_the_clear_leader_is_the_only_possible_winner():
+    scores = np.array([0.9, 0.7, 0.71])
+    resampled = scores[:, None] + 0.02 * np.random.default_rng(0).normal(size=(3, 1000))
+    ranks = rank_intervals(scores, resampled)
+    assert ranks.possible_winner.tolist() == [True, False, False]
+    assert ranks.possible_top(1).tolist() == [True, False, False]
+    assert ranks.possible_top(2).all()
+
+
+@SETTINGS
+@given(seeds)
+def test_the_first_of_the_board_is_always_a_possible_winner(seed):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=8)
+    resampled = scores[:, None] + rng.normal(size=(8, 200))
+    for n_units in (None, 10, 200):
+        degrees = np.full((8, 8), 9.0)
+        ranks = rank_intervals(scores, resampled, n_units=n_units, degrees_of_freedom=degrees)
+        assert ranks.possible_winner[np.argmax(scores)]
+        # m - 1 comparisons are fewer than m (m - 1): the set is no larger than tier 1 by one step.
+        assert ranks.possible_winner.sum() <= 8
+
+
+def test_possible_winners_by_hand():
+    # SE = 0.1. The lead of the first over the second is resampled as 0, 1, 2 and 3 errors.
+    resampled = np.array([[0.5, 0.6, 0.7, 0.8], [0.1, 0.1, 0.1, 0.1]])
+    errors = np.array([[0.0, 0.1], [0.1, 0.0]])
+    for lead, possible in ((0.31, [True, False]), (0.29, [True, True])):
+        scores = np.array([0.1 + lead, 0.1])
+        shifted = resampled + np.array([[lead - 0.4], [0.0]])
+        ranks = rank_intervals(scores, shifted, 0.8, standard_errors=errors)
+        assert ranks.possible_winner.tolist() == possible
+
+
+@SETTINGS
+@given(seeds)
+def test_the_compiled_leads_have_the_bits_of_the_numpy_form(seed):
+    rng = np.random.default_rng(seed)
+    errors, precisions = rng.normal(size=(9, 30)), rng.random((9, 9))
+    precisions += precisions.T
+    np.fill_diagonal(precisions, 0)
+    rows, others = np.array([0, 3, 8]), np.array([0, 1, 2, 5, 8])
+    plain = dict(largest_leads(errors, precisions, rows, others))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("arena_ranking.max_statistics._COMPILE_ABOVE", 0)
+        patch.setattr("arena_ranking.max_statistics._TILE", 2)
+        compiled = dict(largest_leads(errors, precisions, rows, others, workers=2))
+    assert plain.keys() == compiled.keys()
+    for j, leads in plain.items():
+        np.testing.assert_array_equal(leads, compiled[j])
+
+
+def test_possible_winners_of_a_large_board_are_those_compared_with_all():
+    """A first comparison with fifty submissions saves time and changes nothing."""
+    rng = np.random.default_rng(0)
+    true = np.concatenate([np.zeros(60), rng.normal(-1.5, 1, 60)])
+    moved = rng.normal(size=(120, 300))
+    scores = true + 0.7 * rng.normal(size=120)
+    found = rank_intervals(scores, scores[:, None] + 0.7 * moved, 0.9).possible_winner
+    deviations = 0.7 * np.sqrt([[np.var(a - b, ddof=1) for a in moved] for b in moved])
+    np.fill_diagonal(deviations, np.inf)
+    for j, possible in enumerate(found):
+        leads = (scores - scores[j]) / deviations[j]
+        largest = (0.7 * (moved - moved[j]) / deviations[j][:, None]).max(axis=0)
+        critical = np.quantile(largest, 0.9 * 301 / 300, method="inverted_cdf")
+        assert possible == (leads.max() <= critical * (1 + 1e-9))
+    assert 10 < found.sum() < 110
+
+
+# -- candidates ------------------------------------------------------------------------------------
+
+
+def test_candidates_enter_the_family(study_of, metrics, correlated_labels):
+    truth, predictions = correlated_labels(np.random.default_rng(3), np.full(12, 0.8), 400)
+    study = study_of(metrics["accuracy"], truth, predictions)
+    best = int(np.argmax(study.scores[:10]))
+    counting = np.array([best, 10, 11])
+    own = study_of(metrics["accuracy"], truth, predictions[counting])
+    team = np.array([0] * 10 + [1, 2])
+    candidates = Candidates(study.scores, study.resampled, study.predictions, counting, team)
+    alone, among = board_ranks(own), board_ranks(replace(own, candidates=candidates))
+    assert (alone.comparisons, among.comparisons) == (6, 132)
+    assert among.intervals.critical_value > alone.intervals.critical_value
+    assert (among.intervals.better <= alone.intervals.better).all()
+    assert among.intervals.low.shape == (3,)
+    document = Ranks().run(replace(own, candidates=candidates), RNG).document
+    assert document["comparisons"] == 132
+    assert document["effective_units"] > 100
+
+
+def test_rare_large_errors_are_not_said_to_hold_at_the_level(study_of, metrics):
+    rng = np.random.default_rng(0)
+    losses = rng.uniform(0.5, 1.5, (10, 200))
+    losses[1::2] = np.where(rng.random((5, 200)) < 0.02, 50.0, 0.0)
+    study = study_of(metrics["rmse"], np.zeros(200), np.sqrt(losses), resamples=50)
+    finding = Ranks().run(study, RNG)
+    assert "not at 95% confidence" in finding.verdict
+    assert finding.document["not_offered"] in finding.verdict + "."
+
+
+@pytest.mark.parametrize(
+    ("name", "matrix"), [("degrees_of_freedom", np.ones((3, 3))), ("skewness", np.ones((1, 1)))]
+)
+def test_matrices_of_another_shape_are_refused(name, matrix):
+    with pytest.raises(UsageError, match="one row and one column"):
+        rank_intervals(np.ones(2), np.ones((2, 5)), **{name: matrix})
+
+
+def test_two_resamples_are_enough_and_one_is_not():
+    scores, resampled = np.array([1.0, 0.0]), np.array([[1.0, 1.1], [0.0, 0.0]])
+    assert rank_intervals(scores, resampled).better.shape == (2, 2)
+    with pytest.raises(UsageError, match="at least two resamples"):
+        rank_intervals(scores, resampled[:, :1])
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, -0.1])
+def test_levels_at_the_ends_are_refused(level):
+    from arena_ranking.challenger import kendall_tau, significance_map
+    from arena_ranking.challenger.frequencies import rank_frequencies
+
+    calls = (
+        lambda: rank_intervals(np.array([1.0, 0.0]), np.ones((2, 5)), level),
+        lambda: kendall_tau([[1, 2], [2, 1]], [1, 2], level),
+        lambda: significance_map(np.ones((2, 5)), level),
+        lambda: rank_frequencies(np.array([[1, 2], [2, 1]]), level),
+    )
+    for call in calls:
+        with pytest.raises(UsageError, match="level must be between 0 and 1"):
+            call()

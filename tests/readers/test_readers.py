@@ -1,0 +1,262 @@
+"""Readers of evaluation tools, on files that the tools wrote (see ``data/README.md``)."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import arena_readers
+from arena.errors import InputError
+from arena.intake import CaseColumns
+from arena.interfaces import CaseReader, CaseScores
+from arena.plugin.manager import PluginManager
+from arena.scoring.rank import rank
+from arena.scoring.settings import BoardSettings
+from arena_readers import provide_case_readers
+from arena_readers.helm import HelmReader
+from arena_readers.inspect_log import InspectReader
+from arena_readers.lm_eval import LmEvalReader
+from arena_readers.mteb import MtebReader
+
+DATA = Path(__file__).parent / "data"
+
+
+def only_readers() -> PluginManager:
+    """Return a manager with the readers and no analyses."""
+    manager = PluginManager(entry_points=False)
+    manager.register(arena_readers, "readers")
+    return manager
+
+
+def ranked(path: Any, **settings: Any) -> Any:
+    return rank(path, manager=only_readers(), board=BoardSettings(20, workers=1), **settings)
+
+
+def scores_of(result: Any) -> dict[str, float]:
+    return {row["team"]: row["score"] for row in result.standings}
+
+
+def records(parts: list[CaseScores]) -> list[tuple[Any, ...]]:
+    return [
+        record
+        for one in parts
+        for record in zip(one.algorithms, one.tasks, one.cases, one.values, strict=True)
+    ]
+
+
+# -- Inspect ---------------------------------------------------------------------------------------
+
+
+def test_logs_of_inspect_have_the_scores_that_inspect_reports() -> None:
+    result = ranked(DATA / "inspect", greater_is_better=True)
+    log = json.loads((DATA / "inspect" / "large.json").read_text())
+    reported = log["results"]["scores"][0]["metrics"]["accuracy"]["value"]
+    assert scores_of(result)["mockllm/large"] == pytest.approx(reported)
+    assert set(scores_of(result)) == {"mockllm/small", "mockllm/large"}
+    assert result.metric == "mean match"
+    assert result.n_rows == 3
+    assert result.findings[-1].document["answers"] == [2.0, 2.0]
+
+
+def test_samples_of_an_archive_are_read_without_its_summaries(tmp_path: Path) -> None:
+    """An interrupted run has no summaries; the samples themselves hold the same scores."""
+    import zipfile
+
+    from arena_readers import inspect_log
+
+    source = DATA / "inspect" / "small.eval"
+    whole = next(iter(InspectReader().read(source, "includes")))
+    with zipfile.ZipFile(source) as archive:
+        members = {
+            one.filename: inspect_log._member(archive, one)
+            for one in archive.infolist()
+            if one.filename.startswith(("samples/", "header"))
+        }
+    with zipfile.ZipFile(tmp_path / "part.eval", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, document in members.items():
+            archive.writestr(name, json.dumps(document))
+    part = next(iter(InspectReader().read(tmp_path / "part.eval", "includes")))
+    key = [(case, repeat) for case, repeat in zip(whole.cases, whole.repeats, strict=True)]
+    other = [(case, repeat) for case, repeat in zip(part.cases, part.repeats, strict=True)]
+    assert dict(zip(key, whole.values, strict=True)) == dict(zip(other, part.values, strict=True))
+    assert len(key) == 6
+
+
+def log_of_inspect(path: Path, values: list[Any], **top: Any) -> Path:
+    samples = [
+        {"id": at, "epoch": 1, "scores": {"grade": {"value": value}}} if value != "error"
+        else {"id": at, "epoch": 1, "error": {"message": "timeout"}}
+        for at, value in enumerate(values)
+    ]  # fmt: skip
+    about = {"model": "m", "task": "t", "created": top.pop("created", "2026-01-01")}
+    path.write_text(json.dumps({"status": "success", "eval": about, "samples": samples, **top}))
+    return path
+
+
+def test_values_of_inspect_count_as_inspect_counts_them(tmp_path: Path) -> None:
+    values = ["C", "P", "I", "N", "0.25", 3, True, "yes", "error"]
+    one = next(iter(InspectReader().read(log_of_inspect(tmp_path / "a.json", values), None)))
+    assert one.values[:-1].tolist() == [1.0, 0.5, 0.0, 0.0, 0.25, 3.0, 1.0, 1.0]
+    assert str(one.values[-1]) == "nan"
+    mapped = log_of_inspect(tmp_path / "a.json", [{"f1": 0.5}])
+    assert next(iter(InspectReader().read(mapped, "grade/f1"))).values.tolist() == [0.5]
+    with pytest.raises(InputError, match="Choose with --value: grade/f1"):
+        list(InspectReader().read(mapped, None))
+    with pytest.raises(InputError, match="'good' of grade is no number"):
+        list(InspectReader().read(log_of_inspect(tmp_path / "a.json", ["good"]), None))
+    log_of_inspect(tmp_path / "a.json", [1], created="2026-02-01", status="cancelled")
+    log_of_inspect(tmp_path / "b.json", [0])
+    (newest,) = InspectReader().read(tmp_path, None)
+    assert newest.values.tolist() == [1.0]
+    assert any("'cancelled'" in note for note in newest.notes)
+
+
+# -- lm-evaluation-harness -------------------------------------------------------------------------
+
+
+def test_samples_of_lm_eval_have_the_scores_that_it_reports() -> None:
+    result = ranked(DATA / "lm-eval")
+    for results in (DATA / "lm-eval").rglob("results_*.json"):
+        document = json.loads(results.read_text())
+        found = scores_of(result)[document["model_name"]]
+        assert found == pytest.approx(document["results"]["sums"]["acc,none"])
+    assert set(scores_of(result)) == {"ruled/small", "ruled/large"}
+    assert result.metric == "mean acc"
+    assert result.greater_is_better
+    assert not any("assuming higher" in note for note in result.notes)
+    other = ranked(DATA / "lm-eval", columns=CaseColumns(value="acc_norm"))
+    assert other.metric == "mean acc_norm"
+
+
+def test_filters_and_newer_runs_of_lm_eval(tmp_path: Path) -> None:
+    def write(date: str, right: float) -> None:
+        lines = [
+            {"doc_id": at, "filter": name, "metrics": ["exact_match"], "exact_match": value}
+            for at in range(3)
+            for name, value in (("strict-match", 0.0), ("flexible-extract", right))
+        ]
+        file = tmp_path / "org__model" / f"samples_gsm8k_cot_{date}.jsonl"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    write("2026-01-01T00-00-00.000001", 0.0)
+    write("2026-01-02T00-00-00.000001", 1.0)
+    (strict,) = LmEvalReader().read(tmp_path, None)
+    assert records([strict])[0] == ("org__model", "gsm8k_cot", "0", 0.0)
+    assert len(strict.values) == 3
+    assert any("newest counts" in note for note in strict.notes)
+    (flexible,) = LmEvalReader().read(tmp_path, "exact_match,flexible-extract")
+    assert flexible.values.tolist() == [1.0, 1.0, 1.0]
+    with pytest.raises(InputError, match="no value 'acc'; it has 'exact_match'"):
+        list(LmEvalReader().read(tmp_path, "acc"))
+
+
+# -- HELM and MTEB ---------------------------------------------------------------------------------
+
+
+def helm_run(folder: Path, model: str, values: list[float]) -> None:
+    def stat(name: str, value: float, **more: Any) -> dict[str, Any]:
+        named = {"name": name, "split": "test", **more}
+        return {"name": named, "count": 1, "sum": value, "sum_squared": value**2, "min": value,
+                "max": value, "mean": value, "variance": 0.0, "stddev": 0.0}  # fmt: skip
+
+    instances = [
+        {
+            "instance_id": f"id{at // 2}",
+            "train_trial_index": at % 2,
+            "stats": [stat("exact_match", value), stat("num_prompt_tokens", 40.0)],
+        }
+        for at, value in enumerate(values)
+    ]
+    robust = {"name": "robustness", "robustness": True, "fairness": False}
+    instances.append(
+        {
+            "instance_id": "id0",
+            "perturbation": robust,
+            "train_trial_index": 0,
+            "stats": [stat("exact_match", 0.0, perturbation=robust)],
+        }
+    )
+    run = folder / f"mmlu:subject=anatomy,model={model}"
+    run.mkdir(parents=True)
+    (run / "per_instance_stats.json").write_text(json.dumps(instances))
+    spec = {"name": f"mmlu:subject=anatomy,model={model}", "adapter_spec": {"model": model}}
+    (run / "run_spec.json").write_text(json.dumps(spec))
+
+
+def test_runs_of_helm_are_models_on_instances(tmp_path: Path) -> None:
+    helm_run(tmp_path, "org_one", [1.0, 0.0, 1.0, 1.0])
+    helm_run(tmp_path, "org_two", [0.0, 0.0, 1.0, 0.0])
+    with pytest.raises(InputError, match="Choose one with --value: 'exact_match', 'num_prompt"):
+        list(HelmReader().read(tmp_path, None))
+    columns = CaseColumns(value="exact_match")
+    result = ranked(tmp_path, columns=columns, greater_is_better=True)
+    assert scores_of(result) == {"org_one": 0.75, "org_two": 0.25}
+    assert result.n_rows == 2
+    (run, _) = sorted(tmp_path.iterdir())
+    (run / "run_spec.json").unlink()
+    assert next(iter(HelmReader().read(run, "exact_match"))).algorithms[0] == "org_one"
+
+
+def test_results_of_mteb_are_models_on_subsets_of_tasks(tmp_path: Path) -> None:
+    for model, first in (("small", 0.25), ("large", 0.5)):
+        folder = tmp_path / f"org__{model}" / "abc123"
+        folder.mkdir(parents=True)
+        (folder / "model_meta.json").write_text(json.dumps({"name": f"org/{model}"}))
+        for task in ("STS12", "Banking"):
+            subsets = [
+                {"main_score": value, "hf_subset": subset, "languages": ["eng-Latn"]}
+                for subset, value in (("default", first), ("en", first + 0.25))
+            ]
+            document = {
+                "dataset_revision": "1",
+                "task_name": task,
+                "mteb_version": "2.26.24",
+                "scores": {"test": subsets},
+                "evaluation_time": 1.0,
+            }
+            (folder / f"{task}.json").write_text(json.dumps(document, indent=2))
+    result = ranked(tmp_path)
+    assert scores_of(result) == {"org/small": 0.375, "org/large": 0.625}
+    assert result.n_rows == 4
+    assert result.study is None or result.study.clusters.tolist() == [0, 0, 1, 1]
+    with pytest.raises(InputError, match="no value 'map'; it has 'main_score'"):
+        list(MtebReader().read(tmp_path, "map"))
+
+
+# -- all of them -----------------------------------------------------------------------------------
+
+
+def test_a_format_is_recognised_only_by_its_own_reader(tmp_path: Path) -> None:
+    helm_run(tmp_path / "helm", "m", [1.0])
+    for name in ("inspect", "lm-eval"):
+        shutil.copytree(DATA / name, tmp_path / name)
+    (tmp_path / "table.csv").write_text("case,a\n1,2\n")
+    for reader in provide_case_readers():
+        assert isinstance(reader, CaseReader)
+        for folder in tmp_path.iterdir():
+            assert reader.recognises(folder) == (folder.name == reader.name)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(InputError, match="no reader found an evaluation.*helm, inspect, lm-eval"):
+        ranked(empty)
+
+
+@pytest.mark.parametrize("reader", provide_case_readers(), ids=lambda one: str(one.name))
+def test_damaged_files_are_refused_in_a_sentence(reader: CaseReader, tmp_path: Path) -> None:
+    names = {
+        "helm": "per_instance_stats.json",
+        "inspect": "a.json",
+        "lm-eval": "samples_a.jsonl",
+        "mteb": "a.json",
+    }
+    starts = {"inspect": '{"status": 1, "eval": ', "mteb": '{"task_name": 1, "scores": '}
+    file = tmp_path / names[reader.name]
+    for text in (starts.get(reader.name, "") + "[", "[]", '{"status": "", "eval": {}}'):
+        file.write_text(text)
+        with pytest.raises(InputError):
+            list(reader.read(file, None))

@@ -1,0 +1,52 @@
+"""What a result shows of itself: texts, tables, charts and its report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import arena
+from arena.report.contents import board_report
+from arena.report.embed import every_chart, prepared
+
+
+@pytest.fixture(scope="module")
+def board() -> arena.ScoreResult:
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 80)
+    teams = {name: 0.3 * y + rng.random(80) * 0.7 for name in ("a & b | 1 to 2", "<i>x</i>")}
+    return arena.score(y, teams, metric="roc_auc", resamples=20)
+
+
+def test_a_result_is_shown_in_one_line(board: arena.ScoreResult) -> None:
+    assert len(repr(board)) < 160
+    assert repr(board).startswith("<ScoreResult: roc_auc on 80 private rows, 2 teams, first ")
+
+
+def test_tables_escape_what_a_team_wrote(board: arena.ScoreResult) -> None:
+    markdown, latex, html = board.to_markdown(), board.to_latex(), board._repr_html_()
+    assert r"a & b \| 1 to 2" in markdown
+    assert len({line.count(" | ") for line in markdown.replace(r"\|", "").splitlines()}) == 1
+    assert r"a \& b | 1 to 2 &" in latex
+    assert "--" in latex
+    assert latex.count(r" \\") == 3
+    assert "&lt;i&gt;x&lt;/i&gt;" in html
+    assert "<i>" not in html
+    assert html.count("background:#0a5c9c") == 2
+
+
+@pytest.mark.slow
+def test_the_charts_are_those_of_the_report(board: arena.ScoreResult, tmp_path: Path) -> None:
+    assert board.plugins is not None
+    report = board_report(board, board.plugins)
+    expected = [one.name for one in every_chart(prepared((*report.sections, *report.technical)))]
+    charts = board.charts
+    assert list(charts) == expected
+    assert "rank-intervals" in charts
+    with pytest.raises(KeyError, match="no chart 'rank'. There are: .*rank-intervals"):
+        charts["rank"]
+    assert all(hasattr(chart, "to_dict") for chart in charts.values())
+    board.report(tmp_path / "report.html", title="My models")
+    assert "My models" in (tmp_path / "report.html").read_text(encoding="utf-8")

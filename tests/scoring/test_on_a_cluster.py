@@ -1,0 +1,102 @@
+"""Scores and boards from a cluster: the same numbers as on this machine, to the last digit."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arena.errors import ScoringError
+from arena.evaluation import black_box
+from arena.evaluation.predictions import ArrayPredictions
+from arena.evaluation.scores import full_scores, score_under_weights
+from arena.utils.engines import open_engine, using
+from arena.utils.parallel import NoProgress
+from clusters import InProcess, dask_cluster
+from program import write_csv
+from small_competition import N_ROWS, Clock, file_of, made
+from toy_metrics import BlackBoxRmse, PointwiseRmse, Recall, ResampledRmse
+
+KAGGLE = Path(__file__).parents[1] / "support" / "foreign_metrics" / "kaggle_fbeta.py"
+
+
+@pytest.fixture
+def worth_it(monkeypatch):
+    """Send also what would take this machine no time."""
+    monkeypatch.setattr(black_box, "_SECONDS_WORTH_A_PROCESS", 0.0)
+    monkeypatch.setattr(black_box, "_SECONDS_OF_A_SENT_TASK", 1e-6)
+    monkeypatch.setattr(black_box, "_SENT_TASKS_PER_SECOND", 1e9)
+
+
+@pytest.mark.parametrize("metric", [BlackBoxRmse(), PointwiseRmse(), ResampledRmse()])
+def test_resampled_scores_are_the_same(worth_it, metric):
+    rng = np.random.default_rng(0)
+    truth, values = rng.random(40), rng.random((5, 40))
+    weights = rng.multinomial(40, np.full(40, 1 / 40), size=7).T.astype(np.uint8)
+    here = score_under_weights(metric, truth, ArrayPredictions(values), weights)
+    cluster = InProcess()
+    with using(cluster.engine()):
+        there = score_under_weights(metric, truth, ArrayPredictions(values), weights)
+    assert cluster.calls == (33 if type(metric) is BlackBoxRmse else 1)
+    assert (here == there).all()
+
+
+class Refuses(Recall):
+    def score(self, truth, prediction, weight=None):
+        if prediction[0] == 2:
+            raise ScoringError("not a label", "refused", "not a label")
+        return super().score(truth, prediction, weight)
+
+
+def test_scores_and_refusals_are_the_same(worth_it):
+    truth = np.array([0, 1, 1, 0])
+    some = [[0, 1, 0, 0], [2, 1, 1, 1], [1, 1, 1, 1]]
+    values = ArrayPredictions(np.array(some + some))
+    found = []
+    for engine in (None, InProcess().engine()):
+        failures: list[tuple[int, ScoringError]] = []
+        if engine is None:
+            scores = full_scores(Refuses(), truth, values, failures=failures)
+        else:
+            with using(engine):
+                scores = full_scores(Refuses(), truth, values, failures=failures)
+                with pytest.raises(ScoringError, match="not a label"):
+                    full_scores(Refuses(), truth, values)
+        found.append((scores.tolist(), [(at, str(error)) for at, error in failures]))
+    np.testing.assert_equal(found[0], found[1])
+    refused = [(1, "not a label"), (4, "not a label")]
+    np.testing.assert_equal(found[0], ([0.5, np.nan, 1.0] * 2, refused))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="dask is not installed")
+@pytest.mark.filterwarnings("default")
+def test_a_metric_of_another_platform_gives_the_same_board_on_dask(monkeypatch, tmp_path):
+    monkeypatch.setattr(black_box, "_SECONDS_WORTH_A_PROCESS", 0.0)
+    rng = np.random.default_rng(2)
+    rows = [(f"r{i}", int(rng.random() < 0.5)) for i in range(N_ROWS)]
+    write_csv(tmp_path / "solution.csv", ["id", "y"], rows)
+    name = {"name": f"kaggle:{KAGGLE}(beta=2)"}
+    with made(
+        tmp_path, tmp_path / "solution.csv", Clock(), metric=name, analysis={"resamples": 5}
+    ) as competition:
+        for number in range(3):
+            competition.submit(file_of(tmp_path, number), f"team {number}")
+        here = competition.finalize().to_dict()
+        changes = competition.rescore()
+        said = Said()
+        with dask_cluster() as address, open_engine("dask", address):
+            assert competition.finalize(progress=said).to_dict() == here
+            assert competition.rescore() == changes
+        assert "2 workers (dask)" in " ".join(said.messages)
+        assert len([event for event in competition.events() if event.kind == "finalized"]) == 1
+
+
+class Said(NoProgress):
+    def __init__(self):
+        self.messages = []
+
+    def say(self, message):
+        self.messages.append(message)

@@ -1,0 +1,232 @@
+"""``arena rank``: tables of values per case, held to ``arena score`` and to definitions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from arena.errors import InputError, UsageError
+from arena.evaluation.repeats import repeat_variance
+from arena.intake import CaseColumns
+from arena.plugin.manager import PluginManager
+from arena.report.contents import board_report
+from arena.scoring import rank as module
+from arena.scoring.result import ScoreResult
+from arena.scoring.score import score
+from arena.scoring.settings import BoardSettings, ScoreSettings
+from arena.scoring.wording import Wording
+from arena.types import Chart, SolutionColumns, Table
+from program import write_csv
+
+QUICK = BoardSettings(60, workers=1)
+BARE = PluginManager(entry_points=False)
+"""Without analyses, which have their own tests."""
+M, N = 4, 45
+
+
+def rank(table: Any, *, manager: PluginManager = BARE, **settings: Any) -> ScoreResult:
+    return module.rank(table, manager=manager, **{"board": QUICK, **settings})
+
+
+def losses(seed: int = 0) -> Any:
+    rng = np.random.default_rng(seed)
+    shared = rng.exponential(size=N)
+    return (shared + rng.exponential(size=(M, N)) + 0.4 * np.arange(M)[:, None]).round(3)
+
+
+def long_table(values: Any, **columns: Any) -> dict[str, Any]:
+    m, n = values.shape
+    return {
+        "algorithm": np.repeat([f"a{j}" for j in range(m)], n),
+        "case": np.tile([f"c{i}" for i in range(n)], m),
+        "loss": values.ravel(),
+        **{name: np.tile(column, m) for name, column in columns.items()},
+    }
+
+
+def scores_of(result: ScoreResult) -> dict[str, float]:
+    return {row["team"]: row["score"] for row in result.standings}
+
+
+@pytest.mark.slow
+def test_the_board_is_that_of_the_same_values_as_predictions(tmp_path: Path) -> None:
+    """A loss of |0 - value| is the value: both ways must agree in every figure."""
+    values = losses()
+    texts = np.repeat([f"t{i}" for i in range(N // 5)], 5)
+    rows = [(f"c{i}", 0.0, texts[i], "Private") for i in range(N)]
+    write_csv(tmp_path / "solution.csv", ["id", "y", "text", "Usage"], rows)
+    for j in range(M):
+        own = [(f"c{i}", value) for i, value in enumerate(values[j].tolist())]
+        write_csv(tmp_path / "submissions" / f"a{j}.csv", ["id", "y"], own)
+    columns = SolutionColumns(targets=("y",), cluster="text")
+    settings = ScoreSettings("mae", columns, board=QUICK)
+    scored = score(tmp_path / "solution.csv", [tmp_path / "submissions"], settings)
+    ranked = rank(
+        long_table(values, text=texts),
+        greater_is_better=False,
+        value_range=(0.0, np.inf),
+        columns=CaseColumns(cluster="text", value="loss"),
+        manager=PluginManager(),
+    )
+    for one, other in zip(scored.standings, ranked.standings, strict=True):
+        assert {**one, "file": None} == {**other, "file": None}
+    assert scored.best_score_corrected == ranked.best_score_corrected
+    verdicts = [ranked.wording(one.verdict) for one in scored.findings]
+    assert verdicts == [one.verdict for one in ranked.findings]
+    assert ranked.split == "cases"
+
+
+def test_long_wide_csv_and_parquet_are_the_same_table(tmp_path: Path) -> None:
+    values = losses(1)
+    wide = {"image": [f"c{i}" for i in range(N)], **{f"a{j}": values[j] for j in range(M)}}
+    write_csv(tmp_path / "wide.csv", list(wide), zip(*wide.values(), strict=True))
+    pq.write_table(pa.table(long_table(values)), tmp_path / "long.parquet")
+    first = rank(tmp_path / "wide.csv", greater_is_better=False)
+    second = rank(tmp_path / "long.parquet", greater_is_better=False)
+    third = rank(long_table(values), greater_is_better=False)
+    assert first.standings == second.standings == third.standings
+    assert second.metric == "mean loss"
+    assert second.inputs[0][0] == "long.parquet"
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "expected"),
+    [
+        ("mean", {"a": 0.6, "b": 1.3 / 3, "c": 1.6 / 3}),
+        ("median", {"a": 0.9, "b": 0.5, "c": 0.4}),
+        ("rank-then-mean", {"a": 5 / 3, "b": 2.0, "c": 7 / 3}),
+        ("rank-then-median", {"a": 1.0, "b": 2.0, "c": 3.0}),
+    ],
+)
+def test_aggregates_are_their_definitions(aggregate: str, expected: Any) -> None:
+    table = {"case": [1, 2, 3], "a": [0.9, 0.9, 0.0], "b": [0.5, 0.7, 0.1], "c": [0.4, 0.2, 1.0]}
+    result = rank(table, greater_is_better=True, aggregate=aggregate)
+    assert scores_of(result) == pytest.approx(expected)
+    ordered = sorted(expected.values(), reverse=not aggregate.startswith("rank"))
+    assert [row["score"] for row in result.standings] == pytest.approx(ordered)
+
+
+def test_repeats_are_averaged_and_their_variance_is_told_apart() -> None:
+    rng = np.random.default_rng(3)
+    n, k = 4_000, 4
+    ability = 0.2 + 0.6 * rng.random((2, n))
+    answers = (rng.random((2, n, k)) < ability[..., None]).astype(float)
+    means, within = answers.mean(axis=2), answers.var(axis=2, ddof=1)
+    found = repeat_variance(means, within, np.full((2, n), k))
+    assert found.between == pytest.approx(0.6**2 / 12, abs=0.005)
+    assert found.within == pytest.approx((ability * (1 - ability)).mean(axis=1), rel=0.05)
+    total = (found.between + found.within / k) / n
+    assert found.standard_error**2 == pytest.approx(total, rel=1e-9)
+
+    few = answers[:, :30]
+    table = {
+        "algorithm": np.repeat(["a", "b"], 30 * k),
+        "case": np.tile(np.repeat(np.arange(30), k), 2),
+        "value": few.ravel(),
+        "repeat": np.tile(np.arange(k), 60),
+    }
+    result = rank(table, greater_is_better=True)
+    assert scores_of(result) == pytest.approx({"a": few[0].mean(), "b": few[1].mean()})
+    assert result.findings[-1].analysis == "repeats"
+    assert result.findings[-1].document["answers"] == [4.0, 4.0]
+    del table["repeat"]
+    with pytest.raises(InputError, match="'a' has two values for the case '0'.*--repeat"):
+        rank(table, greater_is_better=True)
+
+
+def test_missing_values_are_faults_or_the_worst_or_a_number() -> None:
+    table = {"case": [1, 2, 3, 4], "a": [0.5, 1.0, None, 0.5], "b": [0.2, 0.4, 0.6, 0.4]}
+    fault = rank(table, greater_is_better=True)
+    assert scores_of(fault) == {"b": 0.4}
+    assert fault.rejected[0].file == "a"
+    assert [(one.kind, one.id) for one in fault.rejected[0].faults] == [("missing value", "3")]
+    worst = rank(table, greater_is_better=True, missing="worst")
+    assert scores_of(worst) == {"a": 0.5, "b": 0.4}
+    assert any("Missing values count as 0: 1 of them" in note for note in worst.notes)
+    loss = rank(table, greater_is_better=False, missing="worst")
+    assert scores_of(loss)["a"] == 0.75
+    number = rank(table, greater_is_better=True, missing=0.2)
+    assert scores_of(number)["a"] == 0.55
+    below = rank(table, greater_is_better=True, missing=-2)
+    assert scores_of(below)["a"] == 0.0
+    assert not any("taken as their range" in note for note in below.notes)
+    with pytest.raises(InputError, match="between -2 and 1, outside the range of 0 to 1"):
+        rank(table, greater_is_better=True, missing=-2, value_range=(0, 1))
+
+
+def test_each_task_has_its_own_cases_and_a_consensus() -> None:
+    values = losses(2)
+    tasks = np.repeat(["lung", "liver", "brain"], N // 3)
+    table = long_table(values, organ=tasks)
+    table["case"] = np.tile(np.tile(np.arange(N // 3), 3), M)
+    columns = CaseColumns(task="organ", value="loss")
+    result = rank(table, greater_is_better=False, columns=columns)
+    assert result.study is not None
+    assert result.study.task_names == ("lung", "liver", "brain")
+    assert scores_of(result) == pytest.approx(
+        {f"a{j}": values[j].mean() for j in range(M)}, rel=1e-11
+    )
+
+
+def test_a_board_speaks_of_algorithms_and_cases_but_keeps_names() -> None:
+    table = {"case": range(40), "row net": [0.9, 0.8] * 20, "forest": [0.5, 0.7] * 20}
+    result = rank(table, greater_is_better=True)
+    assert repr(result).startswith("<ScoreResult: mean value on 40 cases, 2 algorithms, first row")
+    assert result.to_markdown().startswith("| rank | algorithm |")
+    assert "| row net " in result.to_markdown()
+    report = board_report(result, BARE)
+    said = [*report.verdicts, *(text for one in report.technical[:1] for text in (one.text,))]
+    assert said[0].startswith("row net is first of 2 algorithms, with mean value 0.85")
+    assert "The 40 ranked cases were drawn again" in said[-1]
+    assert ("Algorithms ranked", "2") in report.facts
+
+
+def test_charts_and_tables_are_reworded_but_not_their_data() -> None:
+    data = {"values": [{"team": "row net", "share": 0.5}]}
+    tooltip = [{"field": "team", "type": "nominal"}]
+    chart = Chart("wins", "Wins of each team", "One bar per team.", {
+        "data": data, "encoding": {"x": {"field": "share", "title": "share of the rows"},
+                                   "tooltip": tooltip}})  # fmt: skip
+    say = Wording.of("questions", ["row net"])
+    made = say.chart(chart)
+    assert (made.title, made.description) == ("Wins of each model", "One bar per model.")
+    assert made.specification["data"] == data
+    assert made.specification["encoding"] == {
+        "x": {"field": "share", "title": "share of the questions"},
+        "tooltip": [{"title": "model", "field": "team", "type": "nominal"}],
+    }
+    table = say.table(Table("Teams", ("team", "submission", "cases"), (("row net", 1, 2),)))
+    assert table == Table("Models", ("model", "questions"), (("row net", 2),))
+
+
+def test_the_direction_is_assumed_with_a_note() -> None:
+    result = rank({"case": [1, 2], "a": [3.0, 4.0], "b": [1.0, 2.0]})
+    assert result.standings[0]["team"] == "a"
+    assert any("assuming higher is better; pass --lower-is-better" in one for one in result.notes)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"case": [1], "a": ["x"]}, "'x' is not a number"),
+        ({"case": [1, 1], "a": [1.0, 2.0]}, "two values for the case '1'"),
+        ({"case": [1], "a": [np.inf]}, "finite"),
+        ({"case": [1, 2]}, "no column with the values"),
+        (
+            {"algorithm": ["a", "b"], "case": [1, 1], "value": [1.0, 2.0], "cluster": ["x", "y"]},
+            "'1' is in two clusters",
+        ),
+        ({"algorithm": ["a"], "case": [1], "x": [1.0], "y": [1.0]}, "Name one with --value"),
+        ({"algorithm": ["a"], "question": [1], "x": [1.0]}, "cases with --case"),
+        ({"case": [1, 2], "a": [5.0, 6.0]}, "outside the range"),
+    ],
+)
+def test_an_invalid_table_is_named_in_a_sentence(table: Any, message: str) -> None:
+    wrong = (0.0, 1.0) if "outside" in message else None
+    with pytest.raises((InputError, UsageError), match=message):
+        rank(table, greater_is_better=True, value_range=wrong)

@@ -1,0 +1,418 @@
+"""Who may do what: every route as each of seven senders; forgery, refusals and secrets."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from arena.server.records.published import Answer
+from arena.server.web import api
+from arena.server.web.api import ENDPOINTS, Endpoint
+from arena.server.web.body import read_upload
+from arena.server.web.pages import PAGES
+from web_site import FACTS, NAME, URL, WebSite
+
+API = f"/api/v1/{NAME}"
+SENDERS = ("anonymous", "blocked", "teamless", "reader", "member", "organiser", "organiser's page")
+ALLOWED = {
+    "anyone": SENDERS,
+    "reader": SENDERS,
+    "signed-in": SENDERS[2:],
+    "member": ("reader", "member"),
+    "organiser": ("organiser", "organiser's page"),
+}
+SENT: dict[str, Any] = {
+    "/join": {},
+    "/selection": {"submissions": []},
+    "/team": {"name": "New name"},
+    "/tokens": {"name": "x"},
+    "/admin/approve": {"account": "x"},
+    "/admin/block": {"account": "x"},
+    "/admin/merge": {"team": "a", "into": "b"},
+    "/admin/disqualify": {"team": "a", "reason": "b"},
+    "/admin/undo": {"team": "a", "reason": "b"},
+    "/admin/rescore": {},
+    "/admin/finalize": {"seen": "x"},
+    "/admin/publish": {"seen": "x"},
+}
+
+
+@pytest.fixture
+def senders(web: WebSite) -> dict[str, TestClient]:
+    blocked = web.token(web.person("Bad", "Bad"))
+    web.site.accounts.set_state(web.site.accounts.accounts()[0].account, "blocked")
+    member = web.person("Ada", "Ants")
+    organiser = web.person("Org", organiser=True)
+    return {
+        "anonymous": web.program(),
+        "blocked": web.program(blocked),
+        "teamless": web.program(web.token(web.person("Eve"))),
+        "reader": web.program(web.token(member, "read")),
+        "member": web.program(web.token(member)),
+        "organiser": web.program(web.token(organiser, "admin")),
+        "organiser's page": web.browser(organiser),
+    }
+
+
+def expected(one: Endpoint, sender: str) -> set[int]:
+    """Return the statuses with which access is refused; an empty set: it is granted."""
+    if sender == "blocked":
+        return {401}
+    if sender not in ALLOWED[one.who]:
+        if sender == "anonymous":
+            return {401}
+        return {404} if one.who == "organiser" else {403}
+    if one.scope == "account" and sender in {"teamless", "reader", "member", "organiser"}:
+        return {403}
+    if sender == "reader" and one.who != "anyone" and one.scope != "read":
+        return {403}
+    return set()
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("sender", SENDERS)
+def test_every_endpoint_as_every_sender(senders: dict[str, TestClient], sender: str) -> None:
+    client = senders[sender]
+    for one in ENDPOINTS:
+        if one.path == "/events":
+            continue  # it never ends
+        path = API + one.path.format(request="0" * 32, what="teams")
+        body = {"content": b""} if one.body in {bytes, None} else {"json": SENT[one.path]}
+        if one.method == "GET":
+            body = {}
+        answer = client.request(one.method, path, **body)
+        refused, case = expected(one, sender), (one.method, one.path, sender)
+        if refused:
+            assert answer.status_code in refused, case
+            assert answer.headers["content-type"] == "application/problem+json", case
+            assert answer.json()["detail"].endswith("."), case
+        else:
+            # 404: the request, account or team that is named does not exist.
+            named = {"/requests/{request}", "/private", "/admin/approve", "/admin/block",
+                     "/admin/merge", "/tokens"}  # fmt: skip
+            fine = {200, 201, 202, 409, 422} | ({404} if one.path in named else set())
+            assert answer.status_code in fine, (case, answer.text)
+
+
+@pytest.mark.slow
+def test_every_page_as_every_sender(web: WebSite) -> None:
+    member, organiser = web.person("Ada", "Ants"), web.person("Org", organiser=True)
+    browsers = {
+        "anonymous": web.browser(),
+        "teamless": web.browser(web.person("Eve")),
+        "member": web.browser(member),
+        "organiser's page": web.browser(organiser),
+    }
+    for method, path, who, _scope, _handler in PAGES:
+        full = f"/{NAME}{path.format(request='0' * 32, what='teams')}"
+        for sender, browser in browsers.items():
+            answer = browser.request(method, full)
+            case = (method, path, sender)
+            if sender in ALLOWED[who]:
+                missing = (
+                    {404}
+                    if "{request}" in path or path in {"/private", "/sample_submission.csv"}
+                    else set()
+                )
+                assert answer.status_code in {200, 303, 409, 415, 422, 400} | missing | (
+                    {403} if path in {"/join", "/rules"} else set()
+                ), case
+            else:
+                wanted = 401 if sender == "anonymous" else 404 if who == "organiser" else 403
+                assert answer.status_code == wanted, case
+                assert "<h1>" in answer.text, case
+            assert "script-src 'self'" in answer.headers["content-security-policy"]
+
+
+def test_another_teams_request_does_not_exist(web: WebSite) -> None:
+    ada, bo = (web.program(web.token(web.person(name, name))) for name in ("Ada", "Bo"))
+    sent = ada.post(f"{API}/submissions", content=b"id,y\n")
+    assert sent.status_code == 202
+    request = sent.json()["request"]
+    missing = bo.get(f"{API}/requests/{'0' * 32}")
+    for _judged in range(2):
+        other = bo.get(f"{API}/requests/{request}")
+        assert (other.status_code, other.text) == (404, missing.text)
+        assert ada.get(f"{API}/requests/{request}").status_code == 200
+        web.scorer.judge(web.site)
+    assert bo.get(f"{API}/submissions").json()["requests"] == []
+    # A submission that another command than the server stored.
+    answer = Answer("submission-9", -1, "Ada", "submit", "accepted", "2026-01-01", "", released=0.5)
+    web.scorer.publisher.publish(answers=[answer])
+    assert ada.get(f"/{NAME}/submissions/submission-9").status_code == 200
+    assert bo.get(f"/{NAME}/submissions/submission-9").status_code == 404
+
+
+def test_a_board_for_members_only(tmp_path: Any) -> None:
+    web = WebSite(tmp_path, board="members")
+    member, organiser = web.person("Ada", "Ants"), web.person("Org", organiser=True)
+    for path in ("/", "/board.csv"):
+        assert web.browser().get(f"/{NAME}{path}").status_code == 401
+        assert web.browser(web.person("Eve")).get(f"/{NAME}{path}").status_code == 403
+        assert web.browser(member).get(f"/{NAME}{path}").status_code == 200
+        assert web.browser(organiser).get(f"/{NAME}{path}").status_code == 200
+    assert web.program().get(f"/api/v1/competitions/{NAME}/leaderboard/view").status_code == 401
+    web.close()
+
+
+def test_a_form_of_another_site_is_refused(web: WebSite) -> None:
+    client = web.browser(web.person("Ada", "Ants"))
+    for headers in (
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "", "Origin": "https://evil.example.org"},
+    ):
+        for path in ("/team/invite", "/submit", "/tokens"):
+            assert client.post(f"/{NAME}{path}", headers=headers).status_code == 403
+    del client.headers["origin"], client.headers["sec-fetch-site"]
+    assert client.post(f"/{NAME}/team/invite").status_code == 403
+    client.headers["authorization"] = "Bearer arena_wrong"
+    assert client.get(f"/{NAME}/team").status_code == 401  # a cookie does not help a wrong token
+
+
+def merge_during(
+    monkeypatch: pytest.MonkeyPatch, merge: Callable[[], Any], client: TestClient
+) -> int:
+    """Return the status of an upload during which a merge is asked for."""
+
+    async def received(*arguments: Any) -> Any:
+        upload = await read_upload(*arguments)
+        with ThreadPoolExecutor(1) as other:
+            assert other.submit(merge).result().status_code == 202
+        return upload
+
+    with monkeypatch.context() as patch:
+        patch.setattr(api, "read_upload", received)
+        return client.post(f"{API}/submissions", content=b"id,y\n").status_code
+
+
+def merge_before_append(
+    web: WebSite, monkeypatch: pytest.MonkeyPatch, merge: Callable[[], Any], client: TestClient
+) -> int:
+    """Return the status of an upload if a merge is asked for between its check and its storing."""
+    append = web.site.intake.append
+
+    def late(**request: Any) -> Any:
+        if request["kind"] == "submit":
+            assert merge().status_code == 202
+        return append(**request)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(web.site.intake, "append", late)
+        return client.post(f"{API}/submissions", content=b"id,y\n").status_code
+
+
+def test_teams_are_merged_after_the_record_merged_them(
+    web: WebSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = {name: web.person(name, name) for name in ("Ada", "Bo", "Cy")}
+    clients = {name: web.program(web.token(one)) for name, one in people.items()}
+    admin = web.program(web.token(web.person("Org", organiser=True), "admin"))
+    clients["Ada"].post(f"{API}/submissions", content=b"id,y\n")
+    web.scorer.judge(web.site)
+
+    def merge(team: str, into: str) -> Any:
+        return admin.post(f"{API}/admin/merge", json={"team": team, "into": into})
+
+    def team_of(name: str) -> str:
+        return str(clients[name].get(f"{API}/team").json()["name"])
+
+    assert merge("Ada", "Bo").status_code == 202
+    assert merge("Bo", "Cy").status_code == 409
+    assert team_of("Ada") == "Ada"
+    waiting = clients["Ada"].post(f"{API}/submissions", content=b"id,y\n")
+    assert (waiting.status_code, "is being merged" in waiting.text) == (409, True)
+    web.scorer.refuses = "The team 'Bo' is disqualified."
+    web.scorer.judge(web.site)
+    assert merge_during(monkeypatch, lambda: merge("Ada", "Bo"), clients["Ada"]) == 409
+    web.scorer.judge(web.site)
+    assert merge_before_append(web, monkeypatch, lambda: merge("Ada", "Bo"), clients["Ada"]) == 409
+    assert len(list(web.site.uploads.folder.iterdir())) == 1  # of the first submission
+    web.scorer.judge(web.site)
+    assert [team_of(name) for name in people] == ["Ada", "Bo", "Cy"]
+    web.scorer.refuses = ""
+    assert merge("Ada", "Bo").status_code == 202
+    web.scorer.judge(web.site)
+    # A web process that ended before it moved the members finds the request at its next start.
+    web.site.competitions[NAME].changes = None
+    assert [team_of(name) for name in people] == ["Bo", "Bo", "Cy"]
+    assert merge("Ada", "Bo").status_code == 404
+
+
+def test_publishing_waits_for_the_deadline_and_the_private_board(tmp_path: Any) -> None:
+    web = WebSite(tmp_path, deadline="2030-01-01T00:00:00+00:00")
+    admin = web.program(web.token(web.person("Org", organiser=True), "admin"))
+
+    def publish() -> str:
+        seen = admin.get(f"{API}/admin/health").json()["seen"]
+        answer = admin.post(f"{API}/admin/publish", json={"seen": seen})
+        return str(answer.json().get("detail", answer.status_code))
+
+    assert "after the deadline only" in publish()
+    web.offset = datetime(2030, 1, 2, tzinfo=UTC) - datetime.now(UTC)
+    assert "finalize first" in publish()
+    web.scorer.state(phase="finalized")
+    assert publish() == "202"
+    web.close()
+
+
+def test_addresses_of_one_ipv6_network_share_a_limit(tmp_path: Any) -> None:
+    web = WebSite(tmp_path, reads_per_minute=3)
+
+    def read(host: str) -> int:
+        client = TestClient(web.app, base_url=URL, client=(host, 1))
+        return client.get(f"{API}/board").status_code
+
+    answers = [read(f"2001:db8:0:7:{at}::1") for at in range(8)]
+    assert answers == [200] * 3 + [429] * 5
+    assert {read(f"2001:db8:0:{at}::1") for at in range(8, 16)} == {200}
+    web.close()
+
+
+def test_keys_and_twenty_equal_uploads(web: WebSite) -> None:
+    client = web.program(web.token(web.person("Ada", "Ants")))
+    key = {"Idempotency-Key": "k1"}
+    sent = {client.post(f"{API}/submissions", content=b"id\n", headers=key).json()["request"]
+            for _ in range(20)}  # fmt: skip
+    assert len(sent) == 1
+    assert len(list(web.site.uploads.folder.iterdir())) == 1
+    other = client.post(f"{API}/submissions", content=b"di\n", headers=key)
+    assert other.status_code == 422
+    assert "idempotency key" in other.json()["detail"]
+    assert len(list(web.site.uploads.folder.iterdir())) == 1
+
+
+def test_places_for_uploads_lose_nothing_and_do_not_fill_the_disk(tmp_path: Any) -> None:
+    web = WebSite(tmp_path, max_waiting_per_team=1)
+    client, service = web.program(web.token(web.person("Ada", "Ants"))), "/api/v1/competitions."
+    service += "CompetitionApiService/"
+
+    def place(content: bytes = b"id,y\n") -> str:
+        asked = {"competitionName": NAME, "fileName": "../mine.csv", "contentLength": 5}
+        made = client.post(f"{service}StartSubmissionUpload", json=asked).json()
+        path = made["createUrl"].removeprefix(URL)
+        assert web.program().put(path, content=content).status_code == 200
+        return str(made["token"])
+
+    def submit(token: str) -> Any:
+        sent = {"competitionName": NAME, "blobFileTokens": token}
+        return client.post(f"{service}CreateSubmission", json=sent)
+
+    first, second = place(), place()
+    sent, again = submit(first), submit(first)
+    assert (sent.status_code, again.json()["ref"]) == (200, sent.json()["ref"])
+    (request,) = web.site.intake.after(NAME, 0)
+    assert request.payload["file"] == "mine.csv"
+    assert web.site.uploads.path(request.payload["upload"]).exists()
+    assert web.program().put(f"/api/v1/uploads/{first}", content=b"x").status_code == 404
+    # One waits already. What is refused has no file, so it cannot be acknowledged later.
+    assert submit(second).status_code == 429
+    web.scorer.judge(web.site)
+    assert submit(second).status_code == 404
+    for _ in range(20):
+        place()
+    assert len(list(web.site.uploads.folder.iterdir())) <= 6
+    web.close()
+
+
+def test_limits(tmp_path: Any) -> None:
+    web = WebSite(
+        tmp_path, max_bytes=100, max_waiting_per_team=2, deadline="2030-01-01T00:00:00+00:00"
+    )
+    client = web.program(web.token(web.person("Ada", "Ants")))
+
+    def post(content: bytes = b"id\n") -> Any:
+        return client.post(f"{API}/submissions", content=content)
+
+    assert post(b"x" * 101).status_code == 413
+    assert client.post(f"{API}/submissions", content=iter([b"x" * 60] * 2)).status_code == 413
+    assert post(b"").status_code == 422
+    assert [post(b"%d" % i).status_code for i in range(3)] == [202, 202, 429]
+    web.scorer.judge(web.site)
+    assert client.get(f"{API}/submissions").json()["left_today"] == FACTS.per_day - 2
+    web.offset = datetime(2030, 1, 1, tzinfo=UTC) - datetime.now(UTC) + timedelta(seconds=5)
+    client = web.program(web.token(web.person("Bo", "Bees")))
+    late = post()
+    assert late.status_code == 409
+    assert "2030-01-01 00:00:00 UTC" in late.json()["detail"]
+    assert sorted(path.suffix for path in web.site.uploads.folder.iterdir()) == ["", ""]
+    web.close()
+
+
+def test_rates(tmp_path: Any) -> None:
+    web = WebSite(tmp_path, uploads_per_minute=2, reads_per_minute=30)
+    client = web.program(web.token(web.person("Ada", "Ants")))
+    sent = [client.post(f"{API}/submissions", content=b"%d" % i) for i in range(3)]
+    assert [one.status_code for one in sent] == [202, 202, 429]
+    assert 0 < int(sent[-1].headers["retry-after"]) <= 60
+    assert {client.get(f"{API}/board").status_code for _ in range(40)} == {200, 429}
+    web.close()
+
+
+def test_openapi_describes_the_routes(web: WebSite) -> None:
+    document = web.program().get("/api/v1/openapi.json").json()
+    described = {
+        (method.upper(), path) for path, methods in document["paths"].items() for method in methods
+    }
+    assert described == {(one.method, "/api/v1/{competition}" + one.path) for one in ENDPOINTS}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            if path.endswith("/events"):
+                continue  # it never ends
+            answer = web.program().request(
+                method, path.format(competition=NAME, request="0", what="x")
+            )
+            case = (method, path, answer.status_code)
+            assert str(answer.status_code) in operation["responses"], case
+            kind = answer.headers["content-type"].partition(";")[0]
+            assert kind in operation["responses"][str(answer.status_code)]["content"], case
+    import json
+    import re
+
+    used = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document)))
+    assert used <= set(document["components"]["schemas"])
+
+
+def test_secrets_are_not_in_logs(web: WebSite, caplog: pytest.LogCaptureFixture) -> None:
+    token = web.token(web.person("Ada", "Ants"))
+    link = web.site.accounts.organiser_link(URL).removeprefix(URL)
+    with caplog.at_level(logging.INFO):
+        web.browser().get(link)
+        web.browser().get(link + "x")
+        web.program(token).get(f"{API}/team")
+        web.program().get(f"{API}/team?token={token}")
+    logged = " ".join(
+        str(vars(record)) for record in caplog.records if record.name.startswith("arena")
+    )
+    assert "/invite/{secret}" in logged
+    assert token not in logged
+    assert link.split("/")[-1] not in logged
+    stored = web.site.settings.layout.intake.read_bytes()
+    assert token.encode() not in stored
+
+
+def test_health_and_metrics_are_for_this_machine(web: WebSite) -> None:
+    client = web.program()
+    assert client.get("/health").json()["competitions"][NAME]["phase"] == "open"
+    assert "arena_requests_total" in client.get("/metrics").text
+    for path in ("/health", "/metrics"):
+        assert client.get(path, headers={"X-Forwarded-For": "10.0.0.1"}).status_code == 404
+    web.scorer.state(beat=0.0)
+    assert client.get("/health").status_code == 503
+    assert "not scored at the moment" in web.browser().get(f"/{NAME}/").text
+
+
+def test_pages_are_not_stored_and_cannot_be_framed(web: WebSite) -> None:
+    answer = web.browser().get(f"/{NAME}/")
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["x-frame-options"] == "DENY"
+    assert "max-age" in answer.headers["strict-transport-security"]
+    board = web.program().get(f"{API}/board")
+    same = {"If-None-Match": board.headers["etag"]}
+    assert web.program().get(f"{API}/board", headers=same).status_code == 304

@@ -1,0 +1,82 @@
+"""Every operation of the OpenAPI document with bodies, parameters and headers that are drawn.
+
+The campaign, with 200 cases of each: ``pytest -m campaign tests/server/test_fuzz_api.py``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from starlette.testclient import TestClient
+
+from arena.server.web import api
+from web_site import NAME, WebSite
+
+
+@pytest.mark.timeout(1_500)
+@pytest.mark.parametrize(
+    "cases",
+    [pytest.param(5, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.campaign)],
+)
+def test_answers_are_as_described_and_the_server_never_fails(
+    cases: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sender is an organiser with a team, signed in by a browser, who may do everything."""
+    schemathesis = pytest.importorskip("schemathesis", reason="needs arena[fuzz]")
+    from schemathesis.checks import CHECKS, load_all_checks
+
+    load_all_checks()
+    described = [
+        CHECKS.get_one(name)
+        for name in (
+            "status_code_conformance",
+            "content_type_conformance",
+            "response_headers_conformance",
+            "response_schema_conformance",
+        )
+    ]
+    monkeypatch.setattr(api, "VALIDATE_SECONDS", 0.0)  # files are not checked meanwhile
+    web = WebSite(tmp_path)
+    web.site.buckets.take = lambda *_: 0  # type: ignore[method-assign]
+    account = web.person("Org", "Ants", organiser=True)
+    schema = schemathesis.openapi.from_asgi("/api/v1/openapi.json", web.app)
+    tried = 0
+    for operation in (one.ok() for one in schema.get_all_operations()):
+        if operation.path.endswith("/events"):
+            continue  # it never ends
+        tried += 1
+        _try(operation, web, account, cases, described)
+        web.scorer.judge(web.site)
+    assert tried > 30
+    web.close()
+
+
+def _try(operation: Any, web: WebSite, account: str, cases: int, checks: list[Any]) -> None:
+    client: TestClient = web.browser(account)
+
+    @seed(cases)
+    @settings(
+        max_examples=cases,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=operation.as_strategy())
+    def send(case: Any) -> None:
+        case.path_parameters["competition"] = NAME
+        drawn = case.as_transport_kwargs(base_url=str(client.base_url))
+        own = {key: client.headers[key] for key in ("origin", "sec-fetch-site")}
+        drawn["headers"] = {**drawn["headers"], **own}
+        del drawn["cookies"]  # of the client
+        if isinstance(drawn.get("data"), bytes | str):
+            drawn["content"] = drawn.pop("data")
+        answer = client.request(**drawn)
+        assert answer.status_code != 500, answer.text
+        answer.request.read()  # of a form
+        case.validate_response(answer, checks=checks)
+
+    send()

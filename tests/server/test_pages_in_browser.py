@@ -1,0 +1,112 @@
+"""The pages as people meet them: in Chromium, light and dark, wide and narrow, without scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from browser import new_context, nodes, run_axe
+from web_site import NAME, RULES, WebSite, listening
+
+pytestmark = pytest.mark.slow  # a browser takes long to start
+
+PAGES = ("/", "/submit", "/submissions", "/team", "/rules", "/private", "/join", "/nothing",
+         "/admin", "/admin/teams")  # fmt: skip
+
+
+@pytest.fixture
+def url(web: WebSite) -> Iterator[str]:
+    """Serve a site with two teams, faults and a published private board."""
+    web.scorer.publish(rules=RULES)
+    for number, name in enumerate(("Ants <b>", "Bees")):
+        member = web.person(f"Member of {name}", name, contact="m@example.org")
+        web.site.accounts.accept_rules(NAME, member, web.site.competitions[NAME].rules()[1])
+        client = web.program(web.token(member))
+        path = f"/api/v1/{NAME}/submissions"
+        assert client.post(path, content=b"id,y\na,%d\n" % number).status_code == 202
+        web.scorer.judge(web.site, 0.6 + number / 10)
+    assert client.post(path, content=b"id,y\nb,1\n").status_code == 202
+    web.scorer.judge(web.site, faults=({"kind": "missing ids", "message": "Row 3 has no id."},))
+    assert client.post(path, content=b"id,y\nc,1\n").status_code == 202
+    row = {"rank": 1, "team": "Bees", "score": 0.7, "score_low": 0.6, "score_high": 0.8,
+           "rank_low": 1, "rank_high": 2}  # fmt: skip
+    web.scorer.publish(private={"leaderboard": [row]})
+    with listening(web.app) as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+def signed_in(browser: Any, web: WebSite, url: str, team: str | None, **context: Any) -> Any:
+    opened = new_context(browser, **context)
+    if team is None:
+        account = web.person("Org", organiser=True)
+    else:
+        found = web.site.accounts.team_named(NAME, team)
+        assert found is not None
+        account = web.site.accounts.members(found.team)[0].account
+    secret = web.site.accounts.open_session(account)
+    opened.add_cookies([{"name": "arena", "value": secret, "url": url}])
+    return opened
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 360)])
+def test_every_page_is_accessible(
+    browser: Any, web: WebSite, url: str, scheme: str, width: int
+) -> None:
+    """By axe-core: no fault of any weight; and no page is wider than the screen."""
+    look: dict[str, Any] = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+    contexts = {
+        "member": signed_in(browser, web, url, "Bees", **look),
+        "organiser": signed_in(browser, web, url, None, **look),
+    }
+    faults, said = [], []
+    for path in (*PAGES, "sign-in"):
+        context = contexts["organiser" if path.startswith("/admin") else "member"]
+        page = context.new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(f"{url}/{path}" if path == "sign-in" else f"{url}/{NAME}{path}")
+        wide = page.evaluate("() => [document.documentElement.scrollWidth, innerWidth]")
+        assert wide[0] <= wide[1], path
+        found = run_axe(context, page)
+        faults += [(path, one["id"], nodes(one)) for one in found["violations"]]
+        page.close()
+    assert not faults
+    # A page that is not there is said on the console, by the browser itself.
+    assert [text for text in said if "404" not in text] == []
+    for context in contexts.values():
+        context.close()
+
+
+def test_a_person_without_scripts_submits(
+    browser: Any, web: WebSite, url: str, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.csv").write_text("id,y\na,0.5\n")
+    context = new_context(browser, java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{url}/{NAME}/join")
+    for name, value in (("name", "Cy"), ("team", "Wasps")):
+        page.fill(f"#{name}", value)
+    page.check("#accept")
+    page.click("main button.button")
+    page.click("text=Submit a file")
+    page.set_input_files("#file", str(tmp_path / "mine.csv"))
+    page.click("form button.button")
+    assert "in the queue" in page.content()
+    web.scorer.judge(web.site, 0.9)
+    page.reload()
+    assert "0.9" in page.locator(".verdict").text_content()
+    context.close()
+
+
+def test_the_board_is_live(browser: Any, web: WebSite, url: str) -> None:
+    context = signed_in(browser, web, url, "Bees")
+    page = context.new_page()
+    page.goto(f"{url}/{NAME}/")
+    assert page.locator("tbody th", has_text="Wasps").count() == 0
+    web.scorer.scores["Wasps"] = 0.95
+    web.scorer.judge(web.site)
+    page.wait_for_selector("tbody th:has-text('Wasps')")
+    context.close()

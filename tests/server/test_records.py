@@ -1,0 +1,154 @@
+"""The files of a server: what is acknowledged is stored once, in one order."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.server.records.intake import Intake, QueueFullError, RequestKeyError, Room
+from arena.server.records.layout import Layout
+from arena.server.records.published import Answer, Published, Publisher, State, TeamFacts
+from arena.server.records.uploads import Uploads, UploadTooLargeError
+
+WHEN = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def submit(intake: Intake, key: str, team: str = "red", **more: Any) -> tuple[Any, bool]:
+    payload = {"upload": "a1", "file": "a.csv", "bytes": 1, "sha256": "0"}
+    return intake.append(
+        competition="c", team=team, member="ann", kind="submit", payload=payload, key=key, **more
+    )
+
+
+def test_twenty_requests_at_once_under_one_key_are_one(tmp_path: Path) -> None:
+    intakes = [Intake(tmp_path / "intake.sqlite") for _ in range(2)]
+    start = threading.Barrier(20)
+
+    def send(number: int) -> tuple[str, bool]:
+        start.wait()
+        request, new = submit(intakes[number % 2], "same", fingerprint="f", received=WHEN)
+        return request.request, new
+
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(send, range(20)))
+    assert len({request for request, _ in answers}) == 1
+    assert sum(new for _, new in answers) == 1
+    (stored,) = intakes[1].after("c", 0)
+    assert (stored.received, stored.payload["file"]) == (WHEN, "a.csv")
+    with pytest.raises(RequestKeyError, match="'same'"):
+        submit(intakes[0], "same", fingerprint="other")
+    for intake in intakes:
+        intake.close()
+
+
+def test_places_and_full_queues(tmp_path: Path) -> None:
+    intake = Intake(tmp_path / "intake.sqlite")
+    requests = [submit(intake, f"k{n}", team=f"t{n % 2}")[0] for n in range(6)]
+    assert intake.waiting("c", 0) == 6
+    assert intake.waiting("c", 2, before=requests[4].seq) == 2
+    assert intake.waiting("c", 2, team="t1") == 2
+    assert [one.seq for one in intake.after("c", 1, 2, team="t1")] == [2, 4]
+    with pytest.raises(QueueFullError) as of_team:
+        submit(intake, "more", "t0", room=Room(cursor=0, total=100, team=3))
+    with pytest.raises(QueueFullError) as of_all:
+        submit(intake, "more", "t9", room=Room(cursor=0, total=6, team=3))
+    assert (of_team.value.team, of_all.value.team) == (True, False)
+    assert submit(intake, "k0", "t0", room=Room(0, 6, 3)) == (requests[0], False)
+    assert submit(intake, "more", "t0", room=Room(cursor=6, total=6, team=3))[1]
+    intake.close()
+
+
+def test_an_upload_is_named_only_when_it_is_whole(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    layout.create()
+    uploads = Uploads(layout.uploads)
+    with pytest.raises(UploadTooLargeError, match="1,000 bytes"):
+        uploads.put([b"x" * 600, b"x" * 600], 1_000)
+    assert not list(layout.uploads.iterdir())
+    unfinished = uploads.begin(1_000)
+    unfinished.write(b"x")
+    stored = uploads.put([b"id,y\n"])
+    orphan = uploads.put([b"id,y\n"])
+    assert {path.suffix for path in layout.uploads.iterdir()} == {".part", ""}
+    assert uploads.sweep(keep={stored.name}) == 2
+    with uploads.opened([stored.name, orphan.name, "../intake"]) as paths:
+        assert list(paths) == [stored.name]
+        uploads.path(stored.name).rename(tmp_path / "moved")
+        uploads.path(stored.name).symlink_to(layout.intake)
+        assert paths[stored.name].read_bytes() == b"id,y\n"
+    with uploads.opened([stored.name]) as paths:
+        assert paths == {}
+    with pytest.raises(ValueError, match="no name"):
+        uploads.path("../intake")
+    unfinished._file.close()
+
+
+def test_what_is_published_survives_the_scorer(tmp_path: Path) -> None:
+    path = tmp_path / "c.sqlite"
+    publisher = Publisher(path)
+    answers = [
+        Answer(f"r{n}", n, "red" if n % 2 else "blue", "submit", "accepted", "", "", released=n / 8)
+        for n in range(1, 6)
+    ]
+    publisher.publish(
+        answers=answers,
+        teams=[TeamFacts("red", 3, "2026-03-01", 2, (1, 3))],
+        names={"rosso": "red"},
+        documents={"board": [{"team": "red"}], "rules": "# Rules", "private": None},
+        state=State("open", 5.0, cursor=5),
+    )
+    reader = Published(path)
+    before = reader.version(), reader.etag("board")
+    publisher.publish(documents={"board": [{"team": "red"}]}, state=State("open", 6.0, cursor=5))
+    assert reader.version() != before[0]
+    assert reader.etag("board") == before[1]
+    publisher.close()
+    # The reader continues while the scorer is away, and when another one starts.
+    assert reader.state().beat == 6.0
+    publisher = Publisher(path)
+    publisher.publish(state=State("open", 7.0, cursor=6))
+    assert reader.state().cursor == 6
+    assert [one.seq for one in reader.answers("red", limit=2)] == [5, 3]
+    assert [one.seq for one in reader.answers("red", before=3)] == [1]
+    assert [one.seq for one in reader.answers(None)] == [5, 4, 3, 2, 1]
+    assert reader.answer("r3") == answers[2]
+    assert (reader.answer("r9"), reader.document("private")) == (None, None)
+    assert reader.team(reader.current_name("rosso")).selected == (1, 3)
+    assert reader.team("green") == TeamFacts("green")
+    rules = reader.document("rules")
+    assert rules is not None
+    assert rules.body == b"# Rules"
+    publisher.publish(replace_all=True)
+    assert not reader.board()
+    assert not reader.answers(None)
+    reader.close()
+    publisher.close()
+
+
+def test_a_second_connection_of_a_process_keeps_the_locks_of_the_first(tmp_path: Path) -> None:
+    """Otherwise another process that closes the file would remove the log in use."""
+    path = tmp_path / "intake.sqlite"
+    first, second = Intake(path), Intake(path)
+    submit(first, "k1")
+    script = (
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); "
+        "print(c.execute('SELECT count(*) FROM requests').fetchone()[0]); c.close()"
+    )
+    counted = []
+    for key in ("k2", "k3"):
+        submit(second, key)
+        done = subprocess.run(
+            [sys.executable, "-c", script, path], capture_output=True, text=True, check=True
+        )
+        counted.append(int(done.stdout))
+    assert counted == [2, 3]
+    assert path.with_name("intake.sqlite-wal").exists()
+    first.close()
+    second.close()

@@ -1,0 +1,261 @@
+"""The scorer judges each request once and publishes what the record says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.competition.competition import Competition
+from arena.config import CONFIG_NAME, ServerSection
+from arena.errors import StoreError
+from arena.server.records.intake import Intake, Kind
+from arena.server.records.layout import Layout
+from arena.server.records.published import Published
+from arena.server.records.uploads import Uploads
+from arena.server.scorer.attempts import Attempts
+from arena.server.scorer.scorer import Scorer
+from served import predictions, send
+
+
+@contextmanager
+def scorer_of(
+    folder: Path, layout: Layout, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+) -> Iterator[Scorer]:
+    with (
+        Competition.open(folder, clock=clock) as competition,
+        Scorer(competition, "race", layout, ServerSection(), clock=clock) as scorer,
+    ):
+        yield scorer
+
+
+def decide(intake: Intake, kind: Kind, sender: str = "", **payload: Any) -> str:
+    request, _ = intake.append(
+        competition="race", team=sender, member="7", kind=kind, payload=payload
+    )
+    return request.request
+
+
+def settle(scorer: Scorer) -> None:
+    while scorer.step():
+        pass
+
+
+def contents(layout: Layout) -> list[Any]:
+    """Return everything that is published, without the times and averages."""
+    public = Published(layout.public("race"))
+    try:
+        state = public.state()
+        return [
+            [replace(one, judged="") for one in public.answers(None)],
+            [public.team(name) for name in ("red", "blue", "green")],
+            [public.document(name) for name in ("competition", "board", "private", "rules")],
+            [public.names(), state.phase, state.cursor, state.waiting, state.set_aside],
+        ]
+    finally:
+        public.close()
+
+
+def test_requests_are_judged_and_published_in_order(folder: Path, layout: Layout) -> None:
+    path, later = folder / CONFIG_NAME, timedelta()
+    toml = path.read_text()
+    assert path.stat().st_mode & 0o777 == 0o600
+    section = "[competition]\n"
+    path.write_text(toml.replace(section, f"{section}deadline = 2999-01-01T00:00:00Z\n"))
+
+    def clock() -> datetime:
+        return datetime.now(UTC) + later
+
+    intake = Intake(layout.intake)
+    sent = [send(layout, intake, team, predictions(n)) for n, team in enumerate(["red", "blue"])]
+    bad = send(layout, intake, "red", b"id,y\nr0,x\n")
+    chosen = decide(intake, "select", "red", submissions=[1])
+    with scorer_of(folder, layout, clock) as scorer:
+        public = Published(layout.public("race"))
+        assert (public.state().waiting, public.state().oldest) == (4, sent[0].received.isoformat())
+        settle(scorer)
+        told = public.competition()
+        assert told is not None
+        assert told.mechanism_text.startswith("The public score is the exact score")
+        first = public.answer(sent[0].request)
+        assert first is not None
+        assert (first.status, first.submission, first.selected) == ("accepted", 1, True)
+        assert [row["team"] for row in public.board()] == sorted(
+            ["red", "blue"], key=lambda team: -[a.released or 0 for a in public.answers(team)][-1]
+        )
+        rejected = public.answer(bad.request)
+        assert rejected is not None
+        assert rejected.status == "rejected"
+        assert {"kind", "message", "row"} <= set(rejected.faults[0])
+        facts = public.team("red")
+        assert (facts.used_total, facts.used_day, facts.selected) == (1, 1, (1,))
+        about = public.competition()
+        assert about is not None
+        assert (about.columns, about.rows, about.per_day) == (("id", "y"), 40, 3)
+        assert about.server["max_waiting"] == 2_000
+        rules = public.document("rules")
+        assert rules is not None
+        assert rules.body == b"# Rules\n"
+        done = public.answer(chosen)
+        assert done is not None
+        assert (done.status, done.message) == ("done", "The selection is recorded.")
+        assert not list(layout.uploads.iterdir())
+
+        decide(intake, "rename", "blue", team="blue", to="green")
+        decide(intake, "finalize")
+        settle(scorer)
+        later = timedelta(days=365_000)
+        decide(intake, "publish")
+        settle(scorer)
+        private = public.document("private")
+        assert private is not None
+        published = private.json()
+        assert {row["team"] for row in published["leaderboard"]} == {"red", "green"}
+        # What could name files, count labels or accuse teams is not published.
+        assert set(published) == {
+            "metric", "greater_is_better", "level", "resamples", "verdicts",
+            "best_score_corrected", "leaderboard",
+        }  # fmt: skip
+        assert "file" not in published["leaderboard"][0]
+        assert "effective_units" not in str(published)
+        assert public.state().phase == "published"
+        assert [one.seq for one in public.answers("green")] == [5, 2]
+        public.close()
+        before = contents(layout)
+    # Everything published follows from the record and the queue.
+    layout.public("race").unlink()
+    later = timedelta()
+    with scorer_of(folder, layout, clock):
+        assert contents(layout) == before
+    intake.close()
+
+
+def test_what_fails_in_a_group_is_judged_alone_and_then_set_aside(
+    folder: Path, layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    intake = Intake(layout.intake)
+    for number in range(3):
+        send(layout, intake, "red", predictions(number))
+    groups: list[list[int]] = []
+    take = Competition.take
+
+    def failing(competition: Competition, requests: Any, **how: Any) -> Any:
+        groups.append([one.seq for one in requests])
+        if 2 in groups[-1]:
+            raise RuntimeError("secret 0.123")
+        return take(competition, requests, **how)
+
+    monkeypatch.setattr(Competition, "take", failing)
+    with scorer_of(folder, layout) as scorer:
+        settle(scorer)
+        assert groups == [[1, 2, 3], [1], [2], [3]]
+        public = Published(layout.public("race"))
+        assert public.state().set_aside == 1
+        answers = public.answers("red")
+        assert [one.status for one in answers] == ["accepted", "set_aside", "accepted"]
+        assert "secret" not in str(answers)
+        assert public.team("red").used_total == 2
+        assert len(list(layout.uploads.iterdir())) == 1  # for the organiser
+        public.close()
+    intake.close()
+
+
+def test_what_ends_the_scorer_twice_is_not_tried_again(folder: Path, layout: Layout) -> None:
+    intake = Intake(layout.intake)
+    for number in range(2):
+        send(layout, intake, "red", predictions(number))
+    for current in ([1, 2], [1], [1]):
+        Attempts.read(layout.attempts("race")).begin(current)
+    with scorer_of(folder, layout) as scorer:
+        settle(scorer)
+        public = Published(layout.public("race"))
+        assert [one.status for one in public.answers("red")] == ["accepted", "set_aside"]
+        public.close()
+    assert not layout.attempts("race").exists()
+    intake.close()
+
+
+def test_what_a_taken_over_web_process_writes_opens_no_other_file(
+    folder: Path, layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "secret.csv").write_text("id,y\nr0,secret\n")
+    (layout.uploads / "link").symlink_to(folder / "secret.csv")
+    intake = Intake(layout.intake)
+    for upload in ("link", "../../race/secret.csv", 7):
+        intake.append(
+            competition="race", team="red", member="7", kind="submit",
+            payload={"upload": upload, "file": "mine.csv"},
+        )  # fmt: skip
+    checks = [intake.add_check("race", "link", "mine.csv")]
+    checks.append(intake.add_check("race", Uploads(layout.uploads).put([b"id,y\n"]).name, ".."))
+    with scorer_of(folder, layout) as scorer:
+
+        def fail(*_: object) -> None:
+            raise RuntimeError("secret")
+
+        monkeypatch.setattr(Competition, "check_file", fail)
+        settle(scorer)
+        public = Published(layout.public("race"))
+        assert [one.status for one in public.answers("red")] == ["set_aside"] * 3
+        assert public.check(checks[0]) is None
+        (fault,) = public.check(checks[1]) or ()
+        assert fault["kind"] == "could not be checked"
+        public.close()
+    published = b"".join(path.read_bytes() for path in layout.public("race").parent.iterdir())
+    assert b"secret" not in published
+    intake.close()
+
+
+@pytest.mark.slow
+def test_an_older_queue_is_refused_and_a_new_one_continues(folder: Path, layout: Layout) -> None:
+    intake = Intake(layout.intake)
+    for number in range(2):
+        send(layout, intake, "red", predictions(number))
+    with scorer_of(folder, layout) as scorer:
+        settle(scorer)
+    intake.close()
+    layout.intake.unlink()
+    intake = Intake(layout.intake)
+    with scorer_of(folder, layout) as scorer:
+        assert send(layout, intake, "red", predictions(3)).seq == 3
+        settle(scorer)
+        public = Published(layout.public("race"))
+        answers = public.answers("red")
+        assert [(one.seq, one.submission) for one in answers] == [(3, 3), (-1, 2), (-2, 1)]
+        assert {one.status for one in answers} == {"accepted"}
+        public.close()
+    intake.close()
+    layout.intake.unlink()
+    intake = Intake(layout.intake)
+    send(layout, intake, "red", predictions(1))
+    with pytest.raises(StoreError, match="older copy of the queue"), scorer_of(folder, layout):
+        pass
+    intake.close()
+
+
+def test_a_check_leaves_no_trace_on_record(folder: Path, layout: Layout) -> None:
+    intake, uploads = Intake(layout.intake), Uploads(layout.uploads)
+    files = {"good": predictions(1), "bad": b"id,y\nr0,x\n"}
+    asked = {
+        name: intake.add_check("race", uploads.put([content]).name, f"{name}.csv")
+        for name, content in files.items()
+    }
+    with scorer_of(folder, layout) as scorer:
+        events = len(scorer._competition.events())
+        settle(scorer)
+        public = Published(layout.public("race"))
+        assert public.check(asked["good"]) == []
+        faults = public.check(asked["bad"])
+        assert faults
+        assert {"kind", "message"} <= set(faults[0])
+        intake.drop_check(asked["bad"])
+        settle(scorer)
+        assert public.check(asked["bad"]) is None
+        assert len(scorer._competition.events()) == events
+        public.close()
+    intake.close()

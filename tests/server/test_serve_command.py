@@ -1,0 +1,195 @@
+"""``arena serve`` and ``arena backup``: what they refuse, check and write."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import typer
+import yaml
+from typer.testing import CliRunner
+
+from arena.cli.commands import backup, serve
+from arena.cli.folder import find_folder
+from arena.competition.competition import Competition
+from arena.config import CONFIG_NAME, read_settings
+from arena.errors import InputError, StoreBusyError
+from arena.server import supervisor
+from arena.server.backup import backup as copy
+from arena.server.check import problems
+from arena.server.marker import MARKER_NAME, borrow, lending, locked, marked, served_folder
+from arena.server.permissions import prepare
+from arena.server.records.intake import Intake
+from arena.server.records.layout import Layout, WebSettings
+from arena.server.records.mails import SMTP_PASSWORD
+from arena.server.supervisor import User, bind
+from arena.server.units import unit_files
+from arena.server.web.main import run
+from served import predictions, send
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "deploy"
+
+
+def refusal(*options: str) -> str:
+    answer = CliRunner().invoke(serve.app, list(options))
+    return str(answer.exception)
+
+
+def test_what_is_not_safe_or_not_possible_is_refused(folder: Path) -> None:
+    where = ["-C", str(folder)]
+    assert "--same-user" in refusal(*where, "--host", "0.0.0.0")  # noqa: S104
+    assert "no user 'nobody-here'" in refusal(*where, "--web-user", "nobody-here")
+    with marked(folder, "http://localhost:1", folder / "server"):
+        assert "is served already, at http://localhost:1" in refusal(*where)
+        with pytest.raises(InputError, match="is served already"), marked(folder, "", folder):
+            pass
+        left = (folder / MARKER_NAME).read_bytes()
+    (folder / MARKER_NAME).write_bytes(left)  # as if the machine had lost its power
+    assert served_folder(folder) is None
+    layout = Layout(folder / "server")
+    layout.create()
+    with locked(layout.intake.parent):
+        assert "Another server uses the files" in refusal(*where)
+        with bind("127.0.0.1", 0) as bound, pytest.raises(InputError, match="Another server"):
+            run(bound, WebSettings(layout, ("race",), ""))
+    assert "cannot be a name" in refusal(*where, "--name", "../race")
+    assert "--name" in refusal(*where, *where, "--name", "both")
+    assert "same name" in refusal(*where, *where)
+    assert "address of a page" in refusal(*where, "--name", "health")
+    with bind("127.0.0.1", 0) as bound:
+        port = str(bound.getsockname()[1])
+        assert f"port {port} cannot be used" in refusal(*where, "--port", port)
+
+
+def test_a_check_names_what_is_missing(folder: Path) -> None:
+    settings = read_settings(folder / CONFIG_NAME)
+    found = " ".join(problems(folder, settings, "http://race.example.org"))
+    for missing in ("not encrypted", "deadline", "total", "mechanism = full", "contact", "backup"):
+        assert missing in found
+    assert "per_day" not in found
+    assert "rules" not in found
+    assert "Other users of this machine" not in found
+    folder.chmod(0o750)
+    assert "Other users of this machine" in " ".join(problems(folder, settings, ""))
+
+
+def test_units_name_the_folders_and_the_user(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "units"
+    options = ["-C", str(folder), "--print-units", str(out), "--data", str(tmp_path / "data")]
+    answer = CliRunner().invoke(serve.app, [*options, "--url", "https://race.example.org"])
+    assert answer.exit_code == 0, answer.output
+    files = {path.name: path.read_text() for path in out.iterdir()}
+    assert f"InaccessiblePaths={folder}" in files["arena-web.service"]
+    assert f"-C {folder} --name race" in files["arena-scorer-race.service"]
+    assert files["Caddyfile"].count("race.example.org") == 1
+    assert "{" not in files["setup.sh"]
+    # No container engine is needed here: the images are built in no test.
+    services = yaml.safe_load(files["compose.yaml"])["services"]
+    assert f"{folder}:/competition" in services["scorer"]["volumes"]
+    assert services["scorer"]["network_mode"] == "none"
+    assert services["web"]["volumes"] == ["data:/data"]
+    started = [services[part]["command"].split() for part in ("web", "scorer")]
+    for arguments in started:
+        assert arguments[0] == "serve"
+        known = {option for one in typer.main.get_command(serve.app).params for option in one.opts}
+        assert {one for one in arguments if one.startswith("-")} <= known
+
+
+def test_the_units_of_the_examples_are_those_that_are_written() -> None:
+    files = unit_files(
+        Path("/srv/race"),
+        "race",
+        Path("/var/lib/arena"),
+        "race.example.org",
+        8000,
+        max_bytes=200 * 2**20,
+        owner="arena",
+        program="/usr/local/bin/arena",
+    )
+    assert {path.name: path.read_text() for path in EXAMPLES.iterdir()} == files
+
+
+def test_a_served_folder_is_lent_to_a_command(folder: Path) -> None:
+    assert borrow(folder, 1.0) is None
+    with lending(folder) as lender:
+        assert not lender.asked
+        assert (folder / ".served.sock").stat().st_mode & 0o777 == 0o600
+        with pytest.raises(StoreBusyError, match=r"within 0\.01 s"):
+            borrow(folder, 0.01)
+        borrowed: list[bool] = []
+
+        def command() -> None:
+            with borrow(folder, 600.0) or pytest.fail("nothing listens"):
+                borrowed.append(True)
+
+        thread = threading.Thread(target=command)
+        thread.start()
+        until = time.monotonic() + 600.0
+        while not borrowed and time.monotonic() < until:
+            if lender.asked:  # also by the first one, which is gone
+                lender.lend()
+            time.sleep(0.001)
+        thread.join()
+        assert borrowed
+
+
+@pytest.mark.slow
+def test_a_backup_is_a_competition_with_its_queue(folder: Path, tmp_path: Path) -> None:
+    layout = Layout(folder / "server")
+    layout.create()
+    intake = Intake(layout.intake)
+    sent = send(layout, intake, "red", predictions(1))
+    with Competition.open(folder) as competition:
+        competition.submit(layout.uploads / sent.payload["upload"], "blue")
+    answer = CliRunner().invoke(backup.app, [str(tmp_path / "new" / "copy"), "-C", str(folder)])
+    assert answer.exit_code == 0, answer.output
+    intake.close()
+    copied = Layout(find_folder(tmp_path / "new" / "copy") / "server")
+    with Competition.open(tmp_path / "new" / "copy") as competition:
+        assert [row["team"] for row in competition.submissions()] == ["blue"]
+        assert competition.audit() == ()
+    restored = Intake(copied.intake)
+    assert restored.after("race", 0) == [sent]
+    restored.close()
+    assert (copied.uploads / sent.payload["upload"]).read_bytes() == predictions(1)
+    assert (tmp_path / "new" / "copy").stat().st_mode & 0o077 == 0
+    for target in (tmp_path / "new" / "copy", folder / "copy"):
+        with pytest.raises(InputError):
+            copy(folder, layout, target)
+
+
+def test_only_the_web_process_has_the_password_of_the_mail_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has_password = {}
+
+    def start(command: list[str], *, env: dict[str, str], **_: object) -> None:
+        has_password[command[3]] = SMTP_PASSWORD in env
+        assert env["PATH"] == os.environ["PATH"]
+
+    monkeypatch.setenv(SMTP_PASSWORD, "secret")
+    monkeypatch.setattr(supervisor.subprocess, "Popen", start)
+    with bind("127.0.0.1", 0) as bound:
+        served = [supervisor.Served("race", tmp_path)]
+        for child in supervisor.Supervisor(Layout(tmp_path), served, "", bound)._planned():
+            child.start(0)
+    assert has_password == {"scorer": False, "web": True}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
+def test_the_web_process_owns_the_intake_and_nothing_else(folder: Path, tmp_path: Path) -> None:
+    web = User.named("nobody")
+    layout = Layout(tmp_path / "data")
+    folder.chmod(0o755)
+    with pytest.raises(InputError, match="chmod 700"):
+        prepare(layout, [folder], web)
+    folder.chmod(0o700)
+    with pytest.raises(InputError, match="--data"):
+        prepare(Layout(folder / "server"), [folder], web)
+    prepare(layout, [folder], web)
+    owners = {path.name: path.stat().st_uid for path in layout.root.iterdir()}
+    assert owners == {"intake": web.uid, "public": 0, "scorer": 0}
+    assert served_folder(folder) is None

@@ -1,0 +1,94 @@
+"""A real server: processes that are killed, a folder that is lent, a copy that is served."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import time
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+
+import bench_serve
+import bench_slow_clients
+import pytest
+
+from arena.server.records.layout import Layout
+from program import run_here
+from served import predictions
+from serving import PATIENCE, Server, children, running, tokens_of
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_500)]
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
+
+
+def board(server: Server) -> list[str]:
+    with contextlib.suppress(OSError, http.client.HTTPException):  # asked again
+        status, body = bench_serve.ask(server.port, "GET", "/api/v1/race/board", None, {})
+        if status == 200:
+            return [row["team"] for row in json.loads(body)["rows"]]
+    return []
+
+
+def gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].startswith("Z")
+    except OSError:
+        return True
+
+
+def test_nothing_is_lost_when_processes_are_killed() -> None:
+    found = bench_serve.measure(
+        Namespace(
+            seconds=5.0, kills=2, uploads=4.0, reads=10.0, rows=200, mechanism="ladder", seed=1
+        )
+    )
+    assert found["acknowledged"] > 0
+    assert sum(found["kills"].values()) == 2
+    assert (found["lost"], found["twice"], found["another_answer"], found["audit"]) == (0, 0, 0, [])
+
+
+def test_a_course_from_the_first_upload_to_the_restored_copy(folder: Path, tmp_path: Path) -> None:
+    (folder / "rules.md").unlink()
+    red, blue = tokens_of(Layout(folder / "server"), "race", ["red", "blue"])
+    tally = bench_serve.Tally()
+    with running(folder) as server:
+        bench_serve.upload(server, red, "first", predictions(1), tally)
+        until(lambda: board(server) == ["red"], "the first upload is judged")
+        shown = run_here("leaderboard", "--wait", 600, "--json", cwd=folder)
+        assert "submissions wait until this command ends" in shown.stderr
+        assert [row["team"] for row in json.loads(shown.stdout)["standings"]] == ["red"]
+        copied = run_here("backup", str(tmp_path / "copy" / "race"), "--wait", 600, cwd=folder)
+        assert copied.returncode == 0, copied.stderr
+        bench_serve.upload(server, blue, "second", predictions(2), tally)
+        until(lambda: set(board(server)) == {"red", "blue"}, "the scorer has the folder again")
+        processes = [
+            pid for child in children(server.process.pid) for pid in (child, *children(child))
+        ]
+        os.kill(server.process.pid, signal.SIGKILL)
+        until(lambda: all(map(gone, processes)), "all processes end with the supervisor")
+    with running(tmp_path / "copy" / "race") as server:
+        until(lambda: board(server) == ["red"], "the copy is served")
+        bench_serve.upload(server, blue, "second", predictions(2), tally)
+        until(lambda: set(board(server)) == {"red", "blue"}, "the copy takes uploads")
+        message = server.log.with_name("out")
+        server.process.send_signal(signal.SIGTERM)
+        server.process.wait(PATIENCE)
+        assert "Everything that was acknowledged is stored" in message.read_text()
+
+
+@pytest.mark.slow
+def test_slow_clients_are_closed() -> None:
+    # The benchmark measures how soon; here a busy machine may take longer.
+    found = bench_slow_clients.run(30)
+    assert found["most_open"] > 0
+    assert (found["never_closed"], found["failed_reads"]) == (0, 0)

@@ -1,0 +1,285 @@
+"""A person takes part by the pages: registers, checks, submits, reads, chooses, invites, leaves."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from arena.server.records.published import Answer, TeamFacts
+from web_site import NAME, ORIGIN, RULES, URL, WebSite
+
+FILE = ("mine.csv", b"id,y\na,0.5\n", "text/csv")
+
+
+def field(page: str, name: str) -> str:
+    found = re.search(rf'name="{name}" value="([^"]*)"', page)
+    assert found, name
+    return found[1]
+
+
+def secret(page: str) -> str:
+    found = re.search(r'class="secret">([^<]+)<', page)
+    assert found
+    return found[1]
+
+
+def send(client: TestClient, path: str, **data: Any) -> Any:
+    return client.post(f"/{NAME}{path}", data=data)
+
+
+def test_from_registration_to_the_board(web: WebSite) -> None:
+    web.scorer.publish(rules=RULES)
+    client = web.browser()
+    assert client.get(f"/{NAME}/submissions").status_code == 401
+    join = client.get(f"/{NAME}/join").text
+    details = {"name": "Ada <i>L</i>", "team": "Ants & Co", "contact": "ada@example.org"}
+    refused = send(client, "/join", **details)
+    assert refused.status_code == 422
+    assert "accept" in refused.text
+    assert "Ada &lt;i&gt;L&lt;/i&gt;" in refused.text
+    welcome = send(client, "/join", **details, version=field(join, "version"), accept="yes")
+    assert welcome.status_code == 200
+    key = secret(welcome.text)
+    cookie = welcome.headers["set-cookie"]
+    assert cookie.startswith("__Host-arena=")
+    assert {"HttpOnly", "Path=/", "SameSite=lax", "Secure"} <= set(cookie.split("; "))
+
+    page = client.get(f"/{NAME}/submit").text
+    assert "5 submissions left today" in page
+    sent = client.post(f"/{NAME}/submit", data={"key": field(page, "key")}, files={"file": FILE})
+    assert sent.status_code == 303
+    again = client.post(f"/{NAME}/submit", data={"key": field(page, "key")}, files={"file": FILE})
+    assert again.headers["location"] == sent.headers["location"]
+    assert len(list(web.site.uploads.folder.iterdir())) == 1
+    waiting = client.get(sent.headers["location"]).text
+    assert "It is judged next" in waiting
+    assert "4 submissions left today" in client.get(f"/{NAME}/submit").text
+    web.scorer.judge(web.site, 0.8125)
+    assert "0.8125" in client.get(sent.headers["location"]).text
+
+    board = client.get(f"/{NAME}/").text
+    assert "Ants &amp; Co" in board
+    assert "Customer &lt;b&gt;churn&lt;/b&gt;" in board
+    assert '<span class="tag">you</span>' in board
+
+    shown = replace(web.facts, decimals=0, unit="%", ties="earliest")
+    web.scorer.publish(facts=shown)
+    board = client.get(f"/{NAME}/").text
+    assert '<td class="n">81%</td>' in board
+    assert "the one with the earlier submission is ahead" in board
+
+    chosen = send(client, "/selection", submission="1")
+    assert chosen.status_code == 303
+    assert send(client, "/selection", submission="7").status_code == 422
+
+    other = web.browser()
+    assert other.post("/sign-in", data={"key": key + "x"}).status_code == 403
+    back = other.post("/sign-in", data={"key": key, "then": f"/{NAME}/team"})
+    assert back.headers["location"] == f"/{NAME}/team"
+    assert "ada@" not in other.get(f"/{NAME}/").text
+    signed_in = other.cookies["__Host-arena"]
+    assert other.post("/sign-out").status_code == 303
+    other.cookies.set("__Host-arena", signed_in)
+    assert other.get(f"/{NAME}/team").status_code == 401
+
+
+def test_a_team_grows_by_a_link(web: WebSite) -> None:
+    client = web.browser(web.person("Ada", "Ants"))
+    link = secret(send(client, "/team/invite").text)
+    assert link.startswith(f"{URL}/invite/")
+    path = link.removeprefix(URL)
+    guest = web.browser()
+    page = guest.get(path)
+    assert "You are invited to the team Ants" in page.text
+    done = send(guest, "/join", code=field(page.text, "code"), name="Bo")
+    assert done.status_code == 200
+    assert "Bo" in client.get(f"/{NAME}/team").text
+    assert web.browser().get(path).status_code == 404
+    assert send(web.browser(), "/join", code=path.split("/")[-1], name="Cy").status_code == 403
+
+
+def test_registration_by_code(web: WebSite) -> None:
+    organiser = web.browser(web.person("Org", organiser=True))
+    web.scorer.publish(
+        facts=web.facts.__class__(**{**_dict(web.facts), "server": {"join": "code"}})
+    )
+    guest = web.browser()
+    assert send(guest, "/join", name="Bo", team="B").status_code == 403
+    first = secret(send(organiser, "/admin/code").text)
+    code = secret(send(organiser, "/admin/code").text)
+    assert send(guest, "/join", name="Bo", team="B", code=first).status_code == 403
+    assert send(guest, "/join", name="Bo", team="B", code=code).status_code == 200
+    taken = send(web.browser(), "/join", name="Cy", team="b", code=code)
+    assert taken.status_code == 409
+    assert "Another team is called b" in taken.text
+    web.scorer.publish(facts=replace(web.facts, server={"join": "code"}, baseline="Our Baseline"))
+    web.scorer.publisher.publish(teams=[TeamFacts("Imported")], names={"Former": "Imported"})
+    link = web.site.accounts.invite("register", competition=NAME)
+    for name in ("our baseline", "IMPORTED", "former"):
+        refused = send(web.browser(), "/join", name="Di", team=name, code=link)
+        assert refused.status_code == 409, name
+    assert web.site.accounts.invitation(link) is not None
+    assert send(web.browser(), "/join", name="Cy", team="C", code=code).status_code == 200
+
+
+def _dict(facts: Any) -> dict[str, Any]:
+    return {name: getattr(facts, name) for name in facts.__slots__}
+
+
+def test_a_file_is_checked_without_being_counted(web: WebSite, monkeypatch: Any) -> None:
+    client = web.browser(web.person("Ada", "Ants"))
+    from arena.server.web import api
+
+    async def judged(_seconds: float) -> None:
+        web.scorer.judge(web.site, faults=({"kind": "odd", "message": "No <x>.", "row": 3},))
+
+    monkeypatch.setattr(api.asyncio, "sleep", judged)
+    page = client.post(f"/{NAME}/check", files={"file": FILE})
+    assert page.status_code == 200
+    assert "row 3: No &lt;x&gt;." in page.text
+    assert "5 submissions left today" in page.text
+
+
+def test_tokens(web: WebSite) -> None:
+    account = web.person("Ada", "Ants")
+    client = web.browser(account)
+    page = send(client, "/tokens", name="laptop", scope="submit").text
+    program = web.program(secret(page))
+    assert program.get(f"/api/v1/{NAME}/team").json()["name"] == "Ants"
+    token = field(page, "token")
+    assert send(client, "/tokens/revoke", token=token).status_code == 303
+    assert program.get(f"/api/v1/{NAME}/team").status_code == 401
+    assert send(client, "/tokens", name="x", scope="admin").status_code == 403
+
+
+def test_a_stolen_token_cannot_become_its_owner(web: WebSite) -> None:
+    account = web.person("Org", "Ants", organiser=True)
+    first, second = web.browser(account), web.browser(account)
+    program = web.program(web.token(account, "submit"))
+    assert send(program, "/sign-in-key").status_code == 403
+    assert send(first, "/sign-in-key").status_code == 200
+    assert first.get(f"/{NAME}/team").status_code == 200
+    assert second.get(f"/{NAME}/team").status_code == 401
+
+
+def test_a_blocked_person_cannot_come_back(web: WebSite) -> None:
+    account = web.person("Ada", "Ants")
+    link = secret(send(web.browser(account), "/team/invite").text).removeprefix(URL)
+    assert web.browser().get(link).status_code == 200
+    web.site.accounts.set_state(account, "blocked")
+    assert web.browser().get(link).status_code == 404
+
+
+def test_a_team_is_renamed(web: WebSite) -> None:
+    account = web.person("Ada", "Ants")
+    client = web.browser(account)
+    assert send(client, "/team/rename", name="Bees").status_code == 303
+    (request,) = web.site.intake.after(NAME, 0)
+    assert (request.kind, request.team, request.member) == ("rename", "Ants", account)
+    team = web.site.accounts.team_of(NAME, account)
+    assert team is not None
+    assert request.payload == {"team": "Ants", "to": "Bees", "accounts": [team.team]}
+    assert send(client, "/team/rename", name="Cats").status_code == 409
+    assert "The new name “Bees” is being recorded" in client.get(f"/{NAME}/team").text
+    # The coming name is taken, and an invitation to it means this team.
+    assert send(web.browser(), "/join", name="Bo", team="bees").status_code == 409
+    link = web.site.accounts.invite("register", competition=NAME, team="Bees")
+    assert send(web.browser(), "/join", name="Cy", code=link).status_code == 200
+    own = f"/api/v1/{NAME}/team"
+    state = client.get(own).json()
+    assert (state["name"], state["new_name"], len(state["members"])) == ("Ants", "Bees", 2)
+    web.scorer.judge(web.site)
+    # A web process that ended before it changed the account finds the request at its next start.
+    for _start in range(2):
+        web.site.competitions[NAME].changes = None
+        state = client.get(own).json()
+        assert (state["name"], state["new_name"]) == ("Bees", None)
+    web.scorer.refuses = "Another team has or had the name 'Cats'."
+    assert send(client, "/team/rename", name="Cats").status_code == 303
+    web.scorer.judge(web.site)
+    assert client.get(own).json()["name"] == "Bees"
+    web.scorer.state(phase="finalized")
+    assert send(client, "/team/rename", name="Dogs").status_code == 409
+
+
+def test_a_team_that_waits_for_its_new_name_sees_what_it_sent(web: WebSite) -> None:
+    account = web.person("Ada", "Ants")
+    client = web.browser(account)
+    assert send(client, "/team/rename", name="Bees").status_code == 303
+    client.post(f"/{NAME}/submit", files={"file": FILE})
+    (rename, _submit) = web.site.intake.after(NAME, 0)
+    answer = Answer(
+        rename.request, rename.seq, "Bees", "rename", "done", received="", judged="", member=account
+    )
+    web.scorer.cursor = rename.seq
+    web.scorer.publisher.publish(answers=[answer], names={"Ants": "Bees"})
+    web.scorer.publish()
+    page = client.get(f"/{NAME}/submissions").text
+    assert "mine.csv" in page
+    assert "4 submissions left today" in page
+
+
+def test_the_organiser(web: WebSite) -> None:
+    organiser = web.browser(web.person("Org", organiser=True))
+    links = send(organiser, "/admin/teams/invite", csv="Bees,Bo,bo@example.org\nBees,Cy,\n")
+    paths = re.findall(rf'class="secret">{URL}(/invite/[^<]+)<', links.text)
+    assert len(paths) == 2
+    for path, name in zip(paths, ("Bo", "Cy"), strict=True):
+        guest = web.browser()
+        page = guest.get(path).text
+        assert send(guest, "/join", code=field(page, "code"), name=name).status_code == 200
+    assert [len(members) for _team, members in web.site.accounts.teams(NAME)] == [2]
+    assert "bo@example.org" in organiser.get(f"/{NAME}/admin/teams").text
+    page = organiser.get(f"/{NAME}/admin")
+    assert page.status_code == 200
+    stale = send(organiser, "/admin/step", kind="finalize", sure="yes", seen="0")
+    assert stale.status_code == 409
+    seen = field(page.text, "seen")
+    assert send(organiser, "/admin/step", kind="finalize", sure="yes", seen=seen).status_code == 303
+    done = send(organiser, "/admin/decide", kind="disqualify", what="Bees", reason="two accounts")
+    assert done.status_code == 303
+    kinds = [one.kind for one in web.site.intake.after(NAME, 0)]
+    assert kinds == ["finalize", "disqualify"]
+    web.scorer.judge(web.site)
+    for what in ("accounts", "acceptances", "board", "requests", "teams"):
+        assert organiser.get(f"/{NAME}/admin/export/{what}.csv").status_code == 200
+
+
+def test_the_organisers_link_works_once(web: WebSite) -> None:
+    link = web.site.accounts.organiser_link(URL).removeprefix(URL)
+    client = web.browser()
+    assert "signs you in as Organiser" in client.get(link).text
+    assert client.post(link).headers["location"] == f"/{NAME}/admin"
+    assert client.get(f"/{NAME}/admin").status_code == 200
+    assert web.browser().post(link).status_code == 404
+
+
+def test_rules_and_markdown_are_safe(web: WebSite) -> None:
+    web.scorer.publish(rules=RULES)
+    client = web.browser(web.person("Ada", "Ants"))
+    page = client.get(f"/{NAME}/rules").text
+    assert "<strong>kind</strong>" in page
+    assert "<script>alert" not in page
+    sent = client.post(f"/{NAME}/submit", files={"file": FILE})
+    assert sent.status_code == 403
+    assert "Accept the rules" in sent.text
+    version = field(page, "version")
+    assert send(client, "/rules", version=version).status_code == 303
+    web.scorer.publish(rules=RULES + "More.")
+    assert send(client, "/rules", version=version).status_code == 409
+    assert client.post(f"/{NAME}/submit", files={"file": FILE}).status_code == 403
+
+
+def test_a_board_of_many_pages(web: WebSite) -> None:
+    rows = [{"rank": i, "team": f"team {i}", "score": 1 / i, "n_submissions": 1, "baseline": False}
+            for i in range(1, 251)]  # fmt: skip
+    web.scorer.publish(board=rows)
+    client = web.browser()
+    assert client.get(f"/{NAME}/?page=3").text.count('<th scope="row">') == 50
+    assert client.get(f"/{NAME}/?page=99999999999").status_code == 200
+    found = client.get(f"/{NAME}/?search=TEAM 25").text
+    assert "2 of 250 teams" in found
+    assert ORIGIN["Origin"] == URL

@@ -1,0 +1,119 @@
+"""Drawn predictions: their quality, and whole competitions of them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from arena import simulate
+from arena.errors import InputError, UsageError
+from arena.evaluation.predictions import ArrayPredictions
+from arena.evaluation.scores import full_scores
+from arena.interfaces import BaseMetric
+from arena.simulation.competition.drawing import open_drawing
+from arena.simulation.past.boards import read_boards
+from arena.types import PredictionKind, Solution, Target, Usage
+from simulated_competition import few_plugins
+
+ROWS = 1_200
+
+
+@pytest.fixture(scope="module")
+def manager():
+    return few_plugins()
+
+
+def solution(n_classes, seed=0):
+    rng = np.random.default_rng(seed)
+    classes = None if n_classes is None else tuple("abcdef"[:n_classes])
+    truth = rng.normal(5, 2, ROWS) if n_classes is None else rng.integers(0, n_classes, ROWS)
+    usage = np.where(np.arange(ROWS) % 3 == 0, Usage.PUBLIC, Usage.PRIVATE).astype(np.uint8)
+    usage[::50] = Usage.IGNORED
+    kind = PredictionKind.VALUE if n_classes is None else PredictionKind.LABEL
+    return Solution(
+        "id", (Target("y", classes),), ("y",), kind, [], truth, usage, "",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("metric", "n_classes"),
+    [("accuracy", 2), ("roc_auc", 2), ("log_loss", 2), ("accuracy", 4), ("rmse", None)],
+)
+def test_a_gap_is_a_distance_of_scores_on_each_part_of_the_rows(manager, metric, n_classes):
+    metric, data = manager.metrics.resolve(metric), solution(n_classes)
+    drawing = open_drawing(metric, data, 4.0, np.random.default_rng(0))
+    gaps = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 9.0])
+    seeds = [(at,) for at in range(6)]
+    drawn = drawing.predictions(gaps[::-1], gaps, seeds)
+    assert np.array_equal(drawn, drawing.predictions(gaps[::-1], gaps, seeds))
+    assert np.isfinite(drawn).all()
+    sign = 1 if metric.greater_is_better else -1
+    for usage, order in ((Usage.PRIVATE, 1), (Usage.PUBLIC, -1)):
+        rows = data.usage == usage
+        scores = sign * full_scores(metric, data.truth[rows], ArrayPredictions(drawn[:, rows]))
+        scores = scores[::order]
+        assert (np.diff(scores[:5]) < 0).all()
+        width = scores[0] - scores[4]
+        assert scores[0] - scores[:5] == pytest.approx(gaps[:5] / 4 * width, abs=0.12 * width)
+        assert scores[5] == pytest.approx(scores[4], abs=0.12 * width)
+
+
+class Constant(BaseMetric):
+    name = "constant"
+    greater_is_better = True
+    prediction = PredictionKind.LABEL
+
+    def score(self, truth, prediction):
+        return 0.5
+
+
+def test_a_metric_that_does_not_see_noise_is_refused():
+    with pytest.raises(InputError, match="have no better score"):
+        open_drawing(Constant(), solution(2), 3.0, np.random.default_rng(0))
+
+
+@pytest.mark.slow
+def test_drawn_teams_play_and_improve_and_are_like_the_past_board(tmp_path, manager):
+    rng = np.random.default_rng(3)
+    scores = np.sort(1 - rng.exponential(0.1, 80))[::-1]
+    lines = [f"t{at},{at + 1},{one},{at + 1},{one},{1 + at % 9}" for at, one in enumerate(scores)]
+    header = "team,private_rank,private_score,public_rank,public_score,entries"
+    (tmp_path / "past.csv").write_text("\n".join([header, *lines]))
+    own = {"rows": 600, "train_rows": 30, "validation_rows": 20, "manager": manager}
+    asked = {"teams": 60, "days": 6, "per_day": 3, "drawn": True, **own}
+    asked["like"] = tmp_path / "past.csv"
+    found = simulate(tmp_path / "s", ["full", "ladder-free(minimum_step=0.01)"], **asked)
+    full, ladder = found.stories[0].outcomes
+    assert full["truth"] == "exact"
+    assert full["submissions"] == ladder["submissions"] > 200
+    assert [one["submissions"] for one in full["standings"]] != [1] * 60
+    days = full["days"]
+    assert days[-1]["true_best"] > days[0]["true_best"]
+    assert full["agreement"]["private_true"] > 0.7
+    (board,) = read_boards(tmp_path / "s" / "full" / "board.csv")
+    assert board.n_teams == 60
+    assert sorted(board.entries) == sorted(one["submissions"] for one in full["standings"])
+    again = simulate(tmp_path / "again", ["full"], **asked)
+    first = {**again.stories[0].outcomes[0], "folder": full["folder"]}
+    assert json.dumps(first) == json.dumps(full)
+
+
+def test_competitors_do_not_play_with_drawn_teams(tmp_path, manager):
+    with pytest.raises(UsageError, match="no competitor plays"):
+        simulate(tmp_path / "s", drawn=True, kinds="copycat", manager=manager)
+
+
+@pytest.mark.slow
+def test_trained_teams_come_as_often_as_those_of_the_past_board(tmp_path, manager):
+    lines = [f"{at + 1},{1 - at / 10},{2 if at else 400}" for at in range(8)]
+    (tmp_path / "past.csv").write_text("\n".join(["rank,score,entries", *lines]))
+    found = simulate(
+        tmp_path / "s", ["full"], teams=5, days=4, rows=200, train_rows=30, validation_rows=20,
+        kinds="random-search", baseline="none", like=tmp_path / "past.csv", manager=manager,
+    )  # fmt: skip
+    sent = [one["submissions"] for one in found.stories[0].outcomes[0]["standings"]]
+    assert set(sent) <= {2, 7, 8}
+    assert 2 in sent
+    assert any("12% of the past teams sent more than the 8" in note for note in found.notes)

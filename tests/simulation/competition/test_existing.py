@@ -1,0 +1,128 @@
+"""An organiser's own solution comes out of its copy for a simulation as it went in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from arena.competition.create import read_settings_solution
+from arena.config import Settings
+from arena.errors import InputError
+from arena.simulation.competition.existing import (
+    OwnCompetition,
+    data_from_solution,
+    read_rows,
+)
+from program import write_csv
+from simulated_competition import few_plugins
+
+N = 90
+
+
+@pytest.fixture(scope="module")
+def manager():
+    return few_plugins()
+
+
+def settings(metric, **data):
+    return Settings.model_validate({"metric": {"name": metric}, "data": data})
+
+
+def own(folder, manager, chosen):
+    rng = np.random.default_rng(0)
+    third = rng.dirichlet([1, 1, 1], N).round(3)
+    third[:, 2] = (1 - third[:, 0] - third[:, 1]).round(3)
+    columns = {
+        "pid": [f"p,{row}" for row in range(N)],
+        "number": rng.normal(size=N),
+        "animal": rng.choice(["dog", "cat", "owl, barn"], N),
+        "ill": rng.choice(["yes", "no"], N),
+        "split": rng.choice(["Public", "Private", "Ignored"], N),
+        "group": rng.choice(["a", "b", "c", "d"], N),
+        "ward": rng.choice(["east", "west"], N),
+        "chance": rng.random(N).round(3),
+        **{f"p_{name}": third[:, at] for at, name in enumerate(("cat", "dog", "owl, barn"))},
+    }
+    path = folder / "solution.csv"
+    write_csv(path, list(columns), list(zip(*columns.values(), strict=True)))
+    solution = read_settings_solution(path, chosen, manager)
+    return OwnCompetition("own", chosen, solution)
+
+
+CASES = {
+    "labels": ("accuracy", {"target": ["animal"]}),
+    "two": ("roc_auc", {"target": ["ill"], "positive": "no", "soft_labels": ["chance"]}),
+    "numbers": ("mae", {"target": ["number"]}),
+    "soft": ("log_loss", {"target": ["animal"], "soft_labels": ["p_cat", "p_dog", "p_owl, barn"]}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_solution_is_the_same_in_its_copy(tmp_path, manager, case):
+    metric, data = CASES[case]
+    more = {"id": "pid", "usage": "split", "cluster": "group", "tasks": "ward"}
+    before = own(tmp_path, manager, settings(metric, **data, **more))
+    data = data_from_solution(before, None)
+    data.write(tmp_path / "copy.csv")
+    again = read_settings_solution(tmp_path / "copy.csv", settings(metric, **data.columns), manager)
+    first = before.solution
+    counted = first.usage != 2
+    assert again.ids.equals(first.ids)
+    assert (again.id_column, again.targets, again.columns) == (
+        first.id_column, first.targets, first.columns,
+    )  # fmt: skip
+    assert np.array_equal(again.usage, first.usage)
+    assert np.array_equal(again.truth[counted], first.truth[counted])
+    assert again.task_names == first.task_names
+    assert np.array_equal(again.tasks, first.tasks)
+    same = [solution.clusters[:, None] == solution.clusters for solution in (first, again)]
+    assert np.array_equal(*same)
+    if first.soft_labels is None:
+        assert again.soft_labels is None
+    else:
+        assert again.soft_labels[counted] == pytest.approx(first.soft_labels[counted])
+
+
+def rows_of(folder, manager, change=lambda train, test: None):
+    before = own(folder, manager, settings("accuracy", id="pid", target=["animal"]))
+    rng = np.random.default_rng(1)
+    ids = before.solution.ids.to_pylist()
+    labels = ["dog", "cat", "owl, barn"] * 20
+    train = [[*rng.normal(size=2), rng.choice(["x", "y"]), label] for label in labels]
+    test = [[name, *rng.normal(size=2), rng.choice(["y", "z"])] for name in reversed(ids)]
+    change(train, test)
+    write_csv(folder / "train.csv", ["a", "b", "c", "animal"], train)
+    write_csv(folder / "test.csv", ["pid", "a", "b", "c"], test)
+    paths = folder / "train.csv", folder / "test.csv"
+    return test, read_rows(*paths, "animal", before.solution, most=40, seed=0)
+
+
+def test_rows_to_predict_stand_in_the_order_of_the_solution(tmp_path, manager):
+    test, (rows, features) = rows_of(tmp_path, manager)
+    assert features.shape == (N, 3)
+    assert features[:, 0] == pytest.approx([row[1] for row in reversed(test)])
+    assert (len(rows.training.target), len(rows.validation.target)) == (30, 10)
+    assert rows.categorical == (2,)
+    assert rows.n_classes == 3
+    codes = {row[3]: set() for row in test}
+    for row, code in zip(reversed(test), features[:, 2], strict=True):
+        codes[row[3]].add(code)
+    assert all(len(own) == 1 for own in codes.values())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda train, test: test.pop(), "lacks the id"),
+        (lambda train, test: test.append(test[0]), "twice"),
+        (
+            lambda train, test: train.__setitem__(5, [1, 2, "x", "wolf"]),
+            "does not occur in the solution",
+        ),
+        (lambda train, test: train.__delitem__(slice(4, None)), "too few rows"),
+        (lambda train, test: [row.__setitem__(3, "dog") for row in train], "one value only"),
+    ],
+)
+def test_files_that_do_not_go_together_are_refused(tmp_path, manager, change, said):
+    with pytest.raises(InputError, match=said):
+        rows_of(tmp_path, manager, change)

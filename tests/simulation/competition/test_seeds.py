@@ -1,0 +1,159 @@
+"""``arena simulate competition --seeds``: stories side by side, compared with paired tests."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from arena.errors import InputError, UsageError
+from arena.simulation.competition.comparison import MEASURES, Story, compare_mechanisms
+from arena.simulation.competition.seeds import read_stories
+from arena.simulation.competition.simulate import simulate
+from arena.simulation.competition.summary import summarize_seeds
+from competition_folder import document
+from page_text import text_of
+from program import run_here
+
+SMALL = (
+    "simulate", "competition", "s", "--teams", 3, "--days", 1, "--rows", 400, "--workers", 1,
+    "--train-rows", 300, "--validation-rows", 100, "--baseline", "none",
+    "--kinds", "lightgbm-climber=2, copycat=1", "--metric", "roc_auc",
+    "--mechanism", "full, ladder-free", "--seeds", 2, "--seed", 7,
+)  # fmt: skip
+
+
+def outcome(error, *, won=True, degenerate=None):
+    return {
+        "truth": "exact",
+        "degenerate": degenerate,
+        "best_won": won,
+        "loss": 0.0,
+        "leaderboard_error": error,
+        "leaderboard_error_mean": error / 2,
+        "days": [{"day": 1, "error": error, "shown_best": error, "true_of_leader": 0.0}],
+        "agreement": {"public_private": 0.5, "private_true": None},
+    }
+
+
+@pytest.mark.slow
+def test_runs_side_by_side_and_continues(tmp_path):
+    first = document(
+        run_here(*SMALL, "--report", "s.html", "--json", cwd=tmp_path), "simulate-seeds"
+    )
+    assert first["seeds"] == [7, 8]
+    assert [(run["seed"], run["mechanism"]) for run in first["runs"][:2]] == [
+        (7, "full"),
+        (7, "ladder-free"),
+    ]
+    assert sorted(path.name for path in (tmp_path / "s").iterdir()) == ["seed-7", "seed-8"]
+    text = text_of((tmp_path / "s.html").read_text(encoding="utf-8"))
+    assert "Mechanisms compared" in text
+    assert "not shown" in text
+    again = run_here(*SMALL, "--json", cwd=tmp_path)
+    assert document(again, "simulate-seeds") == first
+    errors = {}
+    for run in first["runs"]:
+        errors.setdefault(run["mechanism"], []).append(run["leaderboard_error"])
+    (summary,) = (
+        one
+        for one in first["summaries"]
+        if (one["mechanism"], one["measure"]) == ("full", "leaderboard_error")
+    )
+    kept = [
+        error
+        for error, seed in zip(errors["full"], first["seeds"], strict=True)
+        if seed not in first["degenerate_seeds"]
+    ]
+    assert summary["mean"] == pytest.approx(np.mean(kept))
+
+
+@pytest.mark.slow
+def test_a_folder_of_something_else_is_refused(tmp_path):
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "notes.txt").write_text("mine")
+    called = run_here(*SMALL, cwd=tmp_path)
+    assert called.returncode == 1
+    assert "s holds notes.txt" in " ".join(called.stderr.split())
+
+
+def test_differences_are_paired_and_corrected():
+    rng = np.random.default_rng(0)
+    shared, own = rng.normal(0.03, 0.01, 12), rng.normal(0.002, 0.001, 12)
+    stories = [
+        Story(seed, "", (outcome(one), outcome(one - less)))
+        for seed, (one, less) in enumerate(zip(shared, own, strict=True))
+    ]
+    found = compare_mechanisms(["full", "ladder"], stories, 0.9)
+    by_name = {one.measure: one for one in found.differences}
+    assert "private_true" not in by_name
+    assert found.comparisons == len(by_name) == len(MEASURES) - 1
+    expected = stats.ttest_rel(shared - own, shared)
+    one = by_name["leaderboard_error"]
+    assert one.p == pytest.approx(min(1, expected.pvalue * found.comparisons))
+    ends = expected.confidence_interval(1 - 0.1 / found.comparisons)
+    assert (one.low, one.high) == pytest.approx((ends.low, ends.high))
+    assert one.shown
+    assert not by_name["loss"].shown
+    assert by_name["loss"].p == 1
+    texts = " ".join(summarize_seeds(found))
+    assert "leaderboard error, maximum over days is smaller under ladder than under full" in texts
+    assert "The other 3 differences are not shown." in texts
+
+
+def test_a_yes_or_no_is_compared_by_its_signs():
+    stories = [Story(seed, "", (outcome(0.1, won=False), outcome(0.1))) for seed in range(5)]
+    found = compare_mechanisms(["full", "ladder"], stories)
+    (won,) = (one for one in found.differences if one.measure == "best_won")
+    # Five of five differ, which has probability 2 / 32 under equal mechanisms.
+    assert won.p == pytest.approx(min(1, 2 / 2**5 * found.comparisons))
+    assert not won.shown
+    assert "No difference between the mechanisms is shown." in " ".join(summarize_seeds(found))
+
+
+def test_seeds_without_a_meaning_are_left_out_and_said():
+    none = "3 of 3 submissions share the best score, 0."
+    stories = [
+        Story(0, "", (outcome(0.9, degenerate=none),)),
+        *(Story(seed, "", (outcome(0.1),)) for seed in (1, 2)),
+    ]
+    found = compare_mechanisms(["full"], stories)
+    assert found.degenerate == (0,)
+    assert found.summary_of("full", "leaderboard_error").mean == pytest.approx(0.1)
+    assert summarize_seeds(found)[0].startswith("On 1 of 3 seeds a ranking has no meaning")
+    (only,) = summarize_seeds(compare_mechanisms(["full"], stories[:1]))
+    assert "Use another metric" in only
+
+
+def test_finished_seeds_are_read_again(tmp_path):
+    for seed in (11, 2):
+        folder = tmp_path / f"seed-{seed}"
+        folder.mkdir()
+        found = [{"mechanism": "full", **outcome(seed / 100)}]
+        (folder / "outcomes.json").write_text(json.dumps({"request": "", "found": found}))
+    (tmp_path / "seed-3").mkdir()  # not finished
+    mechanisms, stories = read_stories(tmp_path)
+    assert mechanisms == ("full",)
+    assert [story.seed for story in stories] == [2, 11]
+    compared = compare_mechanisms(mechanisms, stories)
+    assert compared.summary_of("full", "leaderboard_error").mean == pytest.approx(0.065)
+    (tmp_path / "seed-2-old").mkdir()  # a copy
+    (tmp_path / "seed-2-old" / "outcomes.json").write_text("{")
+    assert len(read_stories(tmp_path)[1]) == 2
+    for damaged in ("{", "[]"):
+        (tmp_path / "seed-11" / "outcomes.json").write_text(damaged)
+        with pytest.raises(InputError, match="damaged"):
+            read_stories(tmp_path)
+    with pytest.raises(InputError, match="no two seeds"):
+        read_stories(tmp_path / "seed-2")
+
+
+def test_numbers_out_of_range(tmp_path):
+    with pytest.raises(UsageError, match="level"):
+        compare_mechanisms(["full"], [Story(0, "", (outcome(0.1),))], 1.5)
+    for settings in ({"level": 95}, {"seed": -1}, {"seeds": 0}):
+        with pytest.raises(UsageError, match="level|seed"):
+            simulate(tmp_path / "new", **settings)
+    assert not (tmp_path / "new").exists()

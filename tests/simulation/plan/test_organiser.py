@@ -1,0 +1,296 @@
+"""Prize places, drawn competitions and the choice of a metric, each against a direct simulation."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import arena
+from arena.errors import InputError, MetricError, UnknownNameError, UsageError
+from arena.evaluation.row_weights import metric_of_solution, metric_on_rows_of
+from arena.plugin.manager import PluginManager
+from arena.simulation.plan.drawn import (
+    Design,
+    Population,
+    draw_competitions,
+    populations_of,
+    sweep_designs,
+)
+from arena.simulation.plan.metric_choice import compare_metrics, split_half_agreement
+from arena.simulation.plan.organiser import Questions, advise_organiser
+from arena.simulation.plan.pilot import Pilot, Sweeps, advise, plan
+from arena.simulation.plan.places import (
+    Target,
+    has_ties,
+    least_favourable_for,
+    rows_until,
+    share_right,
+)
+from arena.simulation.plan.plan import plan_rows
+from arena.types import ROW_WEIGHTS
+from arena.utils.parallel import NoProgress
+from program import run_here, write_csv
+from study_boards import Accuracy, make_study
+
+TRUE = np.array([0.9, 0.88, 0.87, 0.8, 0.7])
+
+
+@pytest.mark.parametrize("target", [Target(1, True), Target(3, True), Target(2, False)])
+def test_rows_for_places_are_those_of_boards(target):
+    rng = np.random.default_rng(0)
+    errors = 0.02 * rng.normal(size=(5, 2_000))
+    until = rows_until(TRUE[:, None], errors, 100, target)
+    for rows in (50, 100, 400):
+        boards = TRUE[:, None] + np.sqrt(100 / rows) * errors
+        shown = np.argsort(-boards, axis=0)[: target.size]
+        if not target.ordered:
+            shown = np.sort(shown, axis=0)
+        right = (shown == np.arange(target.size)[:, None]).all(axis=0)
+        assert (until <= rows).mean() == pytest.approx(right.mean(), abs=1e-9)
+        found = share_right(TRUE, np.sqrt(100 / rows) * errors, target, rng)
+        assert found == pytest.approx(right.mean(), abs=1e-9)
+
+
+def test_equal_submissions_take_a_place_by_chance():
+    errors = 0.01 * np.random.default_rng(0).normal(size=(4, 4_000))
+    true = np.array([0.0, 0.0, 0.0, -9.0])
+    rng = np.random.default_rng(1)
+    assert share_right(true, errors, Target(1, True), rng) == pytest.approx(1 / 3, abs=0.03)
+    assert share_right(true, errors, Target(2, False), rng) == pytest.approx(1 / 3, abs=0.03)
+    assert has_ties(true, Target(2, False))
+    assert not has_ties(true, Target(3, False))
+    assert has_ties(true, Target(3, True))
+
+
+def test_the_least_favourable_case_of_a_set_is_at_its_edge():
+    errors = 0.1 * np.random.default_rng(0).normal(size=(4, 500))
+    scores = np.array([9.0, 8.9, 5.0, 4.9])
+    found = least_favourable_for(scores, errors, Target(3, False), 3.0)
+    assert found[2] == found[3] == 0.0
+    assert (found[:2] > 3).all()
+
+
+def test_drawn_competitions_are_those_played_out():
+    """The best of k submissions by regression, against k submissions drawn one by one."""
+    rng = np.random.default_rng(0)
+    teams, k, n_public, n_private, within, spread, error = 15, 8, 200, 400, 0.5, 0.02, 0.4
+    population = Population(np.array([0.8]), np.ones(1), spread, error)
+    design = Design(teams, n_private, n_public, k)
+    found = draw_competitions(population, within, design, 4_000, rng)
+    wins, overstated, losses = [], [], []
+    for _ in range(1_500):
+        team = 0.8 + spread * rng.normal(size=(teams, 1))
+        true = team + within * spread * rng.normal(size=(teams, k))
+        common = np.sqrt(1 - within**2) * error * rng.normal(size=(teams, 1))
+        own = within * error * rng.normal(size=(teams, k))
+        public = true + (common + own) / np.sqrt(n_public)
+        chosen = public.argmax(axis=1)
+        shown, truth = (one[np.arange(teams), chosen] for one in (public, true))
+        private = truth + error / np.sqrt(n_private) * rng.normal(size=teams)
+        winner = truth[private.argmax()]
+        wins.append(winner == truth.max())
+        losses.append(truth.max() - winner)
+        overstated.append((shown - truth)[shown.argmax()])
+    assert found["best_wins"] == pytest.approx(np.mean(wins), abs=0.04)
+    assert found["loss"] == pytest.approx(np.mean(losses), abs=0.001)
+    assert found["overstatement"] == pytest.approx(np.mean(overstated), abs=0.0015)
+
+
+def test_few_submissions_do_not_make_errors_look_small(monkeypatch):
+    monkeypatch.setattr("arena.simulation.plan.drawn._SCENARIOS", 0)
+    rng = np.random.default_rng(0)
+    errors = 0.5 / np.sqrt(100) * rng.normal(size=(3, 4_000)) + rng.normal(size=4_000)  # + shared
+    points, _ = populations_of(np.array([0.7, 0.8, 0.9]), errors, 100, rng)
+    assert [one.error for one in points] == pytest.approx([0.5, 0.5], rel=0.05)
+
+
+def test_a_sweep_is_paired_and_says_what_it_does_not_show():
+    rng = np.random.default_rng(0)
+    scores = 0.8 + 0.02 * rng.normal(size=20)
+    errors = 0.005 * rng.normal(size=(20, 200))
+    populations = populations_of(scores, errors, 1_000, rng)
+    assert populations[0][0].spread == pytest.approx(np.std(scores, ddof=1), rel=0.1)
+    designs = [Design(20, rows, 400, 10) for rows in (100, 1_000, 1_001)]
+    sweep = sweep_designs("rows", [100, 1_000, 1_001], designs, populations, 0.5, 0.95, 0)
+    few, many, same = sweep.designs
+    assert few.shown_worse
+    assert [many.shown_worse, same.shown_worse] == [False, False]
+    assert few.low["best_wins"] <= few.point["best_wins"] <= few.high["best_wins"]
+    assert few.point["loss"] > many.point["loss"]
+
+
+@pytest.mark.slow
+def test_answers_name_every_question():
+    rng = np.random.default_rng(0)
+    scores = 0.8 + 0.02 * rng.normal(size=12)
+    resampled = scores[:, None] + 0.005 * rng.normal(size=(12, 200))
+    made = plan_rows(scores, resampled, 1_000, greater_is_better=True, test_rows=[1_000], top=5)
+    questions = Questions(2_000, team_counts=(10, 50), private_rows=(500, 1_000))
+    advice = advise_organiser(
+        made,
+        scores,
+        resampled,
+        questions,
+        metric="accuracy",
+        greater_is_better=True,
+        is_bounded=True,
+        groups=100,
+        metrics=compare_metrics({"accuracy": np.full(25, 0.5), "f1": np.full(25, 0.4)}, 0.95),
+    )
+    answers = dict(advice.answers())
+    assert "set of the top 5" in answers["How many private rows?"]
+    assert "ladder-free(minimum_step=" in answers["Which mechanism?"]
+    assert "Shown to be lower: f1" in answers["Which metric?"]
+    assert "the pilot's 1,000 rows are 100 groups" in " ".join(advice.assumptions())
+    assert "1,400 private and 600 public rows" in advice.paragraph()
+    document = advice.to_dict()
+    assert [sweep["name"] for sweep in document["sweeps"]] == [
+        "public_share", "per_day", "rows", "teams",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "change", [{"public_share": 1.0}, {"teams": 1}, {"within": 2.0}, {"per_day": 0}]
+)
+def test_questions_out_of_range(change):
+    with pytest.raises(UsageError):
+        Questions(1_000, **change)
+
+
+def test_the_best_metric_is_compared_as_one_selected_on_the_same_splits():
+    rng = np.random.default_rng(0)
+    agreements = {f"m{at}": 0.5 + 0.03 * at + rng.normal(0, 0.01, 25) for at in range(4)}
+    best, second = (found := compare_metrics(agreements, 0.95))[:2]
+    lost = agreements[best.metric] - agreements[second.metric]
+    statistic = lost.mean() / np.sqrt((1 / 25 + 1) * lost.var(ddof=1))
+    assert second.p == pytest.approx(min(1, 6 * 2 * stats.t.sf(statistic, 24)))
+    assert 0 < second.p < 1
+    assert [one.metric for one in found] == ["m3", "m2", "m1", "m0"]
+
+
+def test_a_plan_leaves_no_plugin_behind():
+    manager = PluginManager(entry_points=False)
+    for _ in range(2):
+        with pytest.raises(UnknownNameError):
+            plan("none.csv", ["none"], "roc_auc", manager=manager)
+    assert manager.plugins == ()
+
+
+@pytest.mark.parametrize("name", ["public_share", "per_day", "teams"])
+def test_a_plan_needs_a_value_of_each(name):
+    with pytest.raises(UsageError, match="at least one"):
+        plan("none.csv", ["none"], "roc_auc", **{name: ()})
+
+
+def test_rows_of_one_group_say_nothing_about_others():
+    truth = np.arange(40) % 2
+    predictions = np.array(
+        [np.where(np.arange(40) < right, truth, 1 - truth) for right in (38, 30)]
+    )
+    study = make_study(Accuracy(), truth, predictions, clusters=np.zeros(40, int))
+    pilot = Pilot(SimpleNamespace(study=study, metric="accuracy"), None, {}, ())
+    with pytest.raises(InputError, match="in one group"):
+        advise(
+            pilot, Sweeps(), difference=None, total_rows=None, days=30, within=0.5, prizes=3,
+            top=10, level=0.95, seed=0, progress=NoProgress(),
+        )  # fmt: skip
+
+
+def competition_boards(kind, rng, teams=30):
+    """True scores of teams of three kinds, larger is better."""
+    if kind == "normal":
+        return 0.8 + 0.01 * rng.normal(size=teams)
+    if kind == "long tail":
+        return 0.82 - 0.01 * rng.exponential(1.0, teams)
+    crowd = rng.random(teams) < 0.5
+    return np.where(
+        crowd, 0.82 + 0.001 * rng.normal(size=teams), 0.79 + 0.01 * rng.normal(size=teams)
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["normal", "long tail", "crowded top"])
+def test_drawn_competitions_hold_over_pilots(kind):
+    """The interval of the chance to win holds that of new teams of the same kind."""
+    rng = np.random.default_rng(0)
+    n, error = 1_000, 0.25
+    design, held = Design(30, 2_000, 1, 1), []
+    boards = np.stack([competition_boards(kind, rng) for _ in range(2_000)], axis=1)
+    private = boards + error / np.sqrt(design.private_rows) * rng.normal(size=boards.shape)
+    truth = (private.argmax(axis=0) == boards.argmax(axis=0)).mean()
+    for pilot in range(15):
+        rng = np.random.default_rng(pilot)
+        scores = competition_boards(kind, rng) + error / np.sqrt(n) * rng.normal(size=30)
+        errors = error / np.sqrt(n) * rng.normal(size=(30, 200))
+        populations = populations_of(scores, errors, n, rng)
+        (one,) = sweep_designs("rows", [1], [design], populations, 0.0, 0.95, pilot).designs
+        held.append(one.low["best_wins"] - 0.01 <= truth <= one.high["best_wins"] + 0.01)
+    assert np.mean(held) >= 0.8
+
+
+@pytest.mark.slow
+def test_the_function_answers_as_the_command_does(tmp_path):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 300)
+    for name, share in (("solution", 1), ("a", 0.9), ("b", 0.85), ("c", 0.7)):
+        sent = np.where(rng.random(300) < share, truth, 1 - truth)
+        write_csv(tmp_path / f"{name}.csv", ["id", "y"], list(enumerate(sent.tolist())))
+    files = [tmp_path / f"{name}.csv" for name in "abc"]
+    advice = arena.plan(
+        tmp_path / "solution.csv", files, "accuracy",
+        rows=[200, 400], per_day=[2, 4], teams=[5, 10], days=3, metrics=["mcc"], resamples=50,
+        seed=3,
+    )  # fmt: skip
+    printed = run_here(
+        "plan", "solution.csv", "a.csv", "b.csv", "c.csv", "-m", "accuracy", "--rows", "200,400",
+        "--per-day", "2,4", "--teams", "5,10", "--days", 3, "--metrics", "mcc",
+        "--resamples", 50, "--seed", 3, "--json", cwd=tmp_path,
+    )  # fmt: skip
+    document = json.loads(printed.stdout)
+    assert {name: document[name] for name in advice.to_dict()} == advice.to_dict()
+    assert [one.metric for one in advice.metrics] in (["mcc", "accuracy"], ["accuracy", "mcc"])
+    with pytest.raises(UsageError, match="submissions and a metric"):
+        arena.plan(tmp_path / "solution.csv")
+    with pytest.raises(UsageError, match="Rows, days and submissions start at 1"):
+        arena.plan(tmp_path / "solution.csv", files, "accuracy", total_rows=0, resamples=50)
+
+
+def test_metrics_of_scores_and_labels_are_compared_on_probabilities():
+    metrics, rng = PluginManager().metrics, np.random.default_rng(0)
+    truth = rng.integers(2, size=80)
+    signal = 2 * truth - 1 + rng.normal(size=(6, 80))
+    predictions = 1 / (1 + np.exp(-signal))
+    brier, auc, accuracy = (metrics.resolve(name) for name in ("brier", "roc_auc", "accuracy"))
+    probable = replace(make_study(brier, truth, predictions), classes=("no", "yes"))
+    labels = make_study(accuracy, truth, (predictions >= 0.5).astype(int))
+    for metric, direct in ((auc, make_study(auc, truth, predictions)), (accuracy, labels)):
+        found, expected = (
+            split_half_agreement(study, metric, np.random.default_rng(1))
+            for study in (probable, direct)
+        )
+        assert (found == expected).all()
+        assert (np.abs(found) > 0).any()
+    with pytest.raises(MetricError, match=r"hold score\. If they are probabilities"):
+        split_half_agreement(make_study(auc, truth, predictions), brier, rng)
+
+
+def test_metrics_are_compared_under_the_weights_of_the_rows():
+    metrics, rng = PluginManager().metrics, np.random.default_rng(0)
+    truth, predictions = np.zeros(60, int), rng.integers(2, size=(5, 60))
+    weights = rng.integers(1, 5, 60).astype(float)
+    solution = SimpleNamespace(extra={ROW_WEIGHTS: weights}, targets=(None,))
+    weighted = replace(metric_of_solution(metrics.resolve("f1"), solution), weights=weights)
+    metric = metric_on_rows_of(metrics.resolve("accuracy"), weighted, 1)
+    right = (predictions == truth) @ weights / weights.sum()
+    assert metric.score(truth, predictions[0]) == pytest.approx(right[0])
+    agreement = split_half_agreement(make_study(weighted, truth, predictions), metric, rng)
+    assert agreement.shape == (25,)
+    with pytest.raises(MetricError, match="takes no row weights"):
+        metric_on_rows_of(metrics.resolve("sklearn:max_error"), weighted, 1)
+    with pytest.raises(MetricError, match="needs more than the truth of each row"):
+        metric_on_rows_of(metrics.resolve("ndcg_at_k"), weighted, 1)

@@ -1,0 +1,444 @@
+"""Every quantity of a plan, held to a simulation of what it claims."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from arena.errors import UsageError
+from arena.simulation.plan.plan import plan_rows
+from arena.simulation.plan.priors import (
+    draw_flat,
+    draw_nonparametric,
+    least_favourable,
+    nonparametric_prior,
+    shrinkage,
+)
+from arena.simulation.plan.uncertainty import (
+    board_critical_value,
+    board_widths,
+    deviation_bounds,
+    largest_error,
+    pair_degrees_of_freedom,
+    pair_errors,
+    paired_power,
+    rows_until_the_best_leads,
+)
+
+TRUE = np.array([0.83, 0.82, 0.80, 0.80, 0.77])
+
+
+def widths_of(boards, errors, scale, n_units=10**6):
+    """Return the widths on boards with errors larger by a factor than the given ones."""
+    given = largest_error(errors, 0.95), len(errors), 0.95
+    return board_widths(
+        boards, scale * board_critical_value(*given, n_units, n_units) * pair_errors(errors)
+    )
+
+
+def rows_of(n, rng):
+    """Correlated right and wrong answers of five submissions: ``(5, n)``."""
+    easy = rng.random(n)
+    own = rng.random((5, n)) * 0.6 + 0.4 * easy
+    cut = np.quantile(np.random.default_rng(1).random((5, 4_000)) * 0.6 + 0.4 * np.tile(
+        np.random.default_rng(2).random(4_000), (5, 1)
+    ), TRUE)  # fmt: skip
+    return (own < cut[:, np.newaxis]).astype(float)
+
+
+def pilot(n=3_000, resamples=500, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = rows_of(n, rng)
+    weights = rng.multinomial(n, np.full(n, 1 / n), size=resamples).T
+    return rows.mean(axis=1), rows @ weights / n
+
+
+def test_power_is_the_share_of_tests_that_reject():
+    rng = np.random.default_rng(5)
+    rejected = []
+    for _ in range(2_000):
+        differences = rng.normal(0.1, 1.0, 400)
+        error = differences.std(ddof=1) / 20
+        rejected.append(abs(differences.mean()) > 2.2414 * error)  # two comparisons at 0.95
+    assert paired_power(0.1, 0.05, 0.95, 2) == pytest.approx(np.mean(rejected), abs=0.03)
+    assert paired_power(0.1, 0.0, 0.95) == 1.0
+
+
+@pytest.mark.parametrize(("difference", "rows"), [(0.1, 400), (0.03, 2_000), (0.2, 100)])
+def test_power_is_that_of_statsmodels(difference, rows):
+    from statsmodels.stats.power import TTestPower, normal_power
+
+    error = 1 / np.sqrt(rows)
+    for comparisons in (1, 10):
+        found = paired_power(difference, error, 0.95, comparisons)
+        given = {"nobs": rows, "alpha": 0.05 / comparisons}
+        assert found == pytest.approx(normal_power(difference, **given), abs=1e-12)
+        exact = TTestPower().power(difference, **given, alternative="two-sided")
+        assert found == pytest.approx(exact, abs=0.02)  # the t distribution has wider tails
+
+
+def test_shrinkage_finds_how_much_is_chance():
+    rng = np.random.default_rng(0)
+    true = rng.normal(size=400)
+    errors = rng.normal(scale=1.0, size=(400, 200)) + rng.normal(size=200)
+    found = shrinkage(true + rng.normal(size=400) + 3.0, errors)
+    assert found == pytest.approx(np.sqrt(0.5), abs=0.05)
+    assert shrinkage(np.array([1.0, 1.0]), errors[:2]) == 0.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("worlds", [5, pytest.param(60, marks=pytest.mark.campaign)])
+def test_the_best_wins_as_often_as_is_said(worlds):
+    """Over many worlds whose truth is known: the mean of what is said is the mean of what is."""
+    m, n, grid = 12, 2_000, [500, 2_000, 8_000]
+    said, happened = [], []
+    for world in range(worlds):
+        rng = np.random.default_rng(world)
+        true = 0.01 * rng.normal(size=m)
+        mixing = 0.007 * (np.eye(m) + 0.3 * rng.normal(size=(m, m)))
+        scores = true + mixing @ rng.normal(size=m)
+        resampled = scores[:, np.newaxis] + mixing @ rng.normal(size=(m, 100))
+        made = plan_rows(
+            scores, resampled, n, greater_is_better=True, difference=0.01, test_rows=grid, rng=rng
+        )
+        errors = mixing @ rng.normal(size=(m, 300))
+        boards = [true[:, np.newaxis] + np.sqrt(n / rows) * errors for rows in grid]
+        if made.shrinkage:
+            said.append([row.best_wins for row in made.rows])
+            happened.append([(board.argmax(axis=0) == true.argmax()).mean() for board in boards])
+    assert len(said) >= 0.75 * worlds
+    error = np.std(np.subtract(said, happened), axis=0) / np.sqrt(len(said))
+    assert (np.abs(np.mean(said, axis=0) - np.mean(happened, axis=0)) < 3 * error).all()
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize(("groups", "n"), [(12, 240), (30, 600), (200, 2_000)])
+def test_widths_are_those_of_boards_with_few_units(groups, n):
+    """A plan for boards as large as the pilot, against the ranks of such boards."""
+    from arena_ranking.differences import standard_errors_from_values, sum_by_unit
+    from arena_ranking.simultaneous import rank_intervals
+
+    rng = np.random.default_rng(0)
+    codes, true = np.arange(n) % groups, np.array([0.0, 0.25, 0.5, 1.2, 2.0])
+
+    def board():
+        values = rng.normal(size=(5, n)) + rng.normal(size=(5, groups))[:, codes]
+        values = values - values.mean(axis=1, keepdims=True)
+        sums = sum_by_unit(values, codes)
+        drawn = rng.multinomial(groups, np.full(groups, 1 / groups), size=300)
+        return sums @ drawn.T / n, sums
+
+    errors, _ = board()
+    scores = true + errors[:, 0]
+    row, = plan_rows(
+        scores, scores[:, None] + errors, n, greater_is_better=True, test_rows=[n],
+        difference=0.5, n_units=groups,
+    ).rows  # fmt: skip
+    widths = []
+    for _ in range(40):
+        errors, sums = board()
+        scores = true + errors[:, 0]
+        found = rank_intervals(
+            scores, scores[:, None] + errors, n_units=groups,
+            standard_errors=standard_errors_from_values(sums, n),
+            degrees_of_freedom=np.full((5, 5), groups - 1.0),
+        )  # fmt: skip
+        widths.append(np.mean(found.high - found.low))
+    low, high = row.intervals["interval_width"]
+    assert low - 0.3 <= np.mean(widths) <= high + 0.1  # a plan lacks the stepdown
+
+
+def test_a_board_of_few_units_decides_nothing():
+    rng = np.random.default_rng(0)
+    scores, errors = np.array([0.9, 0.1, 0.0]), 0.01 * rng.standard_normal((3, 400))
+    row, = plan_rows(scores, scores[:, None] + errors, 600, greater_is_better=True,
+                     test_rows=[600], n_units=5).rows  # fmt: skip
+    assert (row.interval_width, row.winner_shown) == (2.0, 0.0)
+    assert row.intervals["winner_width"] == (2.0, 2.0)
+
+
+@pytest.mark.slow
+def test_widths_are_those_of_real_boards():
+    """Interval widths of fresh boards, by the analysis that ranks them, with its stepdown."""
+    from arena_ranking.differences import standard_errors_from_values
+    from arena_ranking.simultaneous import rank_intervals
+
+    scores, resampled = pilot(2_000, 500)
+    grid = [500, 2_000, 8_000]
+    made = plan_rows(scores, resampled, 2_000, greater_is_better=True, test_rows=grid)
+    for row in made.rows:
+        widths = []
+        for board in range(30):
+            values = rows_of(row.test_rows, np.random.default_rng(100 + board))
+            weights = np.random.default_rng(board).multinomial(
+                row.test_rows, np.full(row.test_rows, 1 / row.test_rows), size=300
+            )
+            found = rank_intervals(
+                values.mean(axis=1),
+                values @ weights.T / row.test_rows,
+                standard_errors=standard_errors_from_values(values),
+            )
+            widths.append(np.mean(found.high - found.low))
+        assert row.interval_width == pytest.approx(np.mean(widths), abs=0.6)
+
+
+@pytest.mark.slow
+def test_errors_scale_with_the_rows():
+    """A pilot of four times the rows says the same of a number of rows."""
+    (small, few), (large, many) = pilot(1_000, 800), pilot(4_000, 800, seed=3)
+    given = {"greater_is_better": True, "difference": 0.02, "test_rows": [4_000]}
+    one = plan_rows(small, few, 1_000, **given).rows[0]
+    other = plan_rows(large, many, 4_000, **given).rows[0]
+    assert one.power == pytest.approx(other.power, abs=0.12)
+
+
+def test_widths_cover_the_truth():
+    """Boards simulated by the same normal errors are covered at the level, all ranks at once."""
+    rng = np.random.default_rng(0)
+    errors = 0.01 * (rng.normal(size=(5, 1_000)) + rng.normal(size=1_000))
+    fresh = 0.01 * (rng.normal(size=(5, 200)) + rng.normal(size=200))
+    boards = [TRUE[:, np.newaxis] + scale * fresh for scale in (1.0, 0.1)]
+    wide, _ = widths_of(boards[0], errors, 1.0)
+    narrow, winners = widths_of(boards[1], errors, 0.1)
+    assert wide.mean() > narrow.mean()
+    assert (wide <= 4).all()
+    assert winners.mean() == 0.0
+    # The third and fourth are equal: apart from errors at the level nothing decides them.
+    assert (narrow[:, 2] >= 1).mean() > 0.93
+    assert (narrow[:, 2] >= 1).mean() == (narrow[:, 3] >= 1).mean()
+
+
+@pytest.mark.slow
+def test_smaller_is_better_is_the_mirror_image():
+    scores, resampled = pilot(500, 200)
+    up = plan_rows(scores, resampled, 500, greater_is_better=True, difference=0.01)
+    down = plan_rows(-scores, -resampled, 500, greater_is_better=False, difference=0.01)
+    assert up.to_dict() == down.to_dict()
+    assert [pair["power"] for pair in up.to_dict()["power_rows"]] == [0.5, 0.8, 0.9, 0.95]
+    (needed,) = [one.test_rows for one in up.power_rows if one.probability == 0.8]
+    there = plan_rows(
+        scores, resampled, 500, greater_is_better=True, difference=0.01, test_rows=[int(needed)]
+    )
+    assert there.rows[0].power_corrected == pytest.approx(0.8, abs=1e-3)
+
+
+def test_what_chance_alone_explains_has_no_best():
+    errors = np.random.default_rng(0).normal(size=(4, 300))
+    scores = np.array([0.1, 0.0, 0.05, 0.02])
+    made = plan_rows(scores, scores[:, None] + errors, 100, greater_is_better=True)
+    assert made.shrinkage == 0.0
+    assert made.rows[0].best_wins is None
+    assert made.best_wins_rows[0].test_rows is None
+
+
+@pytest.mark.slow
+def test_copies_count_once():
+    scores, resampled = pilot(500, 200)
+    twice = np.append(scores, scores.max())
+    resampled_twice = np.vstack([resampled, resampled[scores.argmax()]])
+    once = plan_rows(scores, resampled, 500, greater_is_better=True)
+    again = plan_rows(twice, resampled_twice, 500, greater_is_better=True)
+    assert again.copies == 1
+    assert {**again.to_dict(), "copies": 0} == once.to_dict()
+    with pytest.raises(UsageError, match="differ"):
+        plan_rows(scores[[0, 0]], resampled[[0, 0]], 500, greater_is_better=True)
+
+
+def test_a_submission_that_ties_with_the_best_may_be_best():
+    """Two leaders of equal scores do not keep the best from winning, and split the first place."""
+    scores, resampled = pilot(2_000, 500)
+    first, second = np.argsort(scores)[:-3:-1]
+    resampled[second] += scores[first] - scores[second]
+    scores[second] = scores[first]
+    made = plan_rows(scores, resampled, 2_000, greater_is_better=True, test_rows=[2_000, 10**6])
+    assert made.difference == pytest.approx(scores.max() - np.sort(scores)[-3])
+    assert 0.3 < made.rows[0].best_wins < made.rows[1].best_wins
+    assert made.rows[1].best_wins > 0.9
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"level": 0.0}, "level"),
+        ({"level": 1.0}, "level"),
+        ({"test_rows": [1]}, "2 or more"),
+        ({"difference": -1.0}, "positive"),
+        ({"difference": 0.0}, "positive"),
+        ({"difference": np.inf}, "positive"),
+    ],
+)
+def test_refusals(change, said):
+    scores, resampled = pilot(100, 50)
+    with pytest.raises(UsageError, match=said):
+        plan_rows(scores, resampled, 100, greater_is_better=True, **change)
+    with pytest.raises(UsageError, match="two"):
+        plan_rows(scores[:1], resampled[:1], 100, greater_is_better=True)
+    with pytest.raises(UsageError, match="state one"):
+        plan_rows(np.ones(5), resampled, 100, greater_is_better=True)
+
+
+@pytest.mark.slow
+def test_each_figure_is_that_of_boards_of_the_same_draws():
+    """Widths of all, widths of winners and winners shown, by another computation of each."""
+    from scipy.stats import norm
+
+    m, n, rng = 3, 1_000, np.random.default_rng(0)
+    scores = np.array([0.9, 0.6, 0.1])
+    errors = 0.02 * rng.standard_normal((m, 1_000))
+    made = plan_rows(
+        scores, scores[:, None] + errors, n, greater_is_better=True, test_rows=[n], difference=0.07
+    )
+    (row,) = made.rows
+    # Three scores that are far apart: every pair is decided, and the winner is shown.
+    assert (row.interval_width, row.winner_width, row.winner_shown) == (0.0, 0.0, 1.0)
+    error = np.sqrt(2) * 0.02
+    assert made.standard_error == pytest.approx(error, rel=0.08)
+    power = [norm.sf(norm.ppf(1 - 0.025 / k) - 0.07 / made.standard_error) for k in (1, 3)]
+    assert row.power == pytest.approx(power[0], abs=2e-3)
+    assert row.power_corrected == pytest.approx(power[1], abs=2e-3)
+    assert row.intervals["power"][0] < row.power < row.intervals["power"][1]
+    # A crowd below a leader: the winner is shown, and its width is not that of the others.
+    scores = np.array([0.9, 0.11, 0.1, 0.1])
+    errors = 0.02 * rng.standard_normal((4, 1_000))
+    made = plan_rows(scores, scores[:, None] + errors, n, greater_is_better=True, test_rows=[n])
+    assert (made.rows[0].winner_width, made.rows[0].winner_shown) == (0.0, 1.0)
+    assert made.rows[0].interval_width > 1.0
+    # Two leaders above a crowd: the winner has a width of one rank and is not shown.
+    scores = np.array([0.9, 0.899, 0.1, 0.1])
+    made = plan_rows(scores, scores[:, None] + errors, n, greater_is_better=True, test_rows=[n])
+    assert made.rows[0].winner_width == pytest.approx(1.0, abs=0.1)
+    assert made.rows[0].winner_shown == pytest.approx(0.0, abs=0.1)
+
+
+def test_widths_follow_the_board_and_not_the_true_order():
+    """The winner's width is that of the board's winner, which is not the truly best here."""
+    errors = 0.01 * np.random.default_rng(0).standard_normal((3, 500))
+    boards = np.array([[0.0, 0.0], [1.0, 0.001], [0.0, 1.0]])
+    widths, winners = widths_of(boards, errors, 1.0)
+    assert winners.tolist() == [0.0, 0.0]
+    assert widths.tolist() == [[1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
+
+
+def test_the_nonparametric_prior_maximises_the_likelihood():
+    """No single step towards any centre raises the likelihood: the condition of its maximum."""
+    rng = np.random.default_rng(0)
+    scores = np.concatenate([rng.normal(0, 0.1, 30), rng.normal(3, 0.1, 10)]) + rng.normal(size=40)
+    centres, weights = nonparametric_prior(scores, np.ones(40), 0.0)
+    density = np.exp(-0.5 * (scores[:, None] - centres) ** 2)
+    gradient = (density / (density @ weights)[:, None]).mean(axis=0)
+    assert weights.sum() == pytest.approx(1.0)
+    assert gradient.max() < 1.01
+    assert gradient[weights > 0.01] == pytest.approx(1.0, abs=0.02)
+
+
+def test_draws_follow_their_priors():
+    rng = np.random.default_rng(1)
+    true = np.where(np.arange(200) < 100, 0.0, 4.0)
+    errors = rng.standard_normal((200, 400))
+    scores = true + rng.standard_normal(200)
+    drawn = draw_nonparametric(scores, errors, np.arange(200), 200, rng)
+    assert drawn[:100].mean() == pytest.approx(0.0, abs=0.3)
+    assert drawn[100:].mean() == pytest.approx(4.0, abs=0.3)
+    assert np.abs(drawn.mean(axis=1) - true).mean() < np.abs(scores - true).mean() / 2
+    flat = draw_flat(scores, errors, 4.0, 2_000, rng)
+    assert flat.mean(axis=1) == pytest.approx(scores, abs=0.2)
+    assert np.median(flat.var(axis=1)) == pytest.approx(2.0, rel=0.2)  # t with 4 degrees
+
+
+@pytest.mark.slow
+def test_the_least_favourable_gaps_are_lower_confidence_bounds():
+    held = []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        true = np.array([1.0, 0.9, 0.9, 0.5])
+        scores = true + 0.1 * rng.standard_normal(4)
+        errors = 0.1 * rng.standard_normal((4, 400))
+        gaps = least_favourable(scores, errors, largest_error(errors, 0.95))
+        best = scores.argmax()
+        held.append((gaps <= np.maximum(true[best] - true, 0) + 1e-12).all())
+    assert np.mean(held) > 0.92
+    assert least_favourable(np.array([9.0, 1.0]), errors[:2], 2.0)[1] > 7
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3])
+def test_degrees_of_freedom_give_the_spread_of_estimated_errors(share):
+    """Errors of new samples vary as the chi-square distribution with these degrees says."""
+    rng = np.random.default_rng(0)
+
+    def values():
+        difference = rng.choice([-1.0, 0.0, 1.0], 2_000, p=[share / 2, 1 - share, share / 2])
+        return np.stack([difference, np.zeros(2_000)])
+
+    errors = [np.std(values()[0]) for _ in range(500)]
+    degrees = pair_degrees_of_freedom(values())
+    assert np.std(errors) / np.mean(errors) == pytest.approx(np.sqrt(0.5 / degrees), rel=0.25)
+    low, high = deviation_bounds(degrees, 0.95)
+    inside = [low * one <= np.sqrt(share) <= high * one for one in errors]
+    assert 0.9 < np.mean(inside) < 0.99
+
+
+def kinds_of_boards(kind, m, rng):
+    if kind == "long tail":
+        return -rng.exponential(2.0, m)
+    if kind == "leader and crowd":
+        true = 0.3 * rng.normal(size=m)
+        true[0] = true.max() + 2.5
+        return true
+    return np.where(np.arange(m) < m // 2, 0.15 * rng.normal(size=m), -3 + rng.normal(size=m))
+
+
+def pilots_that_hold(kind, pilots, m=10, n=1_000):
+    """Return how often each interval holds the figure of the true scores, by name."""
+    grid, held = [n, 4 * n], {}
+    for seed in range(pilots):
+        rng = np.random.default_rng(seed)
+        true = 0.8 + 0.01 * kinds_of_boards(kind, m, rng)
+        scores = true + 0.01 * rng.normal(size=m)
+        resampled = scores[:, None] + 0.01 * rng.normal(size=(m, 300))
+        made = plan_rows(
+            scores, resampled, n, greater_is_better=True, difference=0.02, test_rows=grid, rng=rng
+        )
+        errors = 0.01 * rng.normal(size=(m, 2_000))
+        until = rows_until_the_best_leads(true[:, None], errors, n)
+        for row in made.rows:
+            scale = np.sqrt(n / row.test_rows)
+            boards = true[:, None] + scale * errors[:, :200]
+            widths, winners = widths_of(boards, errors, scale, row.test_rows)
+            truth = {
+                "best_wins": ((until <= row.test_rows).mean(), 0.02),
+                "interval_width": (widths.mean(), 0.1),
+                "winner_width": (winners.mean(), 0.2),
+                "winner_shown": ((winners == 0).mean(), 0.03),
+            }  # each with the error of its own simulation
+            for name, (value, error) in truth.items():
+                low, high = row.intervals[name]
+                held.setdefault(name, []).append(low - error <= value <= high + error)
+        for one in made.best_wins_rows:
+            value, most = np.quantile(until, one.probability), one.high or np.inf
+            held.setdefault("rows", []).append(one.low <= 1.05 * value + 5 and value <= 1.05 * most)
+    return {name: np.mean(own) for name, own in held.items()}
+
+
+KINDS = ["long tail", "leader and crowd", "crowded top"]
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_interval_holds_over_pilots(kind):
+    for name, share in pilots_that_hold(kind, 100).items():
+        assert share > 0.9, name  # 0.95 less 2.3 standard errors
+
+
+@pytest.mark.slow
+def test_a_range_over_two_priors_is_given():
+    """Where a crowd leads, the normal prior promises more than the nonparametric one."""
+    rng = np.random.default_rng(3)
+    true = np.concatenate([0.85 + 0.001 * rng.normal(size=15), 0.78 + 0.01 * rng.normal(size=15)])
+    scores = true + 0.01 * rng.normal(size=30)
+    resampled = scores[:, None] + 0.01 * rng.normal(size=(30, 300))
+    made = plan_rows(scores, resampled, 1_000, greater_is_better=True, test_rows=[1_000, 16_000])
+    for row in made.rows:
+        assert row.best_wins > row.best_wins_nonparametric
+        low, high = row.intervals["best_wins"]
+        assert low <= row.best_wins_nonparametric <= row.best_wins <= high
+    assert made.best_wins_rows[0].high is None

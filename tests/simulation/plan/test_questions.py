@@ -1,0 +1,89 @@
+"""The number of questions for a difference, against Miller's formula and simulated tests."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+
+from arena.errors import UsageError
+from arena.interfaces import CaseScores
+from arena.scoring.case_matrix import CaseMatrix, case_matrix
+from arena.simulation.plan.questions import plan_questions
+from program import run_here
+
+SCHEMA = Path(__file__).parents[3] / "schemas" / "plan-questions-1.json"
+OMEGA, SIGMA = 0.3, 0.5
+
+
+def table(n: int, answers: int, seed: int = 0, lead: float = 0.1) -> CaseMatrix:
+    """Return two algorithms whose expected difference on a case has the deviation OMEGA."""
+    rng = np.random.default_rng(seed)
+    shared = rng.normal(size=n)
+    expected = np.stack([shared + lead + OMEGA * rng.normal(size=n), shared])
+    values = expected[..., None] + SIGMA * rng.normal(size=(2, n, answers))
+    records = CaseScores(
+        np.repeat(["a", "b"], n * answers),
+        np.tile(np.repeat(np.arange(n), answers), 2),
+        values.ravel(),
+        repeats=np.tile(np.arange(answers), 2 * n),
+    )
+    return case_matrix(records)
+
+
+def test_the_questions_are_millers_for_every_number_of_answers() -> None:
+    found = plan_questions(table(20_000, 2), "value", 0.1)
+    for one in found.needed:
+        variance = OMEGA**2 + 2 * SIGMA**2 / one.answers
+        assert one.cases == pytest.approx((1.959964 + 0.841621) ** 2 * variance / 0.01, rel=0.06)
+    assert found.unpaired > 10 * found.needed[-1].cases
+    assert found.detectable == pytest.approx(
+        2.801585 * np.sqrt((OMEGA**2 + SIGMA**2) / 20_000), rel=0.03
+    )
+
+
+def test_a_paired_test_on_that_many_questions_has_the_power() -> None:
+    needed = round(plan_questions(table(4_000, 1), "value", 0.2).needed[0].cases)
+    rng = np.random.default_rng(1)
+    differences = 0.2 + rng.normal(size=(2_000, needed)) * np.sqrt(OMEGA**2 + 2 * SIGMA**2)
+    errors = differences.std(axis=1, ddof=1) / np.sqrt(needed)
+    power = (np.abs(differences.mean(axis=1) / errors) > 1.959964).mean()
+    assert power == pytest.approx(0.8, abs=0.04)
+
+
+def test_questions_on_the_same_text_count_less() -> None:
+    one = table(400, 1)
+    groups = np.repeat(np.arange(100), 4)
+    copied = replace(one, values=one.values[:, np.arange(100).repeat(4)], clusters=groups)
+    alone = plan_questions(replace(copied, clusters=None), "value", 0.1).needed[0].cases
+    grouped = plan_questions(copied, "value", 0.1).needed[0].cases
+    assert grouped == pytest.approx(4 * alone, rel=0.02)
+    with pytest.raises(UsageError, match="at least two algorithms"):
+        plan_questions(one.subset([0]), "value", 0.1)
+
+
+def test_the_command_prints_what_its_schema_says(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    lines = ["case,a,b"] + [f"{i},{x},{y}" for i, (x, y) in enumerate(rng.random((30, 2)))]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    called = run_here("plan", "--from", "t.csv", "--difference", "0.1", "--json", cwd=tmp_path)
+    document: Any = json.loads(called.stdout)
+    described = json.loads(SCHEMA.read_text())
+    jsonschema.validate(document, described)
+    assert document["cases"] == 30
+    assert len(document["needed"]) == 1
+    long = ["algorithm,case,value,round,area"]
+    for area in "xy":
+        for i, values in enumerate(rng.random((30, 4))):
+            at = zip("aabb", "1212", values, strict=True)
+            long += [f"{name},{i},{value},{round},{area}" for name, round, value in at]
+    (tmp_path / "l.csv").write_text("\n".join(long) + "\n")
+    columns = ("--value", "value", "--repeat", "round", "--task", "area")
+    told = run_here("plan", "--from", "l.csv", "--difference", "0.1", *columns, cwd=tmp_path)
+    assert "The 60 cases of the table" in told.stdout.replace("\n", " "), told.stderr
+    assert "answers per case" in told.stdout

@@ -1,0 +1,222 @@
+"""Truth, tests and what becomes of them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from sklearn.metrics import log_loss, roc_auc_score
+
+import arena
+from arena.errors import MetricError, UsageError
+from arena.simulation.data import Population
+from arena.simulation.ranks.draws import draw_test, draw_tests
+from arena.simulation.ranks.outcome import (
+    rank_quantiles,
+    rows_until_best_wins,
+    win_frequency,
+    wins_of_sets,
+)
+from arena.simulation.ranks.scores import ModelScores, score_models
+from arena.simulation.ranks.study import RankSettings, _rows_needed, simulate_ranks
+from arena.simulation.ranks.submission import shape_for
+
+
+def _scores(world, manager, folder, metric, **changes):
+    resolved = manager.metrics.resolve(metric)
+    given = {"test_rows": (200, 800), "tests": 30, "seed": 1, **changes}
+    count = given.pop("count", 12)
+    return score_models(
+        world, resolved, folder, count, given.pop("test_rows"), given.pop("tests"), **given
+    )
+
+
+def test_truth_is_the_mean_over_all_labels(world, manager, folder):
+    """The exact truth is what scikit-learn has with every label weighted by its chance."""
+    found = _scores(world, manager, folder, "roc_auc").true
+    chance = world.population.chance / 100
+    both = np.repeat([1, 0], len(chance))
+    for number in (0, 11):
+        twice = np.tile(folder.get(number), 2)
+        weight = np.concatenate([chance, 1 - chance])
+        expected = roc_auc_score(both, twice, sample_weight=weight)
+        assert found[number] == pytest.approx(expected, abs=1e-11)
+
+
+def test_tests_are_scored_as_rows(world, manager, folder):
+    found = _scores(world, manager, folder, "log_loss", tests=3)
+    test = draw_test(world.population, 200, 2, 1, n_classes=None)
+    expected = log_loss(test.target, folder.get(5)[test.rows].astype(float))
+    assert found.competition[200][5, 2] == pytest.approx(expected, rel=1e-9)
+    assert not found.greater_is_better
+
+
+@pytest.mark.parametrize("metric", ["roc_auc", "accuracy", "log_loss", "f1", "brier"])
+def test_tests_are_unbiased(world, manager, folder, metric):
+    """The mean over many tests is the truth, within four standard errors."""
+    found = _scores(world, manager, folder, metric, test_rows=(2_000,), tests=200, count=3)
+    errors = found.competition[2_000] - found.true[:, np.newaxis]
+    standard_errors = errors.std(axis=1, ddof=1) / np.sqrt(200)
+    bias = 2e-3 if metric == "f1" else 0  # a ratio is biased in finite tests
+    assert (np.abs(errors.mean(axis=1)) < 4 * standard_errors + bias).all()
+
+
+def test_same_numbers_for_more_models_tests_and_workers(world, manager, folder):
+    few = _scores(world, manager, folder, "roc_auc", tests=4, count=3)
+    many = _scores(world, manager, folder, "roc_auc", tests=9, workers=2)
+    for rows in (200, 800):
+        assert (many.competition[rows][:3, :4] == few.competition[rows]).all()
+    assert (many.true[:3] == few.true).all()
+
+
+def test_black_box_metric_has_the_drawn_labels_for_truth(world, manager, folder):
+    found = _scores(world, manager, folder, "sklearn:jaccard_score", tests=2, count=1)
+    from sklearn.metrics import jaccard_score
+
+    expected = jaccard_score(world.population.target, folder.get(0) >= 0.5)
+    assert found.true[0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_populations_and_classes_that_do_not_reach(world, manager):
+    with pytest.raises(UsageError, match="population"):
+        draw_tests(world.population, 5_000, 2, 0, n_classes=None)
+    rare = Population(np.zeros((900, 1)), np.arange(900) == 0)
+    with pytest.raises(MetricError, match="rare"):
+        draw_test(rare, 2, 0, 0, n_classes=3)
+    with pytest.raises(MetricError, match="labels"):
+        shape_for(manager.metrics.resolve("rmse"), 2)
+    with pytest.raises(MetricError, match="numbers"):
+        shape_for(manager.metrics.resolve("roc_auc"), None)
+
+
+def test_win_frequency_averages_over_sets_of_models():
+    true = np.array([0.9, 0.8, 0.9, 0.7])
+    # The best of the first set wins 3 of 4 tests, and of the second shares one and wins two.
+    competition = np.array([[9, 9, 9, 1], [1, 1, 1, 9], [9, 9, 5, 1], [1, 1, 5, 9]], dtype=float)
+    scores = ModelScores(true, {100: competition}, greater_is_better=True)
+    found = win_frequency(scores, 100, 2)
+    assert found.frequency == pytest.approx((0.75 + 2.5 / 4) / 2)
+    assert found.populations == 2
+    assert found.low < found.frequency < found.high
+    assert win_frequency(scores, 100, 4).populations == 1
+
+
+def test_rank_quantiles_by_hand():
+    competition = np.array([[1.0, 1.0, 2.0, 3.0], [2.0, 2.0, 1.0, 2.0], [3.0, 3.0, 3.0, 1.0]])
+    scores = ModelScores(np.array([2.0, 1.0, 3.0]), {9: competition}, greater_is_better=False)
+    found = rank_quantiles(scores, 9, 3)
+    assert found.models.tolist() == [1, 0, 2]
+    assert found.quantiles.tolist() == [[1, 2, 2, 2], [1, 1, 3, 3], [1, 3, 3, 3]]
+
+
+def test_rows_until_best_wins_against_trying_every_number():
+    rng = np.random.default_rng(0)
+    true, errors = rng.normal(size=6), rng.normal(size=(6, 300))
+    needed = rows_until_best_wins(true, errors, 50, greater_is_better=False)
+    best = true.argmin()
+    for rows in (5, 50, 500, 50_000):
+        shown = true[:, np.newaxis] + np.sqrt(50 / rows) * errors
+        assert (shown.argmin(axis=0) == best).mean() == (needed <= rows).mean()
+
+
+def test_any_of_equally_good_models_may_win():
+    errors = np.array([[0.0, 0.2, 0.0], [0.1, 0.1, 0.0], [0.3, 0.0, 0.05]])
+    true = np.array([0.5, 0.5, 0.4])
+    needed = rows_until_best_wins(true, errors, 10, greater_is_better=True)
+    assert needed == pytest.approx([10 * 2**2, 0, 10 * 0.5**2])
+    tied = ModelScores(true, {10: true[:, np.newaxis] + errors}, greater_is_better=True)
+    assert wins_of_sets(tied, 10, 3).tolist() == [[0.0, 1.0, 1.0]]
+
+
+@pytest.mark.slow
+def test_simulation_as_a_whole(world, manager, folder):
+    settings = RankSettings((200, 800), (4, 12), tests=20, boards=4, resamples=100)
+    analysis = manager.analyses.resolve("ranks")
+    metric = manager.metrics.resolve("roc_auc")
+    found = simulate_ranks(world, metric, analysis, folder, settings)
+    again = simulate_ranks(world, metric, analysis, folder, settings, workers=2)
+    assert found.to_dict() == again.to_dict()
+    by_grid = {(one.test_rows, one.competitors): one.frequency for one in found.win_frequency}
+    assert by_grid[800, 12] >= by_grid[200, 12]
+    intervals = [one for one in found.coverage if one.kind == "intervals"]
+    spreads = [one for one in found.coverage if one.kind == "spread"]
+    assert min(one.each for one in intervals) > 0.95
+    assert spreads[1].all_ranks < intervals[1].all_ranks
+    assert found.boards[3].true_ranks.shape == (12,)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"test_rows": ()}, {"competitors": (1,)}, {"tests": 1}, {"boards": 99}, {"level": 1.0}],
+)
+def test_settings_out_of_range(change):
+    with pytest.raises(UsageError):
+        dataclasses.replace(RankSettings(), **change)
+
+
+def test_models_that_a_constant_prediction_equals_get_no_verdict(world, folder):
+    """With ties at the top, or nothing better than a constant, nothing follows about the rows."""
+    from dataclasses import replace
+
+    from arena.plugin.manager import PluginManager
+    from arena.simulation.ranks.study import simulation_verdict
+
+    n_models = 12
+
+    settings = RankSettings((100,), (n_models,), tests=4, boards=0)
+    manager = PluginManager()
+    metric, judge = manager.metrics.resolve("accuracy"), manager.analyses.resolve("ranks")
+    result = simulate_ranks(world, metric, judge, folder, settings)
+    chance = world.population.chance / 100
+    assert result.scores.constant == pytest.approx(max(chance.mean(), 1 - chance.mean()))
+    assert "the truly best one wins" in simulation_verdict(result)
+    assert "This is one set of models" in simulation_verdict(result)
+    tied = replace(result.scores, true=np.full(n_models, 0.9))
+    said = simulation_verdict(replace(result, scores=tied))
+    assert said.startswith(f"{n_models} of {n_models} submissions share the best score, 0.9.")
+    assert "no meaning" in said
+    assert "wins" not in said
+    useless = replace(result.scores, true=result.scores.constant - 0.01 * np.arange(n_models))
+    said = simulation_verdict(replace(result, scores=useless))
+    assert said.startswith("No submission scores better than a constant prediction")
+
+
+@pytest.mark.parametrize(("rows", "models"), [((), (10,)), ((100,), ())])
+def test_the_function_needs_sizes(rows, models):
+    with pytest.raises(UsageError, match="at least one"):
+        arena.simulate_ranks(rows, models)
+
+
+@pytest.mark.slow
+def test_the_interval_of_the_rows_needed_holds_over_tests():
+    rng = np.random.default_rng(0)
+    true = np.array([0.80, 0.79, 0.78])
+    many = 0.02 * rng.normal(size=(3, 20_000))
+    until = rows_until_best_wins(true, many, 400, greater_is_better=True)
+    truth, held = {share: np.quantile(until, share) for share in (0.5, 0.8, 0.9)}, []
+    for _ in range(200):
+        shown = {400: true[:, None] + 0.02 * rng.normal(size=(3, 60))}
+        for one in _rows_needed(ModelScores(true, shown, True), 3):
+            if one.probability in truth:
+                most = np.inf if one.high is None else one.high
+                held.append(one.low <= np.ceil(truth[one.probability]) <= most)
+                assert one.low <= one.rows <= most
+    assert 0.93 < np.mean(held) < 0.995
+
+
+def test_few_tests_give_no_upper_limit():
+    shown = {400: np.array([[0.8, 0.7, 0.8, 0.8], [0.7, 0.75, 0.7, 0.6]])}
+    needed = _rows_needed(ModelScores(np.array([0.8, 0.7]), shown, True), 2)
+    assert [one.high for one in needed if one.probability >= 0.8] == [None, None, None]
+    assert all(one.low == 0 for one in needed if one.probability == 0.5)
+
+
+def test_the_ends_are_the_order_statistics_of_a_binomial_interval():
+    # In floating point 28 / 41 * 41 is more than 28: a quantile of this share is the next one.
+    tests = np.arange(1, 42)
+    shown = {400: np.array([np.full(41, 0.8), 0.7 + 0.1 * np.sqrt(tests)])}
+    needed = _rows_needed(ModelScores(np.array([0.8, 0.7]), shown, True), 2)
+    found = {one.probability: (one.low, one.high) for one in needed}
+    assert found[0.5] == pytest.approx((14 * 400, 28 * 400), abs=1)
+    assert found[0.8] == pytest.approx((28 * 400, 38 * 400), abs=1)

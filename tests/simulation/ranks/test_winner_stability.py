@@ -1,0 +1,68 @@
+"""The study of winner stability: its trends, on few models."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import arena
+from arena.interfaces import PaperOptions
+from arena.simulation.ranks import paper
+from arena.utils.parallel import NoProgress
+
+GRID = """
+rounds = 60
+early_stopping = 5
+[fixed]
+learning_rate = 0.1
+feature_fraction = 0.8
+bagging_fraction = 0.8
+[search]
+num_leaves = [15, 31, 63]
+bagging_freq = [0, 1]
+min_data_in_leaf = [5, 10, 20]
+"""
+
+
+@pytest.mark.slow
+def test_trends_with_rows_and_models(tmp_path):
+    """Within 3 standard errors everywhere, and beyond them from one corner to the other."""
+    (tmp_path / "grid.toml").write_text(GRID, encoding="utf-8")
+    result = arena.simulate_ranks(
+        [300, 3_000, 30_000], [4, 16, 64], tests=40, boards=0, train_rows=1_000,
+        validation_rows=500, population=30_000, grid=tmp_path / "grid.toml", models=tmp_path / "m",
+    )  # fmt: skip
+    found = paper.frequencies(result)
+    assert paper.against_the_trend(found) == []
+    assert [found[300, count].sets for count in (4, 16, 64)] == [16, 4, 1]
+    most, least = found[30_000, 4], found[300, 64]
+    assert most.mean > 0.7
+    assert least.mean < 0.3
+    assert most.mean - least.mean > 3 * (most.error + least.error)
+    rows = paper.compared(found, {(300, 4): 0.5, (300, 64): 1.0})
+    assert [row.published for row in rows if row.published is not None] == [0.5, 1.0]
+    assert rows[[row.published for row in rows].index(1.0)].agrees is False
+    json.dumps(paper.chart(found, {(300, 4): 0.5}).specification, allow_nan=False)
+
+
+@pytest.mark.slow
+def test_a_quick_study_says_what_it_leaves_out():
+    found = paper.WinnerStability().reproduce(PaperOptions(quick=True, workers=1), NoProgress())
+    assert len([row for row in found.figures if row.where == "win frequency"]) == 4
+    assert any("best_winning.csv is not in --data" in text for text in found.missing)
+
+
+def test_a_frequency_against_the_trend_is_named():
+    found = {
+        (10, 2): paper.Frequency(0.9, 0.05, 3),
+        (20, 2): paper.Frequency(0.3, 0.05, 3),
+        (10, 4): paper.Frequency(0.8, 0.05, 2),
+        (20, 4): paper.Frequency(0.4, 0.05, 2),
+    }
+    assert paper.against_the_trend(found) == [
+        "(10, 2) wins more often than (20, 2)",
+        "(10, 4) wins more often than (20, 4)",
+    ]
+    found[10, 4] = paper.Frequency(0.99, 0.02, 2)
+    assert paper.against_the_trend(found)[1:] == ["(10, 4) wins more often than (20, 4)"]

@@ -1,0 +1,44 @@
+"""Rows divided into parts that differ."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from arena.errors import UsageError
+from arena.simulation.competition.setup import data_from_world, with_drift
+from arena.simulation.data import Sizes, synthetic_world
+from arena.simulation.drift import divide_with_drift
+
+
+def distance(one, other):
+    """Return the largest difference of means, in standard deviations of the mean's difference."""
+    error = np.sqrt(one.var(axis=0) / len(one) + other.var(axis=0) / len(other))
+    return float(np.max(np.abs(one.mean(axis=0) - other.mean(axis=0)) / error))
+
+
+def test_parts_differ_more_with_more_drift_and_are_complete():
+    features = np.random.default_rng(0).random((2_000, 5))
+    features[::7, 2] = np.nan
+    found = []
+    for drift in (0.0, 0.3, 1.0):
+        one, other = divide_with_drift(features, 600, drift, np.random.default_rng(1))
+        assert sorted([*one, *other]) == list(range(2_000))
+        assert len(one) == 600
+        filled = np.nan_to_num(features, nan=0.5)
+        found.append(distance(filled[one], filled[other]))
+    assert found[0] < 4 < found[1] < found[2]
+    with pytest.raises(UsageError, match="from 0"):
+        divide_with_drift(features, 600, 1.5, np.random.default_rng(1))
+
+
+def test_training_rows_and_public_rows_drift():
+    sizes = Sizes(400, 100, 800)
+    near, far = (synthetic_world(sizes, 1, drift) for drift in (0.0, 0.8))
+    assert np.array_equal(near.population.target, synthetic_world(sizes, 1).population.target)
+    gaps = [distance(one.rows.training.features, one.population.features) for one in (near, far)]
+    assert gaps[0] < 5 < gaps[1]
+    data = with_drift(data_from_world(near), 0.25, 0.8, seed=2)
+    public = np.array(data.solution["Usage"].to_pylist()) == "Public"
+    assert public.sum() == 200
+    assert distance(data.test[public], data.test[~public]) > 5

@@ -1,0 +1,41 @@
+"""The simulated best AUC: its printed errors, and brute force without approximations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from arena_sota.binormal import DrawnMaximum, auc_maximum
+
+
+def test_the_errors_are_the_spread_over_seeds():
+    rng = np.random.default_rng(0)
+    found = [DrawnMaximum(np.sort(rng.gumbel(0.9, 0.01, 400)), 0.9) for _ in range(400)]
+    for values, errors in (
+        ([one.mean for one in found], [one.simulation_error for one in found]),
+        ([one.std for one in found], [one.std_simulation_error for one in found]),
+        ([one.quantile(0.95) for one in found], [one.quantile_error(0.95) for one in found]),
+        ([one.at_least(0.92) for one in found], [one.at_least_error(0.92) for one in found]),
+    ):
+        assert np.mean(errors) == pytest.approx(np.std(values), rel=0.15)
+
+
+def test_a_share_of_no_draw_has_an_error():
+    best = DrawnMaximum(np.linspace(0.8, 0.9, 100), 0.8)
+    assert best.at_least(0.95) == 0
+    assert 0.005 < best.at_least_error(0.95) < 0.02
+
+
+def test_the_best_auc_is_that_of_whole_rows():
+    """The rarer class is drawn and the other approximated; here every row is drawn."""
+    rng = np.random.default_rng(1)
+    positives, negatives, m, repetitions = 40, 300, 20, 400
+    mu = np.sqrt(2) * 1.2815515655  # AUC 0.9
+    scores = rng.standard_normal((repetitions, m, positives + negatives))
+    scores[..., :positives] += mu
+    ranks = (np.argsort(scores, axis=2) < positives) @ np.arange(1.0, positives + negatives + 1)
+    whole = (ranks - positives * (positives + 1) / 2) / (positives * negatives)
+    best = whole.max(axis=1)
+    found = auc_maximum(np.full(m, 0.9), positives, negatives, rng, repetitions=repetitions)
+    error = np.hypot(best.std() / repetitions**0.5, found.simulation_error)
+    assert abs(best.mean() - found.mean) < 4 * error

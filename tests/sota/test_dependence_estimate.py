@@ -1,0 +1,186 @@
+"""Dependence from stored predictions, the analysis and its sections."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.errors import UsageError
+from arena.evaluation.bootstrap import draw_resamples
+from arena.evaluation.predictions import ArrayPredictions
+from arena.evaluation.scores import full_scores, score_under_weights
+from arena.interfaces import Study
+from arena_metrics.pointwise import Accuracy
+from arena_metrics.ranking import RocAuc
+from arena_metrics.regression import RootMeanSquaredError
+from arena_sota import provide_analyses, provide_report_sections
+from arena_sota.analysis import Sota
+from arena_sota.dependence_estimate import estimate_auc_dependence, estimate_dependence
+
+
+def right_rows(rng, m, n, rho0, theta=0.8, theta0=0.8):
+    from arena_sota.dependence import conditional_probabilities
+
+    given = conditional_probabilities(np.array([theta]), rho0, theta0)
+    easy = rng.random(n) < theta0
+    return rng.random((m, n)) < np.where(easy, given[0], given[1])
+
+
+def test_rho0_is_found_and_its_interval_covers():
+    rng = np.random.default_rng(0)
+    covered = 0
+    for _ in range(60):
+        found = estimate_dependence(right_rows(rng, 20, 800, 0.6))
+        covered += found.rho0_interval[0] <= 0.6 <= found.rho0_interval[1]
+    assert covered >= 52
+    assert found.rho0 == pytest.approx(0.6, abs=0.08)
+
+
+def test_copies_do_not_raise_the_correlation():
+    rng = np.random.default_rng(1)
+    families = right_rows(rng, 50, 1500, 0.775)
+    copies = np.repeat(families[:1], 200, axis=0) ^ (rng.random((200, 1500)) < 0.002)
+    correct = np.concatenate([families, copies])
+    found = estimate_dependence(correct)
+    assert found.n_clusters == 50
+    assert found.rho_pair == pytest.approx(0.60, abs=0.05)
+    assert np.corrcoef(correct)[np.triu_indices(250, 1)].mean() > 0.80
+
+
+def test_blocks_and_constant_submissions():
+    rng = np.random.default_rng(2)
+    one = right_rows(rng, 600, 60, 0.3)
+    one[[3, 590]] = True
+    found = estimate_dependence(one)
+    assert found.clusters[3] == found.clusters[590]
+    assert found.clusters[0] == 0
+
+
+def test_groups_of_rows_widen_the_interval():
+    rng = np.random.default_rng(3)
+    correct = np.repeat(right_rows(rng, 10, 200, 0.6), 5, axis=1)
+    alone = estimate_dependence(correct)
+    grouped = estimate_dependence(correct, groups=np.repeat(np.arange(200), 5))
+    width = [end[1] - end[0] for end in (alone.rho_pair_interval, grouped.rho_pair_interval)]
+    assert width[1] > 2 * width[0]
+
+
+def test_auc_dependence_is_within_classes():
+    rng = np.random.default_rng(4)
+    truth = np.arange(2000) < 400
+    common, own = rng.normal(size=2000), rng.normal(size=(15, 2000))
+    scores = 1.5 * truth + 0.5**0.5 * common + 0.5**0.5 * own
+    found = estimate_auc_dependence(truth, np.concatenate([scores, scores[:2] * 2 + 1]))
+    assert found.rho_pair == pytest.approx(0.5, abs=0.04)
+    assert found.n_clusters == 15
+
+
+def test_bad_input():
+    with pytest.raises(UsageError):
+        estimate_dependence(np.ones((2, 1), dtype=bool))
+    with pytest.raises(UsageError):
+        estimate_dependence(np.ones((2, 5), dtype=bool), level=2)
+
+
+def make_study(metric: Any, truth: Any, predictions: Any, classes: Any) -> Study:
+    held = ArrayPredictions(predictions)
+    weights = draw_resamples(len(truth), 100, 0, required=truth if classes else None).weights
+    return Study(
+        metric=metric,
+        truth=truth,
+        teams=tuple(f"t{j}" for j in range(len(predictions))),
+        submissions=np.arange(1, len(predictions) + 1),
+        predictions=held,
+        scores=full_scores(metric, truth, held),
+        resampled=score_under_weights(metric, truth, held, weights),
+        level=0.95,
+        classes=classes,
+    )
+
+
+def accuracy_study(m=40, n=600) -> Study:
+    rng = np.random.default_rng(5)
+    truth = rng.integers(0, 2, n)
+    predictions = np.where(right_rows(rng, m, n, 0.5), truth, 1 - truth)
+    return make_study(Accuracy(), truth, np.concatenate([predictions, predictions[:1]]), ("a", "b"))
+
+
+def run(study: Study) -> Any:
+    return Sota().run(study, np.random.default_rng(0))
+
+
+@pytest.mark.slow
+def test_the_analysis_of_an_accuracy_board():
+    study = accuracy_study()
+    finding = run(study)
+    document = finding.document
+    assert document["model"] == "accuracy"
+    assert (document["submissions"], document["clusters"]) == (41, 40)
+    assert document["n_teams"] == 40
+    assert document["sota"] < document["observed_maximum"]
+    assert abs(document["sota"] - 0.8) < abs(document["observed_maximum"] - 0.8)
+    assert "explains part of the best score. Of 41 scores, 40 are counted" in finding.verdict
+    assert f"{document['sota']:.4f}" not in finding.verdict
+    assert finding.verdict.endswith("1 near-duplicate is left out.")
+    assert document == run(study).document
+
+
+@pytest.mark.slow
+def test_the_analysis_of_an_auc_board():
+    rng = np.random.default_rng(6)
+    truth = (np.arange(400) < 60).astype(np.intp)
+    scores = 1.5 * truth + rng.normal(size=(25, 400)) + rng.normal(size=400)
+    finding = run(make_study(RocAuc(), truth, scores, ("no", "yes")))
+    assert finding.document["model"] == "roc_auc"
+    assert finding.document["rho_pair"] == pytest.approx(0.5, abs=0.1)
+    assert finding.document["sota"] < finding.document["observed_maximum"]
+    sections = list(provide_report_sections(SimpleNamespace(findings=(finding,), seed=0)))
+    assert len(sections[0].charts) == 2
+
+
+def test_the_analysis_of_any_other_metric():
+    rng = np.random.default_rng(7)
+    truth = rng.normal(size=200)
+    predictions = truth + rng.normal(size=(10, 200))
+    finding = run(make_study(RootMeanSquaredError(), truth, predictions, None))
+    assert finding.document["model"] is None
+    assert "the interval of the best true score" in finding.verdict
+    (section,) = provide_report_sections(SimpleNamespace(findings=(finding,)))
+    assert section.text == finding.verdict
+
+
+def test_a_single_submission_is_no_error():
+    study = accuracy_study()
+    alone = make_study(
+        Accuracy(), study.truth, study.predictions.subset(np.array([0])).values, ("a", "b")
+    )
+    assert run(alone).document["model"] is None
+
+
+def test_sections_and_charts():
+    finding = run(accuracy_study())
+    first, method = provide_report_sections(SimpleNamespace(findings=(finding,), seed=3))
+    assert first.text.startswith(finding.verdict)
+    assert not any(word in first.text for word in ("bootstrap", "resample", "p-value"))
+    assert method.technical
+    assert not first.public
+    names = [chart.name for chart in first.charts]
+    assert names == ["scores-and-worth", "another-board", "best-score-by-luck"]
+    assert list(provide_report_sections(SimpleNamespace(findings=()))) == []
+
+
+@pytest.mark.slow
+def test_charts_are_valid_vega_lite():
+    import altair as alt
+
+    finding = run(accuracy_study())
+    for section in provide_report_sections(SimpleNamespace(findings=(finding,), seed=3)):
+        for chart in section.charts:
+            alt.LayerChart.from_dict({**chart.specification})
+
+
+def test_the_hook_provides_the_analysis():
+    assert [one.name for one in provide_analyses()] == ["sota"]

@@ -1,0 +1,199 @@
+"""A process that is killed while it writes the log to the file loses nothing."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from arena.store import Store
+from arena.store import checkpoint as module
+from arena.store.checkpoint import checkpoint, rollback_path
+from arena.store.database import Database
+from submit_work import make_solution, submit, values_of
+
+N_ROWS = 50
+BLOCK, BLOCKS_AT = 262_144, 3 * 4096
+SHARES = (4096, BLOCK // 2, BLOCK - 4096)
+"""How much of a block is written when the process is killed: a kill ends a write between pages."""
+
+
+def submit_next(store: Store) -> None:
+    number = len(store.submissions()) + 1
+    submit(store, number, values_of(number, N_ROWS))
+
+
+def require_sound(path: Path, n_submissions: int) -> None:
+    """Fail unless everything is there, and more can be stored."""
+    with Store.open(path, read_only=True) as store:
+        assert len(store.submissions()) == n_submissions
+    with Store.open(path) as store:
+        assert store.audit() == ()
+        submit_next(store)
+    with Store.open(path) as store:
+        numbers = [*range(1, n_submissions + 2)]
+        assert [one.submission for one in store.submissions()] == numbers
+        assert store.audit() == ()
+        ((_, predictions),) = store.predictions(numbers).blocks(N_ROWS)
+        for number, values in zip(numbers, predictions, strict=True):
+            assert np.array_equal(values.reshape(-1, 1), values_of(number, N_ROWS))
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A database before a checkpoint, and just before the checkpoint's new header."""
+    path = tmp_path_factory.mktemp("killed") / "x.duckdb"
+    with Store.open(path) as store, store.transaction() as transaction:
+        transaction.put_solution(make_solution(N_ROWS))
+        transaction.append_event("created", "host", {})
+    for _ in range(3):
+        with Store.open(path) as store:
+            submit_next(store)
+    store = Store.open(path)
+    submit_next(store)
+    before = shutil.copytree(path.parent, path.parent.with_name("before")) / path.name
+
+    def interrupted(path: Path, descriptor: int, connection: duckdb.DuckDBPyConnection) -> None:
+        connection.execute("SET debug_checkpoint_abort = 'after_free_list_write'")
+        checkpoint(path, descriptor, connection)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("arena.store.database.checkpoint", interrupted)
+        store.close()
+    return before, path
+
+
+def copied(path: Path, folder: Path) -> Path:
+    return shutil.copytree(path.parent, folder) / path.name
+
+
+def changed_blocks(before: bytes, after: bytes) -> list[int]:
+    """Return where blocks that were there before are different."""
+    places = range(BLOCKS_AT, len(before), BLOCK)
+    return [at for at in places if before[at : at + BLOCK] != after[at : at + BLOCK]]
+
+
+@pytest.mark.slow
+def test_a_kill_between_the_pages_of_a_block_loses_nothing(
+    killed: tuple[Path, Path], tmp_path: Path
+) -> None:
+    before, after = (path.read_bytes() for path in killed)
+    saved = module._Saved.parsed(rollback_path(killed[1]).read_bytes())
+    assert saved is not None
+    changed = changed_blocks(before, after)
+    in_use = [at for at in changed if (at - BLOCKS_AT) // BLOCK in saved.numbers]
+    # The header refers to no other block: all of them at once, each at every share of the others.
+    torn = [*([at] for at in in_use), [at for at in changed if at not in in_use]]
+    refused = 0
+    for number, (places, share) in enumerate(itertools.product(torn, SHARES)):
+        path = copied(killed[1], tmp_path / str(number))
+        with path.open("r+b") as file:
+            for at in places:
+                file.seek(at + share)
+                file.write(before[at + share : at + BLOCK])
+        try:
+            duckdb.connect(str(path), read_only=True).close()
+        except duckdb.Error as error:
+            refused += "checksum" in str(error)
+        require_sound(path, 4)
+    # Otherwise DuckDB does not overwrite blocks in use any more, and no block needs to be saved.
+    assert refused
+
+
+def test_blocks_are_put_back_until_the_new_header_is_written(
+    killed: tuple[Path, Path], tmp_path: Path
+) -> None:
+    path = copied(killed[1], tmp_path / "c")
+    assert rollback_path(path).exists()
+    assert path.with_name(f"{path.name}.wal").exists()
+    require_sound(path, 4)
+    assert not rollback_path(path).exists()
+    # A checkpoint that ended is not undone.
+    shutil.copy2(rollback_path(killed[1]), rollback_path(path))
+    require_sound(path, 5)
+
+
+def test_blocks_of_a_database_that_was_removed_are_not_put_into_a_new_one(
+    killed: tuple[Path, Path], tmp_path: Path
+) -> None:
+    path = copied(killed[1], tmp_path / "c")
+    content = rollback_path(path).read_bytes()
+    for file in path.parent.iterdir():
+        if file != rollback_path(path):
+            file.unlink()
+    Store.open(path).close()
+    assert not rollback_path(path).exists()
+    # Its headers are the same: it was written as often, and has as many blocks.
+    headers = path.read_bytes()[4096:BLOCKS_AT]
+    at = content.index(killed[0].read_bytes()[4096:BLOCKS_AT])
+    same = content[20:at] + headers + content[at + len(headers) :]
+    rollback_path(path).write_bytes(content[:16] + zlib.crc32(same).to_bytes(4, "little") + same)
+    before = path.read_bytes()
+    Store.open(path).close()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("length", [0, 5_000])
+def test_blocks_that_were_not_saved_whole_are_not_put_back(
+    killed: tuple[Path, Path], tmp_path: Path, length: int
+) -> None:
+    path = copied(killed[0], tmp_path / "c")
+    rollback_path(path).write_bytes(rollback_path(killed[1]).read_bytes()[:length])
+    require_sound(path, 4)
+
+
+@pytest.mark.slow
+def test_without_the_blocks_saved_there_is_no_checkpoint(
+    killed: tuple[Path, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError("No space left on device")
+
+    path = copied(killed[0], tmp_path / "c")
+    content = path.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_save", full)
+        with Store.open(path) as store:
+            submit_next(store)
+    assert "Nothing is lost" in caplog.text
+    assert path.read_bytes() == content
+    require_sound(path, 5)
+
+
+def test_after_an_error_of_duckdb_the_log_is_kept(
+    killed: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """It may wait for ever in a checkpoint, for an index that it could not load."""
+    path = copied(killed[0], tmp_path / "c")
+    content = path.read_bytes()
+    database = Database(path)
+    with pytest.raises(duckdb.Error, match="damaged"), database.reading() as cursor:
+        cursor.execute("SELECT error('damaged')")
+    database.close()
+    assert path.read_bytes() == content
+    require_sound(path, 4)
+
+
+def test_a_second_store_in_a_process_does_not_drop_the_lock(store: Store, database: Path) -> None:
+    connect = f"import duckdb; duckdb.connect({str(database)!r})"
+    for _ in range(2):
+        Store.open(database).close()
+        done = subprocess.run(
+            [sys.executable, "-c", connect],
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        assert "Could not set lock" in done.stderr

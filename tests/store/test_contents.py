@@ -1,0 +1,273 @@
+"""What is put into a store comes out of it, in its order, after it was closed as well."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arena.errors import StoreError, StoreFormatError
+from arena.evaluation.predictions import ArrayPredictions
+from arena.interfaces import PredictionBlocks
+from arena.store import Incoming, Store
+from arena.types import Fault, PredictionKind, Solution, Target
+from thinned import examples
+
+FAULT = Fault("empty cell", "The cell is «empty».", row=3, id="007", column="é")
+
+
+def _values(solution: Solution, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).random((solution.n_rows, len(solution.columns)))
+
+
+def _assert_equal(one: Solution, other: Solution) -> None:
+    for name in ("id_column", "targets", "columns", "kind", "sha256"):
+        assert getattr(one, name) == getattr(other, name)
+    assert one.ids.equals(other.ids)
+    for name in ("truth", "usage", "clusters"):
+        mine, theirs = getattr(one, name), getattr(other, name)
+        if mine is None:
+            assert theirs is None
+            continue
+        assert mine.dtype == theirs.dtype
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_solution_comes_back_equal(store: Store, database: Path, solution: Solution) -> None:
+    store.close()
+    with Store.open(database, create=False) as again:
+        _assert_equal(again.solution(), solution)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_solution_of_numbers_comes_back_equal(solution: Solution, several: bool) -> None:
+    truth = np.array([[1.5, -0.0], [1e300, 5e-324], [3, 4], [5, 6], [0.1, 0.3]])
+    numbers = replace(
+        solution,
+        targets=tuple(Target(name, None) for name in ("p", "q")[: 1 + several]),
+        columns=("p", "q")[: 1 + several],
+        kind=PredictionKind.VALUE,
+        truth=truth if several else truth[:, 0].copy(),
+        clusters=None,
+    )
+    with Store.open() as store:
+        store.put_solution(numbers)
+        store._solutions.clear()
+        _assert_equal(store.solution(), numbers)
+
+
+def test_equal_solution_is_put_once_and_another_is_refused(
+    store: Store, solution: Solution
+) -> None:
+    store.put_solution(replace(solution, sha256="cd" * 32))
+    assert store.solution().columns == solution.columns
+    for other in (
+        replace(solution, truth=np.array([0, 2, 1, 0, 1])),
+        replace(solution, usage=np.ones(5, dtype=np.uint8)),
+        replace(solution, clusters=None),
+        replace(solution, kind=PredictionKind.SCORE),
+        replace(solution, ids=pa.array(["00", "77", "a b", "ü", "\U0001f600"])),
+    ):
+        with pytest.raises(StoreError, match="another solution.* --db"):
+            store.put_solution(other)
+
+
+def test_store_without_a_solution_says_so() -> None:
+    with Store.open() as store, pytest.raises(StoreError, match="has no solution"):
+        store.solution()
+
+
+def test_records_come_back_as_they_were_given(
+    store: Store, database: Path, solution: Solution
+) -> None:
+    received = datetime(2026, 3, 1, 12, 30, 0, 5, tzinfo=timezone(timedelta(hours=2)))
+    first = store.add_submission("a", "a.csv", "11", _values(solution, 1), received=received)
+    second = store.add_submission("<b>", "b/ü.csv", "22", None, (FAULT,))
+    assert (first.submission, first.status) == (1, "accepted")
+    assert first.received == "2026-03-01T10:30:00.000005+00:00"
+    assert (second.submission, second.status, second.faults) == (2, "rejected", (FAULT,))
+    assert abs(datetime.fromisoformat(second.received) - datetime.now(UTC)) < timedelta(minutes=30)
+    store.close()
+    with Store.open(database) as again:
+        assert again.submissions() == (first, second)
+
+
+def test_repeated_submission_is_the_first_one(store: Store, solution: Solution) -> None:
+    first = store.add_submission("a", "1.csv", "11", _values(solution, 1))
+    assert store.add_submission("a", "2.csv", "11", _values(solution, 2)) == first
+    assert store.add_submission("b", "1.csv", "11", _values(solution, 1)).submission == 2
+    assert store.add_submission("a", "1.csv", "11", _values(solution, 1), key="k").submission == 3
+    again = store.add_submission("a", "9.csv", "99", _values(solution, 9), key="k")
+    assert (again.submission, again.file) == (3, "1.csv")
+    (_, block), *_ = store.predictions([1]).blocks(1)
+    np.testing.assert_array_equal(block[0], _values(solution, 1))
+    assert len(store.submissions()) == 3
+
+
+def test_files_that_could_not_be_read_are_told_apart(store: Store) -> None:
+    first = store.add_submission("a", "1.csv", "", None, (FAULT,))
+    assert store.add_submission("a", "1.csv", "", None, (FAULT,)) == first
+    assert store.add_submission("a", "2.csv", "", None, (FAULT,)).submission == 2
+    other = replace(FAULT, kind="pipe")
+    assert store.add_submission("a", "1.csv", "", None, (other,)).submission == 3
+
+
+def test_rejected_submission_leaves_its_record_only(store: Store, solution: Solution) -> None:
+    store.add_submission("a", "a.csv", "1", _values(solution, 1), (FAULT,))
+    with store._database.reading() as cursor:
+        assert cursor.execute("SELECT count(*) FROM predictions").fetchall() == [(0,)]
+    with pytest.raises(StoreError, match="Submission 1 was not accepted"):
+        store.predictions([1])
+    with pytest.raises(StoreError, match="Submission 7 was not accepted or is not in"):
+        store.predictions([7])
+
+
+def test_many_at_once_are_stored_together_or_not_at_all(store: Store, solution: Solution) -> None:
+    incoming = [Incoming(f"t{i}", "f", f"{i % 3}", _values(solution, i)) for i in range(5)]
+    records = store.add_submissions([*incoming, incoming[0], Incoming("x", "f", "s", None)])
+    assert [record.submission for record in records] == [1, 2, 3, 4, 5, 1, 6]
+    broken = Incoming("y", "f", "s", np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="shape"):
+        store.add_submissions([Incoming("z", "f", "s", _values(solution, 1)), broken])
+    with pytest.raises(ValueError, match="finite"):
+        store.add_submission("y", "f", "s", np.full((5, 3), np.nan))
+    assert len(store.submissions()) == 6
+
+
+def test_interrupted_transaction_leaves_nothing(
+    store: Store, solution: Solution, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("arena.store.transaction.insert_predictions", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            store.add_submission("a", "a.csv", "1", _values(solution, 1))
+    assert store.submissions() == ()
+    assert store.add_submission("a", "a.csv", "1", _values(solution, 1)).submission == 1
+
+
+# -- predictions -------------------------------------------------------------------------------
+
+
+def _filled(solution: Solution, m: int) -> tuple[Store, np.ndarray]:
+    store = Store.open()
+    store.put_solution(solution)
+    values = np.stack([_values(solution, seed) for seed in range(m)])
+    for i in range(m):
+        rejected = Incoming(f"rejected{i}", "f", "s", None)
+        store.add_submissions([rejected, Incoming(f"t{i}", "f", "s", values[i])])
+    return store, values
+
+
+@pytest.mark.slow
+@settings(max_examples=examples(20))
+@given(data=st.data())
+def test_blocks_hold_the_chosen_submissions_and_rows(data: st.DataObject) -> None:
+    n_columns = data.draw(st.integers(1, 3))
+    solution = Solution(
+        id_column="id",
+        targets=tuple(Target(f"y{j}", None) for j in range(n_columns)),
+        columns=tuple(f"y{j}" for j in range(n_columns)),
+        kind=PredictionKind.VALUE,
+        ids=pa.array(list("abcde")),
+        truth=np.zeros((5, n_columns))[:, : None if n_columns > 1 else 1].squeeze(),
+        usage=np.ones(5, dtype=np.uint8),
+        sha256="",
+    )
+    store, values = _filled(solution, 6)
+    with store:
+        chosen = np.array(data.draw(st.lists(st.integers(0, 5), min_size=1, max_size=8)))
+        rows = data.draw(
+            st.none()
+            | st.lists(st.integers(0, 4), unique=True).map(lambda r: np.array(r, dtype=np.intp))
+            | st.lists(st.booleans(), min_size=5, max_size=5).map(np.array)
+        )
+        size = data.draw(st.integers(1, 7))
+        predictions = store.predictions(2 * chosen + 2, rows)
+        expected = values[chosen] if rows is None else values[chosen][:, rows]
+        expected = expected[:, :, 0] if n_columns == 1 else expected
+        assert isinstance(predictions, PredictionBlocks)
+        assert predictions.n_submissions == len(chosen)
+        starts, blocks = zip(*predictions.blocks(size), strict=True)
+        assert starts == tuple(range(0, len(chosen), size))
+        np.testing.assert_array_equal(np.concatenate(blocks), expected)
+        in_memory = ArrayPredictions(expected)
+        part = np.array([len(chosen) - 1, 0])
+        for one, other in zip(
+            predictions.subset(part).blocks(1), in_memory.subset(part).blocks(1), strict=True
+        ):
+            assert one[0] == other[0]
+            np.testing.assert_array_equal(one[1], other[1])
+
+
+def test_labels_come_back_as_codes(solution: Solution) -> None:
+    labels = replace(solution, kind=PredictionKind.LABEL, columns=("y",))
+    with Store.open() as store:
+        store.put_solution(labels)
+        store.add_submission("a", "f", "s", np.array([[0.0], [1], [2], [1], [0]]))
+        ((_, block),) = store.predictions([1], rows=np.array([3, 2])).blocks(5)
+    assert block.dtype == np.intp
+    assert block.tolist() == [[1, 2]]
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM predictions WHERE submission = 2 AND position = 4",
+        "UPDATE predictions SET position = 0 WHERE submission = 2 AND position = 4",
+        "INSERT INTO predictions VALUES (2, 15, 0.5)",
+        "UPDATE predictions SET submission = 1 WHERE submission = 2",
+    ],
+)
+def test_damaged_predictions_are_noticed(
+    store: Store, database: Path, solution: Solution, damage: str
+) -> None:
+    for i in range(3):
+        store.add_submission(f"t{i}", "f", "s", _values(solution, i))
+    store.close()
+    with duckdb.connect(str(database)) as connection:
+        connection.execute(damage)
+    with Store.open(database) as again:
+        with pytest.raises(StoreFormatError, match="incomplete or out of order"):
+            list(again.predictions([1, 2, 3]).blocks(3))
+        with pytest.raises(StoreFormatError, match="incomplete or out of order"):
+            list(again.predictions([2, 3, 1]).blocks(1))
+
+
+@pytest.mark.slow
+def test_threads_write_and_read_at_once(store: Store, solution: Solution) -> None:
+    def work(i: int) -> int:
+        record = store.add_submission(f"t{i}", "f", "s", np.full((5, 3), float(i)))
+        ((_, block),) = store.predictions([record.submission]).blocks(1)
+        assert (block == i).all()
+        return record.submission
+
+    with ThreadPoolExecutor(8) as pool:
+        numbers = list(pool.map(work, range(40)))
+    assert sorted(numbers) == list(range(1, 41))
+    by_team = {record.team: record.submission for record in store.submissions()}
+    for i, number in enumerate(numbers):
+        assert by_team[f"t{i}"] == number
+    (_, block), *_ = store.predictions(numbers).blocks(40)
+    np.testing.assert_array_equal(block[:, 0, 0], np.arange(40))
+
+
+def test_two_stores_of_one_file_in_one_process_share_its_lock(
+    store: Store, database: Path, solution: Solution
+) -> None:
+    with Store.open(database) as other, ThreadPoolExecutor(4) as pool:
+        stores = [store, other] * 10
+        add = lambda i: stores[i].add_submission(f"t{i}", "f", "s", _values(solution, i))  # noqa: E731
+        records = list(pool.map(add, range(20)))
+    assert sorted(record.submission for record in records) == list(range(1, 21))

@@ -1,0 +1,128 @@
+"""The record of events: appended, bound by hashes, and every change of it found."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arena.store import Store
+from arena.store.events import canonical_json
+from thinned import examples
+
+TIME = datetime(2026, 3, 1, 14, 30, tzinfo=timezone(timedelta(hours=2)))
+PAYLOADS = [{"team": "</b>\u202eé", "n": 1}, {}, {10: 0.1, 2: [None, True, -0.0, 1e300]}, {"x": 1}]
+
+
+@pytest.fixture
+def recorded(store: Store) -> Store:
+    for i, payload in enumerate(PAYLOADS):
+        with store.transaction() as transaction:
+            transaction.append_event(f"kind{i % 2}", "host", payload, TIME + timedelta(hours=i))
+    return store
+
+
+def test_events_come_back_and_can_be_checked_without_arena(recorded: Store, database: Path) -> None:
+    recorded.close()
+    with Store.open(database) as again:
+        assert again.verify_events() is None
+        events = again.events()
+        assert [event.sequence for event in again.events("kind1")] == [2, 4]
+    assert [event.sequence for event in events] == [1, 2, 3, 4]
+    assert events[0].time == "2026-03-01T12:30:00.000000+00:00"
+    # The first event binds the solution of the store, which was put before.
+    facts = [event.payload.get("facts") for event in events]
+    assert [fact is None for fact in facts] == [False, True, True, True]
+    plain = [{**event.payload} for event in events]
+    plain[0].pop("facts")
+    assert plain == [json.loads(json.dumps(p)) for p in PAYLOADS]
+    previous = "0" * 64
+    for event in events:
+        told = [event.sequence, event.time, event.actor, event.kind, event.payload]
+        text = previous + json.dumps(told, sort_keys=True, separators=(",", ":"))
+        previous = hashlib.sha256(text.encode()).hexdigest()
+        assert event.hash == previous
+
+
+def test_time_of_an_event_is_now_if_none_is_given(store: Store) -> None:
+    with store.transaction() as transaction:
+        event = transaction.append_event("note", "host", {})
+    assert abs(datetime.fromisoformat(event.time) - datetime.now(UTC)) < timedelta(minutes=30)
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("UPDATE events SET actor = 'x' WHERE sequence = 2", r"event 2 .* was changed"),
+        ("UPDATE events SET kind = 'x' WHERE sequence = 2", r"event 2 .* was changed"),
+        ("UPDATE events SET payload = '{\"a\":1}' WHERE sequence = 3", r"event 3 .* was changed"),
+        ("UPDATE events SET time = time + INTERVAL 1 SECOND WHERE sequence = 1", "event 1 .*chang"),
+        ("UPDATE events SET hash = repeat('0', 64) WHERE sequence = 4", r"event 4 .* was changed"),
+        ("UPDATE events SET previous = repeat('1', 64) WHERE sequence = 1", "event 1 .*not follow"),
+        ("DELETE FROM events WHERE sequence = 2", r"event 2 is missing before event 3"),
+        ("DELETE FROM events WHERE sequence = 1", r"event 1 is missing before event 2"),
+    ],
+)
+def test_every_change_of_the_record_is_found(
+    recorded: Store, database: Path, damage: str, said: str
+) -> None:
+    recorded.close()
+    with duckdb.connect(str(database)) as connection:
+        connection.execute(damage)
+    with Store.open(database) as again:
+        sentence = again.verify_events()
+    assert sentence is not None
+    assert re.search(said, sentence)
+
+
+def test_a_rewritten_record_differs_from_the_journal(recorded: Store, database: Path) -> None:
+    events = recorded.events()
+    recorded.close()
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("DELETE FROM events WHERE sequence = 4")
+    journal = database.with_name(f"{database.name}.journal")
+    kept = journal.read_bytes()
+    journal.unlink()
+    with Store.open(database) as again, again.transaction() as transaction:
+        transaction.append_event("kind1", "host", {"x": 2}, TIME)
+    journal.write_bytes(kept)
+    with Store.open(database) as again:
+        assert again.events()[:3] == events[:3]
+        assert again.verify_events() == (
+            "The record is broken: event 4 is in the journal and was replaced by another."
+        )
+
+
+@pytest.mark.parametrize("payload", [{"x": float("nan")}, {"x": float("inf")}, {"x": {1, 2}}])
+def test_payload_that_is_no_json_is_refused(store: Store, payload: dict[str, object]) -> None:
+    with pytest.raises((ValueError, TypeError)), store.transaction() as transaction:
+        transaction.append_event("note", "host", payload)
+    assert store.events() == ()
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@settings(max_examples=examples(80))
+@given(value=JSON)
+def test_canonical_text_is_that_of_what_it_reads_back_as(value: object) -> None:
+    text = canonical_json(value)
+    assert text.isascii()
+    assert canonical_json(json.loads(text)) == text
+    assert json.loads(text) == value

@@ -1,0 +1,78 @@
+"""Predictions are read back whole and in order, whichever submissions are asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from arena.store import Incoming, Store
+from arena.store import stored_predictions as reading
+from arena.types import PredictionKind, Solution, Target
+
+
+def solution_of(n_rows: int) -> Solution:
+    return Solution(
+        id_column="id",
+        targets=(Target("y", ("0", "1")),),
+        columns=("y",),
+        kind=PredictionKind.LABEL,
+        ids=pa.array([str(row) for row in range(n_rows)]),
+        truth=np.zeros(n_rows, dtype=np.intp),
+        usage=np.ones(n_rows, dtype=np.uint8),
+        sha256="0",
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_rows", [1, 48, 1000, 2040, 3000])
+def test_any_choice_of_submissions_is_read_back(tmp_path: Path, n_rows: int) -> None:
+    """A list of ids would become a join, which gave the rows in another order now and then."""
+    rng = np.random.default_rng(n_rows)
+    values = rng.integers(0, 2, size=(60, n_rows)).astype(float)
+    with Store.open(tmp_path / "a.duckdb") as store:
+        store.put_solution(solution_of(n_rows))
+        for first in range(0, 60, 16):
+            store.add_submissions(
+                [
+                    Incoming(f"t{at}", "f", f"{at}", values[at][:, np.newaxis])
+                    for at in range(first, min(first + 16, 60))
+                ]
+            )
+        everything = store.predictions(np.arange(1, 61))
+        for _ in range(25):
+            chosen = rng.choice(60, size=rng.integers(1, 40), replace=False)
+            if rng.random() < 0.5:
+                chosen.sort()
+            (_, block), *more = everything.subset(chosen).blocks(60)
+            assert not more
+            np.testing.assert_array_equal(block, values[chosen])
+
+
+def test_scattered_submissions_are_sorted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "_MOST_RUNS", 2)
+    values = np.random.default_rng(0).integers(0, 2, size=(9, 100)).astype(float)
+    with Store.open(tmp_path / "a.duckdb") as store:
+        store.put_solution(solution_of(100))
+        store.add_submissions(
+            [Incoming(f"t{at}", "f", f"{at}", one[:, np.newaxis]) for at, one in enumerate(values)]
+        )
+        (_, block), *_ = store.predictions([1, 3, 5, 9]).blocks(9)
+        np.testing.assert_array_equal(block, values[[0, 2, 4, 8]])
+
+
+def test_rows_that_come_in_another_order_are_sorted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = reading._query
+    monkeypatch.setattr(reading, "_query", lambda runs: query(runs) + " ORDER BY position DESC")
+    values = np.random.default_rng(0).integers(0, 2, size=(3, 100)).astype(float)
+    with Store.open(tmp_path / "a.duckdb") as store:
+        store.put_solution(solution_of(100))
+        store.add_submissions(
+            [Incoming(f"t{at}", "f", f"{at}", one[:, np.newaxis]) for at, one in enumerate(values)]
+        )
+        (_, block), *_ = store.predictions([1, 2, 3]).blocks(9)
+        np.testing.assert_array_equal(block, values)

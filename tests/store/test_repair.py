@@ -1,0 +1,337 @@
+"""Damage of the write-ahead log is noticed, cut out, and accounted for."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import stat
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arena.errors import StoreError, StoreFormatError
+from arena.store import Store
+from arena.store.repair import RepairReport, repair
+from submit_work import make_solution, submit, values_of
+
+N_ROWS, N_SUBMISSIONS = 500, 8
+TIME = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def crashed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as a kill leaves it: two submissions in the file, six in its log."""
+    folder = tmp_path_factory.mktemp("open")
+    path = folder / "x.duckdb"
+    with Store.open(path) as store:
+        store.put_solution(make_solution(N_ROWS))
+        for number in (1, 2):
+            submit(store, number, values_of(number, N_ROWS))
+    with Store.open(path) as store:
+        for number in range(3, N_SUBMISSIONS + 1):
+            submit(store, number, values_of(number, N_ROWS))
+        return Path(shutil.copytree(folder, tmp_path_factory.mktemp("crashed") / "x"))
+
+
+@pytest.fixture
+def broken(crashed: Path, tmp_path: Path) -> Path:
+    """A database of its own to be damaged."""
+    return Path(shutil.copytree(crashed, tmp_path / "x")) / "x.duckdb"
+
+
+def log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.wal")
+
+
+def flip(path: Path, place: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[place] ^= 0x55
+    path.write_bytes(content)
+
+
+def assert_sound(path: Path, lost: list[int]) -> None:
+    """Everything but the lost is whole, the lost are to be sent again, and all can go on."""
+    with Store.open(path, create=False) as store:
+        assert store.verify_events() is None
+        assert store.events()[-1].kind == "repair"
+        assert store.events()[-1].payload["lost_submissions"] == lost
+        records = store.submissions()
+        assert [record.submission for record in records] == list(range(1, N_SUBMISSIONS + 1))
+        assert [record.submission for record in records if record.status == "refused"] == lost
+        for number in lost:
+            (fault,) = records[number - 1].faults
+            assert fault.kind == "lost"
+            assert "send it again" in fault.message
+        kept = [record.submission for record in records if record.status == "accepted"]
+        assert [release.submission for release in store.releases()] == kept
+        for (_, block), number in zip(store.predictions(kept).blocks(1), kept, strict=True):
+            np.testing.assert_array_equal(block[0], values_of(number, N_ROWS)[:, 0])
+        for i, number in enumerate(lost):
+            again = submit(store, number, values_of(number, N_ROWS))
+            assert (again.submission, again.status) == (N_SUBMISSIONS + 1 + i, "accepted")
+    with Store.open(path, create=False) as store:
+        assert len(store.submissions()) == N_SUBMISSIONS + len(lost)
+
+
+def assert_quarantined(report: RepairReport, before: dict[str, bytes]) -> None:
+    assert report.quarantine is not None
+    assert str(report.quarantine) in report.sentence
+    assert {file.name: file.read_bytes() for file in report.quarantine.iterdir()} == before
+    assert stat.S_IMODE(report.quarantine.stat().st_mode) == 0o700
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in path.parent.iterdir()}
+
+
+@pytest.mark.slow
+def test_log_that_a_kill_left_needs_no_repair(broken: Path) -> None:
+    report = repair(broken)
+    assert report == RepairReport(f"The database '{broken}' is intact: nothing was changed.")
+    with Store.open(broken) as store:
+        assert len(store.submissions()) == N_SUBMISSIONS
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.9, 0.999])
+def test_log_with_a_flipped_byte_is_cut_there(broken: Path, share: float) -> None:
+    log = log_of(broken)
+    flip(log, round(share * log.stat().st_size))
+    before = contents(broken)
+    with pytest.raises(StoreFormatError, match="damaged: run `arena repair`"):
+        Store.open(broken)
+    assert contents(broken) == before
+    report = repair(broken, time=TIME)
+    assert_quarantined(report, before)
+    assert report.quarantine == broken.with_name("x.duckdb.quarantine-20260301T120000Z")
+    assert report.cut_at is not None
+    assert report.cut_at <= share * len(before[log.name])
+    lost = [entry.submission for entry in report.lost]
+    assert lost == list(range(N_SUBMISSIONS - len(lost) + 1, N_SUBMISSIONS + 1))
+    assert len(lost) == pytest.approx(6 * (1 - share), abs=1)
+    assert len(lost) == report.lost_events
+    assert f"submission {lost[0]} of t{lost[0]} ({lost[0]}.csv)" in report.sentence
+    assert_sound(broken, lost)
+    assert repair(broken).quarantine is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("length", [0, 20, 0.5])
+def test_log_that_ends_early_is_noticed_by_the_journal(broken: Path, length: float) -> None:
+    log = log_of(broken)
+    whole = log.read_bytes()
+    log.write_bytes(whole[: length if isinstance(length, int) else round(length * len(whole))])
+    before = contents(broken)
+    for _ in range(2):
+        with pytest.raises(StoreFormatError, match="lacks acknowledged data: submission"):
+            Store.open(broken)
+    assert contents(broken) == before or length == 0
+    report = repair(broken)
+    assert report.cut_at is None
+    assert report.lost
+    assert_sound(broken, [entry.submission for entry in report.lost])
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("place", range(0, 60, 3))
+def test_damage_of_the_beginning_of_the_log_never_goes_unnoticed(broken: Path, place: int) -> None:
+    flip(log_of(broken), place)
+    try:
+        with Store.open(broken) as store:
+            assert len(store.submissions()) == N_SUBMISSIONS
+            return
+    except StoreFormatError:
+        report = repair(broken)
+    assert [entry.submission for entry in report.lost] == list(range(3, N_SUBMISSIONS + 1))
+    assert_sound(broken, list(range(3, N_SUBMISSIONS + 1)))
+
+
+@pytest.mark.slow
+def test_a_log_that_closing_leaves_behind_is_kept(
+    broken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError("no space")
+
+    flip(log_of(broken), -100)
+    monkeypatch.setattr("arena.store.database.checkpoint", fail)
+    report = repair(broken, time=TIME)
+    monkeypatch.undo()
+    assert report.cut_at
+    assert_sound(broken, [entry.submission for entry in report.lost])
+
+
+@pytest.mark.slow
+def test_log_that_was_removed_and_older_copy(broken: Path, tmp_path: Path) -> None:
+    log_of(broken).unlink()
+    with pytest.raises(StoreFormatError, match="or an older copy was restored"):
+        Store.open(broken)
+    report = repair(broken)
+    assert [entry.submission for entry in report.lost] == list(range(3, N_SUBMISSIONS + 1))
+    assert_sound(broken, [entry.submission for entry in report.lost])
+
+
+@pytest.mark.slow
+def test_without_a_named_place_the_longest_good_beginning_is_kept(
+    broken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = log_of(broken)
+    flip(log, log.stat().st_size // 2)
+    monkeypatch.setattr("arena.store.repair._PLACE", "no such text")
+    other = Path(shutil.copytree(broken.parent, broken.parent.parent / "named")) / broken.name
+    unnamed = repair(broken)
+    monkeypatch.undo()
+    named = repair(other)
+    assert [entry.submission for entry in unnamed.lost] == [
+        entry.submission for entry in named.lost
+    ]
+    assert named.cut_at is not None
+    assert unnamed.cut_at is not None
+    assert unnamed.cut_at >= named.cut_at
+    assert_sound(broken, [entry.submission for entry in unnamed.lost])
+
+
+def test_damage_of_the_database_itself_is_not_repaired(broken: Path) -> None:
+    flip(log_of(broken), log_of(broken).stat().st_size // 2)
+    content = broken.read_bytes()
+    broken.write_bytes(content[:8192] + bytes(len(content) - 8192))
+    before = contents(broken)
+    with pytest.raises(StoreError) as caught:
+        repair(broken)
+    assert "\n" not in str(caught.value)
+    after = contents_of_files(broken)
+    assert {name: after[name] for name in before} == before
+
+
+def contents_of_files(path: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in path.parent.iterdir() if file.is_file()}
+
+
+def test_what_is_not_there_or_foreign_is_not_repaired(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("id,y\n" + "a,1\n" * 9)
+    with pytest.raises(StoreError, match="There is no database"):
+        repair(tmp_path / "x.duckdb")
+    with pytest.raises(StoreFormatError, match="use another file"):
+        repair(tmp_path / "x.csv")
+    assert [file.name for file in tmp_path.iterdir()] == ["x.csv"]
+
+
+def test_repair_needs_room_for_its_copy(broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flip(log_of(broken), log_of(broken).stat().st_size // 2)
+    before = contents(broken)
+    full = shutil._ntuple_diskusage(10**12, 10**12, 1000)
+    monkeypatch.setattr("arena.store.database._SPACE_RESERVE", 0)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: full)
+    with pytest.raises(StoreError, match="needed for copies.*Nothing was changed"):
+        repair(broken)
+    assert contents(broken) == before
+
+
+# -- the journal -------------------------------------------------------------------------------
+
+
+def journal_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.journal")
+
+
+def test_journal_holds_no_score_prediction_or_label(broken: Path) -> None:
+    lines = [json.loads(line) for line in journal_of(broken).read_text().splitlines()]
+    assert {key for line in lines for key in line} == {
+        "journal_of", "submission", "team", "file", "sha256", "status", "received", "event", "hash",
+        "crc",
+    }  # fmt: skip
+    assert [line["submission"] for line in lines if "submission" in line] == list(range(1, 9))
+    assert stat.S_IMODE(journal_of(broken).stat().st_mode) == 0o600
+
+
+def test_a_line_cut_short_by_a_kill_is_skipped_and_the_next_starts_a_new_line(broken: Path) -> None:
+    with journal_of(broken).open("ab") as file:
+        file.write(b'{"submission": 9, "tea')
+    with Store.open(broken) as store:
+        submit(store, 9, values_of(9, N_ROWS))
+        assert store.verify_events() is None
+    with Store.open(broken) as store:
+        assert len(store.submissions()) == 9
+    whole = [line for line in journal_of(broken).read_bytes().splitlines() if line.endswith(b"}")]
+    assert json.loads(whole[-2])["submission"] == 9
+
+
+@pytest.mark.slow
+def test_line_that_lacks_only_its_newline_is_read(broken: Path) -> None:
+    journal = journal_of(broken)
+    journal.write_bytes(journal.read_bytes().removesuffix(b"\n"))
+    log_of(broken).unlink()
+    report = repair(broken)
+    assert report.lost_events == 6  # the last line names the last event
+    assert report.damaged_lines == 0
+
+
+@pytest.mark.slow
+def test_damaged_line_of_the_journal_is_counted(broken: Path) -> None:
+    journal = journal_of(broken)
+    journal.write_bytes(journal.read_bytes().replace(b'"8.csv"', b'"9.csv"'))
+    log_of(broken).unlink()
+    report = repair(broken)
+    assert [entry.submission for entry in report.lost] == [3, 4, 5, 6, 7]
+    assert report.damaged_lines == 1
+    assert "Its journal has damaged lines (1)" in report.sentence
+
+
+def test_journal_of_another_database_is_not_believed(
+    broken: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = tmp_path / "new.duckdb"
+    shutil.copy(journal_of(broken), journal_of(other))
+    with Store.open(other) as store:
+        store.put_solution(make_solution(N_ROWS))
+        submit(store, 1, values_of(1, N_ROWS))
+        assert store.verify_events() is None
+    assert len(journal_of(other).read_bytes().splitlines()) == 3
+    assert "new.duckdb.journal' belongs to another database and was renamed to" in caplog.text
+    aside = tmp_path / "new.duckdb.journal.set-aside-1"
+    assert aside.read_bytes() == journal_of(broken).read_bytes()
+
+
+@pytest.mark.slow
+def test_journal_with_a_damaged_first_line_is_kept_and_that_is_said(
+    broken: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, _, rest = journal_of(broken).read_bytes().partition(b"\n")
+    for number, damaged in enumerate([b"{" + first, b"\0" * 2_000, b"7"], start=1):
+        journal_of(broken).write_bytes(damaged + b"\n" + rest)
+        caplog.clear()
+        with Store.open(broken, read_only=True):
+            assert "has a damaged first line and is not read" in caplog.text
+        assert journal_of(broken).exists()
+        with Store.open(broken) as store:
+            submit(store, 9 + number, values_of(9, N_ROWS))
+        aside = broken.with_name(f"x.duckdb.journal.set-aside-{number}")
+        assert f"has a damaged first line and was renamed to '{aside.name}'" in caplog.text
+        assert aside.read_bytes() == damaged + b"\n" + rest
+        assert journal_of(broken).read_bytes().startswith(first)
+    caplog.clear()
+    journal_of(broken).write_bytes(first[:5])  # a kill, while it was begun: nothing was told yet
+    Store.open(broken).close()
+    assert caplog.text == ""
+
+
+def test_database_without_its_journal_opens(broken: Path) -> None:
+    journal_of(broken).unlink()
+    with Store.open(broken) as store:
+        assert len(store.submissions()) == N_SUBMISSIONS
+        assert store.verify_events() is None
+
+
+def test_journal_that_cannot_be_written_is_said(broken: Path) -> None:
+    with Store.open(broken) as store:
+        journal_of(broken).unlink()
+        journal_of(broken).mkdir()
+        with pytest.raises(StoreError, match="journal .* cannot be written: .*can be sent again"):
+            submit(store, 9, values_of(9, N_ROWS))
+        with pytest.raises(StoreError, match="journal .* cannot be read"):
+            Store.open(broken)
+        journal_of(broken).rmdir()
+        submit(store, 10, values_of(10, N_ROWS))
+        assert [record.submission for record in store.submissions()][-2:] == [9, 10]

@@ -1,0 +1,170 @@
+"""Tasks for a worker process that try, as broken code does, to outlive it or to break its pipe."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+SLEEPS = "import time; time.sleep(3600)"
+FOREVER = 3_600.0
+"""Longer than any test waits: what is left behind is still there when it looks."""
+HELD: list[bytes] = []
+
+
+def hang() -> None:
+    time.sleep(FOREVER)
+
+
+def hold_bytes(size: int) -> int:
+    HELD.append(bytes(size))
+    return os.getpid()
+
+
+def cancel_the_watchdog() -> None:
+    faulthandler.cancel_dump_traceback_later()
+    time.sleep(FOREVER)
+
+
+def fork_and_keep_the_pipe() -> None:
+    if os.fork() == 0:
+        time.sleep(FOREVER)
+    os._exit(3)
+
+
+def start_a_session() -> None:
+    subprocess.Popen([sys.executable, "-c", SLEEPS], start_new_session=True)
+    time.sleep(FOREVER)
+
+
+def leave_a_session_behind() -> int:
+    subprocess.Popen([sys.executable, "-c", SLEEPS], start_new_session=True)
+    return 5
+
+
+def become_daemons() -> None:
+    for _ in range(3):
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                time.sleep(FOREVER)
+            os._exit(0)
+    time.sleep(FOREVER)
+
+
+def return_twice() -> int:
+    os.fork()
+    return 7
+
+
+def raise_order_to_stop() -> None:
+    raise KeyboardInterrupt("not from a keyboard")
+
+
+def square(number: int) -> int:
+    return number**2
+
+
+def use_a_pool() -> list[int]:
+    import multiprocessing
+
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        return pool.map(square, [1, 2, 3])
+
+
+def allocate() -> int:
+    return len([bytearray(80 * 2**20) for _ in range(20)])
+
+
+def connect(port: int) -> str:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    except OSError as error:
+        return type(error).__name__
+    return "connected"
+
+
+def write(folder: str) -> str:
+    try:
+        Path(folder, "written").touch()
+    except OSError as error:
+        return str(error.strerror)
+    return "written"
+
+
+def may_make_namespaces(flag: int) -> Any:
+    import ctypes
+
+    return ctypes.CDLL(None).unshare(flag) == 0 or ctypes.CDLL(None).unshare(flag | 1 << 28) == 0
+
+
+def sleep_and_return(seconds: float, value: int) -> int:
+    time.sleep(seconds)
+    return value
+
+
+def end_at_zero(value: int) -> int:
+    if value == 0:
+        os._exit(3)
+    return value
+
+
+def take_two_parts(seconds: float) -> str:
+    from arena.utils.processes import start_clock
+
+    for _ in range(2):
+        start_clock()
+        time.sleep(seconds)
+    return "done"
+
+
+def only_in_a_worker() -> None:
+    from arena.utils.processes import in_worker
+
+    if not in_worker():
+        raise RuntimeError("this can be read only in the worker")
+
+
+class Unreadable:
+    def __reduce__(self) -> Any:
+        return only_in_a_worker, ()
+
+
+def return_unreadable() -> Unreadable:
+    return Unreadable()
+
+
+def end_or_count(shared: list[int] | None = None) -> int | str:
+    """Append to a list and return its length; a list that begins with 0 ends the process."""
+    if shared is None:
+        return "nothing"
+    if shared[0] == 0:
+        os._exit(3)
+    shared.append(1)
+    return len(shared)
+
+
+class Counted:
+    """Counts how many of its kind a process has received."""
+
+    received = 0
+
+    def __init__(self, number):
+        self.number = number
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        Counted.received += 1
+
+
+def seen(counted, task):
+    return counted.number, task, Counted.received
+
+
+def fails_on(counted):
+    raise ValueError(f"fails on {counted.number}")

@@ -1,0 +1,106 @@
+"""A real server on a free port, with a member for each of some teams."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from arena.server.records.accounts import Accounts
+from arena.server.records.layout import Layout
+
+PATIENCE = 600.0
+"""Seconds in which a server starts or ends, or does what a test waits for."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server."""
+
+    process: subprocess.Popen[bytes]
+    url: str
+    layout: Layout
+    log: Path
+    organiser_link: str
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    def pids(self, role: str) -> list[int]:
+        """Return the processes of a role: web, scorer or checker."""
+        own = children(self.process.pid)
+        if role == "checker":
+            return [pid for scorer in self.pids("scorer") for pid in children(scorer)]
+        return [pid for pid in own if arguments_of(pid)[3:4] == [role]]
+
+
+def children(pid: int) -> list[int]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            if int(path.read_text().rpartition(") ")[2].split()[1]) == pid:
+                found.append(int(path.parent.name))
+    return found
+
+
+def arguments_of(pid: int) -> list[str]:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    return []
+
+
+def tokens_of(layout: Layout, competition: str, teams: Sequence[str]) -> list[str]:
+    """Register a member of each team and return their tokens."""
+    layout.create()
+    accounts = Accounts(layout.intake)
+    tokens = []
+    for team in teams:
+        account = accounts.register(f"member of {team}").account
+        accounts.create_team(competition, team, account)
+        tokens.append(accounts.make_token(account, "test", "submit")[0])
+    accounts.close()
+    return tokens
+
+
+@contextlib.contextmanager
+def running(folder: Path, *options: str) -> Iterator[Server]:
+    """Run ``arena serve`` on a free port; in the end everything it started has ended.
+
+    Its messages are in a file, which a server that does not start shows.
+    """
+    with tempfile.TemporaryDirectory() as logs:
+        out, log = Path(logs) / "out", Path(logs) / "log"
+        with out.open("wb") as stdout, log.open("wb") as stderr:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "arena", "serve", "-C", folder, "--port", "0", *options],
+                stdout=stdout,
+                stderr=stderr,
+                start_new_session=True,
+            )
+        try:
+            until = time.monotonic() + PATIENCE
+            while (found := re.search(r"at (http\S+)\n.*: (http\S+)\n", out.read_text())) is None:
+                if process.poll() is not None or time.monotonic() > until:
+                    raise RuntimeError(f"The server did not start: {log.read_text()}")
+                time.sleep(0.05)
+            layout = Layout(folder / "server")
+            yield Server(process, found[1], layout, log, found[2])
+            process.send_signal(signal.SIGTERM)
+            process.wait(PATIENCE)
+        finally:
+            started = children(process.pid)
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            for pid in started:  # each is the leader of its group
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(pid, signal.SIGKILL)

@@ -1,0 +1,130 @@
+-- The tables of version 2, as they were: tests of `arena upgrade` start from them.
+
+CREATE TABLE meta (
+    name VARCHAR PRIMARY KEY,
+    value VARCHAR NOT NULL
+);
+
+-- The labels of a competition. A corrected solution becomes the next number, beside the first.
+CREATE TABLE solutions (
+    solution INTEGER PRIMARY KEY,
+    sha256 VARCHAR NOT NULL,       -- of the file
+    fingerprint VARCHAR NOT NULL,  -- of the content
+    id_column VARCHAR NOT NULL,
+    kind VARCHAR NOT NULL,
+    columns VARCHAR NOT NULL,      -- JSON: list of names
+    targets VARCHAR NOT NULL,      -- JSON: list of [name, classes or null]
+    n_rows INTEGER NOT NULL,
+    has_clusters BOOLEAN NOT NULL,
+    metric VARCHAR,                -- as it was asked for
+    stored TIMESTAMP NOT NULL      -- UTC, as every time here
+);
+
+CREATE TABLE solution_rows (
+    solution INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    id VARCHAR NOT NULL,
+    usage UTINYINT NOT NULL,
+    cluster BIGINT
+);
+
+CREATE TABLE truth (
+    solution INTEGER NOT NULL,
+    target INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    value DOUBLE NOT NULL          -- labels and texts as codes
+);
+
+-- Numbers that a metric reads beside the targets.
+CREATE TABLE solution_extra (
+    solution INTEGER NOT NULL,
+    name VARCHAR NOT NULL,
+    position INTEGER NOT NULL,
+    value DOUBLE NOT NULL
+);
+
+-- The task of each row, where a competition has several.
+CREATE TABLE solution_tasks (
+    solution INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    task VARCHAR NOT NULL
+);
+
+-- The probability of each class of each row, as annotators see it; of two classes perhaps the
+-- positive one's only.
+CREATE TABLE solution_soft_labels (
+    solution INTEGER NOT NULL,
+    class INTEGER NOT NULL,        -- from 0; a single one is the positive
+    position INTEGER NOT NULL,
+    value DOUBLE NOT NULL
+);
+
+-- What stands in cells where texts are predicted. The codes of a submission, or of a target of a
+-- solution, follow one another: a text is stored once for each that has it.
+CREATE TABLE texts (
+    code BIGINT NOT NULL,
+    text VARCHAR NOT NULL
+);
+
+CREATE TABLE submissions (
+    submission INTEGER PRIMARY KEY,
+    team VARCHAR NOT NULL,
+    file VARCHAR NOT NULL,
+    sha256 VARCHAR NOT NULL,
+    key VARCHAR,                   -- the same key of a team again is the same submission;
+                                   -- null: refused, and may be sent again
+    status VARCHAR NOT NULL CHECK (status IN ('accepted', 'rejected', 'refused')),
+    received TIMESTAMP NOT NULL,
+    faults VARCHAR NOT NULL,       -- JSON
+    UNIQUE (team, key)
+);
+
+-- position = row * n_columns + column. Appended submission by submission, in the order of position;
+-- no index: row groups outside the submissions asked for are skipped by their bounds.
+CREATE TABLE predictions (
+    submission INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    value DOUBLE NOT NULL          -- labels and texts as codes
+);
+
+-- How many places of a limit a team has used: of a day, or in total.
+CREATE TABLE places (
+    team VARCHAR NOT NULL,
+    day VARCHAR NOT NULL,          -- ISO date in UTC, or 'total'
+    used INTEGER NOT NULL,
+    PRIMARY KEY (team, day)
+);
+
+-- What the public board showed. A new epoch starts when the mechanism is changed.
+CREATE TABLE releases (
+    release INTEGER PRIMARY KEY,
+    submission INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    instance VARCHAR NOT NULL,     -- of the mechanism: a team, or a rank of the board
+    score DOUBLE NOT NULL,
+    ranked_by DOUBLE,
+    improved BOOLEAN NOT NULL,
+    state VARCHAR NOT NULL,        -- JSON: what the next release of the instance starts from
+    released TIMESTAMP NOT NULL,
+    UNIQUE (epoch, submission)
+);
+
+-- Derived: full-precision scores; a rescore is the next revision.
+CREATE TABLE scores (
+    revision INTEGER NOT NULL,
+    submission INTEGER NOT NULL,
+    public_score DOUBLE,
+    private_score DOUBLE,
+    PRIMARY KEY (revision, submission)
+);
+
+-- Everything that happened, each event with a hash over its predecessor; see events.py.
+CREATE TABLE events (
+    sequence INTEGER PRIMARY KEY,
+    time TIMESTAMP NOT NULL,
+    actor VARCHAR NOT NULL,
+    kind VARCHAR NOT NULL,
+    payload VARCHAR NOT NULL,      -- canonical JSON
+    previous VARCHAR NOT NULL,
+    hash VARCHAR NOT NULL
+);

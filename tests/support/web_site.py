@@ -1,0 +1,184 @@
+"""A web application beside a scorer that is played by the test: it publishes what the test says."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.testclient import TestClient
+
+from arena.server.records.layout import Layout, WebSettings
+from arena.server.records.published import Answer, CompetitionFacts, Publisher, State, TeamFacts
+from arena.server.web.app import create_app
+from arena.server.web.site import Buckets, Site
+
+NAME = "churn"
+URL = "https://arena.example.org"
+ORIGIN = {"Origin": URL, "Sec-Fetch-Site": "same-origin"}
+RULES = "# Rules\n\nBe **kind**. <script>alert(1)</script>\n"
+
+FACTS = CompetitionFacts(
+    name=NAME,
+    title="Customer <b>churn</b>",
+    metric="roc_auc",
+    board_metric="ROC AUC",
+    greater_is_better=True,
+    mechanism="ladder",
+    mechanism_text="A score is shown if it improves by more than one step.",
+    deadline=None,
+    columns=("id", "y"),
+    rows=60,
+    kind="score",
+    per_day=5,
+    total=None,
+    max_bytes=100_000,
+    count_rejected=False,
+    final_rule="chosen",
+    final_count=2,
+    baseline=None,
+    server={"join": "open", "reads_per_minute": 100_000, "uploads_per_minute": 1_000},
+)
+
+
+class FakeScorer:
+    """Answers requests as a scorer would, with scores that the test chooses."""
+
+    def __init__(self, layout: Layout, facts: CompetitionFacts) -> None:
+        layout.create()
+        self.publisher = Publisher(layout.public(NAME))
+        self.scores: dict[str, float] = {}
+        self.cursor = 0
+        self.submissions = 0
+        self.used: dict[str, int] = {}
+        self.refuses = ""
+        """Why requests other than submissions are refused, if they are."""
+        self.publish(facts=facts, board=[])
+
+    def publish(self, facts: CompetitionFacts | None = None, **documents: Any) -> None:
+        shown = {} if facts is None else {"competition": asdict(facts)}
+        self.publisher.publish(
+            documents={**documents, **shown},
+            state=State("open", time.time(), cursor=self.cursor, seconds_each=0.5),
+        )
+
+    def state(self, **changes: Any) -> None:
+        state = State("open", time.time(), cursor=self.cursor)
+        self.publisher.publish(state=replace(state, **changes))
+
+    def judge(
+        self, site: Site, score: float = 0.75, faults: tuple[Mapping[str, Any], ...] = ()
+    ) -> None:
+        """Answer everything that waits."""
+        for check, _upload, _file in site.intake.checks(NAME):
+            self.publisher.publish(documents={f"check {check}": list(faults)})
+        for request in site.intake.after(NAME, self.cursor, 1_000):
+            self.cursor = request.seq
+            now = datetime.now(UTC).isoformat()
+            kind, team = request.kind, request.team
+            common: dict[str, Any] = {
+                "request": request.request, "seq": request.seq, "team": team, "kind": kind,
+                "received": request.received.isoformat(), "judged": now, "member": request.member,
+            }  # fmt: skip
+            if kind == "submit" and not faults:
+                self.submissions += 1
+                self.scores[team] = max(score, self.scores.get(team, 0.0))
+                self.used[team] = self.used.get(team, 0) + 1
+                answer = Answer(
+                    status="accepted", submission=self.submissions, released=score,
+                    file=request.payload["file"], sha256=request.payload["sha256"],
+                    receipt="f" * 64, **common,
+                )  # fmt: skip
+            elif kind == "submit" and faults:
+                answer = Answer(
+                    status="rejected", faults=faults, file=request.payload["file"], **common
+                )
+            elif self.refuses:
+                answer = Answer(status="refused", message=self.refuses, **common)
+            else:
+                answer = Answer(status="done", message="Done.", **common)
+            self.publisher.publish(answers=[answer])
+        board = [
+            {"rank": rank, "team": team, "score": value, "submission": 1, "n_submissions": 1,
+             "baseline": False}
+            for rank, (team, value) in enumerate(
+                sorted(self.scores.items(), key=lambda item: -item[1]), 1
+            )
+        ]  # fmt: skip
+        day = datetime.now(UTC).strftime("%Y-%m-%d")
+        self.publisher.publish(
+            teams=[TeamFacts(team, used, day, used) for team, used in self.used.items()],
+        )
+        self.publish(board=board)
+
+
+class WebSite:
+    """A site, its application and clients of several roles."""
+
+    def __init__(self, root: Path, **server: Any) -> None:
+        facts = {key: server.pop(key) for key in list(server) if key in asdict(FACTS)}
+        self.facts = replace(FACTS, server={**FACTS.server, **server}, **facts)
+        self.offset = timedelta()
+        layout = Layout(root)
+        self.scorer = FakeScorer(layout, self.facts)
+        self.site = Site(
+            WebSettings(layout, (NAME,), URL), clock=lambda: datetime.now(UTC) + self.offset
+        )
+        self.site.buckets = Buckets(clock=lambda: 0.0)  # the minute does not end during a test
+        self.app = create_app(self.site)
+
+    def browser(self, account: str | None = None) -> TestClient:
+        """Return a browser, signed in as an account if one is given."""
+        client = TestClient(self.app, base_url=URL, headers=ORIGIN, follow_redirects=False)
+        client.headers["accept"] = "text/html"
+        if account is not None:
+            client.cookies.set("__Host-arena", self.site.accounts.open_session(account))
+        return client
+
+    def program(self, token: str | None = None) -> TestClient:
+        """Return a program, with its token if one is given."""
+        client = TestClient(self.app, base_url=URL, follow_redirects=False)
+        if token is not None:
+            client.headers["authorization"] = f"Bearer {token}"
+        return client
+
+    def person(self, name: str, team: str | None = None, **account: Any) -> str:
+        """Register a person, with a team of this name, and return the account."""
+        accounts = self.site.accounts
+        made = accounts.register(name, **account).account
+        if team is not None:
+            found = accounts.team_named(NAME, team)
+            if found is None:
+                accounts.create_team(NAME, team, made)
+            else:
+                accounts.join_team(found.team, made, 100)
+        return made
+
+    def token(self, account: str, scope: str = "submit") -> str:
+        return self.site.accounts.make_token(account, "test", scope)[0]
+
+    def close(self) -> None:
+        self.scorer.publisher.close()
+        self.site.close()
+
+
+@contextlib.contextmanager
+def listening(app: Any, port: int = 0, **options: Any) -> Iterator[int]:
+    """Serve an application in a thread, on a free port by default; yield the port."""
+    config = uvicorn.Config(app, log_config=None, ws="none", lifespan="off", **options)
+    server = uvicorn.Server(config)
+    sock = socket.create_server(("127.0.0.1", port))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
+    thread.start()
+    try:
+        yield sock.getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join(200)

@@ -1,0 +1,71 @@
+"""Tasks on a cluster: their order, what is shared, and workers that end."""
+
+from __future__ import annotations
+
+import collections
+import importlib.util
+
+import pytest
+
+from arena.errors import InputError
+from arena.utils.engines import cluster_in_use, open_engine, using
+from clusters import GoneError, InProcess, LostError, dask_cluster, killed_once
+
+
+def power(base, exponent):
+    return base**exponent
+
+
+def test_results_come_in_order_and_two_tasks_a_worker_are_under_way():
+    cluster = InProcess()
+    found = list(cluster.engine(3).run(power, (2,), ((n,) for n in range(20))))
+    assert found == [2**n for n in range(20)]
+    assert cluster.shared == [(2,)]
+    assert cluster.most_under_way == 6
+
+
+def test_shared_objects_that_are_lost_are_sent_again():
+    cluster = InProcess({4: LostError, 9: LostError})
+    assert list(cluster.engine().run(power, (3,), ((n,) for n in range(9)))) == [
+        3**n for n in range(9)
+    ]
+    assert cluster.shared == [(3,), (3,), (3,)]
+    assert cluster.calls == 11  # a result that was received is not computed again
+
+
+@pytest.mark.parametrize("faults", [dict.fromkeys(range(2, 9), LostError), {2: GoneError}])
+def test_a_cluster_that_ends_is_given_up_with_a_sentence(faults):
+    run = InProcess(faults).engine().run(power, (3,), [(1,), (2,)])
+    assert next(run) == 3
+    with pytest.raises(InputError, match="dask gave up a task.*Error"):
+        next(run)
+
+
+def test_a_cluster_is_in_use_until_it_is_closed():
+    outer, inner = InProcess().engine(), InProcess().engine()
+    with using(outer):
+        with using(inner):
+            assert cluster_in_use() is inner
+        assert cluster_in_use() is outer
+        with open_engine("local", None, 1) as local:
+            assert local.workers == 1
+            assert cluster_in_use() is outer
+    assert cluster_in_use() is None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="dask is not installed")
+@pytest.mark.filterwarnings("default")
+def test_a_killed_worker_costs_its_tasks_only(tmp_path):
+    with dask_cluster() as address, open_engine("dask", address) as engine:
+        assert engine.workers == 2
+        tasks = [(number,) for number in range(12)]
+        assert list(engine.run(pow, (), [(2, 3), (3, 2)])) == [8, 9]
+        found = list(engine.run(killed_once, (tmp_path, 5), tasks))
+    assert found == [number**2 for number in range(12)]
+    assert (tmp_path / "killed").exists()
+    runs = collections.Counter((tmp_path / "runs").read_text().split())
+    assert set(runs) == {str(number) for number in range(12)}
+    assert runs["5"] == 2
+    # Beside it, what was under way: two tasks a worker, with results not yet fetched.
+    assert runs.total() - 12 <= 4

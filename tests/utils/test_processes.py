@@ -1,0 +1,213 @@
+"""Calls in other processes: results, errors, deadlines, and kernels that refuse confinement."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import escaping_tasks as tasks
+from arena.utils.processes import (
+    Confinement,
+    Ended,
+    Limits,
+    call_limited,
+    descendants,
+    in_worker,
+    run_limited,
+)
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the guard is Linux's")
+SUPPORT = Path(tasks.__file__).parent
+
+
+def test_results_come_in_the_order_of_the_tasks() -> None:
+    results = run_limited(tasks.sleep_and_return, [(0.3, 1), (0.0, 2)], workers=2, seconds=60.0)
+    assert list(results) == [1, 2]
+
+
+def test_one_ended_task_costs_no_other() -> None:
+    given = [(2,), (0,), (3,)]
+    assert list(run_limited(tasks.end_at_zero, given, workers=2, seconds=60.0)) == [
+        2,
+        Ended(too_long=False, seconds=60.0),
+        3,
+    ]
+
+
+@pytest.mark.slow
+def test_both_kinds_of_call_tell_a_long_one_from_a_crash() -> None:
+    assert call_limited(tasks.end_at_zero, 0, seconds=60.0) == Ended(False, 60.0)
+    assert call_limited(tasks.hang, seconds=0.3) == Ended(True, 0.3)
+    assert list(run_limited(tasks.hang, [()], workers=1, seconds=0.3)) == [Ended(True, 0.3)]
+    assert call_limited(pow, 2, 3, seconds=60.0) == 8
+
+
+@pytest.mark.slow
+def test_each_part_of_a_task_has_the_full_time() -> None:
+    (result,) = run_limited(tasks.take_two_parts, [(5.0,)], workers=1, seconds=9.0)
+    assert result == "done"
+
+
+def test_a_shared_argument_is_sent_once_and_again_after_another_or_a_crash() -> None:
+    one, other = [1], [2]
+
+    def call(shared: list[int] | None) -> object:
+        return call_limited(tasks.end_or_count, seconds=60.0, purpose="shared", shared=shared)
+
+    # The function changes what it was given: a copy that was sent again would be unchanged.
+    assert [call(one), call(one), call(other), call(other), call(one)] == [2, 3, 2, 3, 2]
+    assert call(None) == "nothing"
+    assert call(one) == 3
+    assert call([0]) == Ended(False, 60.0)
+    assert call(one) == 2
+
+
+def test_a_worker_knows_that_it_is_one() -> None:
+    assert not in_worker()
+    assert list(run_limited(in_worker, [()], workers=1, seconds=60.0)) == [True]
+    assert call_limited(in_worker, seconds=60.0)
+
+
+def test_confinement_and_purpose_choose_the_process() -> None:
+    def process(purpose: str, confinement: Confinement | None = None) -> int:
+        (pid,) = run_limited(
+            os.getpid, [()], workers=1, seconds=60.0, purpose=purpose, confinement=confinement
+        )
+        return int(pid)
+
+    first = process("first")
+    assert len({first, process("second"), process("first", Confinement(memory=2000))}) == 3
+    assert process("first") == first
+
+
+def test_a_result_that_cannot_be_read_here_is_an_error() -> None:
+    with pytest.raises(RuntimeError, match="only in the worker"):
+        list(run_limited(tasks.return_unreadable, [()], workers=1, seconds=60.0))
+    assert list(run_limited(pow, [(2, 3)], workers=1, seconds=60.0)) == [8]
+
+
+@LINUX
+def test_a_process_that_still_holds_memory_is_replaced() -> None:
+    """What one file leaves behind must not make the next one fail."""
+    limits = Limits(memory=64 * 2**20)
+
+    def process(size: int) -> object:
+        return call_limited(tasks.hold_bytes, size, seconds=60.0, limits=limits, purpose="hold")
+
+    first = process(0)
+    assert [process(0), process(32 * 2**20)] == [first, first]
+    assert process(0) != first
+
+
+REFUSING = """
+import ctypes
+import os
+
+REFUSED = {refused!r}
+
+
+class Refusing(ctypes.CDLL):
+    def __getattr__(self, name):
+        return (lambda *_: -1) if name in REFUSED else super().__getattr__(name)
+
+
+def refuse(*_):
+    raise PermissionError(1, "refused")
+
+
+ctypes.CDLL = Refusing
+if "pidfd_open" in REFUSED:
+    os.pidfd_open = refuse
+"""
+CALLS = ["unshare", "mount", "prctl", "pidfd_open"]
+
+
+@pytest.mark.few(1)
+@LINUX
+@pytest.mark.parametrize("refused", [*([one] for one in CALLS), CALLS], ids="-".join)
+def test_a_system_that_refuses_a_confinement_runs_without_it(
+    refused: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(REFUSING.format(refused=refused))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    confinement = Confinement(memory=2000, network=False, read_only=tmp_path)
+    named = {"workers": 1, "purpose": f"refused {refused}", "confinement": confinement}
+    (said,) = run_limited(tasks.write, [(str(tmp_path),)], seconds=60.0, **named)
+    if {"unshare", "mount"} & set(refused):
+        assert said == "written"
+    assert list(run_limited(tasks.end_at_zero, [(0,)], seconds=60.0, **named)) == [
+        Ended(too_long=False, seconds=60.0)
+    ]
+    before = set(descendants(os.getpid()))
+    (ended,) = run_limited(tasks.start_a_session, [()], seconds=1.0, **named)
+    assert ended == Ended(too_long=True, seconds=1.0)
+    until = time.monotonic() + 600
+    while set(descendants(os.getpid())) - before and time.monotonic() < until:
+        time.sleep(0.05)
+    assert set(descendants(os.getpid())) <= before
+
+
+@LINUX
+def test_nothing_outlives_the_process_that_waits(tmp_path: Path) -> None:
+    program = (
+        f"import sys; sys.path.insert(0, {str(SUPPORT)!r}); import escaping_tasks\n"
+        "from arena.utils.processes import run_limited\n"
+        "list(run_limited(escaping_tasks.start_a_session, [()], workers=1, seconds=600.0))\n"
+    )
+    waiting = subprocess.Popen([sys.executable, "-c", program], cwd=Path.cwd())
+    until = time.monotonic() + 600
+    # The guard, the worker, and what the worker started.
+    while len(found := descendants(waiting.pid)) < 3 and time.monotonic() < until:
+        time.sleep(0.05)
+    assert len(found) == 3
+    waiting.send_signal(signal.SIGKILL)
+    waiting.wait(timeout=600)
+    until = time.monotonic() + 600
+    while any(is_alive(pid) for pid in found) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert [pid for pid in found if is_alive(pid)] == []
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+def test_a_first_argument_is_sent_once_while_it_is_the_same_object():
+    one, two = tasks.Counted(1), tasks.Counted(2)
+    options = {"workers": 1, "seconds": 60.0, "purpose": "first argument"}
+    given = [(one, 0), (one, 1), (two, 2), (two, 3), (one, 4)]
+    found = list(run_limited(tasks.seen, given, **options))
+    assert found == [(1, 0, 1), (1, 1, 1), (2, 2, 2), (2, 3, 2), (1, 4, 3)]
+    with pytest.raises(ValueError, match="fails on 1"):
+        list(run_limited(tasks.fails_on, [(one,)], **options))
+    assert list(run_limited(tasks.seen, [(one, 5)], **options)) == [(1, 5, 4)]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no process can be suspended")
+@pytest.mark.parametrize("guarded", [False, pytest.param(True, marks=LINUX)])
+def test_what_is_sent_to_a_suspended_process_does_not_stop_the_caller(
+    monkeypatch: pytest.MonkeyPatch, guarded: bool
+) -> None:
+    def call(function: Callable[..., Any], *task: object, seconds: float) -> Any:
+        if not guarded:
+            return call_limited(function, *task, seconds=seconds, purpose="suspended")
+        return next(run_limited(function, [task], workers=1, seconds=seconds, purpose="suspended"))
+
+    more_than_a_pipe_holds = bytes(10**7)
+    os.kill(call(os.getpid, seconds=60.0), signal.SIGSTOP)
+    monkeypatch.setattr("arena.utils.processes._GRACE", 0.5)
+    assert call(len, more_than_a_pipe_holds, seconds=0.5) == Ended(True, 0.5)
+    monkeypatch.undo()
+    assert call(len, more_than_a_pipe_holds, seconds=60.0) == 10**7
