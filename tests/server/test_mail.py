@@ -102,6 +102,24 @@ def test_members_are_reminded_and_told_the_results_once(tmp_path: Path) -> None:
         assert "host@example.org" in results.get_content()
 
 
+def test_an_announcement_is_sent_to_the_members_of_all_teams_once(tmp_path: Path) -> None:
+    with mail_server() as server, mailing(tmp_path, server) as web:
+        web.person("Ada", "Ants", contact="ada@example.org")
+        web.person("Bo", "Bees", contact="bo@example.org")
+        web.person("Cy", "Cats", contact="cy@example.org", state="waiting")
+        admin = web.program(web.token(web.person("Org", organiser=True), "admin"))
+        quiet, mailed = (
+            admin.post(f"{API}/admin/announcements", json={"text": text, "mail": mail}).json()
+            for text, mail in (("Only a page", False), ("The *deadline* moves", True))
+        )
+        assert (quiet["mailed"], mailed["mailed"]) == (0, 2)
+        assert [send_all(web), send_all(web)] == [2, 0]
+        assert {one["To"] for one in server.messages} == {"ada@example.org", "bo@example.org"}
+        text = server.messages[0].get_content()
+        assert "The *deadline* moves" in text
+        assert f"{URL}/{NAME}/announcements" in text
+
+
 @pytest.mark.slow
 def test_what_an_ended_process_had_begun_is_sent_again_under_the_same_name(tmp_path: Path) -> None:
     with mail_server() as server, mailing(tmp_path, server) as web:

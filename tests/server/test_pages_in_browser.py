@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from browser import new_context, nodes, run_axe
@@ -14,7 +15,7 @@ from web_site import NAME, RULES, WebSite, listening
 pytestmark = pytest.mark.slow  # a browser takes long to start
 
 PAGES = ("/", "/submit", "/submissions", "/team", "/rules", "/private", "/join", "/nothing",
-         "/admin", "/admin/teams")  # fmt: skip
+         "/announcements", "/admin", "/admin/teams")  # fmt: skip
 
 
 @pytest.fixture
@@ -31,6 +32,7 @@ def url(web: WebSite) -> Iterator[str]:
     assert client.post(path, content=b"id,y\nb,1\n").status_code == 202
     web.scorer.judge(web.site, faults=({"kind": "missing ids", "message": "Row 3 has no id."},))
     assert client.post(path, content=b"id,y\nc,1\n").status_code == 202
+    web.site.announcements.post(NAME, "# News\n\nThe deadline moves *today*.", "organiser")
     row = {"rank": 1, "team": "Bees", "score": 0.7, "score_low": 0.6, "score_high": 0.8,
            "rank_low": 1, "rank_high": 2}  # fmt: skip
     web.scorer.publish(private={"leaderboard": [row]})
@@ -109,4 +111,12 @@ def test_the_board_is_live(browser: Any, web: WebSite, url: str) -> None:
     web.scorer.scores["Wasps"] = 0.95
     web.scorer.judge(web.site)
     page.wait_for_selector("tbody th:has-text('Wasps')")
+    token = web.token(web.person("Org", organiser=True), "admin")
+    posted = httpx.post(
+        f"{url}/api/v1/{NAME}/admin/announcements",
+        json={"text": "The deadline moves again."},
+        headers={"Authorization": f"Bearer {token}"},
+    )
+    assert posted.status_code == 201
+    page.wait_for_selector("article:has-text('The deadline moves again.')")
     context.close()

@@ -248,6 +248,46 @@ def test_the_organiser(web: WebSite) -> None:
         assert organiser.get(f"/{NAME}/admin/export/{what}.csv").status_code == 200
 
 
+def test_the_organiser_announces_something(web: WebSite) -> None:
+    person = web.person("Org", organiser=True)
+    organiser, reader = web.browser(person), web.browser()
+    program = web.program(web.token(person, "admin"))
+    assert reader.get(f"/api/v1/{NAME}/announcements").json() == {"announcements": []}
+    assert "Announcements" not in reader.get(f"/{NAME}/").text
+    text = (
+        "# Late\r\n\r\nThe deadline **moves**. <script>alert(1)</script> [x](javascript:alert(1))"
+    )
+    assert send(organiser, "/admin/announce", text=text).status_code == 303
+    for path, heading in (("/", "h3"), ("/announcements", "h2")):
+        page = reader.get(f"/{NAME}{path}").text
+        assert f"<{heading}>Late</{heading}>" in page
+        assert "The deadline <strong>moves</strong>." in page
+        assert "<script>alert" not in page
+        assert 'href="javascript' not in page
+    for number in range(2, 6):
+        posted = program.post(
+            f"/api/v1/{NAME}/admin/announcements", json={"text": f"News {number}"}
+        )
+        assert (posted.status_code, posted.json()["mailed"]) == (201, 0)
+    board = reader.get(f"/{NAME}/").text
+    assert [number for number in range(1, 6) if f"News {number}" in board] == [3, 4, 5]
+    assert "All 5 announcements" in board
+    assert send(organiser, "/admin/withdraw", announcement="5").status_code == 303
+    gone = program.request(
+        "DELETE", f"/api/v1/{NAME}/admin/announcements", json={"announcement": 5}
+    )
+    assert gone.status_code == 404
+    found = reader.get(f"/api/v1/{NAME}/announcements").json()["announcements"]
+    assert [one["announcement"] for one in found] == [4, 3, 2, 1]
+    for wrong in ("", "x" * 5_001):
+        assert send(organiser, "/admin/announce", text=wrong).status_code == 422
+    refused = program.post(f"/api/v1/{NAME}/admin/announcements", json={"text": "x", "mail": True})
+    assert refused.status_code == 409
+    assert "smtp_host" in refused.json()["detail"]
+    member = web.browser(web.person("Ada", "Ants"))
+    assert send(member, "/admin/announce", text="x").status_code == 404
+
+
 def test_the_organisers_link_works_once(web: WebSite) -> None:
     link = web.site.accounts.organiser_link(URL).removeprefix(URL)
     client = web.browser()

@@ -1,4 +1,4 @@
-"""The organiser's pages: queue, health, teams, rejected files, decisions, final steps, exports."""
+"""The organiser's pages: queue, health, teams, announcements, decisions, final steps, exports."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import Any
 from starlette.responses import RedirectResponse, Response
 
 from arena.server.records.accounts import Account, team_key
+from arena.server.records.announcements import LONGEST
 from arena.server.web import actions, api
 from arena.server.web.body import read_fields
 from arena.server.web.call import Call
 from arena.server.web.language import _
+from arena.server.web.mail import MailSettings
 from arena.server.web.problems import Problem
 from arena.server.web.rendering import Handler, refusals_on, render
 
@@ -63,6 +65,9 @@ async def _overview(
             if one.competition == name and one.uses is None
         ],
         exports=sorted(api.EXPORTS),
+        announcements=call.site.announcements.of(name),
+        longest=LONGEST,
+        may_mail=bool(MailSettings.of(call.competition.facts.server).smtp_host),
     )
 
 
@@ -147,6 +152,21 @@ async def _decide(call: Call, fields: dict[str, str]) -> None:
     actions.admin(call, kind, payload)
 
 
+async def _announce(call: Call, fields: dict[str, str]) -> None:
+    text = fields.get("text", "").replace("\r\n", "\n").strip()
+    if not 0 < len(text) <= LONGEST:
+        raise Problem(
+            422, _("An announcement has 1 to {most} characters.").format(most=f"{LONGEST:,}")
+        )
+    api.announce(call, text, mail=bool(fields.get("mail")))
+
+
+async def _withdraw(call: Call, fields: dict[str, str]) -> None:
+    number = fields.get("announcement", "")
+    is_number = number.isascii() and number.isdigit() and len(number) < 16
+    api.withdraw_announcement(call, int(number) if is_number else 0)
+
+
 async def _rescore(call: Call, fields: dict[str, str]) -> None:
     preview = fields.get("preview", "").strip()
     if fields.get("kind") == "apply" and not preview:
@@ -213,9 +233,12 @@ async def _signin_link(call: Call, account: Account) -> Response:
 
 
 _TEAMS = "/admin/teams"
+_ANNOUNCED = "/admin#announce"
 PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("GET", "/admin", "organiser", "admin", _show),
     ("POST", "/admin/code", "organiser", "admin", _form(_code, _overview, "/admin")),
+    ("POST", "/admin/announce", "organiser", "admin", _form(_announce, _overview, _ANNOUNCED)),
+    ("POST", "/admin/withdraw", "organiser", "admin", _form(_withdraw, _overview, _ANNOUNCED)),
     ("POST", "/admin/decide", "organiser", "admin", _form(_decide, _overview, "/admin")),
     ("POST", "/admin/rescore", "organiser", "admin", _form(_rescore, _overview, "/admin#events")),
     ("POST", "/admin/step", "organiser", "admin", _form(_step, _overview, "/admin")),

@@ -24,9 +24,9 @@ from arena.server.web import actions, models
 from arena.server.web.body import read_json, read_upload
 from arena.server.web.call import Call
 from arena.server.web.documents import fault_line, info, request_state, token_state
-from arena.server.web.events import stream
+from arena.server.web.events import stream, wake
 from arena.server.web.language import _
-from arena.server.web.mail import MailSettings, address_of, invitation_mail
+from arena.server.web.mail import MailSettings, address_of, announcement_mails, invitation_mail
 from arena.server.web.problems import Problem
 from arena.utils.text import csv_cell
 
@@ -384,7 +384,58 @@ async def _private(call: Call) -> Response:
     return Response(document.body, media_type="application/json")
 
 
+async def _announcements(call: Call) -> models.AnnouncementList:
+    return models.AnnouncementList(
+        announcements=[
+            models.AnnouncementState(
+                announcement=one.announcement, posted=one.posted.isoformat(), text=one.text
+            )
+            for one in call.site.announcements.of(call.competition.name)
+        ]
+    )
+
+
 # The organiser
+
+
+def announce(call: Call, text: str, *, mail: bool) -> models.AnnouncementPosted:
+    """Post an announcement; with ``mail`` also send it to the members of all teams."""
+    facts = call.competition.facts
+    if mail and not MailSettings.of(facts.server).smtp_host:
+        raise Problem(
+            409, _("No mail server is set: set smtp_host under [server] in competition.toml.")
+        )
+    posted = call.site.announcements.post(call.competition.name, text, call.account.account)
+    mailed = call.site.mails.add(announcement_mails(call.site, facts, posted)) if mail else 0
+    wake(call.competition)
+    return models.AnnouncementPosted(
+        announcement=posted.announcement,
+        posted=posted.posted.isoformat(),
+        text=posted.text,
+        mailed=mailed,
+    )
+
+
+def withdraw_announcement(call: Call, announcement: int) -> None:
+    """Delete an announcement; 404 if there is none."""
+    if not call.site.announcements.withdraw(call.competition.name, announcement):
+        raise Problem(404, _("There is no such announcement."))
+    wake(call.competition)
+
+
+async def _announce(call: Call) -> models.AnnouncementPosted:
+    sent: models.NewAnnouncement = await read_json(
+        call.request, call.competition.limits, models.NewAnnouncement
+    )
+    return announce(call, sent.text, mail=sent.mail)
+
+
+async def _withdraw_announcement(call: Call) -> models.Message:
+    sent: models.OldAnnouncement = await read_json(
+        call.request, call.competition.limits, models.OldAnnouncement
+    )
+    withdraw_announcement(call, sent.announcement)
+    return models.Message(message="The announcement was withdrawn.")
 
 
 async def _queue(call: Call) -> models.Rows:
@@ -683,7 +734,7 @@ ENDPOINTS = (
     Endpoint("GET", "/board.csv", "reader", "read", board_csv, "The public board as CSV.",
              answer="text/csv"),
     Endpoint("GET", "/events", "reader", "read", _events,
-             "Server-sent events: board with its ETag, and answer with the number of the last.",
+             "Server-sent events: board with its ETag, answer and announcement with a number.",
              answer="text/event-stream", errors=(503,)),
     Endpoint("POST", "/join", "signed-in", "submit", _join,
              "Enter the competition with a team.", 201, models.Join, models.TeamState,
@@ -722,6 +773,9 @@ ENDPOINTS = (
     Endpoint("GET", "/private", "reader", "read", _private,
              "The private board with its intervals, after it is published.",
              answer="application/json", errors=(404,)),
+    Endpoint("GET", "/announcements", "reader", "read", _announcements,
+             "What the organiser told all participants, newest first.",
+             answer=models.AnnouncementList),
     Endpoint("GET", "/admin/queue", "organiser", "admin", _queue, "Requests that wait.",
              answer=models.Rows),
     Endpoint("GET", "/admin/requests", "organiser", "admin", _requests,
@@ -738,6 +792,12 @@ ENDPOINTS = (
     Endpoint("POST", "/admin/teams", "organiser", "admin", _invite_teams,
              "Invite people by a CSV with the columns team, name, contact.", 201, bytes,
              models.Invited, (413, 422)),
+    Endpoint("POST", "/admin/announcements", "organiser", "admin", _announce,
+             "Tell all participants something, on the board's page and by e-mail if asked.", 201,
+             models.NewAnnouncement, models.AnnouncementPosted, (409, 415, 422)),
+    Endpoint("DELETE", "/admin/announcements", "organiser", "admin", _withdraw_announcement,
+             "Withdraw an announcement. E-mails that were sent stay sent.", 200,
+             models.OldAnnouncement, models.Message, (404, 415, 422)),
     Endpoint("POST", "/admin/approve", "organiser", "admin", _account_state("active"),
              "Approve an account, or end its block.", 200, models.AccountChange, models.Message,
              (404, 409, 415, 422)),

@@ -1,7 +1,7 @@
-"""Server-sent events: a page learns that the board or an answer is new, and asks for it then.
+"""Server-sent events: a page learns that something is new, and asks for it then.
 
 One task for each competition looks twice a second whether something was published, while a browser
-listens. An event carries the board's ETag only.
+listens. An event carries the board's ETag or a number only.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from arena.server.web.call import Call
 from arena.server.web.problems import Problem
 from arena.server.web.site import CompetitionSite
 
-__all__ = ["listeners", "stream"]
+__all__ = ["listeners", "stream", "wake"]
 
 INTERVAL = 0.5
 KEEP_ALIVE = 20.0
@@ -40,6 +40,12 @@ async def _watch(competition: CompetitionSite) -> None:
                 event.set()
         await asyncio.sleep(INTERVAL)
     _tasks.pop(competition, None)
+
+
+def wake(competition: CompetitionSite) -> None:
+    """Let the open pages look for what is new: this process changed it, and not the scorer."""
+    for event in _waiting.get(competition, ()):
+        event.set()
 
 
 def stream(call: Call) -> AsyncIterator[str]:
@@ -76,7 +82,10 @@ async def _events(call: Call) -> AsyncIterator[str]:
     try:
         yield "retry: 5000\n\n"
         while True:
-            current = {"board": competition.published.etag("board") or ""}
+            current = {
+                "board": competition.published.etag("board") or "",
+                "announcement": call.site.announcements.version(competition.name),
+            }
             if call.person.account is not None:
                 current["answer"] = str(_last_answer(call))
             for name, value in current.items():

@@ -1,4 +1,4 @@
-"""E-mails to participants by SMTP: invitations, the coming deadline, published results.
+"""E-mails to participants by SMTP: invitations, announcements, the coming deadline, results.
 
 Mails are stored in a queue and sent by a thread: no page waits for a mail server. They are plain
 text and in English, and have nothing that a participant wrote.
@@ -24,12 +24,20 @@ from email.utils import format_datetime
 from pathlib import Path
 from typing import Any, Self
 
+from arena.server.records.announcements import Announcement
 from arena.server.records.mails import SMTP_PASSWORD, Mail
 from arena.server.records.published import CompetitionFacts
 from arena.server.web.problems import Problem
 from arena.server.web.site import CompetitionSite, Site
 
-__all__ = ["MailSettings", "Postman", "address_of", "invitation_mail", "message_of"]
+__all__ = [
+    "MailSettings",
+    "Postman",
+    "address_of",
+    "announcement_mails",
+    "invitation_mail",
+    "message_of",
+]
 
 _LOGGER = logging.getLogger("arena.server.web")
 _PAUSE_SECONDS = 5.0
@@ -107,6 +115,32 @@ def invitation_mail(facts: CompetitionFacts, team: str, recipient: str, url: str
     )
 
 
+def announcement_mails(
+    site: Site, facts: CompetitionFacts, announcement: Announcement
+) -> Iterator[Mail]:
+    """Yield the mail with an announcement to each member of a team."""
+    url = f"{site.settings.url}/{facts.name}/announcements"
+    text = f"{announcement.text}\n\n{url}\n{_foot(facts)}"
+    for account, recipient in _members(site, facts.name):
+        yield Mail(
+            f"announcement {facts.name} {announcement.announcement} {account}",
+            facts.name,
+            recipient,
+            f"Announcement of {_title(facts)}",
+            text,
+        )
+
+
+def _members(site: Site, competition: str) -> Iterator[tuple[str, str]]:
+    """Yield the account and address of each member of a team whose account is active."""
+    accounts = {one.account: one for one in site.accounts.accounts()}
+    for _team, members in site.accounts.teams(competition):
+        for member in members:
+            recipient = address_of(member.contact)
+            if recipient and accounts[member.account].state == "active":
+                yield member.account, recipient
+
+
 def _title(facts: CompetitionFacts) -> str:
     return facts.title or facts.name
 
@@ -123,7 +157,7 @@ class Postman:
     def __init__(self, site: Site) -> None:
         self._site = site
         self._written: set[str] = set()
-        """Keys of the stored announcements; members who join later get no mail about them."""
+        """Keys of the stored reminders; members who join later get no mail about them."""
 
     @contextlib.contextmanager
     def working(self) -> Iterator[None]:
@@ -182,17 +216,8 @@ class Postman:
         self._written.add(key)
         return self._site.mails.add(
             Mail(f"{key} {account}", competition.name, recipient, subject, text + _foot(facts))
-            for account, recipient in self._members(competition.name)
+            for account, recipient in _members(self._site, competition.name)
         )
-
-    def _members(self, competition: str) -> Iterator[tuple[str, str]]:
-        """Yield the account and address of each member of a team whose account is active."""
-        accounts = {one.account: one for one in self._site.accounts.accounts()}
-        for _team, members in self._site.accounts.teams(competition):
-            for member in members:
-                recipient = address_of(member.contact)
-                if recipient and accounts[member.account].state == "active":
-                    yield member.account, recipient
 
     def send_one(self) -> bool:
         """Send the next mail that is due; return whether there was one.

@@ -6,8 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from arena.server.records.announcements import LONGEST
+
 __all__ = [
     "AccountChange",
+    "AnnouncementList",
+    "AnnouncementPosted",
+    "AnnouncementState",
     "BoardPage",
     "Checked",
     "Decision",
@@ -19,7 +24,9 @@ __all__ = [
     "Join",
     "MergeTeams",
     "Message",
+    "NewAnnouncement",
     "NewToken",
+    "OldAnnouncement",
     "OldToken",
     "Person",
     "RequestState",
@@ -87,6 +94,19 @@ class AccountChange(Sending):
     account: Name
 
 
+class NewAnnouncement(Sending):
+    """What all participants are told."""
+
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST)] = Field(description="Markdown.")
+    mail: bool = Field(False, description="Also send it by e-mail to the members of all teams.")
+
+
+class OldAnnouncement(Sending):
+    """The announcement to withdraw."""
+
+    announcement: Annotated[int, Field(ge=1, le=2**53)]
+
+
 class MergeTeams(Sending):
     """A team that joins another one."""
 
@@ -120,6 +140,26 @@ class Message(BaseModel):
     """What was done."""
 
     message: str
+
+
+class AnnouncementState(BaseModel):
+    """What the organiser told all participants."""
+
+    announcement: int
+    posted: Time
+    text: str = Field(description="Markdown.")
+
+
+class AnnouncementPosted(AnnouncementState):
+    """An announcement that was posted."""
+
+    mailed: int = Field(description="How many e-mails wait to be sent.")
+
+
+class AnnouncementList(BaseModel):
+    """The announcements, newest first."""
+
+    announcements: list[AnnouncementState]
 
 
 class Info(BaseModel):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
-from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -20,13 +19,15 @@ from arena.server.web.language import _
 from arena.server.web.limits import Limits, network
 from arena.server.web.people import cookie_name, identify
 from arena.server.web.problems import EXPECTED, TITLES, Problem
-from arena.server.web.rendering import Handler, refusals_on, render
+from arena.server.web.rendering import Handler, markdown, refusals_on, render
 from arena.server.web.site import Site
 
 __all__ = ["problem_page", "routes"]
 
 ROWS = 100
 """Rows of the board on a page."""
+_NEWEST = 3
+"""Announcements above the board."""
 Guarded: Any = Callable[..., Callable[[Request], Awaitable[Response]]]
 
 
@@ -114,7 +115,22 @@ async def _board(call: Call) -> Response:
         page=page,
         n_pages=max(-(-len(found) // ROWS), 1),
         etag=etag,
+        **_announcements(call, below=2, most=_NEWEST),
     )
+
+
+def _announcements(call: Call, *, below: int, most: int | None = None) -> dict[str, Any]:
+    """Return what the templates need to show the newest announcements below a heading's level."""
+    found = call.site.announcements.of(call.competition.name)
+    return {
+        "announcements": [(one, markdown(one.text, below=below)) for one in found[:most]],
+        "n_announcements": len(found),
+        "announcements_version": call.site.announcements.version(call.competition.name),
+    }
+
+
+async def _show_announcements(call: Call) -> Response:
+    return _page(call, "announcements.html", **_announcements(call, below=1))
 
 
 def _page_number(call: Call, n_rows: int) -> int:
@@ -335,7 +351,7 @@ async def _show_rules(
         "rules.html",
         status=status,
         problem=problem,
-        rules=_markdown(text) if text is not None else None,
+        rules=markdown(text) if text is not None else None,
         version=version,
         accepted=call.site.accounts.accepted(call.competition.name, account.account, version)
         if account
@@ -353,14 +369,6 @@ async def _accept(call: Call, fields: dict[str, str]) -> Response:
         raise Problem(409, _("The rules changed since this page was loaded. Read them again."))
     call.site.accounts.accept_rules(call.competition.name, call.account.account, version)
     return _go(call, "/submit")
-
-
-@cache
-def _markdown(text: str) -> Markup:
-    from markdown_it import MarkdownIt
-
-    # The preset js-default lets no HTML through and checks the addresses of links.
-    return Markup(MarkdownIt("js-default").render(text))  # noqa: S704
 
 
 # Sign in, register, leave
@@ -553,6 +561,7 @@ PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("GET", "/", "reader", "read", _board),
     ("GET", "/board.csv", "reader", "read", api.board_csv),
     ("GET", "/private", "reader", "read", _private),
+    ("GET", "/announcements", "reader", "read", _show_announcements),
     ("GET", "/submit", "anyone", "read", _show_submit),
     ("POST", "/submit", "member", "submit", _submit),
     ("POST", "/check", "member", "submit", _check),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
-from functools import cache, wraps
+from functools import cache, lru_cache, wraps
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -24,7 +24,7 @@ from arena.server.web.problems import EXPECTED, problem_of
 from arena.server.web.site import SILENT_AFTER, Site
 from arena.utils.formatting import BoardDisplay, released_format
 
-__all__ = ["Handler", "environment", "refusals_on", "render"]
+__all__ = ["Handler", "environment", "markdown", "refusals_on", "render"]
 
 _HERE = Path(__file__).parent
 _BYTES = 1_000
@@ -71,6 +71,20 @@ def _asset(name: str) -> str:
     """Return the address of a static file; it changes with the content, so browsers may keep it."""
     digest = sha256((_HERE / "static" / name).read_bytes()).hexdigest()[:12]
     return f"/static/{name}?v={digest}"
+
+
+@lru_cache(maxsize=256)
+def markdown(text: str, *, below: int = 0) -> Markup:
+    """Return an organiser's Markdown as a part of a page, its headings below those of a level."""
+    from markdown_it import MarkdownIt
+
+    # The preset js-default lets no HTML through and checks the addresses of links.
+    reader = MarkdownIt("js-default")
+    tokens = reader.parse(text)
+    for token in tokens:
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(int(token.tag[1:]) + below, 6)}"
+    return Markup(reader.renderer.render(tokens, reader.options, {}))  # noqa: S704
 
 
 @cache

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from arena.server.records.accounts import Accounts, RefusedError, Team
+from arena.server.records.announcements import Announcements
 from arena.server.records.intake import Intake, Request, Room
 from arena.server.records.layout import WebSettings
 from arena.server.records.mails import Mails
@@ -193,6 +194,7 @@ class Site:
         self.accounts = Accounts(settings.layout.intake, clock)
         self.intake = Intake(settings.layout.intake)
         self.mails = Mails(settings.layout.intake, clock)
+        self.announcements = Announcements(settings.layout.intake, clock)
         self.uploads = Uploads(settings.layout.uploads)
         self.competitions = {
             name: CompetitionSite(name, settings) for name in settings.competitions
@@ -276,4 +278,5 @@ class Site:
             competition.close()
         self.intake.close()
         self.mails.close()
+        self.announcements.close()
         self.accounts.close()

@@ -25,10 +25,12 @@ const live = document.querySelector("[data-live]");
 if (live && window.EventSource) {
   const events = new EventSource(document.body.dataset.events);
   let first = true;
-  events.addEventListener("board", event => {
-    const place = document.querySelector('[data-live="board"]');
-    if (place && place.dataset.etag !== event.data) renew();
-  });
+  for (const [name, part] of [["board", "board"], ["announcement", "announcements"]]) {
+    events.addEventListener(name, event => {
+      const place = document.querySelector(`[data-live="${part}"]`);
+      if (place && place.dataset.etag !== event.data) renew();
+    });
+  }
   events.addEventListener("answer", () => {
     const place = document.querySelector('[data-live="answer"]');
     // The first event tells what the page knows already, unless it was waiting meanwhile.
