@@ -224,6 +224,7 @@ FORGED: dict[str, Callable[..., str]] = {
 }
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("case", [*CLAIMS, *FORGED])
 def test_an_answer_that_proves_nothing_is_refused(
     case: str, site: Any, provider: FakeProvider
@@ -558,6 +559,7 @@ def test_names_of_any_kind_do_no_harm(name: Any, site: Any, provider: FakeProvid
     assert register(client, "Ants", name=shown[1] or "Ada").status_code == 200
 
 
+@pytest.mark.slow
 def test_a_class_behind_one_address_signs_in_and_a_flood_does_not(
     site: Any, provider: FakeProvider
 ) -> None:

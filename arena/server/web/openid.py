@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import ssl
 import time
 import warnings
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -67,6 +69,12 @@ async def _bound(response: httpx2.Response) -> None:
     response.stream = _Bounded(response.stream)
 
 
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Return the system's certificates; to read them for each request would hold up others."""
+    return httpx2.create_ssl_context()
+
+
 class Provider:
     """A provider, and what it says about itself, which is asked again every hour.
 
@@ -97,6 +105,7 @@ class Provider:
                     redirect_uri=self._redirect_uri,
                     scope="openid profile email",
                     code_challenge_method="S256",
+                    verify=_certificates(),
                     timeout=SECONDS,
                     follow_redirects=False,
                     headers={"Accept-Encoding": "identity"},
