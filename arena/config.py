@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
+from urllib.parse import urlsplit
 
 from pydantic import (
     BaseModel,
@@ -49,6 +50,7 @@ Ties = Literal["shared", "earliest", "secondary"]
 _Count = Annotated[int, Field(ge=1)]
 _ADDRESS = re.compile(r"[A-Za-z0-9.+_-]+@[A-Za-z0-9.-]+")
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+_DOMAIN = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
 
 
 class _Section(BaseModel):
@@ -255,6 +257,26 @@ class ServerSection(_Section):
     approve: bool = Field(
         False, description="Whether the organiser approves each account: true or false."
     )
+    oidc_issuer: str = Field(
+        "",
+        description="The provider of OpenID Connect that people can sign in with, such as "
+        "https://id.example.org; empty: none. The secret: ARENA_OIDC_CLIENT_SECRET.",
+    )
+    oidc_client_id: str = Field("", description="The name of this server at the provider.")
+    oidc_name: str = Field(
+        "", description="What the button calls the provider; empty: its address."
+    )
+    oidc_domains: tuple[str, ...] = Field(
+        (), description="Domains of the e-mail addresses that it admits; none: all."
+    )
+    oidc_verified_email: bool = Field(
+        False,
+        description="Whether it admits verified e-mail addresses only, as it does with "
+        "oidc_domains: true or false.",
+    )
+    oidc_only: bool = Field(
+        False, description="Whether people can register only by signing in there: true or false."
+    )
     team_size: _Count = Field(5, description="Members of a team.")
     max_waiting: _Count = Field(2_000, description="Submissions that can wait to be judged.")
     max_waiting_per_team: _Count = Field(3, description="Of these, submissions of one team.")
@@ -304,12 +326,36 @@ class ServerSection(_Section):
     )
 
     @model_validator(mode="after")
+    def _with_a_provider(self) -> Self:
+        if self.oidc_issuer and not _is_issuer(self.oidc_issuer):
+            raise ValueError('oidc_issuer must be an address such as "https://id.example.org"')
+        if self.oidc_issuer and not self.oidc_client_id:
+            raise ValueError("oidc_issuer needs oidc_client_id")
+        if self.oidc_only and not self.oidc_issuer:
+            raise ValueError("oidc_only needs oidc_issuer")
+        if not all(_DOMAIN.fullmatch(one) for one in self.oidc_domains):
+            raise ValueError('oidc_domains must be domains such as "example.org"')
+        return self
+
+    @model_validator(mode="after")
     def _with_a_sender(self) -> Self:
         if self.smtp_host and not _ADDRESS.fullmatch(self.smtp_from):
             raise ValueError('smtp_host needs smtp_from, such as "race@example.org"')
         if self.smtp_user and self.smtp_tls == "none" and self.smtp_host not in _LOOPBACK:
             raise ValueError('smtp_tls = "none" would send the password of smtp_user in the clear')
         return self
+
+
+def _is_issuer(text: str) -> bool:
+    """Return whether a text is an issuer: encrypted, except on this machine, for tests."""
+    try:
+        url = urlsplit(text)
+        url.port  # noqa: B018 - raises if it is no number
+    except ValueError:
+        return False
+    encrypted = url.scheme == "https" or (url.scheme == "http" and url.hostname in _LOOPBACK)
+    plain = not (url.query or url.fragment or url.username or url.password)
+    return encrypted and plain and bool(url.hostname) and text.isprintable() and " " not in text
 
 
 class Settings(_Section):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import importlib.util
+import os
 import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from arena.config import Settings
+from arena.config import ServerSection, Settings
+from arena.server.records.layout import OIDC_SECRET
 
 __all__ = ["problems"]
 
@@ -17,12 +21,16 @@ _BACKUP_DAYS = 2
 
 
 def problems(folder: Path, settings: Settings, url: str) -> list[str]:
-    """Return a sentence on each thing to do before the launch; nothing is opened."""
+    """Return a sentence on each thing to do before the launch.
+
+    No file is opened. The provider of OpenID Connect is asked, if there is one.
+    """
     return list(_problems(folder, settings, url))
 
 
 def _problems(folder: Path, settings: Settings, url: str) -> Iterator[str]:
     yield from _of_settings(settings, url)
+    yield from _of_provider(settings.server)
     server, limits = settings.server, settings.limits
     if not (folder / server.rules).is_file():
         yield f"There are no rules: write {folder / server.rules}."
@@ -61,6 +69,27 @@ def _of_settings(settings: Settings, url: str) -> Iterator[str]:
         "[server] contact": settings.server.contact,
     }
     yield from (f"{key} is not set." for key, value in empty.items() if not value)
+
+
+def _of_provider(server: ServerSection) -> Iterator[str]:
+    if not server.oidc_issuer:
+        return
+    if not os.environ.get(OIDC_SECRET):
+        yield (
+            f"{OIDC_SECRET} is not set: the web process needs the secret of this server at "
+            f"{server.oidc_issuer} in this environment variable."
+        )
+    if server.oidc_issuer.startswith("http:"):
+        yield f"{server.oidc_issuer} is not encrypted: such an oidc_issuer is for tests only."
+    if importlib.util.find_spec("authlib") is None:
+        yield 'Signing in with oidc_issuer needs the extra oidc: pip install "arena[oidc]".'
+        return
+    from arena.server.web.openid import why_unusable
+    from arena.server.web.provider import ProviderSettings
+
+    reason = asyncio.run(why_unusable(ProviderSettings.of(server.model_dump())))
+    if reason:
+        yield f"The provider {server.oidc_issuer} cannot be used: {reason}. Check oidc_issuer."
 
 
 def _has_backup(folder: Path) -> bool:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.errors import InputError, UsageError
-from arena.server.records.layout import Layout
+from arena.server.records.layout import OIDC_SECRET, Layout
 from arena.server.records.mails import SMTP_PASSWORD
 
 __all__ = ["Served", "Supervisor", "User", "bind", "is_loopback"]
@@ -120,8 +120,9 @@ class _Child:
         if self.user is not None:
             groups = [] if self.group is None else [self.group]
             rights = {"user": self.user.uid, "group": self.user.gid, "extra_groups": groups}
-        # Only the web process sends mails; what reads hostile files must not have the password.
-        hidden = set() if self.role == "web" else {SMTP_PASSWORD}
+        # Only the web process sends mails and signs people in; what reads hostile files must not
+        # have these secrets.
+        hidden = set() if self.role == "web" else {SMTP_PASSWORD, OIDC_SECRET}
         self.process = subprocess.Popen(  # noqa: S603 - this interpreter, on our own code
             [sys.executable, "-m", "arena.server.processes", self.role, arguments],
             env={name: value for name, value in os.environ.items() if name not in hidden},

@@ -27,6 +27,8 @@ After=network.target
 User=arena-web
 Group=arena-web
 UMask=0007
+# Secrets, of root only: lines such as ARENA_OIDC_CLIENT_SECRET=... and ARENA_SMTP_PASSWORD=...
+EnvironmentFile=-/etc/arena/web.env
 ExecStart={program} serve --part web --name {name} --data {data} \\
     --host 127.0.0.1 --port {port} --url https://{host}
 Restart=always
@@ -116,7 +118,7 @@ _CONTAINERFILE = """\
 # In a checkout of arena: podman build -t localhost/arena -f examples/deploy/Containerfile .
 FROM docker.io/library/python:3.11-slim
 COPY . /src
-RUN pip install --no-cache-dir "/src[serve]" && rm -r /src
+RUN pip install --no-cache-dir "/src[serve,oidc]" && rm -r /src
 ENTRYPOINT ["arena"]
 """
 
@@ -140,6 +142,7 @@ services:
     image: localhost/arena
     user: "10001:10001"
     command: serve --part web --name {name} --data /data --port {port} --url https://{host}
+    environment: [ARENA_OIDC_CLIENT_SECRET, ARENA_SMTP_PASSWORD]  # if they are set outside
     volumes: [data:/data]
     ports: ["80:80", "443:443"]
     read_only: true

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from arena.server.records.layout import OIDC_SECRET
 from browser import new_context, nodes, run_axe
+from fake_provider import CLIENT, SECRET, fake_provider
 from web_site import NAME, RULES, WebSite, listening
 
 pytestmark = pytest.mark.slow  # a browser takes long to start
@@ -120,3 +123,42 @@ def test_the_board_is_live(browser: Any, web: WebSite, url: str) -> None:
     assert posted.status_code == 201
     page.wait_for_selector("article:has-text('The deadline moves again.')")
     context.close()
+
+
+def test_the_pages_of_a_provider_are_accessible_and_lead_there_and_back(
+    browser: Any, web: WebSite, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without scripts, from the form for newcomers to the provider, back, and into a team."""
+    monkeypatch.setenv(OIDC_SECRET, SECRET)
+    with fake_provider() as provider:
+        provider.callback = f"{url}/sign-in/oidc/callback"
+        keys = {"oidc_issuer": provider.issuer, "oidc_client_id": CLIENT, "oidc_name": "Uni"}
+        web.scorer.publish(facts=replace(web.facts, server={**web.facts.server, **keys}))
+        web.site.settings = replace(web.site.settings, url=url)
+        for look in ({"color_scheme": "light"}, {"color_scheme": "dark"}):
+            context = new_context(
+                browser, java_script_enabled=False, viewport={"width": 360, "height": 900}, **look
+            )
+            page = context.new_page()
+            for path in ("/sign-in", f"/{NAME}/join"):
+                page.goto(f"{url}{path}")
+                assert "Sign in with Uni" in page.content()
+            page.click("text=Sign in with Uni")
+            assert page.url == f"{url}/{NAME}/join"
+            assert "ada@example.org" in page.content()
+            with_scripts = new_context(browser, viewport={"width": 360, "height": 900}, **look)
+            with_scripts.add_cookies(context.cookies())
+            for path in ("/sign-in", f"/{NAME}/join"):
+                checked = with_scripts.new_page()
+                checked.goto(f"{url}{path}")
+                wide = checked.evaluate("() => [document.documentElement.scrollWidth, innerWidth]")
+                assert wide[0] <= wide[1], path
+                found = run_axe(with_scripts, checked)
+                assert [(one["id"], nodes(one)) for one in found["violations"]] == [], path
+            with_scripts.close()
+            if look["color_scheme"] == "dark":
+                page.fill("#team", "Wasps")
+                page.check("#accept")
+                page.click("form.card button.button")
+                assert "Welcome" in page.content()
+            context.close()

@@ -23,7 +23,7 @@ from arena.server.check import problems
 from arena.server.marker import MARKER_NAME, borrow, lending, locked, marked, served_folder
 from arena.server.permissions import prepare
 from arena.server.records.intake import Intake
-from arena.server.records.layout import Layout, WebSettings
+from arena.server.records.layout import OIDC_SECRET, Layout, WebSettings
 from arena.server.records.mails import SMTP_PASSWORD
 from arena.server.supervisor import User, bind
 from arena.server.units import unit_files
@@ -161,22 +161,23 @@ def test_a_backup_is_a_competition_with_its_queue(folder: Path, tmp_path: Path) 
             copy(folder, layout, target)
 
 
-def test_only_the_web_process_has_the_password_of_the_mail_server(
+def test_only_the_web_process_has_the_secrets_of_other_servers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    has_password = {}
+    has_secrets = {}
 
     def start(command: list[str], *, env: dict[str, str], **_: object) -> None:
-        has_password[command[3]] = SMTP_PASSWORD in env
+        has_secrets[command[3]] = [name in env for name in (SMTP_PASSWORD, OIDC_SECRET)]
         assert env["PATH"] == os.environ["PATH"]
 
     monkeypatch.setenv(SMTP_PASSWORD, "secret")
+    monkeypatch.setenv(OIDC_SECRET, "secret")
     monkeypatch.setattr(supervisor.subprocess, "Popen", start)
     with bind("127.0.0.1", 0) as bound:
         served = [supervisor.Served("race", tmp_path)]
         for child in supervisor.Supervisor(Layout(tmp_path), served, "", bound)._planned():
             child.start(0)
-    assert has_password == {"scorer": False, "web": True}
+    assert has_secrets == {"scorer": [False, False], "web": [True, True]}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")

@@ -136,6 +136,13 @@ def _found(directories: list[Path], name: str) -> tuple[list[Served], Settings]:
     if len({one.name for one in served}) < len(served):
         raise UsageError("Two folders have the same name: rename one of them.")
     settings = [read_settings(one.folder / CONFIG_NAME) for one in served]
+    keys = ("issuer", "client_id", "name", "domains", "verified_email", "only")
+    providers = {tuple(getattr(one.server, f"oidc_{key}") for key in keys) for one in settings}
+    if len(providers) > 1:
+        raise UsageError(
+            "A server has one provider of OpenID Connect: give all competitions the same keys "
+            "oidc_ in [server]."
+        )
     return served, settings[0]
 
 

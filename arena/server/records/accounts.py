@@ -317,12 +317,15 @@ class Accounts:
         Raises
         ------
         RefusedError
-            If the name is empty, too long or contains control characters.
+            If the name is empty, too long or contains control characters, or the subject has an
+            account.
         """
         shown = _clean(name)
         contact = " ".join(contact.split())[:200]
         account = secrets.token_urlsafe(9)
         with self._change() as database:
+            if subject is not None:
+                self.check_new_subject(subject)
             database.execute(
                 "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (account, shown, contact, organiser, state, self._now(), subject),
@@ -339,6 +342,11 @@ class Accounts:
     def check_name(self, name: str) -> str:
         """Return a name as it would be stored; ``RefusedError`` if it cannot be used."""
         return _clean(name)
+
+    def check_new_subject(self, subject: str) -> None:
+        """Refuse to register a person at the identity provider again: ``RefusedError``."""
+        if self.by_subject(subject) is not None:
+            raise RefusedError("You have an account already. Sign in instead of registering.")
 
     def by_subject(self, subject: str) -> Account | None:
         """Return the account of a person at the identity provider, if it exists."""

@@ -24,6 +24,7 @@ from arena.server.web.body import Received
 from arena.server.web.call import Call
 from arena.server.web.language import _
 from arena.server.web.problems import Problem
+from arena.server.web.provider import Identity
 
 __all__ = ["Left", "Sent", "admin", "left", "register", "rename", "select", "sent", "submit"]
 
@@ -267,9 +268,19 @@ def left(call: Call, team: Team) -> Left:
 
 
 def register(
-    call: Call, *, name: str, contact: str, code: str, team: str, rules: str
+    call: Call,
+    *,
+    name: str,
+    contact: str,
+    code: str,
+    team: str,
+    rules: str,
+    identity: Identity | None = None,
 ) -> tuple[Account, str]:
     """Register a person by invitation, code or openly; return the account and its sign-in key.
+
+    ``identity`` is who signed in at the provider: such an account has no sign-in key, and the key
+    that is returned is empty.
 
     Raises
     ------
@@ -278,6 +289,16 @@ def register(
     """
     call.limit("register", call.address, 10)
     accounts, competition, limits = call.site.accounts, call.competition, call.competition.limits
+    provider = call.site.provider()
+    if identity is None and provider is not None and provider.oidc_only:
+        raise Problem(
+            403,
+            _("To register, sign in with {name}, by the button on this page.").format(
+                name=provider.name
+            ),
+        )
+    if identity is not None:
+        accounts.check_new_subject(identity.subject)
     _text, version = competition.rules()
     if _text is not None and rules != version:
         raise Problem(422, _("Read the rules and accept them to take part."))
@@ -312,6 +333,7 @@ def register(
         name,
         contact or (invite.contact if invite else ""),
         state="active" if approved else "waiting",
+        subject=None if identity is None else identity.subject,
     )
     if invite is not None and invite.kind == "team":
         accounts.join_team(str(invite.team), account.account, limits.team_size)
@@ -319,6 +341,8 @@ def register(
         enter_team(call, account, given or team, may_join=given is not None)
     if version:
         accounts.accept_rules(competition.name, account.account, version)
+    if identity is not None:
+        return account, ""
     key, _token = accounts.make_token(account.account, "sign-in key", "signin")
     return account, key
 

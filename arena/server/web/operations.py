@@ -128,6 +128,8 @@ def log_as_json() -> None:
         logger.handlers[:] = [handler]
         logger.setLevel(logging.INFO)
         logger.propagate = False
+    # It logs each request to a provider, not as JSON.
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 
 def log_request(

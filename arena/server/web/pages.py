@@ -10,15 +10,21 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from arena.server.records.accounts import SESSION
-from arena.server.web import actions, admin_pages, api, language
+from arena.server.web import actions, admin_pages, api, language, provider_pages
 from arena.server.web.body import read_fields, read_many, read_upload
 from arena.server.web.call import Call
 from arena.server.web.documents import request_state
 from arena.server.web.language import _
 from arena.server.web.limits import Limits, network
-from arena.server.web.people import cookie_name, identify
+from arena.server.web.people import (
+    cookie_name,
+    drop_cookie,
+    identify,
+    redirect_target,
+    signed_in,
+)
 from arena.server.web.problems import EXPECTED, TITLES, Problem
+from arena.server.web.provider_pages import newcomer, newcomer_cookie
 from arena.server.web.rendering import Handler, markdown, refusals_on, render
 from arena.server.web.site import Site
 
@@ -390,25 +396,13 @@ async def _show_join(
         team=call.own_team,
         rules=text is not None,
         version=version,
+        provider=call.site.provider(),
+        newcomer=None if call.person.account else newcomer(call.request, call.site),
     )
 
 
 async def _join_page(call: Call) -> Response:
     return await _show_join(call)
-
-
-def _signed_in(response: Response, call_site: Site, request: Request, account: str) -> Response:
-    secure = request.url.scheme == "https"
-    response.set_cookie(
-        cookie_name(request),
-        call_site.accounts.open_session(account),
-        max_age=int(SESSION.total_seconds()),
-        path="/",
-        httponly=True,
-        samesite="lax",
-        secure=secure,
-    )
-    return response
 
 
 async def _join(call: Call, fields: dict[str, str]) -> Response:
@@ -418,22 +412,22 @@ async def _join(call: Call, fields: dict[str, str]) -> Response:
             call, team=fields.get("team", ""), code=fields.get("code", ""), rules=rules
         )
         return _go(call, "/submit")
+    identity = newcomer(call.request, call.site) if fields.get("provider") else None
+    if fields.get("provider") and identity is None:
+        raise Problem(403, _("You signed in more than half an hour ago. Sign in again."))
     account, key = actions.register(
         call,
         name=fields.get("name", ""),
-        contact=fields.get("contact", ""),
+        contact=identity.email if identity and identity.verified else fields.get("contact", ""),
         code=fields.get("code", "").strip(),
         team=fields.get("team", ""),
         rules=rules,
+        identity=identity,
     )
     page = _page(call, "welcome.html", account=account, key=key)
-    return _signed_in(page, call.site, call.request, account.account)
-
-
-def _redirect_target(text: str) -> str:
-    """Return a path on this site: ``/`` for anything else."""
-    local = text.startswith("/") and not text.startswith(("//", "/\\"))
-    return text if local and text.isprintable() and len(text) < 300 else "/"
+    if identity is not None:
+        drop_cookie(page, call.request, newcomer_cookie(call.request))
+    return signed_in(page, call.site.accounts, call.request, account.account)
 
 
 def _plain_routes(site: Site) -> list[Route]:  # noqa: PLR0915 - seven small pages
@@ -443,8 +437,9 @@ def _plain_routes(site: Site) -> list[Route]:  # noqa: PLR0915 - seven small pag
         if len(site.competitions) == 1:
             return RedirectResponse(f"/{next(iter(site.competitions))}/", 303)
         return render(
-            site, request, None, "index.html", competitions=list(site.competitions.values())
-        )
+            site, request, None, "index.html", competitions=list(site.competitions.values()),
+            newcomer=newcomer(request, site),
+        )  # fmt: skip
 
     async def sign_in_page(
         request: Request, problem: Problem | None = None, then: str = ""
@@ -457,7 +452,9 @@ def _plain_routes(site: Site) -> list[Route]:  # noqa: PLR0915 - seven small pag
             "sign_in.html",
             status=problem.status if problem else 200,
             problem=problem,
-            then=then or _redirect_target(request.query_params.get("then", "/")),
+            then=then or redirect_target(request.query_params.get("then", "/")),
+            provider=site.provider(),
+            here="/sign-in",
         )
 
     async def sign_in(request: Request) -> Response:
@@ -465,7 +462,7 @@ def _plain_routes(site: Site) -> list[Route]:  # noqa: PLR0915 - seven small pag
         then = "/"
         try:
             fields = await read_fields(request, Limits())
-            then = _redirect_target(fields.get("then", "/"))
+            then = redirect_target(fields.get("then", "/"))
             if wait := site.buckets.take(("sign in", address), 10):
                 raise Problem(
                     429,
@@ -484,21 +481,20 @@ def _plain_routes(site: Site) -> list[Route]:  # noqa: PLR0915 - seven small pag
                 )
         except Problem as problem:
             return await sign_in_page(request, problem, then)
-        return _signed_in(RedirectResponse(then, 303), site, request, held[0].account)
+        return signed_in(RedirectResponse(then, 303), site.accounts, request, held[0].account)
 
     async def sign_out(request: Request) -> Response:
         secret = request.cookies.get(cookie_name(request))
         if secret:
             site.accounts.close_session(secret)
         response = RedirectResponse("/", 303)
-        response.delete_cookie(
-            cookie_name(request), path="/", secure=request.url.scheme == "https", httponly=True
-        )
+        drop_cookie(response, request, cookie_name(request))
+        drop_cookie(response, request, newcomer_cookie(request))
         return response
 
     async def choose_language(request: Request) -> Response:
         fields = await read_fields(request, Limits())
-        response = RedirectResponse(_redirect_target(fields.get("then", "/")), 303)
+        response = RedirectResponse(redirect_target(fields.get("then", "/")), 303)
         if fields.get("language") in language.LANGUAGES:
             response.set_cookie(
                 "language", fields["language"], max_age=31_536_000, samesite="lax", httponly=True
@@ -544,12 +540,13 @@ def _plain_routes(site: Site) -> list[Route]:  # noqa: PLR0915 - seven small pag
         account = site.accounts.account(str(invite.account))
         name = next(iter(site.competitions))
         target = f"/{name}/admin" if account.organiser else f"/{name}/"
-        return _signed_in(RedirectResponse(target, 303), site, request, account.account)
+        return signed_in(RedirectResponse(target, 303), site.accounts, request, account.account)
 
     return [
         Route("/", index),
         Route("/sign-in", sign_in_page),
         Route("/sign-in", sign_in, methods=["POST"]),
+        *provider_pages.routes(site, sign_in_page),
         Route("/sign-out", sign_out, methods=["POST"]),
         Route("/language", choose_language, methods=["POST"]),
         Route("/invite/{secret}", invitation),

@@ -8,12 +8,22 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from starlette.requests import Request
+from starlette.responses import Response
 
-from arena.server.records.accounts import Account, Accounts
+from arena.server.records.accounts import SESSION, Account, Accounts
 from arena.server.web.language import _
 from arena.server.web.problems import Problem
 
-__all__ = ["Person", "cookie_name", "from_another_site", "identify"]
+__all__ = [
+    "Person",
+    "cookie_name",
+    "drop_cookie",
+    "from_another_site",
+    "identify",
+    "redirect_target",
+    "set_cookie",
+    "signed_in",
+]
 
 FRESH = timedelta(hours=1)
 """How long after signing in an organiser may finalize and publish."""
@@ -60,6 +70,41 @@ class Person:
 def cookie_name(request: Request) -> str:
     """Return the name of the session's cookie: the protected one, except without TLS."""
     return "__Host-arena" if request.url.scheme == "https" else "arena"
+
+
+def set_cookie(response: Response, request: Request, name: str, value: str, seconds: float) -> None:
+    """Set a cookie that scripts cannot read and other sites' forms do not send."""
+    response.set_cookie(
+        name,
+        value,
+        max_age=int(seconds),
+        path="/",
+        httponly=True,
+        samesite="lax",
+        secure=request.url.scheme == "https",
+    )
+
+
+def drop_cookie(response: Response, request: Request, name: str) -> None:
+    """Delete a cookie of :func:`set_cookie`."""
+    response.delete_cookie(name, path="/", secure=request.url.scheme == "https", httponly=True)
+
+
+def signed_in(response: Response, accounts: Accounts, request: Request, account: str) -> Response:
+    """Return a response that signs the browser in."""
+    secret = accounts.open_session(account)
+    set_cookie(response, request, cookie_name(request), secret, SESSION.total_seconds())
+    return response
+
+
+def redirect_target(text: str) -> str:
+    """Return a path on this site: ``/`` for anything else.
+
+    >>> redirect_target("/churn/team"), redirect_target("//evil.example.org")
+    ('/churn/team', '/')
+    """
+    local = text.startswith("/") and not text.startswith(("//", "/\\"))
+    return text if local and text.isprintable() and len(text) < 300 else "/"
 
 
 def identify(request: Request, accounts: Accounts) -> Person:

@@ -19,6 +19,7 @@ from arena.server.records.published import CompetitionFacts, Document, Published
 from arena.server.records.uploads import Uploads
 from arena.server.web.limits import Limits
 from arena.server.web.problems import Problem
+from arena.server.web.provider import ProviderSettings, Seals
 
 __all__ = ["Buckets", "CompetitionSite", "Site"]
 
@@ -200,6 +201,7 @@ class Site:
             name: CompetitionSite(name, settings) for name in settings.competitions
         }
         self.buckets = Buckets()
+        self.seals = Seals(clock)
 
     def competition(self, name: str) -> CompetitionSite:
         """Return a competition; 404 if it does not exist."""
@@ -252,6 +254,17 @@ class Site:
             except Problem:
                 continue
         return Limits()
+
+    def provider(self) -> ProviderSettings | None:
+        """Return the provider that people can sign in with, the same for all competitions."""
+        for competition in self.competitions.values():
+            try:
+                settings = ProviderSettings.of(competition.facts.server)
+            except Problem:
+                continue
+            if settings.oidc_issuer:
+                return settings
+        return None
 
     def is_published(self) -> bool:
         """Return whether the facts of all competitions are published."""

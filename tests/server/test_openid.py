@@ -1,0 +1,627 @@
+"""Sign-in by a provider of OpenID Connect: what goes well, and everything that must be refused."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from joserfc import jwt
+from joserfc.jwk import RSAKey
+from pydantic import ValidationError
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.testclient import TestClient
+from typer.testing import CliRunner
+
+from arena.cli.commands import serve
+from arena.config import ServerSection, Settings
+from arena.server import check
+from arena.server.check import problems
+from arena.server.records.layout import OIDC_SECRET
+from arena.server.web import openid, provider_pages
+from fake_provider import (
+    CALLBACK,
+    CLIENT,
+    SECRET,
+    FakeProvider,
+    dripping,
+    fake_provider,
+    keys,
+    rsa_signature,
+    token,
+)
+from web_site import NAME, RULES, WebSite
+
+START = "/sign-in/oidc"
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[FakeProvider]:
+    with fake_provider() as provider:
+        yield provider
+
+
+@pytest.fixture
+def provider(running: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> FakeProvider:
+    """Return the provider as it is when new."""
+    monkeypatch.setenv(OIDC_SECRET, SECRET)
+    issuer = running.issuer
+    running.__init__()  # type: ignore[misc]
+    running.issuer = issuer
+    return running
+
+
+@pytest.fixture
+def site(tmp_path: Path, provider: FakeProvider) -> Iterator[Callable[..., WebSite]]:
+    made: list[WebSite] = []
+
+    def make(**server: Any) -> WebSite:
+        known = {"oidc_issuer": provider.issuer, "oidc_client_id": CLIENT, "oidc_name": "Uni <i>"}
+        made.append(WebSite(tmp_path / f"root{len(made)}", **{**known, **server}))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def begin(client: TestClient, then: str = "/") -> str:
+    answer = client.get(START, params={"then": then})
+    assert answer.status_code == 303, answer.text
+    return str(answer.headers["location"])
+
+
+def sign_in(client: TestClient, provider: FakeProvider, then: str = "/", **changes: str) -> Any:
+    return client.get(provider.sign_in(begin(client, then), **changes))
+
+
+def register(client: TestClient, team: str, **fields: str) -> Any:
+    data = {"name": "Ada", "team": team, "provider": "yes", **fields}
+    return client.post(f"/{NAME}/join", data=data)
+
+
+def assert_nobody(client: TestClient, answer: Any, status: int) -> None:
+    """Assert that a refusal is a sentence on a page, and that nobody was signed in."""
+    said = re.search(r'role="alert"><p>([^<]+)', answer.text)
+    assert said, answer.text
+    assert answer.status_code == status, said[1]
+    assert len(re.findall(r"[.!]( |$)|/sign-in$", said[1])) >= 1, said[1]
+    assert set(client.cookies) <= {"__Host-arena-sign-in"}
+
+
+def test_a_person_registers_and_signs_in_again(
+    site: Any, provider: FakeProvider, caplog: pytest.LogCaptureFixture
+) -> None:
+    web = site()
+    web.scorer.publish(rules=RULES)
+    client = web.browser()
+    page = client.get("/sign-in", params={"then": f"/{NAME}/team"}).text
+    assert "Sign in with Uni &lt;i&gt;" in page
+    link = re.search(r'href="(/sign-in/oidc\?then=[^"]+)"', page)
+    assert link
+    with caplog.at_level(logging.DEBUG):
+        answer = client.get(link[1])
+        cookie = answer.headers["set-cookie"]
+        assert cookie.startswith("__Host-arena-sign-in=")
+        assert {"HttpOnly", "Path=/", "SameSite=lax", "Secure"} <= set(cookie.split("; "))
+        back = client.get(provider.sign_in(answer.headers["location"]))
+    assert (back.status_code, back.headers["location"]) == (303, f"/{NAME}/join")
+    assert set(client.cookies) == {"__Host-arena-newcomer"}
+    assert web.site.accounts.accounts() == []
+    page = client.get(f"/{NAME}/join").text
+    assert 'value="Ada &lt;b&gt;L&lt;/b&gt;"' in page
+    assert "<bdi>ada@example.org</bdi>" in page
+    assert 'id="contact"' not in page
+    assert register(client, "Ants").status_code == 422  # the rules
+    version = web.site.competitions[NAME].rules()[1]
+    made = register(client, "Ants", accept="yes", version=version, contact="eve@example.org")
+    assert made.status_code == 200
+    assert 'class="secret"' not in made.text
+    (account,) = web.site.accounts.accounts()
+    assert (account.state, account.contact) == ("active", "ada@example.org")
+    assert web.site.accounts.by_subject(f"{provider.issuer} ada-1") == account
+    assert web.site.accounts.tokens(account.account) == []
+    assert client.get(f"/{NAME}/submissions").status_code == 200
+    assert set(client.cookies) == {"__Host-arena"}
+
+    other = web.browser()
+    back = sign_in(other, provider, f"/{NAME}/team")
+    assert back.headers["location"] == f"/{NAME}/team"
+    assert set(other.cookies) == {"__Host-arena"}
+    assert "Ants" in other.get(f"/{NAME}/team").text
+    assert provider.asked.count("/.well-known/openid-configuration") == 1
+    ours = "".join(one.getMessage() for one in caplog.records if one.name.startswith("arena"))
+    assert not {"ada", SECRET, "code-"} & {one for one in ("ada", SECRET, "code-") if one in ours}
+    web.site.accounts.set_state(account.account, "blocked")
+    assert_nobody(blocked := web.browser(), sign_in(blocked, provider), 403)
+
+
+def test_an_account_is_never_found_by_its_address_or_name(
+    site: Any, provider: FakeProvider
+) -> None:
+    web = site()
+    web.person("Ada <b>L</b>", "Ants", contact="ada@example.org")
+    web.person("Bo", subject="https://other.example.org ada-1")
+    web.person("Cy", subject="ada-1")
+    client = web.browser()
+    assert sign_in(client, provider).headers["location"] == f"/{NAME}/join"
+    assert set(client.cookies) == {"__Host-arena-newcomer"}
+    assert register(client, "ants").status_code == 409
+    assert len(web.site.accounts.accounts()) == 3
+    assert client.get(f"/{NAME}/team").status_code == 401
+
+
+def other_key(claims: dict[str, Any], provider: FakeProvider) -> str:
+    key = RSAKey.generate_key(2048)
+    return jwt.encode({"alg": "RS256", "kid": "rsa"}, claims, key)
+
+
+def hmac_with(value: bytes) -> Callable[..., str]:
+    def forge(claims: dict[str, Any], _provider: FakeProvider) -> str:
+        header = {"alg": "HS256", "kid": "rsa"}
+        return token(header, claims, lambda text: hmac.digest(value, text, "sha256"))
+
+    return forge
+
+
+def changed(claims: dict[str, Any], provider: FakeProvider) -> str:
+    """The signature is another token's."""
+    first, second = provider.signed(claims), provider.signed({**claims, "sub": "eve"})
+    return ".".join([*second.split(".")[:2], first.split(".")[2]])
+
+
+CLAIMS: dict[str, dict[str, Any]] = {
+    "another nonce": {"nonce": "n" * 43},
+    "no nonce": {"nonce": None},
+    "another issuer": {"iss": "https://evil.example.org"},
+    "no issuer": {"iss": None},
+    "another audience": {"aud": "someone-else"},
+    "no audience": {"aud": None},
+    "an audience of many, another party": {"aud": [CLIENT, "b"], "azp": "b"},
+    "an audience of many, no party": {"aud": ["b", CLIENT]},
+    "another party": {"azp": "b"},
+    "expired": {"exp": 1_000},
+    "no expiry": {"exp": None},
+    "an expiry that is a text": {"exp": "never"},
+    "from the future": {"iat": 10**11},
+    "not yet valid": {"nbf": 10**11},
+    "no time": {"iat": None},
+    "no subject": {"sub": None},
+    "an empty subject": {"sub": ""},
+    "a number as subject": {"sub": 7},
+    "a huge subject": {"sub": "s" * 256},
+    "another access token": {"at_hash": "AAAAAAAAAAAAAAAAAAAAAA"},
+}
+FORGED: dict[str, Callable[..., str]] = {
+    "no ID token": lambda claims, provider: "",
+    "not a token": lambda claims, provider: "a.b.c",
+    "nested too deep": lambda claims, provider: "e30." + "W1tb" * 20_000 + ".x",
+    "unsigned": lambda claims, provider: token({"alg": "none"}, claims, lambda text: b""),
+    "unsigned, another spelling": lambda claims, provider: token(
+        {"alg": "nOnE", "kid": "rsa"}, claims, lambda text: b""
+    ),
+    "no algorithm": lambda claims, provider: token({"kid": "rsa"}, claims, rsa_signature),
+    "the key of another": other_key,
+    "another token's signature": changed,
+    "HMAC with the public key": hmac_with(keys()["RS256"].as_pem(private=False)),
+    "HMAC with nothing": hmac_with(b""),
+    "HMAC with the client's secret": hmac_with(SECRET.encode()),
+    "an unknown critical header": lambda claims, provider: token(
+        {"alg": "RS256", "kid": "rsa", "crit": ["new"], "new": 1}, claims, rsa_signature
+    ),
+    "an unknown key": lambda claims, provider: token(
+        {"alg": "RS256", "kid": "unknown"}, claims, rsa_signature
+    ),
+    "a key of another kind": lambda claims, provider: token(
+        {"alg": "RS256", "kid": "ec"}, claims, rsa_signature
+    ),
+}
+
+
+@pytest.mark.few(12)
+@pytest.mark.parametrize("case", [*CLAIMS, *FORGED])
+def test_an_answer_that_proves_nothing_is_refused(
+    case: str, site: Any, provider: FakeProvider
+) -> None:
+    web = site()
+    web.person("Ada", "Ants", subject=f"{provider.issuer} ada-1")
+    provider.claims = CLAIMS.get(case, {})
+    if case in FORGED:
+        provider.forge = lambda claims: FORGED[case](claims, provider)
+    client = web.browser()
+    answer = sign_in(client, provider)
+    assert_nobody(client, answer, 403)
+    assert "does not prove who you are" in answer.text
+    assert not client.cookies  # the sign-in is over
+
+
+@pytest.mark.parametrize("algorithm", ["RS256", "PS256", "ES256", "EdDSA"])
+def test_signatures_by_private_keys_are_taken(
+    algorithm: str, site: Any, provider: FakeProvider
+) -> None:
+    provider.algorithm = algorithm
+    provider.claims = {"aud": [CLIENT]}
+    client = site().browser()
+    assert sign_in(client, provider).headers["location"] == f"/{NAME}/join"
+
+
+def test_a_sign_in_is_finished_once_by_the_browser_that_began_it(
+    site: Any, provider: FakeProvider
+) -> None:
+    web = site()
+    web.person("Ada", "Ants", subject=f"{provider.issuer} ada-1")
+    client, other = web.browser(), web.browser()
+    back = provider.sign_in(begin(client))
+    sealed = client.cookies["__Host-arena-sign-in"]
+    begin(other)
+    asked = len(provider.asked)
+    for browser, url in (
+        (client, CALLBACK),
+        (client, f"{CALLBACK}?code=x&state=wrong"),
+        (client, f"{CALLBACK}?code=x&state=%C3%A4"),
+        (client, f"{back}&state=other"),
+        (web.browser(), back),
+        (other, back),
+    ):
+        answer = browser.get(url)
+        assert_nobody(browser, answer, 400)
+        assert "Start again" in answer.text
+    for wrong in (sealed[:-3] + "AAA", "x", "", "e30.x", f"{sealed}.", sealed.replace(".", "")):
+        browser = web.browser()
+        browser.cookies.set("__Host-arena-sign-in", wrong)
+        assert_nobody(browser, browser.get(back), 400)
+    assert len(provider.asked) == asked  # nothing was sent to the provider
+    assert client.get(back).headers["location"] == "/"
+    replayed = web.browser()
+    replayed.cookies.set("__Host-arena-sign-in", sealed)
+    assert_nobody(replayed, replayed.get(back), 400)
+    late = web.browser()
+    back = provider.sign_in(begin(late))
+    web.offset += timedelta(seconds=601)
+    assert_nobody(late, late.get(back), 400)
+    # A code that was used already, in a new sign-in of the same browser.
+    web.offset = timedelta()
+    for code in ("code-0", "unknown", "", "x" * 5_000):
+        assert_nobody(again := web.browser(), sign_in(again, provider, code=code), 403)
+    # The cookie of one kind is not taken for the other.
+    thief = web.browser()
+    thief.cookies.set("__Host-arena-newcomer", sealed)
+    assert register(thief, "Wasps").status_code == 403
+
+
+def test_what_the_provider_refuses_is_said_without_its_words(
+    site: Any, provider: FakeProvider
+) -> None:
+    web = site()
+    for error, status, words in (
+        ("access_denied", 403, "did not sign you in"),
+        ("<script>", 403, "did not sign you in"),
+        ("server_error", 503, "Try again in a few"),
+        ("unauthorized_client", 503, "Tell the organiser"),
+    ):
+        client = web.browser()
+        answer = sign_in(client, provider, error=error, error_description="Call 0900-EVIL")
+        assert_nobody(client, answer, status)
+        assert words in answer.text
+        assert "EVIL" not in answer.text
+        assert "<script>" not in answer.text
+    client = web.browser()
+    assert_nobody(client, sign_in(client, provider, iss="https://evil.example.org"), 403)
+    assert sign_in(client, provider, iss=provider.issuer).status_code == 303
+
+
+def test_a_secret_that_is_wrong_or_missing_is_said(
+    site: Any, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    web = site()
+    monkeypatch.setenv(OIDC_SECRET, "wrong")
+    client = web.browser()
+    answer = sign_in(client, provider)
+    assert_nobody(client, answer, 503)
+    assert "not set up completely" in answer.text
+    assert "invalid_client" in caplog.text
+    monkeypatch.delenv(OIDC_SECRET)
+    assert_nobody(client, client.get(START), 503)
+
+    def missing(_name: str) -> None:
+        raise ImportError
+
+    monkeypatch.setattr(provider_pages.importlib, "import_module", missing)
+    assert_nobody(client, client.get(START), 503)
+    assert "the extra oidc" in caplog.text
+    monkeypatch.undo()
+    assert site(oidc_issuer="").browser().get(START).status_code == 404
+
+
+def test_the_secret_is_sent_in_the_body_where_the_provider_wants_it(
+    site: Any, provider: FakeProvider
+) -> None:
+    provider.discovery = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
+    assert sign_in(site().browser(), provider).status_code == 303
+
+
+ANSWERS: dict[str, Response | Callable[[], Response]] = {
+    "an error": PlainTextResponse("no", 500),
+    "not found": PlainTextResponse("no", 404),
+    "a page": PlainTextResponse("<html>"),
+    "a list": JSONResponse([1]),
+    "too deep": PlainTextResponse("[" * 100_000),
+    "no end": lambda: dripping(100_000),
+    "too long": lambda: JSONResponse({"keys": ["x" * 300_000]}),
+    "too long, compressed": PlainTextResponse("x", headers={"Content-Encoding": "gzip"}),
+    "another address": RedirectResponse("http://127.0.0.1:9/"),
+}
+
+
+@pytest.mark.few(12)
+@pytest.mark.parametrize("case", ANSWERS)
+@pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/token", "/keys",
+                                  "/userinfo"])  # fmt: skip
+def test_a_provider_that_answers_otherwise_is_given_up(
+    case: str, path: str, site: Any, provider: FakeProvider
+) -> None:
+    provider.answers[path] = ANSWERS[case]
+    provider.claims = {"name": None, "email": None}
+    web = site()
+    client = web.browser()
+    answer = client.get(START)
+    if answer.status_code == 303:
+        answer = client.get(provider.sign_in(answer.headers["location"]))
+    assert_nobody(client, answer, 503)
+    assert "cannot be reached" in answer.text
+
+
+def test_a_provider_that_is_slow_or_down_is_asked_once_for_all(
+    site: Any, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = "/.well-known/openid-configuration"
+    monkeypatch.setattr(openid, "SECONDS", 0.3)
+    monkeypatch.setattr(openid, "MAX_BYTES", 10**15)
+    provider.answers[path] = lambda: dripping(1)
+    web = site()
+    for _ in range(5):
+        assert_nobody(client := web.browser(), client.get(START), 503)
+    assert provider.asked.count(path) == 1
+    monkeypatch.undo()
+    monkeypatch.setenv(OIDC_SECRET, SECRET)
+    down = site(oidc_issuer="http://127.0.0.1:9").browser()
+    assert_nobody(down, down.get(START), 503)
+
+
+@pytest.mark.parametrize(
+    "discovery",
+    [
+        {"issuer": "https://evil.example.org"},
+        {"issuer": None},
+        {"token_endpoint": "http://192.0.2.1/token"},
+        {"token_endpoint": None},
+        {"authorization_endpoint": "javascript:alert(1)"},
+        {"jwks_uri": ["x"]},
+    ],
+)
+def test_a_discovery_document_that_is_wrong_is_not_used(
+    discovery: dict[str, Any], site: Any, provider: FakeProvider
+) -> None:
+    provider.discovery = discovery
+    client = site().browser()
+    assert_nobody(client, client.get(START), 503)
+
+
+def test_a_page_of_another_site_is_not_shown_afterwards(site: Any, provider: FakeProvider) -> None:
+    web = site()
+    web.person("Ada", "Ants", subject=f"{provider.issuer} ada-1")
+    for then in (
+        "//evil.example.org", "/\\evil.example.org", "https://evil.example.org", "javascript:x",
+        "/\t/evil.example.org", "/" + "x" * 400,
+    ):  # fmt: skip
+        answer = sign_in(web.browser(), provider, then)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/"), then
+
+
+def test_addresses_that_are_not_verified_or_not_admitted_are_refused(
+    site: Any, provider: FakeProvider
+) -> None:
+    provider.discovery = {"userinfo_endpoint": None}
+    web = site(oidc_domains=["Example.org"])
+    web.person("Ada", "Ants", subject=f"{provider.issuer} ada-1")
+    for email, verified, words in (
+        ("ada@example.org", False, "verified"),
+        ("ada@example.org", None, "verified"),
+        (None, True, "verified"),
+        (["ada@example.org"], True, "verified"),
+        ("ada@other.org", True, "domains"),
+        ("ada@example.org@other.org", True, "domains"),
+        ("ada@evilexample.org", True, "domains"),
+    ):
+        provider.person |= {"email": email, "email_verified": verified}
+        provider.person = {key: one for key, one in provider.person.items() if one is not None}
+        client = web.browser()
+        answer = sign_in(client, provider)
+        assert_nobody(client, answer, 403)
+        assert words in answer.text
+    provider.person |= {"email": "ada@EXAMPLE.org", "email_verified": "true"}
+    assert sign_in(web.browser(), provider).headers["location"] == "/"
+    strict = site(oidc_verified_email=True).browser()
+    provider.person["email_verified"] = False
+    assert_nobody(strict, sign_in(strict, provider), 403)
+    client = site().browser()
+    assert sign_in(client, provider).status_code == 303
+    assert 'id="contact" name="contact" value="ada@EXAMPLE.org"' in client.get(f"/{NAME}/join").text
+
+
+def test_userinfo_says_what_the_id_token_does_not(site: Any, provider: FakeProvider) -> None:
+    provider.claims = {"name": None, "email": None, "email_verified": None}
+    provider.userinfo = {"sub": "eve", "email": "eve@example.org", "email_verified": True}
+    client = site().browser()
+    assert_nobody(client, sign_in(client, provider), 403)
+    provider.userinfo = {**provider.person, "iss": "https://evil.example.org"}
+    assert sign_in(client, provider).status_code == 303
+    assert "<bdi>ada@example.org</bdi>" in client.get(f"/{NAME}/join").text
+    # An address and whether it is verified are not taken from two documents.
+    provider.claims = {"name": None, "email": "eve@example.org", "email_verified": None}
+    strict = site(oidc_verified_email=True).browser()
+    assert_nobody(strict, sign_in(strict, provider), 403)
+
+
+def test_registration_follows_the_code_the_invitation_and_the_approval(
+    site: Any, provider: FakeProvider
+) -> None:
+    web = site(join="code", approve=True)
+    accounts = web.site.accounts
+    code = accounts.invite("register", competition=NAME, uses=None)
+    client = web.browser()
+    sign_in(client, provider)
+    assert register(client, "Ants").status_code == 403
+    assert accounts.accounts() == []
+    made = register(client, "Ants", code=code)
+    assert "The organiser approves each account" in made.text
+    (account,) = accounts.accounts()
+    assert account.state == "waiting"
+    assert client.post(f"/{NAME}/team/rename", data={"name": "B"}).status_code == 403
+    # Somebody with an invitation of their own is approved, and comes back to it.
+    provider.person["sub"] = "bo-1"
+    secret = accounts.invite("register", competition=NAME, team="Bees")
+    invited = web.browser()
+    link = re.search(r'href="(/sign-in/oidc[^"]+)"', invited.get(f"/invite/{secret}").text)
+    assert link
+    back = invited.get(provider.sign_in(invited.get(link[1]).headers["location"]))
+    assert back.headers["location"] == f"/invite/{secret}"
+    assert 'name="provider"' in invited.get(back.headers["location"]).text
+    assert register(invited, "", code=secret).status_code == 200
+    assert accounts.by_subject(f"{provider.issuer} bo-1").state == "active"
+    # The same person again, with a page that is open still, gets no second account.
+    again, last = web.browser(), web.browser()
+    provider.person["sub"] = "cy-1"
+    sign_in(again, provider)
+    sign_in(last, provider)
+    assert register(again, "Cats", code=code).status_code == 200
+    refused = register(last, "Dogs", code=code)
+    assert (refused.status_code, "have an account already" in refused.text) == (422, True)
+    assert len(accounts.accounts()) == 3
+
+
+def test_who_signed_in_is_kept_for_half_an_hour_and_can_be_dropped(
+    site: Any, provider: FakeProvider
+) -> None:
+    web = site(oidc_only=True)
+    guest = web.browser()
+    page = guest.get(f"/{NAME}/join").text
+    assert "Sign in with Uni" in page
+    assert 'name="team"' not in page
+    refused = guest.post(f"/{NAME}/join", data={"name": "Eve", "team": "Eves"})
+    assert (refused.status_code, "sign in with Uni &lt;i&gt;" in refused.text) == (403, True)
+    client = web.browser()
+    sign_in(client, provider)
+    assert 'name="team"' in client.get(f"/{NAME}/join").text
+    web.offset += timedelta(minutes=31)
+    refused = register(client, "Ants")
+    assert (refused.status_code, "half an hour" in refused.text) == (403, True)
+    web.offset = timedelta()
+    client.post("/sign-out")
+    assert not client.cookies
+    assert web.site.accounts.accounts() == []
+    key = web.token(web.person("Old"), "signin")
+    assert guest.post("/sign-in", data={"key": key}).status_code == 303  # with a key, as before
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        '"><script>alert(1)</script>',
+        "x" * 50_000,
+        "\u202eevil\x00\x1b[31m",
+        "\ud800",
+        7,
+        ["a"],
+        "",
+    ],
+)
+def test_names_of_any_kind_do_no_harm(name: Any, site: Any, provider: FakeProvider) -> None:
+    provider.person["name"] = name
+    provider.person["email"] = f"<script>{'x' * 10}@example.org"
+    header = {"alg": "RS256", "kid": "rsa", "new": "is ignored"}
+    provider.forge = lambda claims: token(header, claims, rsa_signature)
+    client = site().browser()
+    answer = sign_in(client, provider)
+    assert answer.status_code == 303
+    assert all(len(one) < 4_000 for one in answer.headers.get_list("set-cookie"))
+    page = client.get(f"/{NAME}/join").text
+    assert "<script>alert" not in page
+    assert "<script>x" not in page
+    shown = re.search(r'id="name" name="name" value="([^"]*)"', page)
+    assert shown
+    assert register(client, "Ants", name=shown[1] or "Ada").status_code == 200
+
+
+@pytest.mark.slow
+def test_a_class_behind_one_address_signs_in_and_a_flood_does_not(
+    site: Any, provider: FakeProvider
+) -> None:
+    web = site()
+    statuses = [web.browser().get(START).status_code for _ in range(62)]
+    assert statuses == [303] * 60 + [429] * 2
+
+
+def test_settings_that_cannot_work_are_refused() -> None:
+    good = {"oidc_issuer": "https://id.example.org/realms/a", "oidc_client_id": "arena"}
+    ServerSection.model_validate(good)
+    ServerSection.model_validate({**good, "oidc_issuer": "http://127.0.0.1:5000"})
+    for wrong in (
+        {"oidc_issuer": "http://id.example.org"},
+        {"oidc_issuer": "id.example.org"},
+        {"oidc_issuer": "https://"},
+        {"oidc_issuer": "https://id.example.org?x=1"},
+        {"oidc_issuer": "https://me:secret@id.example.org"},
+        {"oidc_issuer": "https://id.example.org:port"},
+        {"oidc_client_id": ""},
+        {"oidc_domains": ["ada@example.org"]},
+    ):
+        with pytest.raises(ValidationError, match="oidc_"):
+            ServerSection.model_validate({**good, **wrong})
+    with pytest.raises(ValidationError, match="oidc_only needs"):
+        ServerSection.model_validate({"oidc_only": True})
+
+
+def test_a_server_has_one_provider(site: Any, tmp_path: Path) -> None:
+    web = site()
+    web.scorer.publish(facts=replace(web.facts, server={"oidc_issuer": ""}))
+    assert web.site.provider() is None
+    folders = []
+    for name in ("a", "b"):
+        folders += ["-C", str(tmp_path / name)]
+        (tmp_path / name).mkdir()
+        keys = f'oidc_issuer = "https://{name}.example.org"\noidc_client_id = "arena"\n'
+        (tmp_path / name / "competition.toml").write_text(
+            f'[metric]\nname = "accuracy"\n[server]\n{keys}'
+        )
+        (tmp_path / name / "arena.duckdb").touch()
+    answer = CliRunner().invoke(serve.app, folders)
+    assert "one provider" in str(answer.exception), answer.output
+
+
+def test_a_check_says_what_a_provider_lacks(
+    provider: FakeProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found(**changes: Any) -> str:
+        keys = {"oidc_issuer": provider.issuer, "oidc_client_id": CLIENT, **changes}
+        settings = Settings.model_validate({"metric": {"name": "accuracy"}, "server": keys})
+        said = problems(tmp_path, settings, "https://race.example.org")
+        return " ".join(one for one in said if "oidc" in one.lower())
+
+    assert "is for tests only" in found()
+    assert "cannot be used" not in found()
+    assert OIDC_SECRET not in found()
+    monkeypatch.delenv(OIDC_SECRET)
+    assert f"{OIDC_SECRET} is not set" in found()
+    provider.discovery = {"issuer": f"{provider.issuer}/"}
+    assert "names another issuer" in found()
+    assert "ConnectError" in found(oidc_issuer="http://127.0.0.1:9")
+    assert found(oidc_issuer="", oidc_client_id="") == ""
+    monkeypatch.setattr(check.importlib.util, "find_spec", lambda name: None)
+    assert "arena[oidc]" in found()
