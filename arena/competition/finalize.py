@@ -124,8 +124,8 @@ def _counted(state: CompetitionState) -> _Counted:
         if final.rule == "chosen" and len(known & set(own)) > final.count
     ]
     own = [one for one in every if one.team == name]
-    best = choose_finals(own, "best_public", greater_is_better=better, chosen={}).get(name, ())
-    baseline = next((one for one in records if one.submission in best), None)
+    best = choose_finals(own, "best_public", greater_is_better=better, chosen={}).values()
+    baseline = next((one for one in records if (one.submission,) in best), None)
     return _Counted(records, finals, baseline, notes)
 
 
