@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from arena.competition.final_selection import board_ranks, choose_finals
+from arena.competition.kept_board import KEPT, restored, to_keep
 from arena.competition.state import CompetitionState, secondary_metrics
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import UsageError
@@ -26,6 +27,7 @@ from arena.utils.text import printable
 
 __all__ = [
     "analysis_seed",
+    "as_finalized",
     "evaluate",
     "evaluate_finals",
     "final_board_settings",
@@ -71,7 +73,7 @@ def finalize(
     """
     counted = _counted(state)
     result = _evaluate(state, counted, progress, workers, intervals)
-    _keep(state, result, counted)
+    result = _keep(state, result, counted, with_report=intervals is None)
     state.manager.competition_finalized(result, competition_info(state.metric, state.solution))
     return result
 
@@ -159,7 +161,10 @@ def _evaluate(
     return replace(result, notes=told, baseline=baseline)
 
 
-def _keep(state: CompetitionState, result: ScoreResult, counted: _Counted) -> None:
+def _keep(
+    state: CompetitionState, result: ScoreResult, counted: _Counted, *, with_report: bool
+) -> ScoreResult:
+    """Store the board, and what its report needs; return it with the sections of the report."""
     document = result.to_dict()
     digest = fingerprint(document)
     earlier = state.store.events("finalized")
@@ -168,7 +173,11 @@ def _keep(state: CompetitionState, result: ScoreResult, counted: _Counted) -> No
         and earlier[-1].payload["sha256"] == digest
         and _outdated(state, lambda: counted) is None
     ):
-        return
+        return result
+    report = None
+    if with_report:
+        result = replace(result, sections=state.manager.provide_report_sections(result))
+        report = to_keep(result, digest, state.manager)
     payload = {
         "sha256": digest,
         "rule": state.settings.final.rule,
@@ -176,7 +185,29 @@ def _keep(state: CompetitionState, result: ScoreResult, counted: _Counted) -> No
     }
     with state.store.transaction() as transaction:
         transaction.put_meta("final_result", json.dumps(document, allow_nan=False))
+        if report is not None:
+            transaction.put_meta(KEPT, report)
         transaction.append_event("finalized", state.actor, payload, time=state.clock())
+    return result
+
+
+def as_finalized(state: CompetitionState) -> ScoreResult | None:
+    """Return the finalized board for a report, without computing it again.
+
+    None if it must be computed: it is out of date, was stored by other software, or is not the one
+    that the record says.
+
+    Raises
+    ------
+    UsageError
+        If the competition was not finalized.
+    """
+    document = final_document(state.store)
+    digest = fingerprint(document)
+    recorded = state.store.events("finalized")
+    if not recorded or recorded[-1].payload["sha256"] != digest or outdated(state) is not None:
+        return None
+    return restored(state, document, digest)
 
 
 def _listed(finals: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:

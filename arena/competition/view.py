@@ -367,6 +367,21 @@ class CompetitionView:
 
         return finalize.final_document(self._state.store)
 
+    def as_finalized(self) -> ScoreResult | None:
+        """Return the private board as it was finalized, with all that its report shows.
+
+        Nothing is computed. None if it must be computed again, by :meth:`evaluate`: something
+        changed since, or other versions of arena or a plugin finalized it.
+
+        Raises
+        ------
+        UsageError
+            If the competition was not finalized.
+        """
+        from arena.competition import finalize
+
+        return finalize.as_finalized(self._state)
+
     def outdated(self) -> str | None:
         """Return a sentence that says why the private board is out of date, or None.
 

@@ -67,13 +67,18 @@ def finalized_report(
 
 
 def final_board(competition: CompetitionView, *, progress: Progress | None = None) -> ScoreResult:
-    """Rank the finalized competition again, with everything that a report needs.
+    """Return the board of the finalized competition, with everything that a report needs.
+
+    It is computed again only where what was stored with it does not suffice.
 
     Raises
     ------
     UsageError
         If it was not finalized, or something changed since.
     """
+    stored = competition.as_finalized()
+    if stored is not None:
+        return stored
     kept = competition.final_result()
     result = competition.evaluate(progress=progress)
     if json.loads(json.dumps(result.to_dict())) != kept:
