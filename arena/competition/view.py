@@ -394,9 +394,13 @@ class CompetitionView:
 
     # -- the record ----------------------------------------------------------------------------
 
-    def events(self) -> tuple[Event, ...]:
-        """Return everything that happened, in order."""
-        return self._state.store.events()
+    def events(self, *kinds: str) -> tuple[Event, ...]:
+        """Return everything that happened, in order, or the events of some kinds."""
+        return self._state.store.events(*kinds)
+
+    def last_event(self) -> Event | None:
+        """Return what happened last; None if nothing did."""
+        return next(self._state.store.last_events(1), None)
 
     def verify_events(self) -> str | None:
         """Return a sentence on the first event that breaks the chain of hashes, or None."""

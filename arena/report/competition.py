@@ -23,7 +23,7 @@ from arena.report.for_participants import (
     last_entries,
     with_last_entries,
 )
-from arena.report.history import history_section
+from arena.report.history import DESCRIBED, history_section
 from arena.report.model import Rejection, Report
 from arena.scoring.result import ScoreResult
 from arena.utils.parallel import NoProgress, Progress
@@ -61,7 +61,7 @@ def finalized_report(
         facts=public.facts,
         public=public,
         rejections=(*_rejections(competition), *as_rejections(result.rejected)),
-        history=history_section(competition.events()),
+        history=history_section(competition.events(*DESCRIBED)),
         similar=copies_section(competition.similar_submissions()),
     )
 
