@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from arena.competition.final_selection import board_ranks, choose_finals
+from arena.competition.kept_board import KEPT, restored, to_keep
 from arena.competition.state import CompetitionState, secondary_metrics
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import UsageError
@@ -26,6 +27,7 @@ from arena.utils.text import printable
 
 __all__ = [
     "analysis_seed",
+    "as_finalized",
     "evaluate",
     "evaluate_finals",
     "final_board_settings",
@@ -69,8 +71,9 @@ def finalize(
     UsageError
         If there is no accepted submission that is not disqualified.
     """
-    result = evaluate(state, progress, workers=workers, intervals=intervals)
-    _keep(state, result)
+    counted = _counted(state)
+    result = _evaluate(state, counted, progress, workers, intervals)
+    result = _keep(state, result, counted, with_report=intervals is None)
     state.manager.competition_finalized(result, competition_info(state.metric, state.solution))
     return result
 
@@ -87,8 +90,55 @@ def evaluate(
     UsageError
         If there is no accepted submission that is not disqualified.
     """
-    finals, notes = _final_submissions(state)
-    if not finals:
+    return _evaluate(state, _counted(state), progress, workers, intervals)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """The submissions that count, read once: with a long history this takes seconds."""
+
+    records: Sequence[SubmissionRecord]
+    """Of all accepted submissions that are not disqualified."""
+    finals: Mapping[str, tuple[int, ...]]
+    """The final submissions of each team."""
+    baseline: SubmissionRecord | None
+    """The organiser's baseline: its best submission on public."""
+    notes: Sequence[str]
+    """On selections above the limit."""
+
+
+def _counted(state: CompetitionState) -> _Counted:
+    name, final = state.settings.competition.baseline, state.settings.final
+    better = state.metric.greater_is_better
+    records = state.ledger.counting()
+    every = state.ledger.candidates(records)
+    candidates = [one for one in every if one.team != name]
+    chosen = state.ledger.selections()
+    finals = choose_finals(
+        candidates, final.rule, greater_is_better=better, chosen=chosen, count=final.count
+    )
+    known = {one.submission for one in candidates}
+    notes = [
+        f"The team {printable(team)} selected {len(known & set(own)):,} submissions when the limit "
+        f"was higher, or before it was merged; the best {final.count:,} of them on the public rows "
+        f"count."
+        for team, own in sorted(chosen.items())
+        if final.rule == "chosen" and len(known & set(own)) > final.count
+    ]
+    own = [one for one in every if one.team == name]
+    best = choose_finals(own, "best_public", greater_is_better=better, chosen={}).values()
+    baseline = next((one for one in records if (one.submission,) in best), None)
+    return _Counted(records, finals, baseline, notes)
+
+
+def _evaluate(
+    state: CompetitionState,
+    counted: _Counted,
+    progress: Progress,
+    workers: int,
+    intervals: bool | None,
+) -> ScoreResult:
+    if not counted.finals:
         raise UsageError("There is no accepted submission to rank.")
     settings = final_board_settings(state.settings, analysis_seed(state.seed))
     if intervals is not None:
@@ -104,72 +154,63 @@ def evaluate(
         progress=progress,
         secondary=secondary_metrics(state.settings, state.solution, state.manager),
     )
-    result = evaluate_finals(run, finals, state.ledger.counting(), state.settings)
+    result = evaluate_finals(run, counted.finals, counted.records, state.settings)
     asked: Metric = state.manager.metrics.resolve(run.specification)
-    told = (*notes_of(asked), *result.notes, *notes)
-    return replace(result, notes=told, baseline=_baseline(state, run))
+    baseline = None if counted.baseline is None else run.unranked(counted.baseline)
+    told = (*notes_of(asked), *result.notes, *counted.notes)
+    return replace(result, notes=told, baseline=baseline)
 
 
-def _final_submissions(
-    state: CompetitionState,
-) -> tuple[dict[str, tuple[int, ...]], list[str]]:
-    """Return the final submissions of each team, and notes on selections above the limit."""
-    baseline, final = state.settings.competition.baseline, state.settings.final
-    candidates = [one for one in state.ledger.candidates() if one.team != baseline]
-    chosen = state.ledger.selections()
-    finals = choose_finals(
-        candidates,
-        final.rule,
-        greater_is_better=state.metric.greater_is_better,
-        chosen=chosen,
-        count=final.count,
-    )
-    known = {one.submission for one in candidates}
-    notes = [
-        f"The team {printable(team)} selected {len(known & set(own)):,} submissions when the limit "
-        f"was higher, or before it was merged; the best {final.count:,} of them on the public rows "
-        f"count."
-        for team, own in sorted(chosen.items())
-        if final.rule == "chosen" and len(known & set(own)) > final.count
-    ]
-    return finals, notes
-
-
-def _baseline(state: CompetitionState, run: BoardRun) -> dict[str, Any] | None:
-    """Return the private result of the organiser's baseline: its best submission on public."""
-    record = _baseline_record(state)
-    return None if record is None else run.unranked(record)
-
-
-def _baseline_record(state: CompetitionState) -> SubmissionRecord | None:
-    name = state.settings.competition.baseline
-    own = [one for one in state.ledger.candidates() if one.team == name]
-    if not own:
-        return None
-    better = state.metric.greater_is_better
-    (best,) = choose_finals(own, "best_public", greater_is_better=better, chosen={}).values()
-    (record,) = (one for one in state.ledger.counting() if one.submission in best)
-    return record
-
-
-def _keep(state: CompetitionState, result: ScoreResult) -> None:
+def _keep(
+    state: CompetitionState, result: ScoreResult, counted: _Counted, *, with_report: bool
+) -> ScoreResult:
+    """Store the board, and what its report needs; return it with the sections of the report."""
     document = result.to_dict()
     digest = fingerprint(document)
     earlier = state.store.events("finalized")
-    if earlier and earlier[-1].payload["sha256"] == digest and outdated(state) is None:
-        return
+    if (
+        earlier
+        and earlier[-1].payload["sha256"] == digest
+        and _outdated(state, lambda: counted) is None
+    ):
+        return result
+    report = None
+    if with_report:
+        result = replace(result, sections=state.manager.provide_report_sections(result))
+        report = to_keep(result, digest, state.manager)
     payload = {
         "sha256": digest,
         "rule": state.settings.final.rule,
-        "finals": _counting(state),
+        "finals": _listed(counted.finals),
     }
     with state.store.transaction() as transaction:
         transaction.put_meta("final_result", json.dumps(document, allow_nan=False))
+        if report is not None:
+            transaction.put_meta(KEPT, report)
         transaction.append_event("finalized", state.actor, payload, time=state.clock())
+    return result
 
 
-def _counting(state: CompetitionState) -> dict[str, list[int]]:
-    finals, _ = _final_submissions(state)
+def as_finalized(state: CompetitionState) -> ScoreResult | None:
+    """Return the finalized board for a report, without computing it again.
+
+    None if it must be computed: it is out of date, was stored by other software, or is not the one
+    that the record says.
+
+    Raises
+    ------
+    UsageError
+        If the competition was not finalized.
+    """
+    document = final_document(state.store)
+    digest = fingerprint(document)
+    recorded = state.store.events("finalized")
+    if not recorded or recorded[-1].payload["sha256"] != digest or outdated(state) is not None:
+        return None
+    return restored(state, document, digest)
+
+
+def _listed(finals: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
     return {team: list(own) for team, own in finals.items()}
 
 
@@ -179,6 +220,10 @@ def outdated(state: CompetitionState) -> str | None:
     It is after a rescore, a changed setting of the final rule or the analysis, or a change in
     which submissions count. None as well if no board is stored. Nothing is computed.
     """
+    return _outdated(state, lambda: _counted(state))
+
+
+def _outdated(state: CompetitionState, count: Callable[[], _Counted]) -> str | None:
     events = state.store.events("finalized", "rescored", "configuration")
     kept = next((event for event in reversed(events) if event.kind == "finalized"), None)
     if kept is None:
@@ -190,10 +235,12 @@ def outdated(state: CompetitionState) -> str | None:
         state.settings, [*_recorded_changes(later), *state.unrecorded]
     ):
         what = f"the change of {', '.join(changed)} in {CONFIG_NAME}"
-    elif kept.payload["finals"] != _counting(state) or _other_baseline(state):
-        what = "a change of the submissions that count"
     else:
-        return None
+        counted = count()
+        same = kept.payload["finals"] == _listed(counted.finals)
+        if same and not _other_baseline(state, counted.baseline):
+            return None
+        what = "a change of the submissions that count"
     return f"The private board is older than {what}: run arena finalize again."
 
 
@@ -215,9 +262,9 @@ def _changed_settings(settings: Settings, changes: Sequence[Sequence[Any]]) -> l
     )
 
 
-def _other_baseline(state: CompetitionState) -> bool:
+def _other_baseline(state: CompetitionState, now: SubmissionRecord | None) -> bool:
     """Tell whether the baseline's submission differs from the one of the stored board."""
-    kept, now = final_document(state.store).get("baseline"), _baseline_record(state)
+    kept = final_document(state.store).get("baseline")
     return (kept and kept["submission"]) != (now and now.submission)
 
 

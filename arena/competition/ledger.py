@@ -178,9 +178,14 @@ class Ledger:
         predictions = self.store.predictions(numbers)
         return similar_submissions(predictions, numbers, teams, solution.kind, block=size)
 
-    def candidates(self) -> list[Candidate]:
-        """Return the submissions that count with their releases and public scores."""
-        team = {record.submission: record.team for record in self.counting()}
+    def candidates(self, counting: Sequence[SubmissionRecord] | None = None) -> list[Candidate]:
+        """Return the submissions that count with their releases and public scores.
+
+        ``counting`` is what :meth:`counting` returned, if it was called already: it reads every
+        record.
+        """
+        known = self.counting() if counting is None else counting
+        team = {record.submission: record.team for record in known}
         return [
             Candidate(number, team[number], public, shown=shown, ranked_by=ranked_by)
             for number, public, shown, ranked_by in self._shown()

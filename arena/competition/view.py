@@ -367,6 +367,21 @@ class CompetitionView:
 
         return finalize.final_document(self._state.store)
 
+    def as_finalized(self) -> ScoreResult | None:
+        """Return the private board as it was finalized, with all that its report shows.
+
+        Nothing is computed. None if it must be computed again, by :meth:`evaluate`: something
+        changed since, or other versions of arena or a plugin finalized it.
+
+        Raises
+        ------
+        UsageError
+            If the competition was not finalized.
+        """
+        from arena.competition import finalize
+
+        return finalize.as_finalized(self._state)
+
     def outdated(self) -> str | None:
         """Return a sentence that says why the private board is out of date, or None.
 
@@ -379,9 +394,13 @@ class CompetitionView:
 
     # -- the record ----------------------------------------------------------------------------
 
-    def events(self) -> tuple[Event, ...]:
-        """Return everything that happened, in order."""
-        return self._state.store.events()
+    def events(self, *kinds: str) -> tuple[Event, ...]:
+        """Return everything that happened, in order, or the events of some kinds."""
+        return self._state.store.events(*kinds)
+
+    def last_event(self) -> Event | None:
+        """Return what happened last; None if nothing did."""
+        return next(self._state.store.last_events(1), None)
 
     def verify_events(self) -> str | None:
         """Return a sentence on the first event that breaks the chain of hashes, or None."""

@@ -23,7 +23,7 @@ from arena.report.for_participants import (
     last_entries,
     with_last_entries,
 )
-from arena.report.history import history_section
+from arena.report.history import DESCRIBED, history_section
 from arena.report.model import Rejection, Report
 from arena.scoring.result import ScoreResult
 from arena.utils.parallel import NoProgress, Progress
@@ -61,19 +61,24 @@ def finalized_report(
         facts=public.facts,
         public=public,
         rejections=(*_rejections(competition), *as_rejections(result.rejected)),
-        history=history_section(competition.events()),
+        history=history_section(competition.events(*DESCRIBED)),
         similar=copies_section(competition.similar_submissions()),
     )
 
 
 def final_board(competition: CompetitionView, *, progress: Progress | None = None) -> ScoreResult:
-    """Rank the finalized competition again, with everything that a report needs.
+    """Return the board of the finalized competition, with everything that a report needs.
+
+    It is computed again only where what was stored with it does not suffice.
 
     Raises
     ------
     UsageError
         If it was not finalized, or something changed since.
     """
+    stored = competition.as_finalized()
+    if stored is not None:
+        return stored
     kept = competition.final_result()
     result = competition.evaluate(progress=progress)
     if json.loads(json.dumps(result.to_dict())) != kept:

@@ -79,7 +79,9 @@ def board_report(
         Similar submissions of different teams; None: those of the result.
     """
     similar = similar or copies_section(result.similar)
-    sections = manager.provide_report_sections(result)
+    sections = result.sections
+    if sections is None:
+        sections = manager.provide_report_sections(result)
     below = [] if public is None or not public.standings else [public_board(public)]
     return Report(
         title=title or f"Leaderboard by {result.metric}",

@@ -22,10 +22,10 @@ def facts_for_participants(competition: CompetitionView) -> tuple[tuple[str, str
     if deadline is not None:
         ended = competition.has_ended
         facts.append(("Ended" if ended else "Deadline", f"{deadline:%Y-%m-%d %H:%M} UTC"))
-    events = competition.events()
-    if events:
-        facts.append(("Updated", f"{_minute(events[-1].time)} UTC"))
-        facts.append(("Last hash of the record", events[-1].hash))
+    last = competition.last_event()
+    if last is not None:
+        facts.append(("Updated", f"{_minute(last.time)} UTC"))
+        facts.append(("Last hash of the record", last.hash))
     return tuple(facts)
 
 

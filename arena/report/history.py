@@ -9,7 +9,7 @@ from arena.store import Event
 from arena.types import Section, Table
 from arena.utils.text import shorten
 
-__all__ = ["history_section"]
+__all__ = ["DESCRIBED", "history_section"]
 
 _SHOWN = 120
 _EXPLANATION = (
@@ -94,3 +94,5 @@ _DESCRIPTIONS: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "team renamed": _renamed,
 }
 """Kind of event -> its description."""
+DESCRIBED = tuple(_DESCRIPTIONS)
+"""The kinds of events that the section describes; the others of a long history need no reading."""

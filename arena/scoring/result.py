@@ -14,7 +14,7 @@ from arena.evaluation.similar import SimilarSubmissions
 from arena.intake import group_faults
 from arena.intake.faults import plural
 from arena.scoring.wording import Wording
-from arena.types import Fault, Finding
+from arena.types import Fault, Finding, Section
 from arena.utils.formatting import BoardDisplay
 from arena.utils.tabular import as_json
 from arena.utils.text import shorten
@@ -94,6 +94,8 @@ class ScoreResult:
     """Name and sha256 of the solution and of each ranked file, for reports; not in the document."""
     similar: tuple[SimilarSubmissions, ...] = ()
     """Similar submissions of different teams, for reports; in the document they are notes."""
+    sections: tuple[Section, ...] | None = None
+    """The sections of the plugins for its report, once they were made; not in the document."""
     plugins: PluginManager | None = None
     """The plugins of the run, for reports; not in the document."""
     display: BoardDisplay = field(default_factory=BoardDisplay)

@@ -52,9 +52,9 @@ class PairwiseEvidence:
     """``row values``, ``influence values`` or ``resampled scores``."""
     n_units: int
     """The number of rows, or of clusters."""
-    degrees_of_freedom: FloatArray
+    degrees_of_freedom: npt.NDArray[np.floating[Any]]
     """``(m, m)`` degrees of freedom of the standard errors."""
-    skewness: FloatArray
+    skewness: npt.NDArray[np.floating[Any]]
     """``(m, m)`` skewness of the units' differences over the square root of U; 0 if unknown.
     """
     rarest_class: int
@@ -103,12 +103,12 @@ def pairwise_evidence(study: Study, *, workers: int = 1) -> PairwiseEvidence:
     n_rows = len(study.truth)
     n_units = n_rows if units is None else int(units.max()) + 1
     of_predictions, of_values, vectors = _read(study, units, n_units, workers)
-    differing = count_differing(of_predictions)
+    differing = count_differing(of_predictions, workers=workers)
     if of_values is not None:
-        np.minimum(differing, count_differing(of_values), out=differing)
+        np.minimum(differing, count_differing(of_values, workers=workers), out=differing)
     if vectors is not None:
         errors = standard_errors_from_values(vectors, n_rows, workers=workers)
-        shapes = difference_shapes(vectors)
+        shapes = difference_shapes(vectors, workers=workers)
         degrees, skewness = shapes.degrees_of_freedom, shapes.skewness
         scale = np.sqrt(n_units / max(n_units - 1, 1)) / n_rows
         source = "row values" if isinstance(study.metric, HasRowValues) else "influence values"

@@ -141,7 +141,7 @@ def top_against_others(
 
     Returns
     -------
-    A :class:`PairedTests`. Memory: about ten arrays of m (m - 1) / 2 numbers, 360 MB for 3,000
+    A :class:`PairedTests`. Memory: four arrays of m (m - 1) / 2 numbers, 150 MB for 3,000
     submissions, unless ``chosen_elsewhere``.
 
     Raises
@@ -159,23 +159,54 @@ def top_against_others(
     m = len(scores)
     if not 0 <= top < m:
         raise UsageError(f"The top submission must be one of the {m}.")
-    first, second = np.triu_indices(m, k=1)
-    if chosen_elsewhere:
-        of_top = (first == top) | (second == top)
-        first, second = first[of_top], second[of_top]
-    _, raw = paired_p_values(
-        scores[first] - scores[second], standard_errors[first, second], degrees_of_freedom
-    )
-    family = np.flatnonzero((first == top) | (second == top))
-    others = np.where(first[family] == top, second[family], first[family])
+    others = np.delete(np.arange(m), top)
     difference = scores[top] - scores[others]
-    statistic, _ = paired_p_values(difference, standard_errors[top, others], degrees_of_freedom)
+    statistic, raw = paired_p_values(difference, standard_errors[top, others], degrees_of_freedom)
+    sizes = np.abs(statistic) if chosen_elsewhere else _sizes(scores, standard_errors)
+    holm, benjamini_hochberg = _corrected(sizes, np.abs(statistic), degrees_of_freedom)
     return PairedTests(
         top=top,
         others=others,
         difference=difference,
         statistic=statistic,
-        raw=raw[family],
-        comparisons=len(raw),
-        **{method: correct_p_values(raw, method)[family] for method in _METHODS},
+        raw=raw,
+        bonferroni=np.minimum(raw * len(sizes), 1.0),
+        holm=holm,
+        benjamini_hochberg=benjamini_hochberg,
+        comparisons=len(sizes),
     )
+
+
+def _sizes(scores: FloatArray, standard_errors: FloatArray) -> FloatArray:
+    """Return the ``(m (m - 1) / 2,)`` absolute statistics of all pairs, row by row."""
+    m = len(scores)
+    sizes, stop = np.zeros(m * (m - 1) // 2), 0
+    for j in range(m - 1):
+        start, stop = stop, stop + m - 1 - j
+        errors = standard_errors[j, j + 1 :]
+        np.divide(scores[j] - scores[j + 1 :], errors, out=sizes[start:stop], where=errors > 0)
+    return np.abs(sizes, out=sizes)
+
+
+def _corrected(
+    sizes: FloatArray, asked: FloatArray, degrees_of_freedom: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return the p-values of the statistics ``asked`` by Holm, and by Benjamini and Hochberg.
+
+    The family is ``sizes``, the absolute statistics of all k tests. Sorting them takes a tenth of
+    the time of sorting p-values with their positions.
+    """
+    from scipy.special import stdtr
+
+    k = len(sizes)
+    tails = np.sort(-sizes)
+    # Of equal tests Holm's value is that of the first, and the other one that of the last.
+    first = np.minimum(np.searchsorted(tails, -asked), k - 1)
+    last = np.maximum(np.searchsorted(tails, -asked, side="right") - 1, 0)
+    p_values = stdtr(degrees_of_freedom, tails, out=tails)
+    p_values *= 2
+    stepped_down = p_values * np.arange(k, 0, -1.0)
+    holm = np.maximum.accumulate(stepped_down, out=stepped_down)[first]
+    p_values /= np.arange(1.0, k + 1) / k
+    stepped_up = np.minimum.accumulate(p_values[::-1])[::-1]
+    return np.minimum(holm, 1.0), np.minimum(stepped_up[last], 1.0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -113,8 +113,8 @@ def rank_intervals(
     *,
     greater_is_better: bool = True,
     standard_errors: FloatArray | None = None,
-    degrees_of_freedom: FloatArray | None = None,
-    skewness: FloatArray | None = None,
+    degrees_of_freedom: npt.NDArray[np.floating[Any]] | None = None,
+    skewness: npt.NDArray[np.floating[Any]] | None = None,
     n_units: int | None = None,
     workers: int = 1,
 ) -> RankIntervals:
@@ -327,8 +327,8 @@ class _Family:
 def _evidence(
     scores: FloatArray,
     precisions: FloatArray,
-    degrees_of_freedom: FloatArray | None,
-    skewness: FloatArray | None,
+    degrees_of_freedom: npt.NDArray[np.floating[Any]] | None,
+    skewness: npt.NDArray[np.floating[Any]] | None,
     few_units: bool,
     workers: int,
 ) -> FloatArray:

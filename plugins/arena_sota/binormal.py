@@ -208,12 +208,29 @@ def _draw_rows(
     size = max(_BLOCK // (rare + other), 1)
     for start in range(0, len(mu), size):
         shift = mu[start : start + size, np.newaxis]
-        scores = common + np.sqrt(1 - rho) * rng.standard_normal((len(shift), rare + other))
+        scores = rng.standard_normal((len(shift), rare + other))
+        scores *= np.sqrt(1 - rho)
+        scores += common
         scores[:, :rare] += shift
-        # Ranks from 1; no scores are tied.
-        ranks = (np.argsort(scores, axis=1) < rare) @ np.arange(1.0, rare + other + 1)
-        best = max(best, float(ranks.max() - rare * (rare + 1) / 2) / (rare * other))
+        best = max(best, (_largest_rank_sum(scores, rare) - rare * (rare + 1) / 2) / (rare * other))
     return best
+
+
+def _largest_rank_sum(scores: FloatArray, rare: int) -> float:
+    """Return the largest sum of the ranks (from 1) of the first ``rare`` columns, over the rows.
+
+    ``(k, n)`` untied scores, which are overwritten, with n at most 4,096. Sorting takes a tenth of
+    the time of sorting positions, so the lowest bit of each score says to which class it belongs.
+    """
+    bits = scores.view(np.int64)
+    bits ^= (bits >> 63) & np.int64(2**63 - 1)  # integers in the order of the scores
+    bits &= -2
+    bits[:, :rare] |= 1
+    bits.sort(axis=1)
+    bits &= 1
+    # Whole numbers below 2^24 are exact in single precision, where a product is much faster.
+    ranks = np.arange(1, bits.shape[1] + 1, dtype=np.float32)
+    return float((bits.astype(np.float32) @ ranks).max())
 
 
 def _draw_given_rare(

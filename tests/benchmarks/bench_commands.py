@@ -56,8 +56,9 @@ Histories: {rows:,} rows a submission, {teams} teams. Measured on {cores} cores 
 
 {table}
 
-`finalize` and `report` grow with the teams rather than with the submissions. `audit` computes every
-digest again, and compares the predictions of all teams with each other.
+`finalize` grows with the teams rather than with the submissions: it compares all pairs of teams.
+`report` shows what `finalize` stored; it reads the predictions again, to find similar submissions.
+`audit` computes every digest again, and compares the predictions of all teams with each other.
 
 The aims are for 100,000 submissions of 5,000 teams with 1,000 rows. `submit` and the release of a
 score do not grow with the history: `tests/benchmarks/bench_growth.py` measures them, and

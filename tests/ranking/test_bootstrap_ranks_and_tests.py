@@ -149,6 +149,23 @@ def test_the_pairs_of_the_top_are_found_in_any_column(seed, chosen_elsewhere):
     np.testing.assert_allclose(tests.raw, raw)
 
 
+@SETTINGS
+@given(seeds, st.booleans())
+def test_the_corrections_are_those_of_all_p_values_of_the_family(seed, chosen_elsewhere):
+    rng = np.random.default_rng(seed)
+    scores, errors = rng.integers(0, 9, 12) / 10, rng.integers(0, 4, (12, 12)) / 20  # many ties
+    errors = np.triu(errors, 1) + np.triu(errors, 1).T
+    tests = top_against_others(scores, errors, 50, 4, chosen_elsewhere=chosen_elsewhere)
+    first, second = np.triu_indices(12, k=1)
+    if chosen_elsewhere:
+        first, second = np.full(11, 4), tests.others
+    _, raw = paired_p_values(scores[first] - scores[second], errors[first, second], 50)
+    own = np.flatnonzero((first == 4) | (second == 4))
+    for method in ("bonferroni", "holm", "benjamini_hochberg"):
+        expected = correct_p_values(raw, method)[own]
+        np.testing.assert_allclose(getattr(tests, method), expected, rtol=1e-14)
+
+
 def test_tied_pairs_and_impossible_tests():
     tests = top_against_others(np.array([0.5, 0.5]), np.zeros((2, 2)), 9, 0)
     assert (tests.statistic.tolist(), tests.raw.tolist()) == ([0.0], [1.0])

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.errors import UsageError
+from arena_ranking import fingerprints
 from arena_ranking.differences import (
     floor_standard_errors,
     standard_errors_from_resamples,
@@ -228,3 +229,13 @@ def test_a_perfect_submission_under_a_square_root(study_of, metrics):
 def test_two_resamples_give_standard_errors():
     found = standard_errors_from_resamples(np.array([[1.0, 3.0], [1.0, 1.0]]))
     assert found == pytest.approx(np.array([[0, 2], [2, 0]]) / np.sqrt(2))
+
+
+@pytest.mark.slow
+def test_the_compiled_count_is_that_of_numpy(monkeypatch):
+    values = np.random.default_rng(0).integers(0, 3, (150, 300)).astype(float)
+    hashes = row_fingerprints(values)
+    expected = count_differing(hashes)
+    monkeypatch.setattr(fingerprints, "_COMPILE_ABOVE", 0)
+    for workers in (1, 2):
+        np.testing.assert_array_equal(count_differing(hashes, workers=workers), expected)

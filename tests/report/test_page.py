@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -14,6 +15,8 @@ import numpy as np
 import pytest
 
 from arena import Competition, PluginManager, score
+from arena.competition import kept_board
+from arena.competition.view import CompetitionView
 from arena.hookspecs import hookimpl
 from arena.report import Report, board_report, page, public_report
 from arena.report import plugin as builtin_plugin
@@ -146,6 +149,28 @@ def test_the_public_page_tells_nothing_private(
     assert competition.solution.sha256 not in public_html
     assert f"{BASELINE} (baseline)" in text
     assert "final ranks are decided on other rows" in text
+
+
+@pytest.mark.parametrize(
+    "make", [pytest.param(competition_report, marks=pytest.mark.slow), final_page]
+)
+def test_the_stored_board_makes_the_page_of_one_computed_again(
+    competition: Competition, make: Callable[[Competition], Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as without:
+        without.setattr(CompetitionView, "as_finalized", lambda _: None)
+        computed = page(make(competition))
+    monkeypatch.setattr(CompetitionView, "evaluate", lambda *_, **__: pytest.fail("computed again"))
+    assert page(make(competition)) == computed
+
+
+def test_a_board_of_other_software_is_computed_again(
+    competition: Competition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert competition.as_finalized() is not None
+    monkeypatch.setattr(kept_board, "_software", lambda _: [["arena", "0"]])
+    assert competition.as_finalized() is None
+    assert len(final_board(competition).standings) == len(competition.private_leaderboard()) - 1
 
 
 def test_the_final_page_is_for_participants(competition: Competition) -> None:

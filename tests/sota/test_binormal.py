@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arena_sota.binormal import DrawnMaximum, auc_maximum
+from arena_sota.binormal import DrawnMaximum, _largest_rank_sum, auc_maximum
 
 
 def test_the_errors_are_the_spread_over_seeds():
@@ -39,3 +39,9 @@ def test_the_best_auc_is_that_of_whole_rows():
     found = auc_maximum(np.full(m, 0.9), positives, negatives, rng, repetitions=repetitions)
     error = np.hypot(best.std() / repetitions**0.5, found.simulation_error)
     assert abs(best.mean() - found.mean) < 4 * error
+
+
+def test_rank_sums_from_sorted_bits_are_those_from_sorted_positions():
+    scores = np.random.default_rng(0).normal(size=(50, 400))
+    sums = (np.argsort(scores, axis=1) < 150) @ np.arange(1.0, 401)
+    assert [_largest_rank_sum(one[np.newaxis].copy(), 150) for one in scores] == sums.tolist()

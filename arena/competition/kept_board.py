@@ -1,0 +1,115 @@
+"""Keeps with the private board what its report shows, so that a report computes nothing again.
+
+The document of the board has no charts, no tables and no sections of plugins. They are kept beside
+it in the store, with the digest of the document and the software that they belong to.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from importlib import metadata
+from typing import Any
+
+from arena.competition.state import CompetitionState
+from arena.plugin.manager import PluginManager
+from arena.scoring.result import RejectedFile, ScoreResult
+from arena.types import Chart, Fault, Finding, Section, Table
+
+__all__ = ["KEPT", "restored", "to_keep"]
+
+KEPT = "final_report"
+"""The name of what is kept in the store."""
+
+
+def to_keep(result: ScoreResult, digest: str, manager: PluginManager) -> str | None:
+    """Return what a report needs besides the document of the board, as JSON.
+
+    None if a plugin failed, or made something that JSON cannot hold: the report then computes the
+    board again. ``digest`` is that of the document.
+    """
+    if manager.failures or result.sections is None:
+        return None
+    kept = {
+        "sha256": digest,
+        "software": _software(manager),
+        "inputs": result.inputs,
+        "findings": [
+            {"tables": list(map(asdict, one.tables)), "charts": list(map(asdict, one.charts))}
+            for one in result.findings
+        ],
+        "sections": list(map(asdict, result.sections)),
+    }
+    try:
+        return json.dumps(kept)
+    except (TypeError, ValueError):
+        return None
+
+
+def restored(
+    state: CompetitionState, document: Mapping[str, Any], digest: str
+) -> ScoreResult | None:
+    """Return the result of a finalized board for its report, from what was kept.
+
+    None if nothing was kept with the document of this digest, or by other software.
+    """
+    text = state.store.meta(KEPT)
+    kept = {} if text is None else json.loads(text)
+    if kept.get("sha256") != digest or kept["software"] != _software(state.manager):
+        return None
+    findings = zip(document["findings"], kept["findings"], strict=True)
+    return ScoreResult(
+        metric=document["metric"],
+        greater_is_better=document["greater_is_better"],
+        split=document["split"],
+        n_rows=document["n_rows"],
+        positive=document["positive"],
+        resamples=document["resamples"],
+        resamples_redrawn=document["resamples_redrawn"],
+        resamples_undefined=document["resamples_undefined"],
+        level=document["level"],
+        seed=document["seed"],
+        standings=tuple(document["standings"]),
+        best_score_corrected=document["best_score_corrected"],
+        rejected=tuple(
+            RejectedFile(one["file"], tuple(Fault(**fault) for fault in one["faults"]))
+            for one in document["rejected"]
+        ),
+        findings=tuple(
+            Finding(
+                one["analysis"],
+                one["verdict"],
+                one["document"],
+                tables=_tables(own["tables"]),
+                charts=_charts(own["charts"]),
+            )
+            for one, own in findings
+        ),
+        notes=tuple(document["notes"]),
+        baseline=document["baseline"],
+        inputs=tuple((name, sha256) for name, sha256 in kept["inputs"]),
+        plugins=state.manager,
+        display=state.settings.display(public=False),
+        sections=tuple(
+            Section(**{**one, "tables": _tables(one["tables"]), "charts": _charts(one["charts"])})
+            for one in kept["sections"]
+        ),
+    )
+
+
+def _tables(documents: Sequence[Mapping[str, Any]]) -> tuple[Table, ...]:
+    return tuple(
+        Table(one["title"], tuple(one["columns"]), tuple(map(tuple, one["rows"])))
+        for one in documents
+    )
+
+
+def _charts(documents: Sequence[Mapping[str, Any]]) -> tuple[Chart, ...]:
+    return tuple(Chart(**one) for one in documents)
+
+
+def _software(manager: PluginManager) -> list[list[str]]:
+    """Return the versions of arena and its plugins."""
+    plugins = [[one.name, one.version] for one in manager.plugins if not one.failed_to_load]
+    return [["arena", metadata.version("arena")], *plugins]
