@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from arena.competition.final_selection import board_ranks, choose_finals
-from arena.competition.kept_board import KEPT, restored, to_keep
+from arena.competition.kept_board import KEPT, restored, text_digest, to_keep
 from arena.competition.state import CompetitionState, secondary_metrics
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import UsageError
@@ -177,11 +177,12 @@ def _keep(
     report = None
     if with_report:
         result = replace(result, sections=state.manager.provide_report_sections(result))
-        report = to_keep(result, digest, state.manager)
+        report = to_keep(result, state.manager)
     payload = {
         "sha256": digest,
         "rule": state.settings.final.rule,
         "finals": _listed(counted.finals),
+        **({} if report is None else {"report": text_digest(report)}),
     }
     with state.store.transaction() as transaction:
         transaction.put_meta("final_result", json.dumps(document, allow_nan=False))
@@ -207,7 +208,7 @@ def as_finalized(state: CompetitionState) -> ScoreResult | None:
     recorded = state.store.events("finalized")
     if not recorded or recorded[-1].payload["sha256"] != digest or outdated(state) is not None:
         return None
-    return restored(state, document, digest)
+    return restored(state, document, recorded[-1].payload.get("report"))
 
 
 def _listed(finals: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:

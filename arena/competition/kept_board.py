@@ -1,11 +1,12 @@
 """Keeps with the private board what its report shows, so that a report computes nothing again.
 
 The document of the board has no charts, no tables and no sections of plugins. They are kept beside
-it in the store, with the digest of the document and the software that they belong to.
+it in the store, with the software that they belong to. The event of finalizing has their digest.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -17,22 +18,21 @@ from arena.plugin.manager import PluginManager
 from arena.scoring.result import RejectedFile, ScoreResult
 from arena.types import Chart, Fault, Finding, Section, Table
 
-__all__ = ["KEPT", "restored", "to_keep"]
+__all__ = ["KEPT", "restored", "text_digest", "to_keep"]
 
 KEPT = "final_report"
 """The name of what is kept in the store."""
 
 
-def to_keep(result: ScoreResult, digest: str, manager: PluginManager) -> str | None:
+def to_keep(result: ScoreResult, manager: PluginManager) -> str | None:
     """Return what a report needs besides the document of the board, as JSON.
 
     None if a plugin failed, or made something that JSON cannot hold: the report then computes the
-    board again. ``digest`` is that of the document.
+    board again.
     """
     if manager.failures or result.sections is None:
         return None
     kept = {
-        "sha256": digest,
         "software": _software(manager),
         "inputs": result.inputs,
         "findings": [
@@ -48,15 +48,17 @@ def to_keep(result: ScoreResult, digest: str, manager: PluginManager) -> str | N
 
 
 def restored(
-    state: CompetitionState, document: Mapping[str, Any], digest: str
+    state: CompetitionState, document: Mapping[str, Any], digest: str | None
 ) -> ScoreResult | None:
     """Return the result of a finalized board for its report, from what was kept.
 
-    None if nothing was kept with the document of this digest, or by other software.
+    None if what was kept does not have this digest, or was kept by other software.
     """
     text = state.store.meta(KEPT)
-    kept = {} if text is None else json.loads(text)
-    if kept.get("sha256") != digest or kept["software"] != _software(state.manager):
+    if text is None or text_digest(text) != digest:
+        return None
+    kept = json.loads(text)
+    if kept["software"] != _software(state.manager):
         return None
     findings = zip(document["findings"], kept["findings"], strict=True)
     return ScoreResult(
@@ -96,6 +98,11 @@ def restored(
             for one in kept["sections"]
         ),
     )
+
+
+def text_digest(text: str) -> str:
+    """Return the SHA-256 of what is kept, for the event."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _tables(documents: Sequence[Mapping[str, Any]]) -> tuple[Table, ...]:

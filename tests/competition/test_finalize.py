@@ -294,3 +294,20 @@ def test_a_board_whose_metric_refused_all_resamples_can_be_verified(tmp_path: Pa
         assert result.standings[0]["public_score"] is not None
         manager = competition.manager
         assert verify_bundle(tmp_path / "e", tmp_path / "s.csv", manager, NoProgress()) == ()
+
+
+def test_a_changed_report_of_the_board_is_named_and_not_shown(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    with made(tmp_path, solution, clock, analysis={"resamples": 50}) as competition:
+        competition.submit(file_of(tmp_path, 0), "one")
+        competition.finalize()
+        assert competition.as_finalized() is not None
+        assert competition.audit() == ()
+    with duckdb.connect(str(tmp_path / "c" / "arena.duckdb")) as database:
+        database.execute(
+            "UPDATE meta SET value = replace(value, 'e', 'E') WHERE key = 'final_report'"
+        )
+    with Competition.open(tmp_path / "c") as changed:
+        assert changed.as_finalized() is None
+        assert any("final_report" in one for one in changed.audit())
