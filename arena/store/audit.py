@@ -28,7 +28,7 @@ from arena.store.facts import (
     solution_facts,
 )
 from arena.store.solutions import select_solution
-from arena.store.stored_predictions import incomplete_predictions, select_predictions
+from arena.store.stored_predictions import select_predictions, stored_and_incomplete
 from arena.store.timestamps import as_text
 from arena.types import PredictionKind
 from arena.utils.text import printable
@@ -253,12 +253,10 @@ def _of_predictions(
     if solution is None:
         return
     cells = solution.n_rows * len(solution.columns)
-    broken = incomplete_predictions(cursor, cells)
+    stored, broken = stored_and_incomplete(cursor, cells)
     for number in broken:
         if number in bound:
             yield f"The predictions of submission {number} are incomplete."
-    query = "SELECT DISTINCT submission FROM predictions"
-    stored = {number for (number,) in cursor.execute(query).fetchall()}
     for number in sorted(stored - bound.keys()):
         yield f"The predictions of submission {number} are not in the record."
     accepted = cursor.execute("SELECT submission FROM submissions WHERE status = 'accepted'")

@@ -23,6 +23,7 @@ import duckdb
 
 from arena.errors import StoreFormatError
 from arena.store.timestamps import as_stored, as_text
+from arena.utils.collection import collection_paused
 
 __all__ = [
     "FIRST_PREVIOUS",
@@ -135,6 +136,7 @@ def select_head(cursor: duckdb.DuckDBPyConnection, submission: int | None = None
     return found[0][0] if found else None
 
 
+@collection_paused()
 def select_events(cursor: duckdb.DuckDBPyConnection, kinds: Sequence[str]) -> tuple[Event, ...]:
     """Return the events, or those of some kinds, in their order.
 

@@ -19,6 +19,7 @@ from arena.competition.ledger import Ledger
 from arena.competition.verify import check_hash, missing_hash
 from arena.config import DATABASE_NAME
 from arena.store import Event, Store
+from arena.utils.collection import collection_paused
 from arena.utils.progress import stage
 from arena.utils.text import printable, shorten
 
@@ -59,6 +60,7 @@ def audit(
         check_hash(head)
     path = find_folder(directory) / DATABASE_NAME
     with (
+        collection_paused(),
         stage("Comparing what is stored with the record"),
         Store.open(path, create=False, wait=wait, read_only=True) as store,
     ):
