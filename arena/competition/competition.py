@@ -430,7 +430,7 @@ class Competition(CompetitionView):
             finals=self._state.store.events("finalized")[-1].payload["finals"],
             public=self.leaderboard(),
             submissions=self.submissions(),
-            events=self.events(),
+            events=self._state.store.each_event(),
             solution=self.solution,
         )
         with stage("Exporting the competition"):

@@ -29,6 +29,7 @@ __all__ = [
     "FIRST_PREVIOUS",
     "Event",
     "canonical_json",
+    "each_event",
     "first_broken",
     "insert_event",
     "select_events",
@@ -41,6 +42,7 @@ FIRST_PREVIOUS = "0" * 64
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 _COLUMNS = "sequence, time, actor, kind, payload, previous, hash"
+_ROWS = 1_000
 _LAST = "FROM events WHERE sequence = (SELECT max(sequence) FROM events)"
 
 
@@ -145,9 +147,25 @@ def select_events(cursor: duckdb.DuckDBPyConnection, kinds: Sequence[str]) -> tu
     StoreFormatError
         If a payload is not a JSON object, or its submission differs from the stored column.
     """
+    return tuple(each_event(cursor, kinds))
+
+
+def each_event(cursor: duckdb.DuckDBPyConnection, kinds: Sequence[str] = ()) -> Iterator[Event]:
+    """Yield the events, or those of some kinds, in their order, without holding all of them.
+
+    The cursor must not be used for anything else meanwhile.
+
+    Raises
+    ------
+    StoreFormatError
+        As :func:`select_events`.
+    """
     chosen = f"WHERE {' OR '.join(['kind = ?'] * len(kinds))}" if kinds else ""
     query = f"SELECT {_COLUMNS}, submission FROM events {chosen} ORDER BY sequence"  # noqa: S608
-    return tuple(_event(*row) for row in cursor.execute(query, list(kinds)).fetchall())
+    result = cursor.execute(query, list(kinds))
+    while rows := result.fetchmany(_ROWS):
+        for row in rows:
+            yield _event(*row)
 
 
 def _event(

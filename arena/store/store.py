@@ -20,6 +20,7 @@ from arena.store.database import Database
 from arena.store.derived import Standing, changed_tables, select_standings
 from arena.store.events import (
     Event,
+    each_event,
     first_broken,
     select_events,
     select_events_backwards,
@@ -332,6 +333,11 @@ class Store:
         """Return the record, or its events of some kinds, in order."""
         with self._database.reading() as cursor:
             return select_events(cursor, kinds)
+
+    def each_event(self, *kinds: str) -> Iterator[Event]:
+        """Yield what :meth:`events` returns, one by one; a thousand are in memory."""
+        with self._database.reading() as cursor:
+            yield from each_event(cursor, kinds)
 
     def last_events(self, block: int = 256) -> Iterator[Event]:
         """Yield the events from the last to the first; ``block`` are read at a time."""
