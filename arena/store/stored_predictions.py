@@ -184,7 +184,7 @@ def incomplete_predictions(cursor: duckdb.DuckDBPyConnection) -> list[int]:
 
 
 def stored_and_incomplete(
-    cursor: duckdb.DuckDBPyConnection, cells: int | None
+    cursor: duckdb.DuckDBPyConnection, cells: int | None, first: int = 0
 ) -> tuple[set[int], list[int]]:
     """Return the submissions with predictions, and the accepted ones that are incomplete.
 
@@ -192,20 +192,23 @@ def stored_and_incomplete(
     ----------
     cells
         The number of cells of each; None: as many as the longest one.
+    first
+        Only submissions from this one on are looked at.
     """
     query = """
         WITH cells AS (
             SELECT submission, count(*) AS n, min(position) AS low, max(position) AS high,
                 sum(position::BIGINT) AS total
-            FROM predictions GROUP BY submission
+            FROM predictions WHERE submission >= $first GROUP BY submission
         )
         SELECT submission, n IS NOT NULL, coalesce(status = 'accepted', false) AND NOT coalesce(
             low = 0 AND high = n - 1 AND total = n * (n - 1) // 2
             AND n = coalesce($cells,
                 (SELECT max(n) FROM cells SEMI JOIN submissions USING (submission))), false)
-        FROM submissions FULL JOIN cells USING (submission) ORDER BY submission
+        FROM submissions FULL JOIN cells USING (submission)
+        WHERE submission >= $first ORDER BY submission
     """
-    rows = cursor.execute(query, {"cells": cells}).fetchall()
+    rows = cursor.execute(query, {"cells": cells, "first": first}).fetchall()
     return (
         {number for number, has_some, _ in rows if has_some},
         [number for number, _, lacks_some in rows if lacks_some],
