@@ -159,7 +159,9 @@ def _release(
     if not public_rows(state.solution).any():
         return releases
     progress.start("Releasing again", len(history))
-    for ref, released in release_again(releasers, history, state.store, state.solution):
+    # As when they were submitted: a mechanism that bounds the values of rows scores them itself.
+    scores = {one.submission: one.public for one in state.store.scores(state.revision)}
+    for ref, released in release_again(releasers, history, state.store, state.solution, scores):
         for own, one in zip(releases, released, strict=True):
             if one is not None:
                 own[ref.submission] = one.release
