@@ -10,7 +10,8 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from arena.utils.progress import stderr_console
@@ -53,10 +54,23 @@ def print_document(document: Mapping[str, Any]) -> None:
 
     A list of more than 1,000 entries has one line per entry: json takes three times as long to
     indent it. A number that JSON cannot represent is an error, after which nothing was printed.
+    An iterator, as the last value, is printed as a list without holding all of its entries.
     """
+    rest: Iterator[Any] = iter(())
+    for name, value in document.items():
+        if isinstance(value, Iterator):
+            document, rest = {**document, name: list(islice(value, _LONG_LIST + 1))}, value
     parts = [f"  {json.dumps(name)}: {_written(value)}" for name, value in document.items()]
     # As one text: json.dump writes every comma by itself and takes 15 times as long.
-    sys.stdout.write("{\n" + ",\n".join(parts) + "\n}\n" if parts else "{}\n")
+    text = "{\n" + ",\n".join(parts) + "\n}\n" if parts else "{}\n"
+    end = "\n  ]\n}\n"
+    if not (following := list(islice(rest, 1))):
+        sys.stdout.write(text)
+        return
+    sys.stdout.write(text.removesuffix(end))
+    for one in chain(following, rest):
+        sys.stdout.write(f",\n    {json.dumps(one, allow_nan=False)}")
+    sys.stdout.write(end)
 
 
 def _written(value: Any) -> str:

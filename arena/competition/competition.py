@@ -35,6 +35,7 @@ from arena.plugin.manager import PluginManager
 from arena.scoring.settings import refuse_keywords
 from arena.scoring.submissions import examine
 from arena.types import Fault
+from arena.utils.collection import collection_paused
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown, stage
 
@@ -405,6 +406,7 @@ class Competition(CompetitionView):
         with shown(progress) as display:
             return finalize(self._state, display, workers=workers, intervals=intervals)
 
+    @collection_paused()
     def export(self, folder: str | Path) -> list[Path]:
         """Write the files with which another person can verify the private board.
 
@@ -428,7 +430,7 @@ class Competition(CompetitionView):
             finals=self._state.store.events("finalized")[-1].payload["finals"],
             public=self.leaderboard(),
             submissions=self.submissions(),
-            events=self.events(),
+            events=self._state.store.each_event(),
             solution=self.solution,
         )
         with stage("Exporting the competition"):

@@ -33,7 +33,7 @@ from arena.errors import InputError
 from arena.evaluation.predictions import block_size
 from arena.store import Event, Store
 from arena.types import PredictionKind, Solution, Usage
-from arena.utils.tabular import write_csv
+from arena.utils.tabular import csv_cells, write_csv
 from arena.utils.text import csv_cell, printable
 
 __all__ = ["Bundle", "table_cell", "table_text", "write_bundle"]
@@ -79,7 +79,7 @@ class Bundle:
     """The final submissions of each team; the best of them counts."""
     public: Sequence[Mapping[str, Any]]
     submissions: Sequence[Mapping[str, Any]]
-    events: Sequence[Event]
+    events: Iterable[Event]
     solution: Solution
     """The solution, whose ids, usage and classes are written, but not its labels."""
 
@@ -118,11 +118,11 @@ def write_bundle(folder: Path, bundle: Bundle, store: Store) -> list[Path]:
     written = [one for own in bundle.finals.values() for one in own]
     written = sorted([*written, *([baseline["submission"]] if baseline else [])])
     solution = bundle.solution
-    ids = solution.ids.to_pylist()
+    final = _FinalWriter.of(solution)
     size = block_size(solution.n_rows * len(solution.columns))
     for start, block in store.predictions(written).blocks(size):
         for submission, values in zip(written[start:], block, strict=False):
-            _write_final(folder / "finals" / f"{submission}.csv", values, solution, ids)
+            final.write(folder / "finals" / f"{submission}.csv", values)
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
@@ -157,12 +157,50 @@ def _write_usage(path: Path, solution: Solution) -> None:
     _write_csv(path, [[solution.id_column, "Usage"], *rows])
 
 
-def _write_final(
-    path: Path, values: npt.NDArray[Any], solution: Solution, ids: Sequence[str]
-) -> None:
-    values = values.reshape(solution.n_rows, len(solution.columns))
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _FinalWriter:
+    """Writes predictions of submissions; ids and classes are made into cells only once."""
+
+    solution: Solution
+    ids: Sequence[str]
+    cells: Sequence[str] | None
+    """The ids as cells of CSV; None: rows are written one by one."""
+    classes: Sequence[Sequence[str] | None]
+    """The classes of each column as cells of CSV; None: numbers."""
+
+    @classmethod
+    def of(cls, solution: Solution) -> _FinalWriter:
+        ids = solution.ids.to_pylist()
+        cells = None if solution.kind is PredictionKind.TEXT else csv_cells(ids)
+        classes: list[Sequence[str] | None] = [None] * len(solution.columns)
+        if solution.kind is PredictionKind.LABEL:
+            classes = [csv_cells(target.classes or ()) for target in solution.targets]
+            if None in classes:
+                cells = None
+        return cls(solution, ids, cells, classes)
+
+    def write(self, path: Path, values: npt.NDArray[Any]) -> None:
+        solution = self.solution
+        table = values.reshape(solution.n_rows, len(solution.columns))
+        head = [solution.id_column, *solution.columns]
+        if self.cells is None:
+            rows = zip(self.ids, *_columns(table, solution), strict=True)
+            # A text may contain any kind of line end, and the writer quotes only its own kind.
+            _write_csv(path, [head, *rows], quote_all=solution.kind is PredictionKind.TEXT)
+            return
+        columns = [
+            list(map(repr, column)) if classes is None else [classes[code] for code in column]
+            for column, classes in zip(table.T.tolist(), self.classes, strict=True)
+        ]
+        with path.open("w", newline="", encoding="utf-8") as file:
+            write_csv(file, [head])
+            file.write("\n".join(map(",".join, zip(self.cells, *columns, strict=True))) + "\n")
+
+
+def _columns(table: npt.NDArray[Any], solution: Solution) -> list[list[str]]:
+    """Return the cells of each column as text."""
     columns: list[list[str]] = []
-    for position, column in enumerate(values.T.tolist()):
+    for position, column in enumerate(table.T.tolist()):
         if solution.kind is PredictionKind.LABEL:
             classes = solution.targets[position].classes or ()
             columns.append([classes[code] for code in column])
@@ -170,7 +208,4 @@ def _write_final(
             columns.append(column)
         else:
             columns.append(list(map(repr, column)))
-    rows = zip(ids, *columns, strict=True)
-    # A text may contain any kind of line end, and the writer quotes only its own kind.
-    quote_all = solution.kind is PredictionKind.TEXT
-    _write_csv(path, [[solution.id_column, *solution.columns], *rows], quote_all)
+    return columns

@@ -13,6 +13,7 @@ from arena.public_board.instances import Scope
 from arena.public_board.mechanism import public_rows, review_mechanism
 from arena.public_board.releaser import Releaser, SubmissionRef, make_releaser, release_again
 from arena.types import Release
+from arena.utils.collection import collection_paused
 from arena.utils.parallel import Progress
 
 __all__ = ["CAUTION", "Replay", "ReplayedBoard", "replay"]
@@ -90,6 +91,7 @@ def _score(board: ReplayedBoard, ref: SubmissionRef) -> float | None:
     return None if release is None else release.score
 
 
+@collection_paused()
 def replay(
     state: CompetitionState, mechanisms: Sequence[str], scope: Scope | None, progress: Progress
 ) -> Replay:
@@ -157,7 +159,9 @@ def _release(
     if not public_rows(state.solution).any():
         return releases
     progress.start("Releasing again", len(history))
-    for ref, released in release_again(releasers, history, state.store, state.solution):
+    # As when they were submitted: a mechanism that bounds the values of rows scores them itself.
+    scores = {one.submission: one.public for one in state.store.scores(state.revision)}
+    for ref, released in release_again(releasers, history, state.store, state.solution, scores):
         for own, one in zip(releases, released, strict=True):
             if one is not None:
                 own[ref.submission] = one.release

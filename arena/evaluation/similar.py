@@ -25,7 +25,8 @@ MOST_NEAR = 0.01
 _SHARE_OF_USUAL = 0.25
 """Their maximum distance, relative to the 90th percentile over pairs of teams."""
 _USUAL_QUANTILE, _PAIRS_FOR_USUAL, _PAIRS_DRAWN = 0.9, 10, 2_000
-_ROWS_COMPARED = 256
+_ROWS_COMPARED, _ROWS_COUNTED = 256, 32
+_MOST_IN_A_BYTE = 255
 _CELLS, _CELLS_OF_MANY, _MANY = 1_024, 256, 2_000
 """Number of cells, and of groups of cells, compared; the second for more than ``_MANY``."""
 _MOST_COMPARED = 10_000
@@ -176,7 +177,7 @@ class _Compared:
         Both are ``(stop - start, k - start)``; :func:`similar_submissions` has the rule.
         """
         part, n_cells = self.codes[start:], self.codes.shape[1]
-        shares = np.stack([_share_of(part == own) for own in self.codes[start:stop]])
+        shares = _equal_columns(self.codes[start:stop], part) / n_cells
         repeated = self.repeated[start:]
         excess = shares - np.maximum(repeated[: stop - start, np.newaxis], repeated)
         return shares, excess >= max(_COPIED, _FEWEST_COPIED / n_cells)
@@ -184,8 +185,8 @@ class _Compared:
     def shares(self, these: npt.NDArray[np.uint16], start: int = 0) -> FloatArray:
         """Return ``(k, m - start)`` estimated shares of the cells that differ; 1 if most do."""
         hashes = self.hashes[start:]
-        differing = np.stack([_share_of(hashes != own) for own in these])
-        return self.from_hashes(differing)
+        n_groups = hashes.shape[1]
+        return self.from_hashes((n_groups - _equal_columns(these, hashes)) / n_groups)
 
     def from_hashes(self, differing: FloatArray) -> FloatArray:
         """Return the share of cells that differ, from the share of hashes that differ."""
@@ -287,16 +288,31 @@ def _near(
     return found
 
 
-def _share_of(cells: npt.NDArray[np.bool_]) -> FloatArray:
-    """Return the share of true cells in each row of up to 65,535 cells.
+def _equal_columns(
+    these: npt.NDArray[np.uint16], others: npt.NDArray[np.uint16]
+) -> npt.NDArray[np.uint16]:
+    """Return ``(k, m)``: in how many of up to 65,535 columns the rows of two tables are equal.
 
-    Equals ``cells.mean(axis=1)``, which takes 1.5 times as long.
+    Column by column, and counted in bytes: a third of the time that row by row takes.
 
-    >>> _share_of(np.array([[True, False], [True, True]])).tolist()
-    [0.5, 1.0]
+    >>> ones, others = np.array([[1, 2]], np.uint16), np.array([[1, 2], [1, 3]], np.uint16)
+    >>> _equal_columns(ones, others).tolist()
+    [[2, 1]]
     """
-    counts = np.add.reduce(cells.view(np.uint8), axis=1, dtype=np.uint16)
-    return np.asarray(counts / cells.shape[1])
+    n_columns = others.shape[1]
+    counts = np.zeros((len(these), len(others)), dtype=np.uint16)
+    of_these = np.ascontiguousarray(these.T)[:, :, np.newaxis]
+    of_others = np.ascontiguousarray(others.T)
+    for first in range(0, len(these), _ROWS_COUNTED):
+        part = slice(first, first + _ROWS_COUNTED)
+        equal = np.empty(counts[part].shape, dtype=np.bool_)
+        for start in range(0, n_columns, _MOST_IN_A_BYTE):
+            own = np.zeros(equal.shape, dtype=np.uint8)
+            for column in range(start, min(start + _MOST_IN_A_BYTE, n_columns)):
+                np.equal(of_these[column, part], of_others[column], out=equal)
+                own += equal.view(np.uint8)
+            counts[part] += own
+    return counts
 
 
 def _scaled(cells: npt.NDArray[Any], kind: PredictionKind) -> FloatArray:

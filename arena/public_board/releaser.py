@@ -306,12 +306,19 @@ def release_again(
     history: Sequence[SubmissionRef],
     store: Store,
     solution: Solution,
+    scores: Mapping[int, float | None] | None = None,
 ) -> Iterator[tuple[SubmissionRef, list[InstanceRelease | None]]]:
     """Release a history again by each of some mechanisms, in its order; nothing is stored.
 
     A submission whose score is not finite is not released: None stands for it. The
     history is read in blocks of 16 MB.
+
+    Parameters
+    ----------
+    scores
+        The public scores of submissions, as in :class:`ScoredSubmission`; others are computed.
     """
+    known = scores or {}
     logs = [MemoryLog() for _ in releasers]
     numbers = [one.submission for one in history]
     size = block_size(solution.n_rows * len(solution.columns))
@@ -319,7 +326,8 @@ def release_again(
     for start, block in blocks:
         for at in range(len(block)):
             ref = history[start + at]
-            scored = ScoredSubmission(ref.submission, ref.team, block[at : at + 1])
+            score = known.get(ref.submission)
+            scored = ScoredSubmission(ref.submission, ref.team, block[at : at + 1], score)
             yield (
                 ref,
                 [one.release(scored, log) for one, log in zip(releasers, logs, strict=True)],

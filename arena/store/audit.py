@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +17,7 @@ from arena.evaluation.predictions import block_size
 from arena.store.database import Database
 from arena.store.derived import changed_tables
 from arena.store.digests import keyed_digest, predictions_digest, row_line
-from arena.store.events import Event
+from arena.store.events import Event, each_event
 from arena.store.facts import (
     RECORD_KEY,
     UNBOUND_META,
@@ -28,12 +28,12 @@ from arena.store.facts import (
     solution_facts,
 )
 from arena.store.solutions import select_solution
-from arena.store.stored_predictions import incomplete_predictions, select_predictions
+from arena.store.stored_predictions import select_predictions, stored_and_incomplete
 from arena.store.timestamps import as_text
 from arena.types import PredictionKind
 from arena.utils.text import printable
 
-__all__ = ["differences"]
+__all__ = ["Recorded", "differences"]
 
 _UNREADABLE = (ArenaError, BufferError, LookupError, RuntimeError, TypeError, ValueError, Warning)
 """The errors that reading a solution raises if its tables were changed."""
@@ -70,16 +70,59 @@ _ORPHANS_OF_TEXTS = {
 """The same, where texts are predicted: each reads every cell."""
 
 
+_OF_REVISION = 2**40
+"""A row of a revision has the key ``revision * _OF_REVISION + number``."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Bound:
     """Rows of a table with one digest in an event."""
 
-    event: Event
-    numbers: frozenset[int]
+    sequence: int
+    """Of the event."""
+    first: int
+    last: int
+    n_rows: int
     digest: str
 
 
-def differences(database: Database, events: Sequence[Event]) -> Iterator[str]:
+@dataclass(slots=True, eq=False)
+class Recorded:
+    """The digests in the events, the last of each value, without the events themselves."""
+
+    meta: dict[str, tuple[int, Any]] = field(default_factory=dict)
+    """A name -> the sequence of the event that recorded it, and what it recorded."""
+    solutions: dict[str, tuple[int, Any]] = field(default_factory=dict)
+    predictions: dict[int, tuple[int, Any]] = field(default_factory=dict)
+    places: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    rows: dict[str, dict[int, _Bound]] = field(
+        default_factory=lambda: {"submissions": {}, "releases": {}, "scores": {}}
+    )
+    """A table -> the key of a row -> the digest that includes the row."""
+
+    def add(self, event: Event) -> None:
+        """Add the digests of the next event."""
+        facts, sequence = facts_of(event.payload), event.sequence
+        for name, value in facts.get("meta", {}).items():
+            self.meta[name] = (sequence, value)
+        for name, value in facts.get("solutions", {}).items():
+            self.solutions[name] = (sequence, value)
+        for name, value in facts.get("predictions", {}).items():
+            self.predictions[int(name)] = (sequence, value)
+        for team, day, used in facts.get("places", ()):
+            self.places[team, day] = (sequence, used)
+        for table, by_row in self.rows.items():
+            own = facts.get(table)
+            revisions = own if isinstance(own, dict) else {"0": own} if own else {}
+            for revision, (text, digest) in revisions.items():
+                numbers = set(numbers_of(text))
+                if numbers:
+                    bound = _Bound(sequence, min(numbers), max(numbers), len(numbers), digest)
+                    of_revision = int(revision) * _OF_REVISION
+                    by_row.update((of_revision + number, bound) for number in numbers)
+
+
+def differences(database: Database, recorded: Recorded, since: int = 0) -> Iterator[str]:
     """Yield a sentence on each difference between the tables and the events.
 
     A value recorded several times, such as a setting, is compared with its last event.
@@ -87,67 +130,65 @@ def differences(database: Database, events: Sequence[Event]) -> Iterator[str]:
 
     Parameters
     ----------
-    events
-        All events, in order.
+    recorded
+        The digests of all events.
+    since
+        Compare the content of submissions, predictions, releases and scores only if an event after
+        this one recorded it. Everything else is compared as a whole: which submissions, releases
+        and scores there are, and the smaller tables.
     """
     with database.reading() as cursor:
         key = record_key(cursor)
-        kept = _last(events, "meta").get(RECORD_KEY)
+        kept = recorded.meta.get(RECORD_KEY)
         if kept is None:
             yield "The record has no digests of the stored data: no event has their key."
             return
         if meta_digest(cursor, key, RECORD_KEY) != kept[1]:
             yield f"The key of the record ({RECORD_KEY} in meta) was changed: restore a backup."
             return
-        yield from _of_meta(cursor, key, events)
-        yield from _of_solutions(cursor, key, events)
-        yield from _of_rows(cursor, key, "submissions", "submission", events)
-        yield from _of_predictions(database, cursor, key, events)
-        yield from _of_rows(cursor, key, "releases", "release", events)
-        yield from _of_rows(cursor, key, "scores", "submission", events)
-        yield from _of_places(cursor, events)
+        yield from _of_meta(cursor, key, recorded.meta)
+        yield from _of_solutions(cursor, key, recorded.solutions)
+        yield from _of_rows(cursor, key, "submissions", "submission", recorded, since)
+        yield from _of_predictions(database, cursor, key, recorded.predictions, since)
+        yield from _of_rows(cursor, key, "releases", "release", recorded, since)
+        yield from _of_rows(cursor, key, "scores", "submission", recorded, since)
+        yield from _of_places(cursor, recorded.places)
         for table in changed_tables(cursor):
             yield (
                 f"The table {table}, which is derived from the history, does not follow from it. "
                 "The public board may have been shown wrong. To compute it again, run arena repair."
             )
-        texts = bool(cursor.execute("SELECT 1 FROM texts LIMIT 1").fetchall())
+        texts = not since and bool(cursor.execute("SELECT 1 FROM texts LIMIT 1").fetchall())
         for what, query in (_ORPHANS | (_ORPHANS_OF_TEXTS if texts else {})).items():
             if cursor.execute(query).fetchall():
                 yield f"The database contains {what}."
 
 
-def _last(events: Sequence[Event], table: str) -> dict[str, tuple[Event, Any]]:
-    """Return the last event that recorded each value of a table, with its digest."""
-    return {
-        name: (event, value)
-        for event in events
-        for name, value in facts_of(event.payload).get(table, {}).items()
-    }
+def _event(cursor: duckdb.DuckDBPyConnection, sequence: int) -> Event:
+    return next(each_event(cursor, after=sequence - 1))
 
 
-def _named(event: Event) -> str:
+def _named(cursor: duckdb.DuckDBPyConnection, sequence: int) -> str:
+    event = _event(cursor, sequence)
     return f"event {event.sequence} ({event.kind}, {event.time[:19]})"
 
 
 def _of_meta(
-    cursor: duckdb.DuckDBPyConnection, key: bytes, events: Sequence[Event]
+    cursor: duckdb.DuckDBPyConnection, key: bytes, bound: Mapping[str, tuple[int, Any]]
 ) -> Iterator[str]:
-    bound = _last(events, "meta")
     for name, (event, digest) in sorted(bound.items()):
         found = meta_digest(cursor, key, name)
         if found != digest:
             state = "is missing" if found is None else "was changed"
-            yield f"The value '{name}' in meta {state}: {_named(event)} recorded it."
+            yield f"The value '{name}' in meta {state}: {_named(cursor, event)} recorded it."
     stored = {name for (name,) in cursor.execute("SELECT name FROM meta").fetchall()}
     for name in sorted(stored - bound.keys() - UNBOUND_META):
         yield f"The value '{name}' in meta is not in the record."
 
 
 def _of_solutions(
-    cursor: duckdb.DuckDBPyConnection, key: bytes, events: Sequence[Event]
+    cursor: duckdb.DuckDBPyConnection, key: bytes, bound: Mapping[str, tuple[int, Any]]
 ) -> Iterator[str]:
-    bound = _last(events, "solutions")
     for number, (event, digests) in sorted(bound.items()):
         try:
             found = solution_facts(cursor, key, int(number))
@@ -155,12 +196,12 @@ def _of_solutions(
             yield f"Solution {number} cannot be read: its rows were changed or are missing."
             continue
         if found is None:
-            yield f"Solution {number} is missing: {_named(event)} recorded it."
+            yield f"Solution {number} is missing: {_named(cursor, event)} recorded it."
             continue
         for part, sentence in _SOLUTION_PARTS.items():
             if found[part] != digests.get(part):
                 what = sentence.format(number)
-                yield f"{what[0].upper()}{what[1:]}: {_named(event)} recorded others."
+                yield f"{what[0].upper()}{what[1:]}: {_named(cursor, event)} recorded others."
                 break
     stored = {str(n) for (n,) in cursor.execute("SELECT solution FROM solutions").fetchall()}
     for number in sorted(stored - bound.keys()):
@@ -172,49 +213,49 @@ def _of_rows(
     key: bytes,
     table: str,
     column: str,
-    events: Sequence[Event],
+    recorded: Recorded,
+    since: int,
 ) -> Iterator[str]:
     """Compare a table whose rows are numbered; scores are numbered within a revision."""
-    by_row: dict[tuple[int, int], _Bound] = {}
-    for event in events:
-        facts = facts_of(event.payload).get(table)
-        revisions = facts if isinstance(facts, dict) else {"0": facts} if facts else {}
-        for revision, (text, digest) in revisions.items():
-            bound = _Bound(event, frozenset(numbers_of(text)), digest)
-            of_revision = int(revision)
-            for number in bound.numbers:
-                by_row[of_revision, number] = bound
+    by_row = recorded.rows[table]
     order = f"revision, {column}" if table == "scores" else column
-    result = cursor.execute(f"SELECT * FROM {table} ORDER BY {order}")  # noqa: S608
-    names = [name for name, *_ in result.description or ()]
-    numbered = names.index(column)
-    revised = names.index("revision") if "revision" in names else None
-    computed: dict[_Bound, hmac.HMAC] = {}
-    while rows := result.fetchmany(_ROWS):
-        for row in rows:
-            own = by_row.pop((0 if revised is None else row[revised], row[numbered]), None)
-            if own is not None and len(own.numbers) > 1:
-                digest = computed.get(own) or hmac.new(key, digestmod="sha256")
-                digest.update(row_line(row))
-                computed[own] = digest
-                continue
-            if own is not None and keyed_digest(key, row_line(row)) == own.digest:
-                continue
-            values = dict(zip(names, row, strict=True))
-            if own is None:
-                yield f"{_row_name(table, values)} is not in the record."
-            else:
-                yield f"{_row_name(table, values)} was changed: {_change(table, values, own.event)}"
-    for (revision, number), own in sorted(by_row.items(), key=lambda item: item[0]):
-        values = {"revision": revision, column: number}
-        yield f"{_row_name(table, values)} is missing: {_named(own.event)} recorded it."
+    with cursor.cursor() as reading:  # the events that a difference names are read meanwhile
+        result = reading.execute(f"SELECT * FROM {table} ORDER BY {order}")  # noqa: S608
+        names = [name for name, *_ in result.description or ()]
+        numbered = names.index(column)
+        revised = names.index("revision") if "revision" in names else None
+        computed: dict[_Bound, hmac.HMAC] = {}
+        while rows := result.fetchmany(_ROWS):
+            for row in rows:
+                revision = 0 if revised is None else row[revised]
+                own = by_row.pop(revision * _OF_REVISION + row[numbered], None)
+                if own is not None:
+                    if own.sequence <= since:
+                        continue
+                    if own.n_rows > 1:
+                        digest = computed.get(own) or hmac.new(key, digestmod="sha256")
+                        digest.update(row_line(row))
+                        computed[own] = digest
+                        continue
+                    if keyed_digest(key, row_line(row)) == own.digest:
+                        continue
+                values = dict(zip(names, row, strict=True))
+                named = _row_name(table, values)
+                if own is None:
+                    yield f"{named} is not in the record."
+                else:
+                    change = _change(cursor, table, values, _event(cursor, own.sequence))
+                    yield f"{named} was changed: {change}"
+    for row_key, own in sorted(by_row.items(), key=lambda item: item[0]):
+        revision, number = divmod(row_key, _OF_REVISION)
+        named = _row_name(table, {"revision": revision, column: number})
+        yield f"{named} is missing: {_named(cursor, own.sequence)} recorded it."
     incomplete = set(by_row.values())
     for own, digest in computed.items():
         if digest.hexdigest() != own.digest and own not in incomplete:
-            first, last = min(own.numbers), max(own.numbers)
             yield (
-                f"One of the {table} of {column} {first} to {last} was changed: "
-                f"{_named(own.event)} recorded others."
+                f"One of the {table} of {column} {own.first} to {own.last} was changed: "
+                f"{_named(cursor, own.sequence)} recorded others."
             )
 
 
@@ -227,42 +268,49 @@ def _row_name(table: str, values: Mapping[str, Any]) -> str:
     return f"The scores of submission {values['submission']} in revision {values['revision']}"
 
 
-def _change(table: str, values: Mapping[str, Any], event: Event) -> str:
+def _change(
+    cursor: duckdb.DuckDBPyConnection, table: str, values: Mapping[str, Any], event: Event
+) -> str:
     """Describe which column differs, if the event has its value in plain text."""
     told = {"submissions": ("team", "file", "sha256", "status"), "releases": ()}.get(table, ())
-    recorded = {**event.payload}
+    recorded, named = {**event.payload}, _named(cursor, event.sequence)
     recorded["team"] = recorded.get("stored_as", recorded.get("team"))  # of a renamed team
     for name in told:
         if recorded.get(name) not in (None, values[name]):
             return (
-                f"{name} is {json.dumps(values[name])}, and {_named(event)} recorded "
+                f"{name} is {json.dumps(values[name])}, and {named} recorded "
                 f"{json.dumps(recorded[name])}."
             )
     if table == "submissions" and isinstance(values["received"], datetime):
         received = as_text(values["received"])
         if event.kind == "submission" and received != event.time:
-            return f"received is {received[:19]}, and {_named(event)} recorded it."
-    return f"it is not what {_named(event)} recorded."
+            return f"received is {received[:19]}, and {named} recorded it."
+    return f"it is not what {named} recorded."
 
 
 def _of_predictions(
-    database: Database, cursor: duckdb.DuckDBPyConnection, key: bytes, events: Sequence[Event]
+    database: Database,
+    cursor: duckdb.DuckDBPyConnection,
+    key: bytes,
+    bound: Mapping[int, tuple[int, Any]],
+    since: int,
 ) -> Iterator[str]:
-    bound = {int(name): value for name, value in _last(events, "predictions").items()}
+    later = {number for number, (sequence, _) in bound.items() if sequence > since}
+    if since and not later:
+        return
     solution = select_solution_or_none(cursor)
     if solution is None:
         return
     cells = solution.n_rows * len(solution.columns)
-    broken = incomplete_predictions(cursor, cells)
+    first = min(later) if since else 0
+    stored, broken = stored_and_incomplete(cursor, cells, first)
     for number in broken:
-        if number in bound:
+        if number in later:
             yield f"The predictions of submission {number} are incomplete."
-    query = "SELECT DISTINCT submission FROM predictions"
-    stored = {number for (number,) in cursor.execute(query).fetchall()}
     for number in sorted(stored - bound.keys()):
         yield f"The predictions of submission {number} are not in the record."
     accepted = cursor.execute("SELECT submission FROM submissions WHERE status = 'accepted'")
-    readable = {number for (number,) in accepted.fetchall()} & bound.keys() - set(broken)
+    readable = {number for (number,) in accepted.fetchall()} & later - set(broken)
     numbers = np.array(sorted(readable), dtype=np.intp)
     predictions = select_predictions(database, solution, numbers, None)
     if solution.kind is not PredictionKind.TEXT:
@@ -273,7 +321,7 @@ def _of_predictions(
             if values is None or predictions_digest(key, values) != digest:
                 yield (
                     f"The predictions of submission {numbers[start + at]} were changed: "
-                    f"{_named(event)} recorded others."
+                    f"{_named(cursor, event)} recorded others."
                 )
 
 
@@ -300,22 +348,20 @@ def select_solution_or_none(cursor: duckdb.DuckDBPyConnection) -> Any:
         return None
 
 
-def _of_places(cursor: duckdb.DuckDBPyConnection, events: Sequence[Event]) -> Iterator[str]:
-    bound = {
-        (team, day): (event, used)
-        for event in events
-        for team, day, used in facts_of(event.payload).get("places", ())
-    }
+def _of_places(
+    cursor: duckdb.DuckDBPyConnection, recorded: Mapping[tuple[str, str], tuple[int, int]]
+) -> Iterator[str]:
+    bound = dict(recorded)
     rows = cursor.execute("SELECT team, day, used FROM places ORDER BY team, day").fetchall()
     for team, day, used in rows:
-        event, recorded = bound.pop((team, day), (None, 0))
-        if used != recorded:
-            which = f"{_named(event)} recorded" if event else "the record has"
-            yield f"The count of submissions of {_of(team, day)} is {used}, and {which} {recorded}."
-    for (team, day), (event, recorded) in bound.items():
+        event, counted = bound.pop((team, day), (0, 0))
+        if used != counted:
+            which = f"{_named(cursor, event)} recorded" if event else "the record has"
+            yield f"The count of submissions of {_of(team, day)} is {used}, and {which} {counted}."
+    for (team, day), (event, counted) in bound.items():
         yield (
-            f"The count of submissions of {_of(team, day)} is missing, and {_named(event)} "
-            f"recorded {recorded}."
+            f"The count of submissions of {_of(team, day)} is missing, and "
+            f"{_named(cursor, event)} recorded {counted}."
         )
 
 

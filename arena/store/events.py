@@ -23,11 +23,14 @@ import duckdb
 
 from arena.errors import StoreFormatError
 from arena.store.timestamps import as_stored, as_text
+from arena.utils.collection import collection_paused
 
 __all__ = [
     "FIRST_PREVIOUS",
+    "ChainCheck",
     "Event",
     "canonical_json",
+    "each_event",
     "first_broken",
     "insert_event",
     "select_events",
@@ -40,6 +43,7 @@ FIRST_PREVIOUS = "0" * 64
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 _COLUMNS = "sequence, time, actor, kind, payload, previous, hash"
+_ROWS = 1_000
 _LAST = "FROM events WHERE sequence = (SELECT max(sequence) FROM events)"
 
 
@@ -135,6 +139,7 @@ def select_head(cursor: duckdb.DuckDBPyConnection, submission: int | None = None
     return found[0][0] if found else None
 
 
+@collection_paused()
 def select_events(cursor: duckdb.DuckDBPyConnection, kinds: Sequence[str]) -> tuple[Event, ...]:
     """Return the events, or those of some kinds, in their order.
 
@@ -143,9 +148,36 @@ def select_events(cursor: duckdb.DuckDBPyConnection, kinds: Sequence[str]) -> tu
     StoreFormatError
         If a payload is not a JSON object, or its submission differs from the stored column.
     """
-    chosen = f"WHERE {' OR '.join(['kind = ?'] * len(kinds))}" if kinds else ""
-    query = f"SELECT {_COLUMNS}, submission FROM events {chosen} ORDER BY sequence"  # noqa: S608
-    return tuple(_event(*row) for row in cursor.execute(query, list(kinds)).fetchall())
+    return tuple(each_event(cursor, kinds))
+
+
+def each_event(
+    cursor: duckdb.DuckDBPyConnection,
+    kinds: Sequence[str] = (),
+    after: int | None = None,
+) -> Iterator[Event]:
+    """Yield the events, or those of some kinds, in their order, without holding all of them.
+
+    Parameters
+    ----------
+    cursor
+        Not to be used for anything else meanwhile.
+    after
+        Only events of a higher sequence; None: all.
+
+    Raises
+    ------
+    StoreFormatError
+        As :func:`select_events`.
+    """
+    chosen = [f"({' OR '.join(['kind = ?'] * len(kinds))})"] if kinds else []
+    chosen += ["sequence > ?"] if after is not None else []
+    where = f"WHERE {' AND '.join(chosen)}" if chosen else ""
+    query = f"SELECT {_COLUMNS}, submission FROM events {where} ORDER BY sequence"  # noqa: S608
+    result = cursor.execute(query, [*kinds, *([] if after is None else [after])])
+    while rows := result.fetchmany(_ROWS):
+        for row in rows:
+            yield _event(*row)
 
 
 def _event(
@@ -189,19 +221,40 @@ def select_events_backwards(
         last -= block
 
 
+class ChainCheck:
+    """Checks that each event follows from the one before.
+
+    Missing events at the end cannot be detected from the events alone.
+    """
+
+    def __init__(self) -> None:
+        self.problem: str | None = None
+        """A sentence on the first event that does not follow."""
+        self._previous, self._expected = FIRST_PREVIOUS, 1
+
+    def add(self, event: Event) -> None:
+        """Check the next event."""
+        if self.problem is not None:
+            return
+        name = f"event {event.sequence} ({event.kind}, {event.time})"
+        if event.sequence != self._expected:
+            what = f"event {self._expected} is missing before {name}."
+        elif event.previous != self._previous:
+            what = f"{name} does not follow from the event before it."
+        elif event.hash != event.computed_hash():
+            what = f"{name} was changed after it was written."
+        else:
+            self._previous, self._expected = event.hash, self._expected + 1
+            return
+        self.problem = f"The record is broken: {what}"
+
+
 def first_broken(events: Iterable[Event]) -> str | None:
     """Return a sentence on the first event that does not follow from the one before, or None.
 
     Missing events at the end cannot be detected from the events alone.
     """
-    previous, expected = FIRST_PREVIOUS, 1
+    check = ChainCheck()
     for event in events:
-        name = f"event {event.sequence} ({event.kind}, {event.time})"
-        if event.sequence != expected:
-            return f"The record is broken: event {expected} is missing before {name}."
-        if event.previous != previous:
-            return f"The record is broken: {name} does not follow from the event before it."
-        if event.hash != event.computed_hash():
-            return f"The record is broken: {name} was changed after it was written."
-        previous, expected = event.hash, expected + 1
-    return None
+        check.add(event)
+    return check.problem

@@ -12,6 +12,7 @@ import duckdb
 
 from arena.store.timestamps import as_stored, as_text
 from arena.types import Release
+from arena.utils.collection import collection_paused
 
 __all__ = ["ReleaseRecord", "ScoreRecord", "TeamRelease"]
 
@@ -95,6 +96,7 @@ def select_state(cursor: duckdb.DuckDBPyConnection, instance: str, epoch: int) -
     return state
 
 
+@collection_paused()
 def select_releases(
     cursor: duckdb.DuckDBPyConnection, epoch: int | None
 ) -> tuple[ReleaseRecord, ...]:
@@ -104,6 +106,7 @@ def select_releases(
     return tuple(_record(row) for row in cursor.execute(query, given).fetchall())
 
 
+@collection_paused()
 def select_shown(
     cursor: duckdb.DuckDBPyConnection, epoch: int, revision: int
 ) -> list[tuple[int, float | None, float | None, float | None]]:
@@ -154,6 +157,7 @@ def upsert_scores(
     )
 
 
+@collection_paused()
 def select_scores(
     cursor: duckdb.DuckDBPyConnection, revision: int, team: str | None = None
 ) -> tuple[ScoreRecord, ...]:

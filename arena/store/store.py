@@ -6,7 +6,7 @@ import contextlib
 import random
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -15,12 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import StoreBusyError
-from arena.store.audit import differences
+from arena.store.audit import Recorded, differences
 from arena.store.database import Database
 from arena.store.derived import Standing, changed_tables, select_standings
 from arena.store.events import (
+    ChainCheck,
     Event,
-    first_broken,
+    each_event,
     select_events,
     select_events_backwards,
     select_head,
@@ -41,6 +42,7 @@ from arena.store.stored_predictions import StoredPredictions, select_predictions
 from arena.store.submissions import Incoming, select_records
 from arena.store.transaction import Transaction
 from arena.types import Fault, IntArray, Solution, SubmissionRecord
+from arena.utils.collection import collection_paused
 
 __all__ = ["Store"]
 
@@ -333,6 +335,14 @@ class Store:
         with self._database.reading() as cursor:
             return select_events(cursor, kinds)
 
+    def each_event(self, *kinds: str, after: int | None = None) -> Iterator[Event]:
+        """Yield what :meth:`events` returns, one by one; a thousand are in memory.
+
+        ``after``: only events of a higher sequence.
+        """
+        with self._database.reading() as cursor:
+            yield from each_event(cursor, kinds, after)
+
     def last_events(self, block: int = 256) -> Iterator[Event]:
         """Yield the events from the last to the first; ``block`` are read at a time."""
         with self._database.reading() as cursor:
@@ -354,38 +364,67 @@ class Store:
         with self._database.reading() as cursor:
             return record_key(cursor)
 
-    def audit(self, events: Sequence[Event] | None = None) -> tuple[str, ...]:
+    @collection_paused()
+    def audit(
+        self, *, since: int = 0, watch: Callable[[Event], None] | None = None
+    ) -> tuple[str, ...]:
         """Return a sentence on each difference between the tables and the record.
 
-        ``events`` is :meth:`events`, if they were read already.
+        The events are read one by one, and the chain of their hashes is checked as a whole.
+
+        Parameters
+        ----------
+        since
+            The sequence of an event: the content of submissions, predictions, releases and scores
+            is compared only if a later event recorded it. 0: everything.
+        watch
+            Called with each event, in order.
 
         Raises
         ------
         StoreFormatError
             If the record cannot be read.
         """
-        events = self.events() if events is None else events
-        broken = first_broken(events) or self._cut_off(events)
+        recorded = Recorded()
+        broken = self._broken(recorded.add, *([watch] if watch else ()))
         problems = (broken,) if broken else ()
-        return (*problems, *differences(self._database, events))
+        return (*problems, *differences(self._database, recorded, since))
 
+    @collection_paused()
     def verify_events(self) -> str | None:
         """Return a sentence that names the first broken event of the record, or None.
 
         The journal next to the database is compared too: without it, events removed at the end
         could not be detected.
         """
-        events = self.events()
-        return first_broken(events) or self._cut_off(events)
+        return self._broken()
 
-    def _cut_off(self, events: Sequence[Event]) -> str | None:
-        hashes = {event.sequence: event.hash for event in events}
+    def _broken(self, *watching: Callable[[Event], None]) -> str | None:
         journal = self._database.journal
-        for sequence, digest in journal.read().events if journal else ():
+        acknowledged = journal.read().events if journal else ()
+        named = {sequence for sequence, _ in acknowledged}
+        hashes: dict[int, str] = {}
+        check = ChainCheck()
+        for event in self.each_event():
+            check.add(event)
+            if event.sequence in named:
+                hashes[event.sequence] = event.hash
+            for watch in watching:
+                watch(event)
+        if check.problem:
+            return check.problem
+        for sequence, digest in acknowledged:
             if hashes.get(sequence) != digest:
                 state = "is missing" if sequence not in hashes else "was replaced by another"
                 return f"The record is broken: event {sequence} is in the journal and {state}."
         return None
+
+    def sequence_of(self, digest: str) -> int | None:
+        """Return the sequence of the event with this hash, or None."""
+        with self._database.reading() as cursor:
+            query = "SELECT min(sequence) FROM events WHERE hash = ?"
+            ((sequence,),) = cursor.execute(query, [digest]).fetchall()
+        return None if sequence is None else int(sequence)
 
 
 def _open_patiently(path: Path, create: bool, wait: float, read_only: bool) -> Database:

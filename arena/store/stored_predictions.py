@@ -15,7 +15,12 @@ from arena.store.database import Database
 from arena.store.text_codes import select_texts
 from arena.types import FloatArray, IntArray, PredictionKind, Solution
 
-__all__ = ["StoredPredictions", "incomplete_predictions", "select_predictions"]
+__all__ = [
+    "StoredPredictions",
+    "incomplete_predictions",
+    "select_predictions",
+    "stored_and_incomplete",
+]
 
 _BATCH_ROWS = 2**20
 _MOST_RUNS = 64
@@ -122,13 +127,18 @@ class StoredPredictions:
                 done = 0
                 while done < len(read):
                     at, first = divmod(filled, cells)
-                    part = slice(done, done + min(cells - first, len(read) - done))
-                    expected = positions[first : first + part.stop - part.start]
-                    whole = (ids[part] == numbers[at]).all()
-                    if not whole or not np.array_equal(places[part], expected):
+                    rest = len(read) - done
+                    many = rest // cells if first == 0 else 0  # submissions that are whole
+                    width = cells if many else min(cells - first, rest)
+                    stop = done + max(1, many) * width
+                    own = numbers[at : at + max(1, many), np.newaxis]
+                    expected = positions[first : first + width]
+                    if not (ids[done:stop].reshape(-1, width) == own).all():
                         return None
-                    filled += part.stop - part.start
-                    done = part.stop
+                    if not (places[done:stop].reshape(-1, width) == expected).all():
+                        return None
+                    filled += stop - done
+                    done = stop
         return values if filled == len(values) else None
 
 
@@ -165,30 +175,44 @@ def select_predictions(
     )
 
 
-def incomplete_predictions(
-    cursor: duckdb.DuckDBPyConnection, cells: int | None = None
-) -> list[int]:
+def incomplete_predictions(cursor: duckdb.DuckDBPyConnection) -> list[int]:
     """Return the accepted submissions that lack exactly one cell at each position from 0 on.
+
+    Each must have as many as the longest one.
+    """
+    return stored_and_incomplete(cursor, None)[1]
+
+
+def stored_and_incomplete(
+    cursor: duckdb.DuckDBPyConnection, cells: int | None, first: int = 0
+) -> tuple[set[int], list[int]]:
+    """Return the submissions with predictions, and the accepted ones that are incomplete.
 
     Parameters
     ----------
     cells
         The number of cells of each; None: as many as the longest one.
+    first
+        Only submissions from this one on are looked at.
     """
     query = """
         WITH cells AS (
             SELECT submission, count(*) AS n, min(position) AS low, max(position) AS high,
                 sum(position::BIGINT) AS total
-            FROM predictions GROUP BY submission
+            FROM predictions WHERE submission >= $first GROUP BY submission
         )
-        SELECT submission FROM submissions LEFT JOIN cells USING (submission)
-        WHERE status = 'accepted' AND NOT coalesce(
+        SELECT submission, n IS NOT NULL, coalesce(status = 'accepted', false) AND NOT coalesce(
             low = 0 AND high = n - 1 AND total = n * (n - 1) // 2
             AND n = coalesce($cells,
                 (SELECT max(n) FROM cells SEMI JOIN submissions USING (submission))), false)
-        ORDER BY submission
+        FROM submissions FULL JOIN cells USING (submission)
+        WHERE submission >= $first ORDER BY submission
     """
-    return [number for (number,) in cursor.execute(query, {"cells": cells}).fetchall()]
+    rows = cursor.execute(query, {"cells": cells, "first": first}).fetchall()
+    return (
+        {number for number, has_some, _ in rows if has_some},
+        [number for number, _, lacks_some in rows if lacks_some],
+    )
 
 
 def _runs(submissions: IntArray) -> list[tuple[int, int]]:

@@ -19,6 +19,7 @@ from arena.store.journal import JournalEntry
 from arena.store.text_codes import insert_texts
 from arena.store.timestamps import as_stored
 from arena.types import Fault, FloatArray, SubmissionRecord
+from arena.utils.collection import collection_paused
 
 __all__ = ["Incoming"]
 
@@ -127,6 +128,7 @@ def insert_predictions(
     cursor.unregister("incoming_values")
 
 
+@collection_paused()
 def select_records(
     cursor: duckdb.DuckDBPyConnection, team: str | None = None
 ) -> tuple[SubmissionRecord, ...]:

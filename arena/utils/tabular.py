@@ -85,3 +85,26 @@ def write_csv(file: TextIO, rows: Iterable[Sequence[Any]], *, quote_all: bool = 
         # Readers end a line at a carriage return, which Python's writer does not quote.
         returns = any(isinstance(cell, str) and "\r" in cell for cell in row)
         (quoted if quote_all or returns else plain).writerow(row)
+
+
+def csv_cells(texts: Iterable[str]) -> list[str] | None:
+    r"""Return texts as :func:`write_csv` writes them in a row of several cells.
+
+    None if one has a carriage return: then the other cells of its row are quoted too.
+
+    >>> csv_cells(["a", "b,c", ""])
+    ['a', '"b,c"', '']
+    """
+    lines = _Lines()
+    writer = csv.writer(lines, lineterminator="\n")
+    for text in texts:
+        if "\r" in text:
+            return None
+        writer.writerow((text, 0))  # an empty cell alone in its row would be quoted
+    return [line.removesuffix(",0\n") for line in lines]
+
+
+class _Lines(list[str]):
+    """The rows that a csv writer writes, each as one text."""
+
+    write = list[str].append

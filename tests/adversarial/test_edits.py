@@ -379,6 +379,54 @@ def test_an_edit_is_named(there: Path, name: str) -> None:
     assert re.search(said, problems, re.IGNORECASE), problems
 
 
+def problems_since(folder: Path, statement: str) -> tuple[str, str]:
+    """Return what an audit of submission 8 and what followed it says after an edit, and a whole."""
+    path = folder / "c" / DATABASE
+    with Store.open(path, create=False) as store:
+        (last,) = [e for e in store.events("submission") if e.payload["submission"] == 8]
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(statement)
+    with Store.open(path, create=False) as store:
+        since = store.audit(since=last.sequence - 1)
+        return "\n".join(since), "\n".join(store.audit())
+
+
+ALWAYS_NAMED = [
+    *("seed", "settings", "result", "labels", "usage", "row removed", "second solution"),
+    *("submission added", "release removed", "score removed", "score added"),
+    *("count lowered", "count added", "actor", "payload", "previous", "standing", "a rank more"),
+    "release of the epoch removed",
+]
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("name", ALWAYS_NAMED)
+def test_an_audit_since_an_event_names_what_is_compared_as_a_whole(there: Path, name: str) -> None:
+    statement, said = EDITS[name]
+    assert isinstance(statement, str)
+    since, whole = problems_since(there, statement)
+    assert re.search(said, since, re.IGNORECASE), since
+    assert set(since.splitlines()) <= set(whole.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("UPDATE predictions SET value = 0.5 WHERE submission = {}", "predictions of submission 8"),
+        ("UPDATE submissions SET key = 'x' WHERE submission = {}", "Submission 8 was changed"),
+        ("UPDATE scores SET private_score = 0.9 WHERE submission = {}", "scores of submission 8"),
+    ],
+)
+def test_an_audit_since_an_event_compares_the_content_that_followed(
+    finished: Path, tmp_path: Path, statement: str, said: str
+) -> None:
+    later = Path(shutil.copytree(finished, tmp_path / "later"))
+    assert said in problems_since(later, statement.format(8))[0]
+    earlier = Path(shutil.copytree(finished, tmp_path / "earlier"))
+    since, whole = problems_since(earlier, statement.format(2))
+    assert (since, said.replace("8", "2") in whole) == ("", True)
+
+
 def test_every_column_is_edited(finished: Path) -> None:
     """A column that is added to the tables needs an edit here."""
     text = " ".join(str(statement) for statement, _ in EDITS.values())

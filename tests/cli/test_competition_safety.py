@@ -44,6 +44,26 @@ def test_the_record_is_printed_and_whole(arena_there: Any) -> None:
 
 
 @pytest.mark.slow
+def test_an_audit_since_an_event_says_what_it_did_not_compare(arena_there: Any) -> None:
+    assert arena_there("import", "../files").returncode == 0
+    events = document(arena_there("audit", "--json"), "audit")["events"]
+    for since in (3, events[2]["hash"]):
+        printed = document(arena_there("audit", "--since", since, "--json"), "audit")
+        assert printed["events"] == events[3:]
+        assert "the content of 2 submissions" in printed["not_compared"][0]
+        shown = arena_there("audit", "--since", since).stdout
+        assert "2 submissions by team" in shown
+        assert "what was recorded since agrees with it" in shown
+        assert printed["not_compared"][0] in shown
+    for since, said in ((9, "ends with event 5, before event 9"), ("0" * 64, "does not contain")):
+        called = arena_there("audit", "--since", since)
+        assert called.returncode == 1
+        assert said in called.stderr
+    assert document(arena_there("audit", "--since", 0, "--json"), "audit")["not_compared"] == []
+    assert "64 hexadecimal digits" in arena_there("audit", "--since", "x").stderr
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change_of_record", "sentence"),
     [

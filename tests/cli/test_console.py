@@ -44,3 +44,14 @@ def test_a_long_list_has_one_line_per_entry(capsys: pytest.CaptureFixture[str]) 
     with pytest.raises(ValueError, match="JSON"):
         print_document({"scores": [0.5] * 1_001 + [float("nan")]})
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("n_entries", [0, 1, 1_000, 1_001, 1_002, 1_500])
+def test_an_iterator_is_printed_as_its_list(
+    capsys: pytest.CaptureFixture[str], n_entries: int
+) -> None:
+    events = [{"number": number} for number in range(n_entries)]
+    print_document({"schema": "arena/test/1", "events": events})
+    expected = capsys.readouterr().out
+    print_document({"schema": "arena/test/1", "events": iter(events)})
+    assert capsys.readouterr().out == expected

@@ -19,12 +19,14 @@ from arena.competition.ledger import Ledger
 from arena.competition.verify import check_hash, missing_hash
 from arena.config import DATABASE_NAME
 from arena.store import Event, Store
+from arena.utils.collection import collection_paused
 from arena.utils.progress import stage
 from arena.utils.text import printable, shorten
 
 app = typer.Typer(add_completion=False)
 
 _WIDTH_OF_PAYLOAD = 72
+_LENGTH_OF_HASH = 64
 _FIRST = ("submission", "team", "status", "released", "submissions", "reason")
 _LEFT_OUT = {"facts"}
 _NOTE = (
@@ -44,6 +46,13 @@ def audit(
             "check that the record still holds it.",
         ),
     ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HASH|N",
+            help="Compare what was recorded after this event: its hash, or its number.",
+        ),
+    ] = None,
     directory: Directory = None,
     wait: Wait = 0.0,
     as_json: options.AsJson = False,
@@ -53,71 +62,137 @@ def audit(
     Each event holds digests of what it stored and the hash of the event before it. Exits with 1
     and names every difference. A record that was rewritten, cut off or extended together with all
     that follows from it shows only with --head. Then it lists identical and nearly identical
-    submissions of different teams.
+    submissions of different teams. With --since the chain of all events is checked, but of what
+    older events stored only what is small; it says what was not compared.
     """
     if head is not None:
         check_hash(head)
+    if since is not None and not _is_number(since):
+        check_hash(since)
     path = find_folder(directory) / DATABASE_NAME
     with (
+        collection_paused(),
         stage("Comparing what is stored with the record"),
         Store.open(path, create=False, wait=wait, read_only=True) as store,
     ):
-        events = store.events()
-        problems = list(store.audit(events))
-        similar = () if problems else Ledger(store).similar()
-    if head is not None:
-        problems += missing_hash(events, head)
-    last = events[-1].hash if events else None
-    if as_json:
-        names = [one.name for one in dataclasses.fields(Event)]
-        document: dict[str, Any] = {
-            "schema": "arena/audit/1",
-            "problem": problems[0] if problems else None,
-            "problems": problems,
-            "head": last,
-            "similar": [dataclasses.asdict(one) for one in similar],
-            # Not asdict, which copies every payload.
-            "events": [{name: getattr(event, name) for name in names} for event in events],
-        }
-        print_document(document)
-    else:
-        _print_events(events)
+        after, problems = _after(store, since)
+        seen = _Seen(after, head)
+        problems += store.audit(since=after, watch=seen.add)
+        similar = () if problems or after else Ledger(store).similar()
+        if head is not None and seen.noted is None:
+            problems += missing_hash((), head)
+        if as_json:
+            names = [one.name for one in dataclasses.fields(Event)]
+            print_document(
+                {
+                    "schema": "arena/audit/1",
+                    "problem": problems[0] if problems else None,
+                    "problems": problems,
+                    "head": seen.last,
+                    "similar": [dataclasses.asdict(one) for one in similar],
+                    "not_compared": seen.not_compared(),
+                    # Not asdict, which copies every payload.
+                    "events": (
+                        {name: getattr(event, name) for name in names}
+                        for event in store.each_event(after=after or None)
+                    ),
+                }
+            )
+        else:
+            _print_events(seen)
     for problem in problems:
         say_error(problem)
     if problems:
         raise typer.Exit(1)
-    if not as_json:
+    if as_json:
+        return
+    if after:
+        said = "The record is whole, and what was recorded since agrees with it."
+    else:
         said = "The record is whole, and everything that is stored agrees with it."
-        console().print(f"{said} Its last hash is {last}.", soft_wrap=True)
-        console().print(_since(events, head) if head else _NOTE, soft_wrap=True)
-        say_similar(similar)
+    console().print(f"{said} Its last hash is {seen.last}.", soft_wrap=True)
+    for sentence in seen.not_compared():
+        console().print(sentence, soft_wrap=True)
+    console().print(seen.since_noted() if head else _NOTE, soft_wrap=True)
+    say_similar(similar)
 
 
-def _since(events: Sequence[Event], head: str) -> str:
-    """Say which events follow the noted one: each hash covers only the events before it."""
-    later = [event.sequence for event in events[1 + [one.hash for one in events].index(head) :]]
-    if not later:
-        return "It is the noted hash: nothing was changed, removed or added since."
-    which = (
-        f"Event {later[0]} follows"
-        if len(later) == 1
-        else f"Events {later[0]} to {later[-1]} follow"
-    )
-    return (
-        f"Nothing up to the noted hash was changed or removed. {which} it: check that you know "
-        "of each, and note the last hash."
-    )
+def _is_number(since: str) -> bool:
+    return since.isdecimal() and len(since) < _LENGTH_OF_HASH
 
 
-def _print_events(events: Sequence[Event]) -> None:
+def _after(store: Store, since: str | None) -> tuple[int, list[str]]:
+    """Return the sequence of the event; if the record lacks it, 0, so that all is compared."""
+    if since is None:
+        return 0, []
+    if not _is_number(since):
+        found = store.sequence_of(since)
+        return found or 0, [] if found else [*missing_hash((), since)]
+    last = next((event.sequence for event in store.last_events(1)), 0)
+    if int(since) > last:
+        return 0, [f"The record ends with event {last}, before event {since}."]
+    return int(since), []
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class _Seen:
+    """What is shown of the events; most are not kept."""
+
+    after: int
+    """The sequence of the event whose followers are shown."""
+    head: str | None
+    """A hash noted earlier."""
+    noted: int | None = None
+    """The sequence of the event with that hash."""
+    last: str | None = None
+    """The hash of the last event."""
+    last_sequence: int = 0
+    earlier: int = 0
+    """The number of submissions up to ``after``."""
+    teams: dict[str, Counter[str]] = dataclasses.field(default_factory=dict)
+    """The number of submissions of each status, by team."""
+    times: dict[str, str] = dataclasses.field(default_factory=dict)
+    """The time of each team's last submission."""
+    others: list[Event] = dataclasses.field(default_factory=list)
+    """The events that are not submissions."""
+
+    def add(self, event: Event) -> None:
+        self.last, self.last_sequence = event.hash, event.sequence
+        if event.hash == self.head and self.noted is None:
+            self.noted = event.sequence
+        if event.sequence <= self.after:
+            self.earlier += event.kind == "submission"
+        elif event.kind == "submission":
+            team = event.payload["team"]
+            self.teams.setdefault(team, Counter())[event.payload["status"]] += 1
+            self.times[team] = event.time[:19].replace("T", " ")
+        else:
+            self.others.append(event)
+
+    def not_compared(self) -> list[str]:
+        """Say what was left out."""
+        if not self.after:
+            return []
+        return [
+            f"Not compared: the content of {self.earlier:,} submissions, and of predictions, "
+            f"releases and scores, as far as no event after event {self.after} recorded it; "
+            "codes of predicted texts. Similar submissions were not searched for.",
+        ]
+
+    def since_noted(self) -> str:
+        """Say which events follow the noted one: each hash covers only the events before it."""
+        first, last = (self.noted or 0) + 1, self.last_sequence
+        if first > last:
+            return "It is the noted hash: nothing was changed, removed or added since."
+        which = f"Event {first} follows" if first == last else f"Events {first} to {last} follow"
+        return (
+            f"Nothing up to the noted hash was changed or removed. {which} it: check that you know "
+            "of each, and note the last hash."
+        )
+
+
+def _print_events(seen: _Seen) -> None:
     """Print the submissions by team, and every other event."""
-    submissions = [event for event in events if event.kind == "submission"]
-    teams: dict[str, Counter[str]] = {}
-    last: dict[str, str] = {}
-    for event in submissions:
-        team = event.payload["team"]
-        teams.setdefault(team, Counter())[event.payload["status"]] += 1
-        last[team] = event.time[:19].replace("T", " ")
     statuses = ("accepted", "rejected", "refused")
     of_team = (
         Column("team", 1, lambda row: shorten(row["team"], 32), left=True),
@@ -128,13 +203,15 @@ def _print_events(events: Sequence[Event]) -> None:
         Column("last (UTC)", 3, lambda row: row["last"], left=True),
     )
     rows = [
-        {"team": team, "last": last[team], **{status: counts[status] for status in statuses}}
-        for team, counts in sorted(teams.items())
+        {"team": team, "last": seen.times[team], **{status: counts[status] for status in statuses}}
+        for team, counts in sorted(seen.teams.items())
     ]
     if rows:
-        title = f"{len(submissions):,} submissions by team"
+        n_submissions = sum(counts.total() for counts in seen.teams.values())
+        title = f"{n_submissions:,} submissions by team"
         print_table(rows, of_team, console(), title=title)
-    _print_decisions([event for event in events if event.kind != "submission"])
+    if seen.others or not seen.after:
+        _print_decisions(seen.others)
 
 
 def _print_decisions(events: Sequence[Event]) -> None:
