@@ -30,7 +30,9 @@ _ALIKE = 1e-9
 def sota_sections(result: Any) -> Iterable[Section]:
     """Return the sections for a result that holds the finding of the analysis ``sota``."""
     findings = [one for one in getattr(result, "findings", ()) if one.analysis == "sota"]
-    if len(getattr(result, "standings", ())) == 1:
+    standings = getattr(result, "standings", ())
+    display = getattr(result, "display", BoardDisplay())
+    if len(standings) == 1:
         return  # nothing was selected
     for finding in findings:
         board = finding.details
@@ -40,8 +42,8 @@ def sota_sections(result: Any) -> Iterable[Section]:
         yield Section(
             _TITLE,
             f"{finding.verdict}\n\n{_MEANING}",
-            tables=(_table(board, score_format(result.standings, result.display)),),
-            charts=_charts(board, result.seed, result.display),
+            tables=(_table(board, score_format(standings, display)),),
+            charts=_charts(board, getattr(result, "seed", 0), display),
         )
         yield Section("How the selection bias was computed", _method(board), technical=True)
 
