@@ -22,8 +22,8 @@ _POINT = 5
 _GAP = 9
 _SIDES: Mapping[str, Specification] = {
     "right": {"align": "left", "dx": _GAP},
-    "left": {"align": "right", "dx": -_GAP},
     "above": {"align": "center", "dy": -_GAP - _LINE / 2},
+    "left": {"align": "right", "dx": -_GAP},
     "below": {"align": "center", "dy": _GAP + _LINE / 2},
 }
 """Where a label stands beside its point."""
