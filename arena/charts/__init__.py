@@ -8,7 +8,7 @@ from arena.charts.board import (
     standings_chart,
     wins_chart,
 )
-from arena.charts.files import check_chart_path, write_chart
+from arena.charts.files import check_chart_path, file_padding, write_chart
 from arena.charts.labels import axis_labels
 from arena.charts.ranges import MOST_TEAMS, Bars, Points, ranges_chart
 from arena.charts.shake_up import shake_up_chart
@@ -28,6 +28,7 @@ __all__ = [
     "axis_labels",
     "best_score_chart",
     "check_chart_path",
+    "file_padding",
     "ranges_chart",
     "rank_chart",
     "score_chart",

@@ -13,6 +13,7 @@ from arena.charts.shake_up import shake_up_chart
 from arena.charts.shares import shares_chart
 from arena.charts.specification import Specification
 from arena.charts.theme import BLUE, INK, ORANGE, PALE
+from arena.utils.formatting import BoardDisplay
 
 __all__ = [
     "BOARD_CHARTS",
@@ -69,6 +70,7 @@ def score_chart(
     interval: Pair,
     best: float | None = None,
     *,
+    display: BoardDisplay | None = None,
     most: int = MOST_TEAMS,
 ) -> Specification:
     """Draw the score of each team with its interval, and the corrected best score.
@@ -86,6 +88,8 @@ def score_chart(
         ``(m,)`` lower and ``(m,)`` upper ends.
     best
         The corrected best score.
+    display
+        Digits and unit of the scores.
     most
         The maximum number of teams shown.
 
@@ -108,17 +112,27 @@ def score_chart(
     ]
     teams = [teams[at] for at in near.tolist()]
     lines = {} if best is None else {"corrected best score": best}
-    return ranges_chart(teams, series, "score", lines=lines, most=most)
+    return ranges_chart(teams, series, "score", lines=lines, display=display, most=most)
 
 
-def best_score_chart(observed: float, estimate: float, low: float, high: float) -> Specification:
-    """Draw the observed best score, the corrected one, and the interval of the best true score."""
+def best_score_chart(
+    observed: float,
+    estimate: float,
+    low: float,
+    high: float,
+    *,
+    display: BoardDisplay | None = None,
+) -> Specification:
+    """Draw the observed best score, the corrected one, and the interval of the best true score.
+
+    The observed score is the larger point, so that it is seen where both are equal.
+    """
     series: Series = [
         Bars("best true score", [low], [high], color=PALE, width=11),
-        Points("best score on the board", [observed], color=INK),
+        Points("best score on the board", [observed], color=INK, size=110),
         Points("corrected for selection", [estimate], color=ORANGE),
     ]
-    return ranges_chart(["best score"], series, "score")
+    return ranges_chart(["best score"], series, "score", display=display)
 
 
 def wins_chart(teams: Sequence[str], shares: npt.ArrayLike) -> Specification:
@@ -127,13 +141,16 @@ def wins_chart(teams: Sequence[str], shares: npt.ArrayLike) -> Specification:
 
 
 def standings_chart(
-    name: str, standings: Standings, best: Mapping[str, Any]
+    name: str,
+    standings: Standings,
+    best: Mapping[str, Any],
+    display: BoardDisplay | None = None,
 ) -> Specification | None:
-    """Draw a chart of :data:`BOARD_CHARTS` from standings, best first.
+    """Draw a chart of :data:`BOARD_CHARTS` from standings, best first, with scores by ``display``.
 
     None if the board lacks the columns of the chart, for example because a plugin is missing.
     """
-    return BOARD_CHARTS[name](standings, best) if standings else None
+    return BOARD_CHARTS[name](standings, best, display) if standings else None
 
 
 def _column(standings: Standings, name: str) -> list[Any] | None:
@@ -150,7 +167,7 @@ def _teams(standings: Standings) -> list[str]:
     return [row["team"] for row in standings]
 
 
-def _ranks(standings: Standings, _: Mapping[str, Any]) -> Specification | None:
+def _ranks(standings: Standings, *_: Any) -> Specification | None:
     interval = _pair(standings, "rank_low", "rank_high")
     bootstrap = _pair(standings, "bootstrap_rank_low", "bootstrap_rank_high")
     if interval is None and bootstrap is None:
@@ -159,27 +176,33 @@ def _ranks(standings: Standings, _: Mapping[str, Any]) -> Specification | None:
     return rank_chart(_teams(standings), interval=interval, bootstrap=bootstrap, rank=rank)
 
 
-def _wins(standings: Standings, _: Mapping[str, Any]) -> Specification | None:
+def _wins(standings: Standings, *_: Any) -> Specification | None:
     shares = _column(standings, "win_rate")
     return None if shares is None else wins_chart(_teams(standings), [one or 0.0 for one in shares])
 
 
-def _scores(standings: Standings, best: Mapping[str, Any]) -> Specification | None:
+def _scores(
+    standings: Standings, best: Mapping[str, Any], display: BoardDisplay | None
+) -> Specification | None:
     interval, scores = _pair(standings, "score_low", "score_high"), _column(standings, "score")
     if interval is None or scores is None:
         return None
-    return score_chart(_teams(standings), scores, interval, best.get("estimate"))
+    estimate = best.get("estimate")
+    return score_chart(_teams(standings), scores, interval, estimate, display=display)
 
 
-def _best(standings: Standings, best: Mapping[str, Any]) -> Specification | None:
+def _best(
+    standings: Standings, best: Mapping[str, Any], display: BoardDisplay | None
+) -> Specification | None:
     known = [best.get(key) for key in ("estimate", "low", "high")]
     estimate, low, high = (np.nan if value is None else value for value in known)
     if not np.isfinite([estimate, low, high]).all():
         return None
-    return best_score_chart(float(standings[0]["score"]), estimate, low, high)
+    observed = float(standings[0]["score"])
+    return best_score_chart(observed, estimate, low, high, display=display)
 
 
-def _shake_up(standings: Standings, _: Mapping[str, Any]) -> Specification | None:
+def _shake_up(standings: Standings, *_: Any) -> Specification | None:
     public, private = (_column(standings, name) for name in ("public_rank", "rank"))
     if public is None or private is None:
         return None

@@ -10,9 +10,24 @@ from arena.charts.specification import as_altair
 from arena.charts.theme import PAGE, themed
 from arena.errors import InputError, UsageError
 
-__all__ = ["check_chart_path", "write_chart"]
+__all__ = ["check_chart_path", "file_padding", "write_chart"]
 
 _FORMATS = (".svg", ".png", ".json")
+_PADDING = {"left": 35, "top": 5, "right": 5, "bottom": 5}
+
+
+def file_padding(specification: Mapping[str, Any]) -> dict[str, int]:
+    """Return the margins of a chart in a file, in pixels.
+
+    The left one is wide: the viewer's font may be wider than the one that the labels were measured
+    with. A chart may ask for more.
+
+    >>> file_padding({"padding": {"left": 5, "right": 32}})
+    {'left': 35, 'top': 5, 'right': 32, 'bottom': 5}
+    """
+    own = specification.get("padding")
+    asked = own if isinstance(own, Mapping) else {}
+    return {side: max(width, asked.get(side, 0)) for side, width in _PADDING.items()}
 
 
 def check_chart_path(path: Path | None) -> None:
@@ -35,4 +50,5 @@ def check_chart_path(path: Path | None) -> None:
 
 def write_chart(specification: Mapping[str, Any], path: Path) -> None:
     """Write a layered specification as SVG, PNG or Vega-Lite JSON, by the suffix of the file."""
-    as_altair({**themed(specification), "background": PAGE}).save(str(path))
+    drawn = {**themed(specification), "background": PAGE, "padding": file_padding(specification)}
+    as_altair(drawn).save(str(path))

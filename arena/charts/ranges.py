@@ -10,8 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.charts.labels import axis_labels
-from arena.charts.specification import Specification, category_axis, layered, whole_axis
+from arena.charts.specification import (
+    Specification,
+    category_axis,
+    layered,
+    rank_scale,
+    score_axis,
+    whole_axis,
+)
 from arena.charts.theme import MUTED
+from arena.utils.formatting import BoardDisplay
 from arena.utils.tabular import as_json
 
 __all__ = ["MOST_TEAMS", "Bars", "Points", "Series", "ranges_chart"]
@@ -45,6 +53,8 @@ class Points:
     value: npt.ArrayLike
     """``(m,)``; values that are not finite are not drawn."""
     color: str
+    size: float = 44
+    """Square pixels."""
 
 
 Series = Sequence[Bars | Points]
@@ -57,6 +67,7 @@ def ranges_chart(
     *,
     whole: bool = False,
     lines: Mapping[str, float] | None = None,
+    display: BoardDisplay | None = None,
     most: int = MOST_TEAMS,
 ) -> Specification:
     """Draw the first teams from top to bottom, each with its ranges and points.
@@ -73,6 +84,8 @@ def ranges_chart(
         Whether the values are positive integers, such as ranks.
     lines
         Values marked across all teams, by label.
+    display
+        Digits and unit of the axis, if the values are scores.
     most
         The maximum number of teams shown.
 
@@ -83,12 +96,16 @@ def ranges_chart(
     {'team': 'b', 'what': 'range', 'from': 1.0, 'to': 2.0}
     """
     labels = axis_labels(teams[:most])
-    scale = {"zero": False, "nice": not whole, "padding": 8}
-    ticks: Specification = {"labelOverlap": True, "labelSeparation": 6}
+    columns = [(one.low, one.high) if isinstance(one, Bars) else (one.value,) for one in series]
+    values = np.concatenate(
+        [np.asarray(own, dtype=np.float64)[:most] for column in columns for own in column]
+    )
     if whole:
-        ends = [np.asarray(one.high if isinstance(one, Bars) else one.value) for one in series]
-        ticks = whole_axis(int(np.nanmax(np.concatenate(ends), initial=1)))
-    x = {"type": "quantitative", "title": axis, "scale": scale, "axis": ticks}
+        last = int(np.nanmax(values, initial=1))
+        ends: Specification = {"scale": rank_scale(last), "axis": whole_axis(last)}
+    else:
+        ends = score_axis([*values.tolist(), *(lines or {}).values()], display)
+    x = {"type": "quantitative", "title": axis, **ends}
     colors = {**{one.label: one.color for one in series}, **dict.fromkeys(lines or {}, MUTED)}
     color = {
         "field": "what",
@@ -111,7 +128,7 @@ def _layer(
         ends = {"x": {"field": "from", **x}, "x2": {"field": "to"}}
     else:
         columns = {"at": one.value}
-        mark = {"type": "point", "filled": True, "size": 44, "opacity": 1}
+        mark = {"type": "point", "filled": True, "size": one.size, "opacity": 1}
         ends = {"x": {"field": "at", **x}}
     return {
         "data": {"values": _rows(labels, one.label, columns)},

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from arena.charts.specification import Specification, layered, whole_axis
+from arena.charts.specification import Specification, layered, rank_scale, whole_axis
 from arena.charts.theme import BLUE, GREY, MUTED, ORANGE
 from arena.utils.text import shorten
 
@@ -13,8 +13,20 @@ __all__ = ["shake_up_chart"]
 
 _HEIGHT = 480
 _LABELS = 8
-_LABEL_LINES = 24
-"""How many lines of labels fit into the height."""
+_WIDTH = 420
+"""Pixels for which labels are placed: less than most pages have, so that none collide there."""
+_CHARACTER = 6.5
+_LINE = 12
+_POINT = 5
+"""Half the width of a point."""
+_GAP = 9
+_SIDES: Mapping[str, Specification] = {
+    "right": {"align": "left", "dx": _GAP},
+    "above": {"align": "center", "dy": -_GAP - _LINE / 2},
+    "left": {"align": "right", "dx": -_GAP},
+    "below": {"align": "center", "dy": _GAP + _LINE / 2},
+}
+"""Where a label stands beside its point."""
 _MOVES = {
     "rose": (BLUE, "triangle-up"),
     "kept its rank": (GREY, "circle"),
@@ -85,33 +97,65 @@ def shake_up_chart(
         "encoding": place,
     }
     mark = {"type": "text", "color": MUTED, "fontSize": 11, "baseline": "middle"}
-    named = {
-        "data": {"values": _labelled(both, last)},
-        "encoding": {**place, "text": {"field": "team", "type": "nominal"}},
-    }
-    # A label on the right half ends at its point, so that it stays inside the chart.
-    sides = [
+    labelled = _labelled(both, last)
+    text = {**place, "text": {"field": "team", "type": "nominal"}}
+    labels = [
         {
-            **named,
-            "mark": {**mark, "align": align, "dx": dx},
-            "transform": [{"filter": f"datum.public {sign} {last / 2}"}],
+            "data": {"values": [row for side, row in labelled if side == name]},
+            "mark": {**mark, **offset},
+            "encoding": text,
         }
-        for align, dx, sign in (("left", 9, "<="), ("right", -9, ">"))
+        for name, offset in _SIDES.items()
+        if any(side == name for side, _ in labelled)
     ]
-    return layered([same, points, *sides], height=_HEIGHT)
+    return layered([same, points, *labels], height=_HEIGHT)
 
 
-def _labelled(both: Sequence[tuple[str, int, int]], last: int) -> list[dict[str, Any]]:
-    """Return the first teams and those that moved most, if their labels do not overlap."""
+def _labelled(both: Sequence[tuple[str, int, int]], last: int) -> list[tuple[str, dict[str, Any]]]:
+    """Return sides and rows of labels: of the first teams, then of those that moved most.
+
+    A label has the first side on which it is inside the chart and hides no point and no other
+    label, away from the line if it can; without one it is left out.
+    """
     leaders = [one for one in both if 1 in one[1:]]
     movers = sorted(both, key=lambda one: -abs(one[1] - one[2]))
-    chosen: list[tuple[str, int, int]] = []
+    right, down = _WIDTH / max(last - 1, 1), _HEIGHT / max(last - 1, 1)
+    at = {one: ((one[1] - 1) * right, (one[2] - 1) * down) for one in both}
+    taken = [(x - _POINT, y - _POINT, x + _POINT, y + _POINT) for x, y in at.values()]
+    chosen: list[tuple[str, dict[str, Any]]] = []
     for one in dict.fromkeys([*leaders, *movers]):
-        _, before, after = one
-        apart = all(abs(after - other[2]) > last / _LABEL_LINES for other in chosen)
-        if apart and len(chosen) < _LABELS and (1 in one[1:] or before != after):
-            chosen.append(one)
-    return [{"team": team, "public": before, "private": after} for team, before, after in chosen]
+        team, before, after = one
+        if len(chosen) == _LABELS or not (1 in one[1:] or before != after):
+            continue
+        width = _CHARACTER * len(team)
+        for side in ("left", "below", "right", "above") if after > before else _SIDES:
+            box = _box(side, *at[one], width)
+            if _inside(box) and not any(_overlap(box, other) for other in taken):
+                taken.append(box)
+                chosen.append((side, {"team": team, "public": before, "private": after}))
+                break
+    return chosen
+
+
+_Box = tuple[float, float, float, float]
+
+
+def _box(side: str, x: float, y: float, width: float) -> _Box:
+    """Return left, top, right and bottom of a label at a point, in pixels."""
+    if side in ("right", "left"):
+        start = x + _GAP if side == "right" else x - _GAP - width
+        return start, y - _LINE / 2, start + width, y + _LINE / 2
+    top = y - _GAP - _LINE if side == "above" else y + _GAP
+    return x - width / 2, top, x + width / 2, top + _LINE
+
+
+def _inside(box: _Box) -> bool:
+    left, top, right, bottom = box
+    return left >= -_GAP and top >= -_LINE and right <= _WIDTH + _GAP and bottom <= _HEIGHT + _LINE
+
+
+def _overlap(one: _Box, other: _Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def _rank_axis(name: str, last: int, *, reverse: bool) -> Specification:
@@ -119,6 +163,6 @@ def _rank_axis(name: str, last: int, *, reverse: bool) -> Specification:
         "field": name,
         "type": "quantitative",
         "title": f"{name} rank",
-        "scale": {"domain": [1, last], "reverse": reverse, "nice": False, "padding": 8},
+        "scale": rank_scale(last, reverse=reverse),
         "axis": whole_axis(last),
     }

@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from arena.cli.tables import Column, Row, columns_shown, print_table, rank_mark
+from arena.cli.tables import RANK_MARKS, Column, Row, columns_shown, print_table, rank_mark
 from arena.intake.faults import fault_lines, plural
-from arena.report.columns import RANKED_COLUMNS
+from arena.report.columns import ranked_columns
 from arena.scoring.result import STANDING_COLUMNS, ranked_on
 from arena.scoring.wording import Wording
 from arena.utils.formatting import BoardDisplay, Show, level_text, score_format, span
@@ -41,8 +41,8 @@ def print_board(
         _print_standings(document, out, score, say)
     if display.ties:
         out.print(printable(display.ties))
-    for finding in document["findings"]:
-        out.print(printable(finding["verdict"]))
+    for verdict in dict.fromkeys(finding["verdict"] for finding in document["findings"]):
+        out.print(printable(verdict))
     _print_best(document, out, score)
     _print_baseline(document, out, score)
 
@@ -55,17 +55,21 @@ def _print_standings(document: Row, out: Console, score: Show, say: Wording) -> 
         f"({direction} is better)"
     )
     standings = document["standings"]
-    columns = columns_shown(RANKED_COLUMNS, score)
+    m = len(standings)
+    columns = columns_shown(ranked_columns(m), score)
     columns += [
         Column(key, 5, partial(_other, key)) for key in standings[0] if key not in STANDING_COLUMNS
     ]
-    m = len(standings)
     if m > 1:
+
+        def mark(row: Row, width: int = RANK_MARKS) -> str:
+            return rank_mark(row, m, width)
+
         at = 1 + [one.name for one in columns].index("rank interval")
-        columns.insert(at, Column("ranks", 4, lambda row: rank_mark(row, m), left=True))
+        columns.insert(at, Column("ranks", 4, mark, left=True, narrowed=mark))
     columns = [replace(one, name=say(one.name)) for one in columns]
     print_table(standings, columns, out, title=title, every="--wide")
-    if not document["resamples"]:
+    if not document["resamples"] or m == 1:
         return
     out.print(
         f"Confidence level {level_text(document['level'])}, for rank intervals jointly over "
@@ -91,13 +95,17 @@ def _print_best(document: Row, out: Console, score: Show) -> None:
     best, standings = document["best_score_corrected"], document["standings"]
     if not standings or best["estimate"] is None:
         return
+    what = "best true score" if len(standings) > 1 else "true score"
     if best["low"] is None:
-        interval = f"There is no interval for the best true score. {best['reason'] or ''}".rstrip()
+        interval = f"There is no interval for the {what}. {best['reason'] or ''}".rstrip()
     else:
         interval = (
-            f"Interval of the best true score: {span(best['low'], best['high'], score)} "
+            f"Interval of the {what}: {span(best['low'], best['high'], score)} "
             f"({level_text(document['level'])} confidence)."
         )
+    if len(standings) == 1:
+        out.print(interval)
+        return
     out.print(
         f"Corrected for selection, the best score of {score(standings[0]['score'])} is "
         f"{score(best['estimate'])}. {interval}"

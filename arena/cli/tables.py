@@ -14,7 +14,7 @@ from arena.utils.text import shorten
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Column", "Row", "columns_shown", "print_table", "rank_mark"]
+__all__ = ["RANK_MARKS", "Column", "Row", "columns_shown", "print_table", "rank_mark"]
 
 Row = Mapping[str, Any]
 
@@ -35,6 +35,8 @@ class Column:
     """Returns the text of a cell, safe to show."""
     left: bool = False
     """Aligned to the left, as text is."""
+    narrowed: Callable[[Row, int], str] | None = None
+    """Returns the text of a cell in a given width, for a column that does not fit as it is."""
 
 
 def columns_shown(columns: Iterable[StandingColumn], score: Show) -> list[Column]:
@@ -58,11 +60,13 @@ def _team(row: Row) -> str:
     return shorten(row["team"], _NAME) + (" (baseline)" if row.get("baseline") else "")
 
 
-_MARKS = 16
+RANK_MARKS = 16
+"""The width of a rank interval as a bar."""
+_NARROWEST = 5
 
 
-def rank_mark(row: Row, m: int) -> str:
-    """Return the rank interval as a bar over the ranks 1 to m, 16 characters wide or m.
+def rank_mark(row: Row, m: int, most: int = RANK_MARKS) -> str:
+    """Return the rank interval as a bar over the ranks 1 to m, ``most`` characters wide or m.
 
     >>> rank_mark({"rank_low": 1, "rank_high": 2}, 4), rank_mark({"rank_low": None}, 4)
     ('━━··', '')
@@ -70,7 +74,7 @@ def rank_mark(row: Row, m: int) -> str:
     low, high = row.get("rank_low"), row.get("rank_high")
     if low is None or high is None:
         return ""
-    width = min(m, _MARKS)
+    width = min(m, most)
     start, end = (low - 1) * width // m, -(-high * width // m)
     return f"{'·' * start}{'━' * (end - start)}{'·' * (width - end)}"
 
@@ -100,6 +104,9 @@ def print_table(
     filled = _filled(rows[:most], columns)
     widths = _fitting(filled, out.width)
     shown = [column for column in filled if column in widths]
+    for column in shown:
+        if column.narrowed and widths[column] < max(map(_length, filled[column])):
+            filled[column] = [column.narrowed(row, widths[column]) for row in rows[:most]]
     for column in shown:
         table.add_column(
             column.name,
@@ -133,11 +140,16 @@ def _filled(rows: Sequence[Row], columns: Sequence[Column]) -> dict[Column, list
 
 
 def _fitting(filled: Mapping[Column, list[str]], width: int) -> dict[Column, int]:
-    """Return the most important columns that fit into a width, with the width of each."""
+    """Return the most important columns that fit into a width, with the width of each.
+
+    One that can be narrowed takes what is left for it.
+    """
     chosen: dict[Column, int] = {}
     left = width - 2
     for column in sorted(filled, key=lambda one: one.importance):
         own = max(map(_length, [column.name, *filled[column]]))
+        if column.narrowed and own + _PADDING > left >= _NARROWEST + _PADDING:
+            own = left - _PADDING
         if own + _PADDING <= left:
             chosen[column] = own
             left -= own + _PADDING

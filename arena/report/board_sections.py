@@ -19,17 +19,20 @@ _Standings = Sequence[Mapping[str, Any]]
 
 
 def board_sections(result: ScoreResult) -> list[Section]:
-    """Return the sections of a board; one whose figures are missing is left out."""
+    """Return the sections of a board of several teams; without its figures one is left out."""
     makers: Sequence[Callable[[ScoreResult], Iterator[Section]]] = (
-        *((_ranks, _wins) if len(result.standings) > 1 else ()),
+        _ranks,
+        _wins,
         _scores,
         _shake_up,
     )
+    if len(result.standings) < 2:
+        return []  # the head of the page has the score and its interval already
     return [section for make in makers for section in make(result)]
 
 
 def _chart(result: ScoreResult, name: str, title: str, description: str) -> tuple[Chart, ...]:
-    drawn = standings_chart(name, result.standings, result.best_score_corrected)
+    drawn = standings_chart(name, result.standings, result.best_score_corrected, result.display)
     return () if drawn is None else (Chart(name, title, description, drawn),)
 
 
@@ -123,8 +126,6 @@ def _best(result: ScoreResult) -> str:
     if best["estimate"] is None or not result.standings:
         return ""
     score = score_format(result.standings, result.display)
-    if len(result.standings) == 1:
-        return _best_interval(result)
     return (
         f"The best score, {score(result.standings[0]['score'])}, was selected among "
         f"{len(result.standings):,} on the same rows, so it is too high on average. Corrected for "
@@ -183,13 +184,16 @@ def _shake_up(result: ScoreResult) -> Iterator[Section]:
         "One point per team: its rank on the public rows and on the private ones; on the dashed "
         "line both are the same, and above it are those who rose.",
     )
-    yield Section("Public against private", _moves(both), (), charts)
+    moved = any(row["public_rank"] != row["rank"] for row in both)
+    yield Section("Public against private", _moves(both), (), charts if moved else ())
 
 
 def _moves(both: _Standings) -> str:
     public = np.array([row["public_rank"] for row in both])
     private = np.array([row["rank"] for row in both])
     moved = public - private
+    if not moved.any():
+        return "Every team has the same rank on the public rows and on the private ones."
     rose, fell = both[int(moved.argmax())], both[int(moved.argmin())]
     leaders = [one for one in both if one["public_rank"] == public.min()]
     text = (

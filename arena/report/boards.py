@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from arena.report.columns import PUBLIC_COLUMNS, RANKED_COLUMNS, StandingColumn
+from arena.report.columns import PUBLIC_COLUMNS, StandingColumn, ranked_columns
 from arena.report.model import Board, Column
 from arena.scoring.result import STANDING_COLUMNS, ScoreResult
 from arena.utils.formatting import BoardDisplay, Show, level_text, released_format, score_format
@@ -28,7 +28,7 @@ def private_board(result: ScoreResult) -> Board:
     left_out = len(others) - _MOST_OTHERS
     others = others[:_MOST_OTHERS]
     kinds = (
-        *RANKED_COLUMNS,
+        *ranked_columns(len(standings)),
         *(StandingColumn(other_title(key), (key,), lambda _: _anything) for key in others),
     )
     say = result.wording

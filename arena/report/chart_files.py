@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from arena.charts.files import file_padding
 from arena.charts.theme import PAGE
 from arena.errors import InputError
 from arena.report.embed import every_chart, fetches, prepared
@@ -18,8 +19,6 @@ from arena.types import Chart
 __all__ = ["svg", "write_charts"]
 
 _PNG_SCALE = 2.0
-_PADDING = {"left": 35, "top": 5, "right": 5, "bottom": 5}
-"""Left margin: the viewer's font may be wider than the one that the labels were measured with."""
 _COLUMNS = {"1column": 241, "2columns": 504}
 """End of a file's name -> width in points: 85 and 178 mm, one and two columns of a journal."""
 _PAPER_STEP = 12
@@ -127,7 +126,7 @@ def svg(chart: Chart) -> str | None:
 
     if fetches(chart.specification):
         return None
-    paper = {**_on_paper(chart), "padding": _PADDING}
+    paper = {**_on_paper(chart), "padding": file_padding(chart.specification)}
     for specification in _attempts(paper):
         with contextlib.suppress(ValueError):
             drawn: str = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])

@@ -8,7 +8,7 @@ from typing import Any
 
 from arena.utils.formatting import Show, percent, plain, span
 
-__all__ = ["PUBLIC_COLUMNS", "RANKED_COLUMNS", "StandingColumn"]
+__all__ = ["PUBLIC_COLUMNS", "RANKED_COLUMNS", "StandingColumn", "ranked_columns"]
 
 
 def _plain(_: Show) -> Show:
@@ -45,6 +45,8 @@ class StandingColumn:
     """In plain words; empty where the title is enough."""
     importance: int | None = None
     """1 is shown in the narrowest terminal; None: never shown in a terminal."""
+    compares: bool = False
+    """Whether it compares teams, so that it says nothing about a single one."""
 
     @property
     def is_range(self) -> bool:
@@ -72,6 +74,7 @@ RANKED_COLUMNS = (
         _plain,
         "The ranks that the data do not exclude, for all teams at once.",
         4,
+        compares=True,
     ),
     StandingColumn(
         "tier",
@@ -80,6 +83,7 @@ RANKED_COLUMNS = (
         "Tier 1: teams that no other team provably beats. Each team in tier 2 is provably beaten "
         "by a team in tier 1, and so on. Teams of one tier need not be equally good.",
         5,
+        compares=True,
     ),
     StandingColumn(
         "may be first",
@@ -88,6 +92,7 @@ RANKED_COLUMNS = (
         "Whether the team may truly be the best. The best team is among those marked at the "
         "confidence of the board. The question is narrower than that of the rank intervals, so "
         "fewer teams can be marked than have rank 1 in their interval.",
+        compares=True,
     ),
     StandingColumn(
         "score interval",
@@ -102,6 +107,7 @@ RANKED_COLUMNS = (
         _plain,
         "How the rank varies when rows are drawn again: no confidence interval.",
         8,
+        compares=True,
     ),
     StandingColumn(
         "win rate",
@@ -109,6 +115,7 @@ RANKED_COLUMNS = (
         _percent,
         "How often the team comes first when rows are drawn again, ties included.",
         9,
+        compares=True,
     ),
     StandingColumn(
         "prize share",
@@ -116,13 +123,26 @@ RANKED_COLUMNS = (
         _percent,
         "The average share of one first prize when rows are drawn again; ties split it.",
         7,
+        compares=True,
     ),
     StandingColumn(
         "public score", ("public_score",), _score, "The same submission on the public rows.", 10
     ),
-    StandingColumn("public rank", ("public_rank",), _plain, "Its rank by that score."),
+    StandingColumn(
+        "public rank", ("public_rank",), _plain, "Its rank by that score.", compares=True
+    ),
 )
 """The columns of a ranked board, in order."""
+
+
+def ranked_columns(m: int) -> tuple[StandingColumn, ...]:
+    """Return the columns of a ranked board of m teams.
+
+    >>> [one.title for one in ranked_columns(1)]
+    ['rank', 'team', 'score', 'score interval', 'public score']
+    """
+    return tuple(one for one in RANKED_COLUMNS if m > 1 or not one.compares)
+
 
 PUBLIC_COLUMNS = (
     _RANK,

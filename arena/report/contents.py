@@ -197,7 +197,7 @@ def _facts(result: ScoreResult) -> tuple[tuple[str, str], ...]:
 def _verdicts(result: ScoreResult) -> tuple[str, ...]:
     if not result.standings:
         return ("No submission could be ranked.",)
-    verdicts = tuple(finding.verdict for finding in result.findings)
+    verdicts = tuple(dict.fromkeys(finding.verdict for finding in result.findings))
     return (
         winner_sentence(result),
         *(verdicts or ("No analysis was made of the uncertainty of these ranks.",)),

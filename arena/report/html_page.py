@@ -18,7 +18,7 @@ from arena.charts import DARK
 from arena.report.chart_files import svg
 from arena.report.embed import as_script_data, every_chart, fetches, prepared
 from arena.report.model import Report
-from arena.types import Chart, Section
+from arena.types import Chart, Section, Table
 from arena.utils.text import printable
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _environment() -> Environment:
         "cell": _cell,
         "gist": _gist,
         "key": _key,
-        "numeric": _is_numeric,
+        "numeric_columns": _numeric_columns,
         "paragraphs": _paragraphs,
     }
     environment.filters.update(filters)
@@ -91,6 +91,13 @@ def _is_numeric(value: Any) -> bool:
     if isinstance(value, str):
         return re.fullmatch(r"-?[\d.]+%", value) is not None
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _numeric_columns(table: Table) -> list[bool]:
+    """Return which columns hold numbers, and so are aligned to the right; empty cells are both."""
+    known = [[value for value in own if value not in (None, "")] for own in zip(*table.rows)]  # noqa: B905
+    numeric = [bool(own) and all(map(_is_numeric, own)) for own in known]
+    return numeric or [False] * len(table.columns)
 
 
 def _harmless(value: Any) -> Any:

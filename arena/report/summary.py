@@ -25,7 +25,7 @@ def winner_sentence(result: ScoreResult) -> str:
     first = [row for row in standings if row["rank"] == standings[0]["rank"]]
     score = f"{result.metric} {score_format(standings, result.display)(first[0]['score'])}"
     if len(standings) == 1:
-        return f"{shorten(first[0]['team'])} is the only team, with {score}."
+        return f"{shorten(first[0]['team'])} has {score}."
     if len(first) == 1:
         return f"{shorten(first[0]['team'])} is first of {len(standings):,} teams, with {score}."
     return f"{_listed(first, 4)} share the first place of {len(standings):,} teams, with {score}."
@@ -71,8 +71,13 @@ def _best(result: ScoreResult, score: Show) -> tuple[str, str] | None:
     if best["estimate"] is None:
         return None
     text = score(best["estimate"])
+    interval = ""
     if best["low"] is not None:
-        text += f", {level_text(result.level)} interval {span(best['low'], best['high'], score)}"
+        interval = f"{level_text(result.level)} interval {span(best['low'], best['high'], score)}"
+    if len(result.standings) == 1:
+        return ("True score", interval) if interval else None
+    if interval:
+        text += f", {interval}"
     return "Best score, corrected for selection", text
 
 

@@ -205,7 +205,7 @@ class ScoreResult:
         """
         if name not in BOARD_CHARTS:
             raise UsageError(f"There is no chart {name!r}. There are: {', '.join(BOARD_CHARTS)}.")
-        chart = standings_chart(name, self.standings, self.best_score_corrected)
+        chart = standings_chart(name, self.standings, self.best_score_corrected, self.display)
         if chart is None:
             raise UsageError(f"This board lacks the data for the chart {name!r}.")
         return as_altair(self.wording.specification(chart))

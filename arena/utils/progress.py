@@ -71,7 +71,7 @@ class ProgressDisplay:
         self._console = stderr_console()
         self._bar: _Bar | None = None
         self._label, self._total, self._done = "", 0, 0
-        self._said, self._said_at, self._started_at = "", 0.0, 0.0
+        self._said, self._said_done, self._said_at, self._started_at = "", 0, 0.0, 0.0
         self._lock = threading.RLock()
         self._alarm: threading.Timer | None = None
 
@@ -134,10 +134,10 @@ class ProgressDisplay:
                 now = time.monotonic()  # a stage that begins again and again gets no more lines
                 again = self._said == self._label
                 if not again or now - self._said_at >= _SECONDS_BETWEEN_LINES:
-                    self._said, self._said_at = self._label, now
                     came = f": {self._done:,} of {total:,}" if total else ""
-                    if again and not total:
-                        came = f", {now - self._started_at:.0f} s"
+                    if again and (not total or self._done == self._said_done):
+                        came += f", {now - self._started_at:.0f} s"  # no line is said twice
+                    self._said, self._said_done, self._said_at = self._label, self._done, now
                     self._console.print(f"{printable_lines(self._label)}{came} …")
                 self._wait(_SECONDS_BETWEEN_LINES)
                 return

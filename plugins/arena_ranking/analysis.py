@@ -180,6 +180,8 @@ def _tables(
     tests: PairedTests | None,
     order: IntArray,
 ) -> tuple[Table, ...]:
+    if len(order) < 2:
+        return ()
     shown = order[:_TABLE_ROWS]
     chances = Table(
         "How often each submission is first on random samples of the rows",

@@ -91,6 +91,8 @@ def _verdict(estimate: SotaEstimate) -> str:
 
 
 def _verdict_without_model(study: Study, interval: tuple[float, float]) -> str:
+    if len(study.scores) == 1:
+        return "There is one submission and nothing to compare it with."
     if not np.isfinite(interval).all():
         return "The selection bias of the best score cannot be estimated on these rows."
     better = study.metric.greater_is_better

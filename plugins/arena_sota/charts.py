@@ -6,16 +6,17 @@ that a computation never imports a drawing library.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arena.charts import Specification, as_altair
-from arena.charts.specification import layered
+from arena.charts.specification import count_axis, layered, score_axis
 from arena.charts.theme import BLUE, GREY, INK, ORANGE
 from arena.types import Chart, FloatArray
+from arena.utils.formatting import BoardDisplay
 from arena_sota.binormal import DrawnMaximum
 from arena_sota.dependence import conditional_probabilities, inside_bounds
 from arena_sota.estimate import SotaEstimate
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["chart", "curves", "estimate_chart", "histograms", "report_chart", "simulated_scores"]
 
 _BINS = 40
+_FEW_BINS = 8
 _DRAWN_BINS = 30
 _HEIGHT = 240
 _POINTS = 300
-_SCORE = {"field": "score", "type": "quantitative", "title": "score", "scale": {"zero": False}}
 
 
 def chart(
@@ -58,28 +59,42 @@ def chart(
 
 
 @singledispatch
-def report_chart(result: Any, observed: float | None = None) -> Chart:  # noqa: ARG001
+def report_chart(
+    result: Any,
+    observed: float | None = None,  # noqa: ARG001
+    display: BoardDisplay | None = None,  # noqa: ARG001
+) -> Chart:
     """Return the chart of a result with its name, title and description, for a report."""
     raise TypeError(f"There is no chart for {type(result).__name__}.")
 
 
 @report_chart.register
-def _of_exact(maximum: SampleMaximum, observed: float | None = None) -> Chart:
-    return _best_score(maximum.scores, maximum.probabilities, observed)
+def _of_exact(
+    maximum: SampleMaximum, observed: float | None = None, display: BoardDisplay | None = None
+) -> Chart:
+    return _best_score(maximum.scores, maximum.probabilities, observed, display)
 
 
 @report_chart.register
-def _of_drawn(maximum: DrawnMaximum, observed: float | None = None) -> Chart:
+def _of_drawn(
+    maximum: DrawnMaximum, observed: float | None = None, display: BoardDisplay | None = None
+) -> Chart:
     counts, edges = np.histogram(maximum.draws, _DRAWN_BINS)
-    return _best_score((edges[1:] + edges[:-1]) / 2, counts / counts.sum(), observed)
+    return _best_score((edges[1:] + edges[:-1]) / 2, counts / counts.sum(), observed, display)
 
 
 @report_chart.register
-def _of_estimate(estimate: SotaEstimate, observed: float | None = None) -> Chart:  # noqa: ARG001
-    return estimate_chart(estimate)
+def _of_estimate(
+    estimate: SotaEstimate,
+    observed: float | None = None,  # noqa: ARG001
+    display: BoardDisplay | None = None,
+) -> Chart:
+    return estimate_chart(estimate, display=display)
 
 
-def estimate_chart(estimate: SotaEstimate, *, mark_best: bool = True) -> Chart:
+def estimate_chart(
+    estimate: SotaEstimate, *, mark_best: bool = True, display: BoardDisplay | None = None
+) -> Chart:
     """Return the histograms of scores and estimates; ``mark_best`` marks the best estimate."""
     lines = {"best score on the leaderboard": estimate.observed_maximum}
     if mark_best:
@@ -95,12 +110,15 @@ def estimate_chart(estimate: SotaEstimate, *, mark_best: bool = True) -> Chart:
                 "estimated true performances": estimate.performances,
             },
             lines,
+            display,
         ),
     )
 
 
 @report_chart.register
-def _of_posterior(posterior: BestPosterior, observed: float | None = None) -> Chart:
+def _of_posterior(
+    posterior: BestPosterior, observed: float | None = None, display: BoardDisplay | None = None
+) -> Chart:
     return Chart(
         "best-true-accuracy",
         "Posterior of the best true accuracy",
@@ -110,11 +128,17 @@ def _of_posterior(posterior: BestPosterior, observed: float | None = None) -> Ch
             {"posterior mean": posterior.mean}
             | ({} if observed is None else {"best score on the leaderboard": observed}),
             x_title="best true accuracy",
+            display=display,
         ),
     )
 
 
-def _best_score(scores: FloatArray, probabilities: FloatArray, observed: float | None) -> Chart:
+def _best_score(
+    scores: FloatArray,
+    probabilities: FloatArray,
+    observed: float | None,
+    display: BoardDisplay | None,
+) -> Chart:
     return Chart(
         "best-score-by-luck",
         "The best score that selection among these teams produces",
@@ -123,11 +147,16 @@ def _best_score(scores: FloatArray, probabilities: FloatArray, observed: float |
         curves(
             {"probability": (scores, probabilities)},
             {} if observed is None else {"best score on the leaderboard": observed},
+            display=display,
         ),
     )
 
 
-def histograms(groups: Mapping[str, FloatArray], lines: Mapping[str, float]) -> Specification:
+def histograms(
+    groups: Mapping[str, FloatArray],
+    lines: Mapping[str, float],
+    display: BoardDisplay | None = None,
+) -> Specification:
     """Return up to three overlaid histograms of scores, with values marked by lines.
 
     Scores far below the best ones are not shown, so that the upper end can be read.
@@ -140,7 +169,8 @@ def histograms(groups: Mapping[str, FloatArray], lines: Mapping[str, float]) -> 
     top = max(*(float(values.max()) for values in groups.values()), *lines.values())
     every = np.concatenate(list(groups.values()))
     low = max(float(every.min()), top - 3 * (top - float(np.median(every))) - 1e-9)
-    edges = np.linspace(low, top + 1e-9, _BINS + 1)
+    teams = max(map(len, groups.values()))
+    edges = np.linspace(low, top + 1e-9, max(_FEW_BINS, min(_BINS, teams // 3)) + 1)
     bins = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
     rows = [
         {"from": round(a, 8), "to": round(b, 8), "teams": count, "what": label}
@@ -149,24 +179,26 @@ def histograms(groups: Mapping[str, FloatArray], lines: Mapping[str, float]) -> 
         if count
     ]
     color = _colors([*groups, *lines])
+    x = _score_encoding(edges, display)
+    most = max((row["teams"] for row in rows), default=1)
     bars = {
         "data": {"values": rows},
         "mark": {"type": "bar", "opacity": 0.55, "binSpacing": 0},
         "encoding": {
-            "x": {**_SCORE, "field": "from", "bin": {"binned": True}},
+            "x": {**x, "field": "from", "bin": {"binned": True}},
             "x2": {"field": "to"},
             "y": {
                 "field": "teams",
                 "type": "quantitative",
                 "title": "teams",
                 "stack": None,
-                "axis": {"tickMinStep": 1, "format": "d"},
+                "axis": count_axis(most),
             },
             "color": color,
             "tooltip": [{"field": field} for field in ("what", "from", "to", "teams")],
         },
     }
-    return layered([bars, *_marks(lines, color)], height=_HEIGHT)
+    return layered([bars, *_marks(lines, color, x)], height=_HEIGHT)
 
 
 def curves(
@@ -175,6 +207,7 @@ def curves(
     *,
     y_title: str = "probability",
     x_title: str = "score",
+    display: BoardDisplay | None = None,
 ) -> Specification:
     """Return curves over a score, with values marked by vertical lines.
 
@@ -184,23 +217,27 @@ def curves(
     >>> len(curves({"p": curve}, {})["layer"])
     1
     """
-    rows = [
-        {"score": float(x), "probability": float(y), "what": label}
+    points = [
+        (label, float(x), float(y))
         for label, (xs, ys) in lines_by_label.items()
         for x, y in _thinned(*_visible(xs, ys))
     ]
+    rows = [{"score": x, "probability": y, "what": label} for label, x, y in points]
     color = _colors([*lines_by_label, *marks])
+    x_axis = {
+        **_score_encoding([*(x for _, x, _ in points), *marks.values()], display),
+        "title": x_title,
+    }
     line = {
         "data": {"values": rows},
         "mark": {"type": "line", "strokeWidth": 2},
         "encoding": {
-            # A flush label would stand beside its tick.
-            "x": {**_SCORE, "title": x_title, "axis": {"labelFlush": False}},
+            "x": x_axis,
             "y": {"field": "probability", "type": "quantitative", "title": y_title},
             "color": color,
         },
     }
-    return layered([line, *_marks(marks, color)], height=_HEIGHT)
+    return layered([line, *_marks(marks, color, x_axis)], height=_HEIGHT)
 
 
 def _visible(xs: FloatArray, ys: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -235,16 +272,23 @@ def simulated_scores(
 def _colors(labels: Sequence[str]) -> Specification:
     palette = (GREY, BLUE, ORANGE, INK)
     scale = {"domain": list(labels), "range": [palette[i % 4] for i in range(len(labels))]}
-    legend = {"orient": "top", "title": None, "columns": 2}
+    legend = {"orient": "top", "title": None, "columns": 1}
     return {"field": "what", "type": "nominal", "scale": scale, "legend": legend}
 
 
-def _marks(lines: Mapping[str, float], color: Specification) -> list[Specification]:
+def _score_encoding(values: Iterable[float], display: BoardDisplay | None) -> Specification:
+    ends = score_axis(values, display, padding=0)
+    return {"field": "score", "type": "quantitative", "title": "score", **ends}
+
+
+def _marks(
+    lines: Mapping[str, float], color: Specification, x: Specification
+) -> list[Specification]:
     return [
         {
             "data": {"values": [{"score": value, "what": label}]},
             "mark": {"type": "rule", "strokeWidth": 2, "strokeDash": [5, 3]},
-            "encoding": {"x": _SCORE, "color": color},
+            "encoding": {"x": {**x, "field": "score"}, "color": color},
         }
         for label, value in lines.items()
     ]

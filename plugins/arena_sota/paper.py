@@ -179,7 +179,8 @@ def _curve(
     marks: Mapping[str, float] | None = None,
     **titles: str,
 ) -> Chart:
-    return Chart(name, title, f"{title}.", draw_curves(lines, marks or {}, **titles))
+    drawn = draw_curves(lines, marks or {}, display=None, **titles)
+    return Chart(name, title, f"{title}.", drawn)
 
 
 def _charts() -> Iterator[Chart]:

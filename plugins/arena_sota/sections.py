@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from arena.types import Chart, Section, Table
-from arena.utils.formatting import level_text
+from arena.utils.formatting import BoardDisplay, Show, level_text, score_format, span
 from arena_sota.charts import estimate_chart, histograms, report_chart, simulated_scores
 from arena_sota.maximum import SampleMaximum
 from arena_sota.study import BoardMaximum
@@ -22,11 +22,18 @@ _MEANING = (
     "corrected best score of the board also uses the predictions, and is the one to report."
 )
 _TITLE = "Selection bias of the best score"
+_FEW_TEAMS = 10
+"""Fewer scores have no histogram."""
+_ALIKE = 1e-9
 
 
 def sota_sections(result: Any) -> Iterable[Section]:
     """Return the sections for a result that holds the finding of the analysis ``sota``."""
     findings = [one for one in getattr(result, "findings", ()) if one.analysis == "sota"]
+    standings = getattr(result, "standings", ())
+    display = getattr(result, "display", BoardDisplay())
+    if len(standings) == 1:
+        return  # nothing was selected
     for finding in findings:
         board = finding.details
         if not isinstance(board, BoardMaximum):
@@ -35,33 +42,35 @@ def sota_sections(result: Any) -> Iterable[Section]:
         yield Section(
             _TITLE,
             f"{finding.verdict}\n\n{_MEANING}",
-            tables=(_table(board),),
-            charts=_charts(board, getattr(result, "seed", 0)),
+            tables=(_table(board, score_format(standings, display)),),
+            charts=_charts(board, getattr(result, "seed", 0), display),
         )
         yield Section("How the selection bias was computed", _method(board), technical=True)
 
 
-def _table(board: BoardMaximum) -> Table:
+def _table(board: BoardMaximum, score: Show) -> Table:
     estimate = board.estimate
     low, high = estimate.interval
     best_low, best_high = board.interval
     rows = [
         (
             f"best true score, from the predictions ({level_text(estimate.level)} interval)",
-            f"{best_low:.4f} to {best_high:.4f}",
+            span(best_low, best_high, score),
         ),
-        ("best score on the leaderboard", estimate.observed_maximum),
+        ("best score on the leaderboard", score(estimate.observed_maximum)),
         ("teams counted, near-duplicates once", estimate.n_teams),
-        ("expected best score under the estimate", estimate.expected_maximum),
-        (f"{level_text(estimate.level)} range of that best score", f"{low:.4f} to {high:.4f}"),
+        ("expected best score under the estimate", score(estimate.expected_maximum)),
+        (f"{level_text(estimate.level)} range of that best score", span(low, high, score)),
     ]
     return Table("The best score and its selection", ("what", "value"), tuple(rows))
 
 
-def _charts(board: BoardMaximum, seed: int) -> tuple[Chart, ...]:
+def _charts(board: BoardMaximum, seed: int, display: BoardDisplay) -> tuple[Chart, ...]:
     estimate = board.estimate
-    shrunk = estimate_chart(estimate, mark_best=False)
-    best = report_chart(estimate.maximum, estimate.observed_maximum)
+    best = report_chart(estimate.maximum, estimate.observed_maximum, display)
+    if len(estimate.observed) < _FEW_TEAMS:
+        return (best,)
+    shrunk = estimate_chart(estimate, mark_best=False, display=display)
     if not isinstance(estimate.maximum, SampleMaximum):
         return (shrunk, best)
     scores = simulated_scores(
@@ -75,8 +84,12 @@ def _charts(board: BoardMaximum, seed: int) -> tuple[Chart, ...]:
         histograms(
             {"scores on the leaderboard": estimate.observed, "simulated scores": scores},
             {"best score on the leaderboard": estimate.observed_maximum},
+            display,
         ),
     )
+    true, seen = np.sort(estimate.performances), np.sort(estimate.observed)
+    if len(true) == len(seen) and np.abs(true - seen).max() < _ALIKE:
+        return (another, best)  # nothing was shrunk: both histograms are the same
     return (shrunk, another, best)
 
 

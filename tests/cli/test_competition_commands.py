@@ -298,3 +298,16 @@ def test_the_lines_of_a_long_table_are_those_of_rich(monkeypatch: pytest.MonkeyP
     by_rich = shown()
     monkeypatch.setattr("arena.cli.tables._ROWS_OF_RICH", 2)
     assert shown() == by_rich
+
+
+def test_the_picture_of_ranks_is_narrowed_before_it_is_left_out() -> None:
+    def mark(row: dict[str, Any], width: int = 16) -> str:
+        return "━" * min(width, 16)
+
+    columns = [Column("team", 2, lambda row: str(row["team"]), left=True)]
+    columns.append(Column("ranks", 4, mark, left=True, narrowed=mark))
+    for width, marks in ((60, 16), (50, 10), (45, 5), (44, 0)):
+        out = Console(file=io.StringIO(), width=width)
+        print_table([{"team": "a" * 32}], columns, out)
+        assert isinstance(out.file, io.StringIO)
+        assert out.file.getvalue().count("━") == marks, width

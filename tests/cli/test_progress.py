@@ -150,3 +150,22 @@ def test_a_terminal_has_a_bar(
     shown = capsys.readouterr().err
     assert "Of 1" in shown
     assert "1/4" in shown
+
+
+def test_a_counted_stage_that_has_not_advanced_does_not_repeat_its_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(shown_progress, "time", SimpleNamespace(monotonic=lambda: now))
+    with ProgressDisplay() as display:
+        display.start("Scoring", 20)
+        for now, steps in ((2.0, 0), (12.0, 0), (22.0, 0), (32.0, 3), (42.0, 0)):  # noqa: B007
+            display.advance(steps)
+            Alarm.ring()
+    assert capsys.readouterr().err.splitlines() == [
+        "Scoring: 0 of 20 …",
+        "Scoring: 0 of 20, 12 s …",
+        "Scoring: 0 of 20, 22 s …",
+        "Scoring: 3 of 20 …",
+        "Scoring: 3 of 20, 42 s …",
+    ]

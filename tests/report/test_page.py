@@ -21,6 +21,7 @@ from arena.hookspecs import hookimpl
 from arena.report import Report, board_report, page, public_report
 from arena.report import plugin as builtin_plugin
 from arena.report.board_sections import board_sections
+from arena.report.boards import private_board
 from arena.report.competition import competition_report, final_board, public_competition_report
 from arena.report.contents import PublicBoard
 from arena.report.final_page import final_page
@@ -292,8 +293,15 @@ def test_a_board_of_one_team_compares_nothing() -> None:
     labels, usage = np.arange(40) % 2, np.where(np.arange(40) < 20, "Public", "Private")
     solution = {"id": np.arange(40), "target": labels, "Usage": usage}
     one = score(solution, {"a": np.arange(40) / 40}, metric="roc_auc", resamples=20)
-    assert [section.title for section in board_sections(one)] == ["How good the scores are"]
-    assert "too high" not in board_sections(one)[0].text
+    assert board_sections(one) == []
+    titles = [column.title for column in private_board(one).columns]
+    assert titles == ["rank", "team", "score", "score interval", "public score"]
+    report = board_report(one, PluginManager())
+    assert report.verdicts == (
+        "a has roc_auc 0.5500.",
+        "There is one submission and nothing to compare it with.",
+    )
+    assert report.sections == ()
 
 
 def test_ties_in_front_and_moves_in_one_direction_are_stated() -> None:

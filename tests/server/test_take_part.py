@@ -86,6 +86,19 @@ def test_from_registration_to_the_board(web: WebSite) -> None:
     assert other.get(f"/{NAME}/team").status_code == 401
 
 
+def test_the_scores_of_a_table_have_the_same_digits(web: WebSite) -> None:
+    client = web.browser(web.person("Ada", "Ants"))
+    web.scorer.scores |= {"Bees": 0.8125, "Wasps": 0.9, "Owls": 0.5}
+    web.scorer.judge(web.site)
+    board = client.get(f"/{NAME}/").text
+    assert all(f'<td class="n">{score}</td>' in board for score in ("0.9000", "0.8125", "0.5000"))
+    row = {"rank": 1, "team": "Wasps", "score": 0.75, "score_low": 0.5, "score_high": 0.8}
+    web.scorer.publish(private={"leaderboard": [row, {**row, "team": "Owls", "score": 0.6}]})
+    final = client.get(f"/{NAME}/private").text
+    assert '<td class="n">0.60</td>' in final
+    assert "0.50 \u2013 0.80" in final
+
+
 def test_a_team_grows_by_a_link(web: WebSite) -> None:
     client = web.browser(web.person("Ada", "Ants"))
     link = secret(send(client, "/team/invite").text)

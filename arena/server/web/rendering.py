@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, lru_cache, wraps
 from hashlib import sha256
@@ -44,12 +44,17 @@ def _when(value: str | datetime | None) -> Markup:
 
 
 @pass_context
-def _score(context: Context, value: Any) -> str:
-    """Return a score with the digits and unit of the competition, or six significant digits."""
+def _score(context: Context, value: Any, column: Sequence[float | None] = ()) -> str:
+    """Return a score with the digits and unit of the competition, or six significant digits.
+
+    The scores of a column have the same digits, so that their points are below each other.
+    """
     facts = context.get("facts")
-    if value is None or facts is None or (facts.decimals is None and not facts.unit):
+    if value is None or facts is None:
         return "" if value is None else f"{value:.6g}"
-    return released_format([value], BoardDisplay(facts.decimals, facts.unit))(value)
+    if not column and facts.decimals is None and not facts.unit:
+        return f"{value:.6g}"
+    return released_format(column or [value], BoardDisplay(facts.decimals, facts.unit))(value)
 
 
 def _size(value: int) -> str:

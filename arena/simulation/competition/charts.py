@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 _HEIGHT = 320
-_MOST_LINES = 250
+_MOST_LINES = 40
 """Teams in a chart of ranks."""
 _CONDUCTS: Mapping[str, tuple[str, list[int]]] = {
     "honest": (BLUE, [1, 0]),

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["RankFrequencies", "rank_frequencies"]
 
 SHARE = "share of random samples of the rows"
+_FLAT = 0.05
+"""Shares that differ by less have one colour in a heat map."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +46,17 @@ class RankFrequencies:
     """``(m,)`` the larger percentile."""
     level: float
     """The share of the rankings between the percentiles."""
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether every submission has every rank about equally often.
+
+        >>> rank_frequencies(np.array([[1, 2], [2, 1]])).is_flat
+        True
+        """
+        shares = np.zeros((len(self.median), int(self.rank.max())))
+        shares[self.submission, self.rank - 1] = self.share
+        return bool(np.ptp(shares) < _FLAT)
 
     def to_frame(self, teams: Sequence[str] | None = None) -> pd.DataFrame:
         """Return one row per submission and rank: submission (or its team), rank, share."""

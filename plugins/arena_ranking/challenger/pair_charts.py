@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.charts import Specification, axis_labels
-from arena.charts.specification import layered
+from arena.charts.specification import layered, quoted
 from arena.charts.theme import BLUE, GREY, GRID, INK, PALE
 from arena.types import FloatArray, IntArray
 from arena.utils.tabular import as_json
@@ -105,7 +105,7 @@ def violins_chart(
 
 
 def _agreement_axis() -> Specification:
-    title = "agreement with the ranking on all rows (1 is the same order)"
+    title = "agreement with all rows (1: the same order)"
     return {
         "type": "quantitative",
         "title": title,
@@ -116,7 +116,7 @@ def _agreement_axis() -> Specification:
 
 def _named_heights(names: Sequence[str]) -> Specification:
     """Return the encoding of numbers along y, from the top down, labelled with names."""
-    chosen = [f"datum.value == {at} ? {_quoted(name)} : " for at, name in enumerate(names)]
+    chosen = [f"datum.value == {at} ? {quoted(name)} : " for at, name in enumerate(names)]
     axis = {
         "values": list(range(len(names))),
         "labelExpr": "".join(chosen) + "''",
@@ -126,11 +126,6 @@ def _named_heights(names: Sequence[str]) -> Specification:
     }
     scale = {"domain": [-0.5, len(names) - 0.5], "reverse": True, "nice": False, "zero": False}
     return {"type": "quantitative", "title": None, "scale": scale, "axis": axis}
-
-
-def _quoted(name: str) -> str:
-    """Return a text as a Vega expression."""
-    return "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _outline(tau: FloatArray, at: int) -> list[dict[str, float]]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from arena.charts import Specification, axis_labels
-from arena.charts.specification import layered
-from arena.charts.theme import BLUE, GREY, INK, MUTED, PALE
+from arena.charts.specification import layered, rank_scale, whole_axis
+from arena.charts.theme import BLUE, INK, MUTED
 from arena.types import FloatArray, IntArray
 from arena.utils.tabular import as_json
 from arena_ranking.challenger.encodings import (
@@ -34,8 +35,9 @@ __all__ = [
 
 _MOST_RANKS = 120
 _SMALLEST_SHOWN = 0.0005
-_WHOLE = {"tickMinStep": 1, "format": "d"}
-_FROM_THE_TOP = {"reverse": True, "zero": False, "nice": False, "padding": 10}
+_MOST_LINES = 10
+"""Teams in a chart with a line for each: more cannot be followed."""
+_LEGEND_SHARES = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 _TIP = {"rank": "d", "share": ".1%"}
 _ENDS = {"median": ".4~g", "low": ".4~g", "high": ".4~g"}
 
@@ -88,8 +90,8 @@ def blobs_chart(rows: Sequence[dict[str, Any]], what: str) -> Specification:
     """Draw :func:`frequency_rows`: circles with areas by share, the median, and a bar."""
     labels = [row["team"] for row in rows]
     y = team_axis(labels)
-    scale = {"zero": False, "nice": False, "padding": 12}
-    x = quantitative("rank", axis=_WHOLE, scale=scale)
+    last = math.ceil(max((max([row["high"], *row["rank"]]) for row in rows), default=1))
+    x = quantitative("rank", axis=whole_axis(last), scale=rank_scale(last, padding=12))
     legend = {"orient": "top", "values": [0.05, 0.25, 0.5, 1], "format": ".0%"}
     size = {"domain": [0, 1], "range": [0, 400]}
     share = quantitative("share", what, scale=size, legend=legend)
@@ -115,7 +117,11 @@ def _rank_tooltip() -> list[Specification]:
 
 
 def heatmap_chart(rows: Sequence[dict[str, Any]], what: str) -> Specification:
-    """Draw :func:`frequency_rows` as a heat map; darker is more frequent."""
+    """Draw :func:`frequency_rows` as a heat map; darker is more frequent.
+
+    A square is as opaque as the square root of its share, so that it starts from the colour of the
+    page, in light and dark mode, and small shares are seen.
+    """
     labels = [row["team"] for row in rows]
     ranks = sorted({rank for row in rows for rank in row["rank"]})
     whole = all(isinstance(rank, int) for rank in ranks) and max(ranks, default=1) <= _MOST_RANKS
@@ -125,49 +131,109 @@ def heatmap_chart(rows: Sequence[dict[str, Any]], what: str) -> Specification:
         "scale": {"domain": list(range(1, max(ranks, default=1) + 1)) if whole else ranks},
         "axis": {"labelAngle": 0, "labelOverlap": True, "ticks": False},
     }
-    legend = {"orient": "top", "format": ".0%", "gradientLength": 180}
-    scale = {"range": [PALE, BLUE], "domainMin": 0}
+    largest = max((share for row in rows for share in row["share"]), default=1.0)
+    shares = [share for share in _LEGEND_SHARES if share <= largest] or [largest]
+    scale = {"type": "sqrt", "domain": [0, largest], "range": [0, 1]}
     squares = {
         "transform": flattened("rank", "share"),
-        "mark": "rect",
+        "mark": {"type": "rect", "color": BLUE},
         "encoding": {
             "x": x,
             "y": team_axis(labels),
-            "color": quantitative("share", what, scale=scale, legend=legend),
+            "opacity": quantitative("share", what, scale=scale, legend=_legend(shares, ".0%")),
             "tooltip": _rank_tooltip(),
         },
     }
     return {"data": data_of(rows), **layered([squares], height=STEP)}
 
 
+def _legend(values: Sequence[float], form: str) -> Specification:
+    """Return the legend of the opacity of squares."""
+    return {
+        "orient": "top",
+        "values": list(values),
+        "format": form,
+        "symbolType": "square",
+        "symbolFillColor": BLUE,
+        "symbolStrokeWidth": 0,
+    }
+
+
 def methods_chart(teams: Sequence[str], ranks: Mapping[str, IntArray]) -> Specification:
-    """Draw each team's ranks by method, one line per team; the first five in colour."""
-    labels, names = axis_labels(teams), list(ranks)
-    rows = [
+    """Draw the ranks of the first ten teams by method: one line per team, with its name beside it.
+
+    The first five are in colour.
+    """
+    labels, names = axis_labels(teams[:_MOST_LINES]), list(ranks)
+    rows: list[dict[str, Any]] = [
         {"team": label, "method": names, "rank": [int(ranks[name][at]) for name in names]}
         for at, label in enumerate(labels)
     ]
-    axis = {"labelAngle": 0, "orient": "top", "ticks": False}
+    last = max((max(row["rank"]) for row in rows), default=1)
+    # One word a line: the names of methods are side by side, also on a telephone.
+    lines_of_name = "split(datum.label, ' ')"
+    axis = {"labelAngle": 0, "ticks": False, "labelExpr": lines_of_name}
     scale = {"domain": names, "padding": 0.2}
     x = {"field": "method", "type": "nominal", "title": None, "scale": scale, "axis": axis}
-    y = quantitative("rank", axis=_WHOLE, scale=_FROM_THE_TOP)
+    down = rank_scale(last, reverse=True, padding=10)
+    y = quantitative("rank", axis=whole_axis(last), scale=down)
     tips = tooltip("team", "method", "rank", formats={"rank": "d"})
-    first = labels[: len(TEAM_COLORS)]
-    all_teams = {
-        "transform": flattened("method", "rank"),
-        "mark": {"type": "line", "color": GREY, "opacity": 0.35, "strokeWidth": 1},
-        "encoding": {"x": x, "y": y, "detail": {"field": "team"}, "tooltip": tips},
+    first, others = labels[: len(TEAM_COLORS)], labels[len(TEAM_COLORS) :]
+    styles: Sequence[tuple[Sequence[str], Specification, Specification]] = (
+        (others, _THIN, {"detail": {"field": "team"}}),
+        (first, _THICK, {"color": {**team_colors(first), "legend": None}}),
+    )
+    lines: list[Specification] = [
+        {
+            "transform": [
+                {"filter": {"field": "team", "oneOf": some}},
+                *flattened("method", "rank"),
+            ],
+            "mark": mark,
+            "encoding": {"x": x, "y": y, "tooltip": tips, **more},
+        }
+        for some, mark, more in styles
+        if some
+    ]
+    named = {
+        "data": data_of(_names_at_the_end(rows)),
+        "mark": {"type": "text", "align": "left", "dx": 9, "color": INK, "fontSize": 11},
+        "encoding": {
+            "x": {**x, "field": "method"},
+            "y": y,
+            "text": {"field": "label", "type": "nominal"},
+        },
     }
-    chosen = {
-        "transform": [
-            {"filter": {"field": "team", "oneOf": first}},
-            *flattened("method", "rank"),
-        ],
-        "mark": {"type": "line", "strokeWidth": 2.5, "point": {"size": 40}},
-        "encoding": {"x": x, "y": y, "color": team_colors(first), "tooltip": tips},
-    }
-    height = max(220, 12 * len(labels))
-    return {"data": data_of(rows), **layered([all_teams, chosen], height=height)}
+    height = max(220, 20 * last if last <= 2 * _MOST_LINES else 400)
+    chart = layered([*lines, named], height=height)
+    return {"data": data_of(rows), "padding": _NAMES_PADDING, **chart}
+
+
+_NAMES_PADDING = {"left": 5, "top": 5, "right": 32, "bottom": 5}
+"""The viewer's font may be wider than the one that the names were measured with."""
+_THIN = {
+    "type": "line",
+    "color": MUTED,
+    "opacity": 0.6,
+    "strokeWidth": 1.5,
+    "point": {"size": 25, "color": MUTED},
+}
+_THICK = {"type": "line", "strokeWidth": 2.5, "point": {"size": 40}}
+
+
+def _names_at_the_end(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return a label for each rank by the last method; teams that share a rank share the label."""
+    at_rank: dict[int, list[str]] = {}
+    for row in rows:
+        at_rank.setdefault(row["rank"][-1], []).append(row["team"])
+    return [
+        {
+            "method": rows[0]["method"][-1],
+            "rank": rank,
+            "label": names[0] if len(names) == 1 else f"{names[0]} + {len(names) - 1}",
+        }
+        for rank, names in at_rank.items()
+    ]
 
 
 def task_ranks_chart(teams: Sequence[str], tasks: Sequence[str], ranks: IntArray) -> Specification:
@@ -179,15 +245,16 @@ def task_ranks_chart(teams: Sequence[str], tasks: Sequence[str], ranks: IntArray
     ]
     axis = {"labelAngle": -40 if len(names) > 4 else 0, "orient": "top", "ticks": False}
     x = {"field": "task", "type": "nominal", "title": None, "scale": {"domain": names}}
-    legend = {"orient": "top", "gradientLength": 180, "tickMinStep": 1, "format": "d"}
-    color = quantitative("rank", scale={"range": [BLUE, PALE]}, legend=legend)
+    last = max(2, int(ranks.max(initial=1)))
+    scale = {"domain": [1, last], "range": [1, 0.06]}
+    legend = _legend(whole_axis(last)["values"], "d")
     squares = {
         "transform": flattened("task", "rank"),
-        "mark": "rect",
+        "mark": {"type": "rect", "color": BLUE},
         "encoding": {
             "x": {**x, "axis": axis},
             "y": team_axis([row["team"] for row in rows]),
-            "color": color,
+            "opacity": quantitative("rank", scale=scale, legend=legend),
             "tooltip": tooltip("team", "task", "rank", formats={"rank": "d"}),
         },
     }

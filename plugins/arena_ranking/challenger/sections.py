@@ -78,7 +78,8 @@ def reading_sections(study: Study, top: TopOfBoard, seed: int) -> Iterable[Secti
 
 def _all_alike(ranks: IntArray) -> bool:
     """Return whether most of the teams have the same rank."""
-    return len(ranks) > 2 and np.bincount(ranks).max() > _MOST_ALIKE * len(ranks)
+    most = np.bincount(ranks).max()
+    return bool(most == len(ranks) or (len(ranks) > 2 and most > _MOST_ALIKE * len(ranks)))
 
 
 def _chart(name: str, title: str, description: str, specification: Specification) -> Chart:
@@ -89,6 +90,14 @@ def _stability(board: Board) -> Section:
     study = board.study
     ranks = minimum_ranks(round_significant(study.resampled), greater_is_better=board.larger)
     found = rank_frequencies(ranks[board.top.positions], study.level)
+    title = "How stable the ranks are"
+    if len(found.share) == len(found.median):
+        return Section(
+            title,
+            "With other test rows of the same kind, the ranks could have been different. In random "
+            f"samples of the rows they were not: each team took one rank in all of them."
+            f"{board.first}",
+        )
     block = ranks_together(found.rank)
     together = f" Each circle combines {block} neighbouring ranks." if block > 1 else ""
     text = (
@@ -99,7 +108,6 @@ def _stability(board: Board) -> Section:
         "This describes how much ranks vary by chance. It does not show which team is better; the "
         "rank intervals do."
     )
-    title = "How stable the ranks are"
     described = "The ranks of each team in random samples of the rows, and how often it has them."
     picture = blobs_chart(found.rows(board.teams), SHARE)
     return Section(title, text, charts=(_chart("stability", title, described, picture),))
@@ -108,6 +116,7 @@ def _stability(board: Board) -> Section:
 def _significance(board: Board, pairs: SignificanceMap) -> Section:
     level = level_text(pairs.level)
     of = pairs.better.size - len(pairs.better)
+    shown = int(pairs.better.sum())
     signed_rank = pairs.test == "signed-rank"
     question = (
         f"Which of two teams is better on single {board.cases}? The test counts on how many "
@@ -126,6 +135,12 @@ def _significance(board: Board, pairs: SignificanceMap) -> Section:
         f"{len(board.study.teams):,}, and they correct for multiple comparisons differently. Use "
         "the rank intervals to award prizes."
     )
+    if not shown:
+        text = (
+            f"{question}\n\nNo difference is significant: {tests} of {of:,} ordered pairs, "
+            f"corrected for multiple comparisons (Holm), {level} confidence.{board.first}"
+        )
+        return Section("Significance map", text)
     text = (
         f"{question}\n\nA square means that the team in its row is significantly better than the "
         f"team in its column. {tests[0].upper()}{tests[1:]} of {of:,} ordered pairs, corrected "
@@ -133,7 +148,6 @@ def _significance(board: Board, pairs: SignificanceMap) -> Section:
         f"missing square does not mean that two teams are equal.{board.first}\n\n{disagree}"
     )
     title = "Significance map"
-    shown = int(pairs.better.sum())
     described = f"A difference is significant for {shown:,} of {of:,} ordered pairs of teams."
     picture = pairs_chart(board.teams, pairs.better)
     counts = zip(board.teams, pairs.better.sum(axis=1), pairs.better.sum(axis=0), strict=True)
@@ -142,8 +156,7 @@ def _significance(board: Board, pairs: SignificanceMap) -> Section:
         ("team", "significantly better than", "significantly worse than"),
         tuple((team, int(won), int(lost)) for team, won, lost in counts)[:_TABLE_ROWS],
     )
-    charts = (_chart("significance", title, described, picture),) if shown else ()
-    return Section(title, text, (table,), charts)
+    return Section(title, text, (table,), (_chart("significance", title, described, picture),))
 
 
 def _podium(board: Board) -> Section | None:
@@ -194,24 +207,39 @@ def _ranking_methods(
     words = [
         _METHOD_WORDS[name].format(case=board.case, cases=board.cases) for name in methods.ranks
     ]
+    title = "Ranks by other methods"
+    first, *others = methods.ranks.values()
+    if all(np.array_equal(first, ranks) for ranks in others):
+        teams = f"the first {len(board.teams):,} teams" if board.first else "all teams"
+        text = f"All methods give {teams} the same ranks as the score does"
+        return Section(title, f"{text}: {'; '.join(words)}.")
     text = (
         "The board ranks teams by score. Other reasonable methods rank the same predictions "
         "differently. Where lines cross, the order depends on the method.\n\n"
-        + "; ".join(words) + f".{board.first}"
+        + "; ".join(words) + "."
     )  # fmt: skip
     if left_out:
         text += (
             f" Left out, because {'they give' if len(left_out) > 1 else 'it gives'} most teams the "
             f"same rank: {', '.join(left_out)}."
         )
-    title = "Ranks by other methods"
-    described = "The ranks of each team by each method, one line per team."
+    several = len(board.teams) > _TABLE_ROWS
+    if several:
+        text += (
+            f" The picture and the table show the first {_TABLE_ROWS} teams, of "
+            f"{len(board.teams):,} that were ranked by every method."
+        )
+    described = (
+        f"The ranks of the first {_TABLE_ROWS} teams by each method, one line per team."
+        if several
+        else "The ranks of each team by each method, one line per team."
+    )
     table = Table(
         "Ranks by method",
         ("team", *methods.ranks),
         tuple(
             (team, *(int(ranks[at]) for ranks in methods.ranks.values()))
-            for at, team in enumerate(board.teams)
+            for at, team in enumerate(board.teams[:_TABLE_ROWS])
         ),
     )
     picture = methods_chart(board.teams, methods.ranks)
@@ -229,10 +257,14 @@ def _agreement(board: Board, methods: RankingMethods) -> Section:
     found = {"score": whole, **methods.agreement}
     text = (
         "How well does the ranking on all rows agree with the rankings on samples of the rows? "
-        "1 means the same order, 0 no agreement, and -1 the reverse order. A shape is wide where "
-        f"an agreement is frequent. The bar covers {level_text(study.level)} of the samples, "
-        "and the vertical mark is the median."
+        "1 means the same order, 0 no agreement, and -1 the reverse order."
     )
+    same = not any(one.low < one.high for one in found.values())
+    if not same:
+        text += (
+            " A shape is wide where an agreement is frequent. The bar covers "
+            f"{level_text(study.level)} of the samples, and the vertical mark is the median."
+        )
     if np.isfinite(whole.median):
         text += (
             f" For the ranking by score of all {len(study.teams):,} teams, the agreement is "
@@ -249,7 +281,8 @@ def _agreement(board: Board, methods: RankingMethods) -> Section:
         {name: one.tau for name, one in found.items()},
         {name: one.summary() for name, one in found.items()},
     )
-    return Section(title, text, charts=(_chart("agreement", title, described, picture),))
+    charts = () if same else (_chart("agreement", title, described, picture),)
+    return Section(title, text, charts=charts)
 
 
 def _how_many(board: Board) -> str:
@@ -267,10 +300,12 @@ def _heatmap(board: Board) -> Section | None:
     if _all_alike(np.floor(np.median(ranks, axis=1)).astype(np.intp)):
         return None  # one colour: most teams tie for the same rank in most cases
     found = rank_frequencies(ranks, board.study.level)
+    if found.is_flat:
+        return None
     what = f"share of the {board.cases}"
     text = (
         f"The teams are ranked on each single {board.case}. Tied teams share the better rank. "
-        f"A darker square means that the team has this rank more often.{board.first}"
+        f"The stronger the colour of a square, the more often the team has this rank.{board.first}"
     )
     title = f"Ranks {board.case} by {board.case}"
     described = f"The ranks of each team on single {board.cases}, and how often it has them."
