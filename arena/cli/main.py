@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import signal
 import sys
+import threading
 import traceback
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +23,8 @@ __all__ = ["main"]
 
 _INTERRUPTED = 130
 _FAULT_IN_ARENA = 3
+_interrupts: list[int] = []
+"""Signals of Ctrl-C that this command received."""
 
 
 class _Unloaded(TyperCommand):
@@ -77,8 +81,8 @@ def _explained(error: BaseException) -> tuple[int, str]:
     """Return the exit code and the message of an error."""
     if isinstance(error, ArenaError):
         return error.exit_code, str(error)
-    # Ctrl-C during a query reaches the caller as an error of DuckDB's.
-    if isinstance(error, KeyboardInterrupt) or str(error) == "Query interrupted":
+    # Ctrl-C inside of a library can reach the caller as an error of that library.
+    if isinstance(error, KeyboardInterrupt) or _interrupts:
         return _INTERRUPTED, "Interrupted. What was stored before is intact."
     if isinstance(error, OSError) and error.strerror:
         where = f": {error.filename}" if error.filename else ""
@@ -119,8 +123,19 @@ def _root(
     """Run a prediction competition on your own machine and rank it with honest uncertainty."""
 
 
+def _interrupt(number: int, frame: Any) -> None:
+    _interrupts.append(number)
+    signal.default_int_handler(number, frame)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the program; ``--verbose`` may be anywhere in the arguments."""
+    _interrupts.clear()
+    if (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    ):
+        signal.signal(signal.SIGINT, _interrupt)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - for good

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from arena.cli import main as main_module
+
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
 OWN_COMMANDS = PROJECT["project"]["entry-points"]["arena.commands"]
 
@@ -107,3 +109,14 @@ def test_metrics_are_listed(arena_here: Any) -> None:
     shown = arena_here("metrics").stdout
     assert "quadratic_weighted_kappa" in shown
     assert "sklearn:NAME" in shown
+
+
+def test_what_a_library_makes_of_an_interrupt_is_no_fault_of_arena(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert main_module._explained(ValueError("half a result"))[0] == 3
+    monkeypatch.setattr(main_module, "_interrupts", [])
+    with pytest.raises(KeyboardInterrupt):
+        main_module._interrupt(2, None)
+    code, said = main_module._explained(ValueError("half a result"))
+    assert (code, said) == (130, "Interrupted. What was stored before is intact.")

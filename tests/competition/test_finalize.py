@@ -306,7 +306,7 @@ def test_a_changed_report_of_the_board_is_named_and_not_shown(
         assert competition.audit() == ()
     with duckdb.connect(str(tmp_path / "c" / "arena.duckdb")) as database:
         database.execute(
-            "UPDATE meta SET value = replace(value, 'e', 'E') WHERE key = 'final_report'"
+            "UPDATE meta SET value = replace(value, 'e', 'E') WHERE name = 'final_report'"
         )
     with Competition.open(tmp_path / "c") as changed:
         assert changed.as_finalized() is None

@@ -50,7 +50,7 @@ def test_document_and_going_on(tmp_path):
     )
     assert "ladder-free" in resumed.stderr
     assert "3 days on" in resumed.stderr
-    assert re.search(r"; \d+ workers? \(local\)\.", resumed.stderr)
+    assert re.search(r"; \d+ workers? \(local\)\.", " ".join(resumed.stderr.split()))
     assert document(resumed, "simulate-competition") == first
     audited = document(run_here("audit", "-C", "s", "--json", cwd=tmp_path), "audit")
     actors = [event["actor"] for event in audited["events"]]
