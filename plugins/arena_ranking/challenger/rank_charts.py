@@ -92,7 +92,7 @@ def blobs_chart(rows: Sequence[dict[str, Any]], what: str) -> Specification:
     y = team_axis(labels)
     last = math.ceil(max((max([row["high"], *row["rank"]]) for row in rows), default=1))
     x = quantitative("rank", axis=whole_axis(last), scale=rank_scale(last, padding=12))
-    legend = {"orient": "top", "values": [0.05, 0.25, 0.5, 1], "format": ".0%"}
+    legend = {"orient": "top", "values": [0.05, 0.25, 0.5, 1], "format": ".0%", "columns": 2}
     size = {"domain": [0, 1], "range": [0, 400]}
     share = quantitative("share", what, scale=size, legend=legend)
     ends = tooltip("team", *_ENDS, formats=_ENDS)
