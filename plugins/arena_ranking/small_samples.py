@@ -96,8 +96,8 @@ def difference_shapes(values: FloatArray, *, workers: int = 1) -> DifferenceShap
     >>> rows = np.array([[1.0, 0, 0, 0, 0, 0], [0.0, 0, 0, 0, 0, 0]])
     >>> centred = rows - rows.mean(axis=1, keepdims=True)
     >>> shapes = difference_shapes(centred)  # one row out of six differs
-    >>> shapes.degrees_of_freedom[0, 1].round(2), shapes.skewness[0, 1].round(2)
-    (np.float64(3.75), np.float64(0.73))
+    >>> [round(float(one[0, 1]), 2) for one in (shapes.degrees_of_freedom, shapes.skewness)]
+    [3.75, 0.73]
     """
     m, n_units = values.shape
     degrees = np.full((m, m), max(n_units - 1, 0), dtype=np.float32)

@@ -111,6 +111,10 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
         "WHERE name = 'final_result'",
         "'final_result' in meta was changed",
     ),
+    "report of the result": (
+        "UPDATE meta SET value = value || ' ' WHERE name = 'final_report'",
+        "'final_report' in meta was changed",
+    ),
     "revision": ("INSERT INTO meta VALUES ('revision', '2')", "'revision' in meta is not in"),
     # the solution
     "labels": (
@@ -542,7 +546,7 @@ def test_an_end_cut_off_everywhere_shows_only_by_a_receipt(there: Path) -> None:
         before = len(store.events())
     cut = [
         f"DELETE FROM events WHERE sequence >= {last.sequence}",  # noqa: S608
-        "DELETE FROM meta WHERE name = 'final_result'",
+        "DELETE FROM meta WHERE name IN ('final_result', 'final_report')",
         "DELETE FROM submissions WHERE submission = 8",
         "DELETE FROM predictions WHERE submission = 8",
         "DELETE FROM releases WHERE submission = 8",
