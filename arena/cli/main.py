@@ -154,4 +154,25 @@ def main(arguments: list[str] | None = None) -> None:
     except ArenaError as error:
         say_error(str(error))
         sys.exit(error.exit_code)
-    group.main(args=ahead + rest, prog_name="arena")
+    try:
+        group.main(args=ahead + rest, prog_name="arena")
+    except SystemExit as end:
+        _write_rest(end)
+        raise
+    except OSError as error:  # of --help or --version, which are written before a command runs
+        code, message = _explained(error)
+        say_error(message)
+        end = SystemExit(code)
+        _write_rest(end)
+        raise end from None
+
+
+def _write_rest(end: SystemExit) -> None:
+    """Write what stdout still holds; Python would report a failure as a traceback."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not end.code:
+            end.code, message = _explained(error)
+            say_error(message)

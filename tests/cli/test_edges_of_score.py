@@ -116,3 +116,18 @@ def test_closed_and_full_streams_are_no_fault_of_arena(tmp_path: Path) -> None:
         )
         assert done.returncode == code, (redirection, done.stderr)
         assert "fault in arena" not in done.stderr
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("arguments", ["--version", "--help", "score --help", "metrics --json"])
+def test_a_full_disk_is_one_line_whatever_was_to_be_written(arguments: str) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{ARENA} {arguments} > /dev/full"],
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+        env=os.environ,
+    )
+    said = "arena: No space left on device. Nothing more was written.\n"
+    assert (done.returncode, done.stderr) == (1, said)
