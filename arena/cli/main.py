@@ -162,9 +162,9 @@ def main(arguments: list[str] | None = None) -> None:
     except OSError as error:  # of --help or --version, which are written before a command runs
         code, message = _explained(error)
         say_error(message)
-        end = SystemExit(code)
-        _write_rest(end)
-        raise end from None
+        failed = SystemExit(code)
+        _write_rest(failed)
+        raise failed from None
 
 
 def _write_rest(end: SystemExit) -> None:
