@@ -39,6 +39,7 @@ def draw_resamples(
     strata: IntArray | None = None,
     clusters: IntArray | None = None,
     required: IntArray | None = None,
+    first: int = 0,
     workers: int = 1,
 ) -> Resamples:
     """Draw ``resamples`` bootstrap samples of the rows, with replacement.
@@ -60,6 +61,8 @@ def draw_resamples(
         ``(n,)`` codes; whole clusters are drawn instead of rows. Excludes ``strata``.
     required
         ``(n,)`` codes 0 … k-1; a resample in which a code does not occur is redrawn and counted.
+    first
+        Draws the resamples ``first`` to ``first + resamples - 1``, for those who draw in parts.
 
     Raises
     ------
@@ -80,7 +83,7 @@ def draw_resamples(
     groups = None
     if strata is not None:
         groups = [np.flatnonzero(strata == code) for code in np.unique(strata)]
-    sampler = _Sampler(n_rows, seed, groups, clusters, required)
+    sampler = _Sampler(n_rows, seed, groups, clusters, required, first)
     weights = np.empty((n_rows, resamples), dtype=np.uint8)
     tasks = ((weights, start) for start in range(0, resamples, _RESAMPLES_PER_TASK))
     return Resamples(weights, sum(run_tasks(sampler.fill, tasks, workers=workers)))
@@ -131,11 +134,13 @@ class _Sampler:
     groups: list[IntArray] | None
     clusters: IntArray | None
     required: IntArray | None
+    first: int
+    """Which resample the first column is."""
 
     def fill(self, weights: WeightArray, start: int) -> int:
         """Fill several columns at once: one at a time would touch every cache line of the array."""
         stop = min(start + _RESAMPLES_PER_TASK, weights.shape[1])
-        drawn = [self.draw(b) for b in range(start, stop)]
+        drawn = [self.draw(self.first + b) for b in range(start, stop)]
         weights[:, start:stop] = np.stack([column for column, _ in drawn], axis=1)
         return sum(redrawn for _, redrawn in drawn)
 

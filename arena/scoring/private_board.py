@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,8 @@ __all__ = ["PrivateBoard", "RankedRows", "check_defined", "evaluate_board", "why
 # Spawn keys of random streams; the resamples use the keys (0,), (1,), …
 _CORRECTION_STREAM = (2**32 - 1, 0)
 _ANALYSIS_STREAM = (2**32 - 1, 1)
+_WEIGHT_BYTES = 1_500_000_000
+"""Of the weights of resamples that are drawn together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,8 +90,8 @@ def evaluate_board(
 ) -> PrivateBoard:
     """Rank m submissions on n rows; of several submissions of a team, the best counts.
 
-    Memory: the ``(n, B)`` weights at one byte each, the ``(m, B)`` resampled scores, and a few
-    blocks of predictions.
+    Memory: the ``(n, B)`` weights at one byte each, 1.5 GB of them at a time unless the metric can
+    only be called as a whole, the ``(m, B)`` resampled scores, and a few blocks of predictions.
 
     Parameters
     ----------
@@ -121,23 +123,34 @@ def evaluate_board(
     check_defined(metric, rows)
     progress = progress or NoProgress()
     workers = settings.n_workers
-    drawn, without = None, why_no_intervals(metric, settings)
-    halves, redrawn = False, 0
+    without, halves, redrawn = why_no_intervals(metric, settings), False, 0
+    drawn: WeightArray | None = None
     resampled = np.empty((len(scores), 0))
     if not without:
         strata = _strata(metric, rows, settings.stratify)
         needs_every_class = traits_of(metric).needs_every_class and rows.classes is not None
-        resamples = draw_resamples(
-            len(rows.truth),
-            settings.resamples,
-            settings.seed,
-            strata=strata,
-            clusters=rows.clusters,
-            required=rows.truth if needs_every_class else None,
-            workers=workers,
-        )
-        drawn, redrawn = resamples.weights, resamples.redrawn
-        found = _resampled(metric, rows, predictions, drawn, 2, workers, progress)
+        found: FloatArray | None = np.empty((len(scores), settings.resamples))
+        for columns_of_part in _parts(metric, len(rows.truth), settings.resamples):
+            first, stop = columns_of_part.start, columns_of_part.stop
+            resamples = draw_resamples(
+                len(rows.truth),
+                stop - first,
+                settings.seed,
+                strata=strata,
+                clusters=rows.clusters,
+                required=rows.truth if needs_every_class else None,
+                first=first,
+                workers=workers,
+            )
+            redrawn += resamples.redrawn
+            part = _resampled(metric, rows, predictions, resamples.weights, 2, workers, progress)
+            if part is None or found is None:
+                found = None
+            else:
+                found[:, columns_of_part] = part
+            if is_black_box(metric):
+                drawn = resamples.weights
+            del resamples  # before the next ones are drawn
         if found is None:
             halves, redrawn = True, 0
             progress.say(
@@ -158,7 +171,7 @@ def evaluate_board(
         else:
             resampled = found
     defined = np.isfinite(resampled).all(axis=0)
-    if drawn is not None and not without and defined.sum() < 2:
+    if not without and defined.sum() < 2:
         undefined_on = f"undefined on resamples of the {len(rows.truth):,} ranked rows"
         if not is_black_box(metric):
             raise MetricError(f"{metric.name} is {undefined_on}. Use more rows or another metric.")
@@ -196,20 +209,29 @@ def evaluate_board(
             else None
         ),
     )
-    if drawn is None or without:
+    if without:
         return PrivateBoard(study, None, (), {}, redrawn, 0, without)
     rng = _generator(settings.seed, _CORRECTION_STREAM)
-    known = (drawn[:, defined], study.with_all_candidates().resampled)
     corrected = corrected_best(
         study,
         rng,
         workers=workers,
         progress=progress,
-        drawn=known if is_black_box(metric) else None,
+        drawn=None if drawn is None else (drawn[:, defined], study.with_all_candidates().resampled),
     )
     findings, columns = _analyse(study, settings.seed, manager, progress)
     undefined = int((~defined).sum())
     return PrivateBoard(study, corrected, findings, columns, redrawn, undefined, halves=halves)
+
+
+def _parts(metric: Metric, n_rows: int, resamples: int) -> Iterator[slice]:
+    """Yield the resamples that are drawn and scored together: their weights are held.
+
+    All at once for a metric that is called as a whole, which is not scored on them twice.
+    """
+    most = resamples if is_black_box(metric) else max(1, _WEIGHT_BYTES // n_rows)
+    for first in range(0, resamples, most):
+        yield slice(first, min(first + most, resamples))
 
 
 def _resampled(

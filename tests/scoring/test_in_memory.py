@@ -14,6 +14,8 @@ import arena
 import arena.intake
 import arena.report
 from arena.errors import InputError, UsageError
+from arena.evaluation.bootstrap import Resamples, draw_resamples
+from arena.scoring import private_board
 
 N = 60
 RNG = np.random.default_rng(5)
@@ -53,6 +55,25 @@ def test_every_form_gives_the_board_of_the_files(tmp_path: Path) -> None:
     assert rejected.file == "short"
     assert rejected.faults[0].message == expected.faults[0].message
     assert rejected.faults[0].id == expected.faults[0].id == IDS[0]
+
+
+@pytest.mark.parametrize("metric", ["roc_auc", "mae"])
+def test_resamples_that_are_drawn_in_parts_give_the_same_board(
+    metric: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keywords: dict[str, Any] = {"metric": metric, "resamples": 70, "workers": 1}
+    sent = {"good": GOOD, "bad": BAD}
+    whole = arena.score(SOLUTION, sent, **keywords).to_dict()
+    monkeypatch.setattr(private_board, "_WEIGHT_BYTES", 33 * N)
+    drawn = []
+
+    def draw(n_rows: int, resamples: int, *given: Any, **named: Any) -> Resamples:
+        drawn.append((resamples, named["first"]))
+        return draw_resamples(n_rows, resamples, *given, **named)
+
+    monkeypatch.setattr(private_board, "draw_resamples", draw)
+    assert arena.score(SOLUTION, sent, **keywords).to_dict() == whole
+    assert drawn == [(33, 0), (33, 33), (4, 66)]
 
 
 @pytest.mark.parametrize(
