@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from arena.evaluation.predictions import MappedPredictions
 from arena.evaluation.scores import influence_values, resample_block
+from arena.evaluation.wrapped_metric import WrappedMetric
 from arena.interfaces import (
     HasInfluenceValues,
     HasResample,
@@ -26,8 +27,6 @@ from arena.types import (
     CompetitionInfo,
     Fault,
     FloatArray,
-    MetricTraits,
-    PredictionKind,
     RowContext,
     WeightArray,
 )
@@ -84,25 +83,7 @@ def target_column(metric: Metric, target: str) -> str:
 
 
 @dataclass(frozen=True)
-class _MeanOverTargets:
-    metric: Metric
-
-    @property
-    def name(self) -> str:
-        return self.metric.name
-
-    @property
-    def greater_is_better(self) -> bool:
-        return self.metric.greater_is_better
-
-    @property
-    def prediction(self) -> PredictionKind:
-        return self.metric.prediction
-
-    @property
-    def traits(self) -> MetricTraits:
-        return traits_of(self.metric)
-
+class _MeanOverTargets(WrappedMetric):
     def score(
         self,
         truth: npt.NDArray[Any],

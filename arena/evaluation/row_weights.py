@@ -17,6 +17,7 @@ import numpy.typing as npt
 from arena.errors import MetricError, UsageError
 from arena.evaluation.multi_target import mean_over_targets, metric_of_each_target
 from arena.evaluation.scores import slope_of_score, weighted_means
+from arena.evaluation.wrapped_metric import WrappedMetric
 from arena.interfaces import (
     HasRowValues,
     Metric,
@@ -31,7 +32,6 @@ from arena.types import (
     Fault,
     FloatArray,
     MetricTraits,
-    PredictionKind,
     RowContext,
     Solution,
     WeightArray,
@@ -111,10 +111,9 @@ def effective_rows(weights: FloatArray) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class _Weighted:
+class _Weighted(WrappedMetric):
     """A metric that can only be called as a whole: row weights times counts are its weights."""
 
-    metric: Metric
     weights: FloatArray | None = None
     """``(n,)``; None: not bound to rows."""
 
@@ -122,18 +121,6 @@ class _Weighted:
     def name(self) -> str:
         """Not that of the metric: what is known about that one does not hold for weighted rows."""
         return f"weighted {self.metric.name}"
-
-    @property
-    def greater_is_better(self) -> bool:
-        return self.metric.greater_is_better
-
-    @property
-    def prediction(self) -> PredictionKind:
-        return self.metric.prediction
-
-    @property
-    def traits(self) -> MetricTraits:
-        return traits_of(self.metric)
 
     def for_rows(self, context: RowContext) -> Metric:
         """Return the metric with the weights of these rows."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from arena.evaluation.wrapped_metric import WrappedMetric
 from arena.interfaces import (
     HasInfluenceValues,
     HasRowValues,
@@ -124,25 +125,10 @@ def _score_range(metric: object, row_range: tuple[float, float]) -> tuple[float,
     return float(scores.min()), float(scores.max())
 
 
-@dataclass(frozen=True, slots=True)
-class _Clipped:
+@dataclass(frozen=True)
+class _Clipped(WrappedMetric):
     metric: Any
     bounds: tuple[float, float]
-
-    @property
-    def name(self) -> str:
-        name: str = self.metric.name
-        return name
-
-    @property
-    def greater_is_better(self) -> bool:
-        better: bool = self.metric.greater_is_better
-        return better
-
-    @property
-    def prediction(self) -> PredictionKind:
-        kind: PredictionKind = self.metric.prediction
-        return kind
 
     def for_rows(self, context: RowContext) -> Metric:
         """Return the same of the metric for these rows."""
@@ -150,7 +136,7 @@ class _Clipped:
         return clip_values(self.metric.for_rows(context) if bindable else self.metric, self.bounds)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _ClippedRows(_Clipped):
     @property
     def traits(self) -> MetricTraits:
@@ -174,7 +160,7 @@ class _ClippedRows(_Clipped):
         return float(self.from_mean(np.array([np.average(values, weights=weight)]))[0])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _ClippedScore(_Clipped):
     @property
     def traits(self) -> MetricTraits:
@@ -189,7 +175,7 @@ class _ClippedScore(_Clipped):
         return float(np.clip(self.metric.score(truth, prediction, weight), *self.bounds))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _ClippedInfluence(_ClippedScore):
     def influence_values(
         self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
