@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from arena.competition.final_selection import board_ranks, choose_finals
-from arena.competition.kept_board import KEPT, restored, text_digest, to_keep
+from arena.competition.kept_board import KEPT, restored, to_keep
 from arena.competition.state import CompetitionState, secondary_metrics
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import UsageError
@@ -21,6 +20,7 @@ from arena.scoring.result import STANDING_COLUMNS, ScoreResult
 from arena.scoring.settings import BoardSettings
 from arena.scoring.submissions import competition_info
 from arena.store import Event, Store
+from arena.store.digests import text_digest
 from arena.types import SubmissionRecord
 from arena.utils.parallel import Progress
 from arena.utils.text import printable
@@ -388,4 +388,4 @@ def for_everybody(
 def fingerprint(document: Mapping[str, Any]) -> str:
     """Return the sha256 of a JSON document, independent of the order of its keys."""
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return text_digest(text)

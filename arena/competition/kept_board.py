@@ -6,7 +6,6 @@ it in the store, with the software that they belong to. The event of finalizing 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -16,9 +15,10 @@ from typing import Any
 from arena.competition.state import CompetitionState
 from arena.plugin.manager import PluginManager
 from arena.scoring.result import RejectedFile, ScoreResult
+from arena.store.digests import text_digest
 from arena.types import Chart, Fault, Finding, Section, Table
 
-__all__ = ["KEPT", "restored", "text_digest", "to_keep"]
+__all__ = ["KEPT", "restored", "to_keep"]
 
 KEPT = "final_report"
 """The name of what is kept in the store."""
@@ -98,11 +98,6 @@ def restored(
             for one in kept["sections"]
         ),
     )
-
-
-def text_digest(text: str) -> str:
-    """Return the SHA-256 of what is kept, for the event."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _tables(documents: Sequence[Mapping[str, Any]]) -> tuple[Table, ...]:

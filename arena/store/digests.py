@@ -1,11 +1,12 @@
-"""Keyed digests (HMAC-SHA256) of the content of tables.
+"""Digests: keyed ones (HMAC-SHA256) of the content of tables, and SHA-256 of texts.
 
-The key is 32 random bytes, created with the database and stored in it. Without the key, a digest
+A key is 32 random bytes, created with the database and stored in it. Without the key, a digest
 reveals nothing about its content, even if only a few values are possible, such as labels.
 """
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import json
 from collections.abc import Iterable, Sequence
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["keyed_digest", "predictions_digest", "row_line", "rows_digest"]
+__all__ = ["keyed_digest", "predictions_digest", "row_line", "rows_digest", "text_digest"]
 
 
 _LINE = json.JSONEncoder(default=str, separators=(",", ":"))
@@ -58,3 +59,12 @@ def rows_digest(key: bytes, rows: Iterable[Sequence[Any]]) -> str:
     for row in rows:
         digest.update(row_line(row))
     return digest.hexdigest()
+
+
+def text_digest(text: str) -> str:
+    """Return the SHA-256 of a text, in hexadecimal digits.
+
+    >>> text_digest("")[:8]
+    'e3b0c442'
+    """
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,6 +16,7 @@ from arena.simulation.competition.comparison import Story
 from arena.simulation.competition.existing import is_own_competition
 from arena.simulation.competition.prepare import Options, prepare
 from arena.simulation.competition.run import Request, run_competition
+from arena.store.digests import text_digest
 from arena.utils.engines import Engine
 from arena.utils.parallel import NoProgress, Progress
 from arena.utils.text import printable
@@ -119,7 +119,7 @@ def _digest(request: Request) -> str:
     """Return a hash of everything that the outcomes depend on."""
     settings = [request.settings_under(one).model_dump_json() for one in request.mechanisms]
     text = json.dumps([metadata.version("arena"), request.about(), settings], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return text_digest(text)
 
 
 def _read(file: Path, about: str) -> list[dict[str, Any]] | None:
