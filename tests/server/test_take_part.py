@@ -168,6 +168,14 @@ def test_tokens(web: WebSite) -> None:
     assert send(client, "/tokens", name="x", scope="admin").status_code == 403
 
 
+def test_a_token_lasts_at_most_ten_years(web: WebSite) -> None:
+    client = web.browser(web.person("Ada", "Ants"))
+    for days in ("0", "3651", "000000100999", "-1", "x"):
+        assert send(client, "/tokens", name="laptop", days=days).status_code == 422, days
+    for days in ("", "3650"):
+        assert send(client, "/tokens", name="laptop", days=days).status_code == 200, days
+
+
 def test_a_stolen_token_cannot_become_its_owner(web: WebSite) -> None:
     account = web.person("Org", "Ants", organiser=True)
     first, second = web.browser(account), web.browser(account)

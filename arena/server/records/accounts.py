@@ -24,16 +24,13 @@ from __future__ import annotations
 import hashlib
 import secrets
 import sqlite3
-import threading
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
-from arena.server.records.sqlite import connect, transaction
+from arena.server.records.sqlite import Records
 
 __all__ = [
     "Account",
@@ -251,7 +248,7 @@ def _clean(name: str) -> str:
     return printed
 
 
-class Accounts:
+class Accounts(Records):
     """The people of a server.
 
     Parameters
@@ -264,6 +261,7 @@ class Accounts:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> accounts = Accounts(Path(tempfile.mkdtemp()) / "intake.sqlite")
     >>> ada = accounts.register("Ada")
     >>> secret, _ = accounts.make_token(ada.account, "laptop", "submit")
@@ -271,33 +269,7 @@ class Accounts:
     'Ada'
     """
 
-    def __init__(
-        self, path: Path, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
-    ) -> None:
-        self._clock = clock
-        self._lock = threading.RLock()
-        self._database = connect(path)
-        self._database.executescript(_TABLES)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._database.close()
-
-    def _now(self) -> float:
-        return self._clock().timestamp()
-
-    @contextmanager
-    def _change(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, transaction(self._database) as database:
-            yield database
-
-    def _rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
-        with self._lock:
-            return self._database.execute(query, values).fetchall()
-
-    def _row(self, query: str, *values: Any) -> sqlite3.Row | None:
-        rows = self._rows(query, *values)
-        return rows[0] if rows else None
+    tables = _TABLES
 
     # Accounts
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
-from arena.server.records.sqlite import connect, transaction
+from arena.server.records.sqlite import Records
 
-__all__ = ["LONGEST", "Announcement", "Announcements"]
+__all__ = ["LONGEST", "Announcement", "Announcements", "version"]
 
 LONGEST = 5_000
 """Characters of an announcement."""
@@ -42,7 +40,7 @@ class Announcement:
     posted: datetime
 
 
-class Announcements:
+class Announcements(Records):
     """The announcements of a server. Safe to use from several threads.
 
     Parameters
@@ -55,6 +53,7 @@ class Announcements:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> announcements = Announcements(Path(tempfile.mkdtemp()) / "intake.sqlite")
     >>> first = announcements.post("churn", "The sample file was **wrong**.", "ada")
     >>> [one.text for one in announcements.of("churn")]
@@ -64,27 +63,21 @@ class Announcements:
     >>> announcements.close()
     """
 
-    def __init__(
-        self, path: Path, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
-    ) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._database = connect(path)
-        self._database.executescript(_TABLE)
+    tables = _TABLE
 
     def post(self, competition: str, text: str, author: str) -> Announcement:
         """Store an announcement by an organiser's account."""
-        with self._lock, transaction(self._database) as database:
+        with self._change() as database:
             row = database.execute(
                 "INSERT INTO announcements (competition, text, posted, author) "
                 "VALUES (?, ?, ?, ?) RETURNING *",
-                (competition, text, self._clock().timestamp(), author),
+                (competition, text, self._now(), author),
             ).fetchone()
         return _announcement(row)
 
     def withdraw(self, competition: str, announcement: int) -> bool:
         """Delete an announcement; return whether there was one."""
-        with self._lock, transaction(self._database) as database:
+        with self._change() as database:
             return (
                 database.execute(
                     "DELETE FROM announcements WHERE competition = ? AND announcement = ?",
@@ -95,27 +88,17 @@ class Announcements:
 
     def of(self, competition: str) -> list[Announcement]:
         """Return the announcements of a competition, the newest first."""
-        with self._lock:
-            rows = self._database.execute(
-                "SELECT * FROM announcements WHERE competition = ? ORDER BY announcement DESC",
-                (competition,),
-            ).fetchall()
+        rows = self._rows(
+            "SELECT * FROM announcements WHERE competition = ? ORDER BY announcement DESC",
+            competition,
+        )
         return [_announcement(row) for row in rows]
 
-    def version(self, competition: str) -> str:
-        """Return a text that changes when an announcement is posted or withdrawn."""
-        with self._lock:
-            row = self._database.execute(
-                "SELECT count(*) AS n, coalesce(max(announcement), 0) AS last "
-                "FROM announcements WHERE competition = ?",
-                (competition,),
-            ).fetchone()
-        return f"{row['last']}-{row['n']}"
 
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            self._database.close()
+def version(announcements: Sequence[Announcement]) -> str:
+    """Return a text that changes when one of the announcements is withdrawn or a new one posted."""
+    last = announcements[0].announcement if announcements else 0
+    return f"{last}-{len(announcements)}"
 
 
 def _announcement(row: sqlite3.Row) -> Announcement:

@@ -11,13 +11,11 @@ The text of an invitation contains a secret link; texts are deleted once they ar
 from __future__ import annotations
 
 import sqlite3
-import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
-from arena.server.records.sqlite import connect, transaction
+from arena.server.records.sqlite import Records
 
 __all__ = ["SMTP_PASSWORD", "Mail", "Mails"]
 
@@ -50,7 +48,7 @@ class Mail:
     """None: now."""
 
 
-class Mails:
+class Mails(Records):
     """The queue of mails. Safe to use from several threads.
 
     Parameters
@@ -63,6 +61,7 @@ class Mails:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> mails = Mails(Path(tempfile.mkdtemp()) / "intake.sqlite")
     >>> mail = Mail("results churn ada", "churn", "ada@example.org", "Results", "They are out.")
     >>> mails.add([mail, mail]), mails.add([mail])
@@ -76,22 +75,16 @@ class Mails:
     >>> mails.close()
     """
 
-    def __init__(
-        self, path: Path, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
-    ) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._database = connect(path)
-        self._database.executescript(_TABLE)
+    tables = _TABLE
 
     def add(self, mails: Iterable[Mail]) -> int:
         """Store mails, but none whose key is stored; return how many are new."""
-        now = self._clock().timestamp()
+        now = self._now()
         rows = [
             (one.key, one.competition, one.recipient, one.subject, one.body, now, now)
             for one in mails
         ]
-        with self._lock, transaction(self._database) as database:
+        with self._change() as database:
             before = database.total_changes
             database.executemany(
                 "INSERT OR IGNORE INTO mails VALUES (?, ?, ?, ?, ?, ?, ?, 0, 'waiting')", rows
@@ -100,15 +93,15 @@ class Mails:
 
     def resume(self) -> None:
         """Let mails wait again that an ended process had begun to send."""
-        with self._lock, transaction(self._database) as database:
+        with self._change() as database:
             database.execute("UPDATE mails SET state = 'waiting' WHERE state = 'sending'")
 
     def claim(self) -> Mail | None:
         """Return the next mail that is due, and mark it as being sent; None if none is due."""
-        with self._lock, transaction(self._database) as database:
+        with self._change() as database:
             row = database.execute(
                 "SELECT * FROM mails WHERE state = 'waiting' AND due <= ? ORDER BY due, rowid",
-                (self._clock().timestamp(),),
+                (self._now(),),
             ).fetchone()
             if row is None:
                 return None
@@ -132,7 +125,7 @@ class Mails:
         if mail.created is not None and now - mail.created > _GIVE_UP:
             self.failed(mail)
             return
-        with self._lock, transaction(self._database) as database:
+        with self._change() as database:
             database.execute(
                 "UPDATE mails SET state = 'waiting', tries = tries + 1, "
                 "due = ? + min(? * (1 << min(tries, 10)), ?) WHERE key = ?",
@@ -141,21 +134,15 @@ class Mails:
 
     def counts(self, competition: str) -> dict[str, int]:
         """Return how many mails are ``waiting``, ``sending``, ``sent`` and ``failed``."""
-        with self._lock:
-            rows = self._database.execute(
-                "SELECT state, count(*) AS n FROM mails WHERE competition = ? "
-                "GROUP BY state ORDER BY state",
-                (competition,),
-            ).fetchall()
+        rows = self._rows(
+            "SELECT state, count(*) AS n FROM mails WHERE competition = ? "
+            "GROUP BY state ORDER BY state",
+            competition,
+        )
         return {row["state"]: row["n"] for row in rows}
 
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            self._database.close()
-
     def _end(self, mail: Mail, state: str) -> None:
-        with self._lock, transaction(self._database) as database:
+        with self._change() as database:
             database.execute(
                 "UPDATE mails SET state = ?, body = '' WHERE key = ?", (state, mail.key)
             )

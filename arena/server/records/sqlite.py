@@ -1,15 +1,18 @@
-"""Opens the SQLite files of a server."""
+"""The SQLite files of a server: how they are opened, and what their records share."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, ClassVar
 
-__all__ = ["close", "connect", "transaction"]
+__all__ = ["Records", "close", "connect", "transaction"]
 
 _BUSY_SECONDS = 10.0
 
@@ -84,6 +87,50 @@ def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
+
+
+class Records:
+    """Tables of one kind in a file. Safe to use from several threads.
+
+    Parameters
+    ----------
+    path
+        The SQLite file. The tables are created if they are missing.
+    clock
+        Returns the current time in UTC.
+    """
+
+    tables: ClassVar[str]
+    """The statements that create the tables."""
+
+    def __init__(
+        self, path: Path, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._database = connect(path)
+        self._database.executescript(self.tables)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._database.close()
+
+    def _now(self) -> float:
+        return self._clock().timestamp()
+
+    @contextmanager
+    def _change(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, transaction(self._database) as database:
+            yield database
+
+    def _rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
+        with self._lock:
+            return self._database.execute(query, values).fetchall()
+
+    def _row(self, query: str, *values: Any) -> sqlite3.Row | None:
+        rows = self._rows(query, *values)
+        return rows[0] if rows else None
 
 
 def close(connection: sqlite3.Connection) -> None:

@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from arena.server.records.accounts import Account, team_key
 from arena.server.records.announcements import LONGEST
 from arena.server.web import actions, api
-from arena.server.web.body import read_fields
+from arena.server.web.body import read_fields, whole_number
 from arena.server.web.call import Call
 from arena.server.web.language import _
 from arena.server.web.mail import MailSettings
@@ -145,10 +145,11 @@ async def _decide(call: Call, fields: dict[str, str]) -> None:
         raise Problem(422, _("Fill in all fields of the form."))
     reason, what = _needed(fields, "reason"), _needed(fields, "what")
     payload: dict[str, Any] = {"reason": reason}
-    if what.isascii() and what.isdigit() and len(what) < 16:
-        payload["submission"] = int(what)
-    else:
+    submission = whole_number(what)
+    if submission is None:
         payload["team"] = what
+    else:
+        payload["submission"] = submission
     actions.admin(call, kind, payload)
 
 
@@ -162,9 +163,7 @@ async def _announce(call: Call, fields: dict[str, str]) -> None:
 
 
 async def _withdraw(call: Call, fields: dict[str, str]) -> None:
-    number = fields.get("announcement", "")
-    is_number = number.isascii() and number.isdigit() and len(number) < 16
-    api.withdraw_announcement(call, int(number) if is_number else 0)
+    api.withdraw_announcement(call, whole_number(fields.get("announcement", "")) or 0)
 
 
 async def _rescore(call: Call, fields: dict[str, str]) -> None:

@@ -25,7 +25,15 @@ from arena.server.web.limits import Limits
 from arena.server.web.problems import Problem
 from arena.server.web.site import Site
 
-__all__ = ["Received", "base_name", "read_fields", "read_json", "read_small", "read_upload"]
+__all__ = [
+    "Received",
+    "base_name",
+    "read_fields",
+    "read_json",
+    "read_small",
+    "read_upload",
+    "whole_number",
+]
 
 SMALL = 65_536
 """The largest body of a request without a file, in bytes."""
@@ -204,3 +212,12 @@ def base_name(file: str) -> str:
     """Return the name of a file without its folders, printable and not too long."""
     name = file.replace("\\", "/").rpartition("/")[2]
     return "".join(mark for mark in name if mark.isprintable())[:120] or "submission.csv"
+
+
+def whole_number(text: str, *, digits: int = 15) -> int | None:
+    """Return the number in a field of a form; None unless it is 1 to ``digits`` digits 0 to 9.
+
+    >>> whole_number("12"), whole_number("-1"), whole_number(""), whole_number("123", digits=2)
+    (12, None, None, None)
+    """
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= digits else None

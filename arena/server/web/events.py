@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
+from arena.server.records.announcements import version
 from arena.server.web import actions
 from arena.server.web.call import Call
 from arena.server.web.problems import Problem
@@ -84,7 +85,7 @@ async def _events(call: Call) -> AsyncIterator[str]:
         while True:
             current = {
                 "board": competition.published.etag("board") or "",
-                "announcement": call.site.announcements.version(competition.name),
+                "announcement": version(call.site.announcements.of(competition.name)),
             }
             if call.person.account is not None:
                 current["answer"] = str(_last_answer(call))

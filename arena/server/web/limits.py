@@ -7,7 +7,21 @@ from dataclasses import dataclass, fields
 from ipaddress import IPv4Address, IPv6Network, ip_address
 from typing import Any
 
-__all__ = ["Limits", "network"]
+__all__ = ["Limits", "known_keys", "network"]
+
+
+def known_keys(kind: Any, section: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a section that are fields of a dataclass; lists become tuples.
+
+    >>> known_keys(Limits, {"trusted_proxies": ["::1"], "metric": "auc"})
+    {'trusted_proxies': ('::1',)}
+    """
+    known = {one.name for one in fields(kind)}
+    return {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in section.items()
+        if key in known
+    }
 
 
 def network(address: str) -> str:
@@ -64,8 +78,4 @@ class Limits:
     @classmethod
     def of(cls, section: Mapping[str, Any]) -> Limits:
         """Return the limits in a published section; what it lacks has its default."""
-        known = {one.name for one in fields(cls)}
-        values = {key: value for key, value in section.items() if key in known}
-        if "trusted_proxies" in values:
-            values["trusted_proxies"] = tuple(values["trusted_proxies"])
-        return cls(**values)
+        return cls(**known_keys(cls, section))

@@ -15,7 +15,7 @@ import smtplib
 import ssl
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import timedelta
 from email.headerregistry import Address
 from email.message import EmailMessage
@@ -27,6 +27,7 @@ from typing import Any, Self
 from arena.server.records.announcements import Announcement
 from arena.server.records.mails import SMTP_PASSWORD, Mail
 from arena.server.records.published import CompetitionFacts
+from arena.server.web.limits import known_keys
 from arena.server.web.problems import Problem
 from arena.server.web.site import CompetitionSite, Site
 
@@ -66,8 +67,7 @@ class MailSettings:
         >>> MailSettings.of({"smtp_host": "localhost", "team_size": 3}).smtp_port
         587
         """
-        known = {one.name for one in fields(cls)}
-        return cls(**{key: value for key, value in section.items() if key in known})
+        return cls(**known_keys(cls, section))
 
     def password(self) -> str:
         """Return the password from the file or the environment; empty without one."""

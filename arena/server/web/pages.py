@@ -10,8 +10,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from arena.server.records.announcements import version
 from arena.server.web import actions, admin_pages, api, language, provider_pages
-from arena.server.web.body import read_fields, read_many, read_upload
+from arena.server.web.body import read_fields, read_many, read_upload, whole_number
 from arena.server.web.call import Call
 from arena.server.web.documents import request_state
 from arena.server.web.language import _
@@ -131,7 +132,7 @@ def _announcements(call: Call, *, below: int, most: int | None = None) -> dict[s
     return {
         "announcements": [(one, markdown(one.text, below=below)) for one in found[:most]],
         "n_announcements": len(found),
-        "announcements_version": call.site.announcements.version(call.competition.name),
+        "announcements_version": version(found),
     }
 
 
@@ -141,8 +142,8 @@ async def _show_announcements(call: Call) -> Response:
 
 def _page_number(call: Call, n_rows: int) -> int:
     text = call.request.query_params.get("page", "1")
-    wanted = int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 1
-    return min(max(wanted, 1), max(-(-n_rows // ROWS), 1))
+    wanted = whole_number(text, digits=8) or 1
+    return min(wanted, max(-(-n_rows // ROWS), 1))
 
 
 async def _private(call: Call) -> Response:
@@ -260,9 +261,10 @@ async def _mine(call: Call) -> Response:
 async def _choose(call: Call) -> Response:
     values, form = await read_many(call.request, call.competition.limits, "submission")
     await form.close()
-    if not all(value.isascii() and value.isdigit() and len(value) < 16 for value in values):
+    chosen = [number for value in values if (number := whole_number(value)) is not None]
+    if len(chosen) < len(values):
         raise Problem(422, _("Choose submissions by their check boxes."))
-    request = actions.select(call, [int(value) for value in values])
+    request = actions.select(call, chosen)
     return _go(call, f"/submissions/{request.request}")
 
 
@@ -321,14 +323,15 @@ async def _withdraw(call: Call, fields: dict[str, str]) -> Response:
 
 
 async def _new_token(call: Call, fields: dict[str, str]) -> Response:
-    days = fields.get("days", "")
-    if days and not (days.isascii() and days.isdigit() and 0 < int(days[:9]) <= 3_650):
+    text = fields.get("days", "")
+    days = whole_number(text)
+    if text and not 0 < (days or 0) <= 3_650:
         raise Problem(422, _("The number of days is between 1 and 3,650."))
     scope = fields.get("scope", "submit")
     if scope not in {"read", "submit", "admin"}:
         raise Problem(422, _("Choose a scope from the list."))
     name = " ".join(fields.get("name", "").split()) or _("my program")
-    made = api.new_token(call, name, scope, int(days) if days else None)
+    made = api.new_token(call, name, scope, days)
     return await _show_team(call, made={"token": made})
 
 

@@ -13,10 +13,12 @@ import hmac
 import json
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Self
 from urllib.parse import urlsplit
+
+from arena.server.web.limits import known_keys
 
 __all__ = [
     "FLOW_SECONDS",
@@ -73,11 +75,7 @@ class ProviderSettings:
         >>> ProviderSettings.of({"oidc_issuer": "https://id.example.org", "team_size": 3}).name
         'id.example.org'
         """
-        known = {one.name for one in fields(cls)}
-        values = {key: value for key, value in section.items() if key in known}
-        if "oidc_domains" in values:
-            values["oidc_domains"] = tuple(values["oidc_domains"])
-        return cls(**values)
+        return cls(**known_keys(cls, section))
 
     @property
     def name(self) -> str:
