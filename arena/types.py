@@ -191,7 +191,7 @@ class Fault:
     row: int | None = None
     """The line number in an editor (header = 1); in Parquet the row number from 1."""
     id: str | None = None
-    """The id of the row; None: it has none."""
+    """The id of the row, or None if it has no id."""
     column: str | None = None
     """The column; None: the fault concerns the row or the file."""
     count: int = 1

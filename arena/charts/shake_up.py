@@ -26,7 +26,7 @@ _SIDES: Mapping[str, Specification] = {
     "left": {"align": "right", "dx": -_GAP},
     "below": {"align": "center", "dy": _GAP + _LINE / 2},
 }
-"""Where a label stands beside its point."""
+"""Positions of a label relative to its point."""
 _MOVES = {
     "rose": (BLUE, "triangle-up"),
     "kept its rank": (GREY, "circle"),

@@ -88,7 +88,7 @@ def _whole_step(last: int, ticks: int, steps: Sequence[int]) -> int:
 
 
 def rank_scale(last: int, **more: Any) -> Specification:
-    """Return the scale of the ranks from 1 to ``last``, whatever ranks occur.
+    """Return a scale with the domain 1 to ``last``, also if some of these ranks do not occur.
 
     >>> rank_scale(3, reverse=True)
     {'domain': [1, 3], 'nice': False, 'zero': False, 'padding': 8, 'reverse': True}
@@ -102,8 +102,8 @@ def score_axis(
 ) -> Specification:
     """Return scale and axis of scores, with few ticks and in the digits and unit of the board.
 
-    The axis ends where the scores do: a tick beyond them would stand beside its neighbour. Ticks
-    are no closer than the last digit of the board, where there is room for two of them.
+    The axis spans the range of the values, without a margin in which a tick could overlap the
+    next. Ticks are at least one unit of the board's last digit apart, if two of them fit.
 
     Parameters
     ----------

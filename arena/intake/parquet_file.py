@@ -54,7 +54,7 @@ def is_parquet(data: bytes, name: str) -> bool:
 
 
 def read_parquet(data: bytes, bounds: Bounds, faults: FaultList) -> RawTable:
-    """Return the table of a Parquet file; raise :class:`Refused` with a fault if it has none.
+    """Return the table of a Parquet file; raise :class:`Refused` if it cannot be read as one.
 
     The footer is checked before any data are read: rows, columns, decompressed bytes, and types,
     which must be flat. Text is read as a dictionary and expanded only if the result is within

@@ -1,4 +1,4 @@
-"""What a new competition's public board should be protected by, and what the organiser is told."""
+"""The recommended mechanism for the public board of a new competition, and the notes on it."""
 
 from __future__ import annotations
 

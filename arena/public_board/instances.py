@@ -48,7 +48,7 @@ class InstanceRelease:
 
 @dataclass(frozen=True, slots=True)
 class LoggedRelease:
-    """A release as it stands in a log."""
+    """A release as recorded in a log."""
 
     number: int
     """Grows from one release to the next."""
@@ -138,7 +138,7 @@ class PerTeam:
 
 
 class PerRank:
-    """One instance for each rank of the board: a submission meets them from the best rank down.
+    """One instance per rank of the board; a submission is compared with each, best rank first.
 
     The first instance that it improves is its rank, and the teams between that rank and its own
     former rank move down by one. At its team's own rank the search ends, improved or not; a new

@@ -81,10 +81,10 @@ class _Compared:
 
 @dataclass(slots=True, eq=False)
 class _AheadLog:
-    """A log that tells which submissions hold the ranks that a submission meets next.
+    """A log that returns the holders of the ranks with which a submission is compared next.
 
-    Reading one submission alone takes far longer than comparing it, and a new team can meet every
-    rank. What is read depends on how far it gets, which its release reveals.
+    Reading one submission alone takes far longer than comparing it, and a new team can be compared
+    with every rank. What is read depends on how far it gets, which its release reveals.
     """
 
     log: ReleaseLog
@@ -114,8 +114,8 @@ class _AheadLog:
 class Releaser:
     """A mechanism at work on the public rows of a competition, in one epoch.
 
-    :meth:`release` is all there is to it. What it continues from stands in the log that it is
-    given, so that a transaction that fails, or a process that ends, leaves nothing to undo. It
+    :meth:`release` is its only method. Its state is in the log that is passed to it, so that a
+    transaction that fails, or a process that ends, leaves nothing to undo. It
     keeps the row values of the last submissions that improved or that others were compared with;
     for a black-box metric, and until they are compared, their predictions. They are 16, ``128 * n``
     bytes for n rows, or as many as take 256 MB.

@@ -197,7 +197,7 @@ def _moves(both: _Standings) -> str:
     rose, fell = both[int(moved.argmax())], both[int(moved.argmin())]
     leaders = [one for one in both if one["public_rank"] == public.min()]
     text = (
-        f"Of all pairs of teams, {percent(_same_order(public, private))} stand in the same order "
+        f"Of all pairs of teams, {percent(_same_order(public, private))} are in the same order "
         "on both. "
     )
     if len(leaders) == 1:

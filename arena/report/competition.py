@@ -69,7 +69,7 @@ def finalized_report(
 def final_board(competition: CompetitionView, *, progress: Progress | None = None) -> ScoreResult:
     """Return the board of the finalized competition, with everything that a report needs.
 
-    It is computed again only where what was stored with it does not suffice.
+    It is computed again only if the stored report is missing, changed or by other software.
 
     Raises
     ------

@@ -16,7 +16,7 @@ class Column:
 
     title: str
     meaning: str
-    """The text in plain words; empty if the title suffices."""
+    """The text in plain words; empty if the title says enough."""
     cells: tuple[str, ...]
     order: tuple[float | None, ...] | None = None
     """What the rows are sorted by; None: the cells are text."""
@@ -93,7 +93,7 @@ class Report:
     verdicts: tuple[str, ...]
     """Sentences; the first is the heading's."""
     boards: tuple[Board, ...]
-    """The first stands above the sections, the others below; may be empty."""
+    """The first is shown above the sections, the others below them; may be empty."""
     sections: tuple[Section, ...] = ()
     rejections: tuple[Rejection, ...] | None = None
     """None: the page does not mention them."""

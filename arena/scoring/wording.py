@@ -59,7 +59,7 @@ class Wording:
     kind: str = "rows"
     """A key of :data:`WORDS`."""
     kept: tuple[str, ...] = ()
-    """Names that are kept, because one of the words stands in them."""
+    """Names that are not replaced although they contain one of the words."""
 
     @classmethod
     def of(cls, kind: str, names: Iterable[str]) -> Wording:

@@ -18,7 +18,7 @@ from arena.utils.parallel import run_tasks
 __all__ = ["GROUPS", "count_differing", "first_identical", "row_fingerprints"]
 
 GROUPS = 256
-"""Rows fall into this many groups, the row number modulo it; up to 256 rows are told apart."""
+"""Number of groups of rows: the row number modulo 256. Up to 256 rows each have their own."""
 
 _COMPILE_ABOVE = 1e9
 _TILE = 64

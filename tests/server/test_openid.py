@@ -87,7 +87,7 @@ def register(client: TestClient, team: str, **fields: str) -> Any:
 
 
 def assert_nobody(client: TestClient, answer: Any, status: int) -> None:
-    """Assert that a refusal is a sentence on a page, and that nobody was signed in."""
+    """Assert that the page shows an error message and that no session was opened."""
     said = re.search(r'role="alert"><p>([^<]+)', answer.text)
     assert said, answer.text
     assert answer.status_code == status, said[1]

@@ -113,7 +113,7 @@ class FakeProvider:
         if path == "/userinfo":
             assert request.headers["authorization"] == "Bearer access"
             return JSONResponse(self.userinfo or {})
-        if path == "/authorize":  # a person who is signed in here already
+        if path == "/authorize":  # as for a user who already has a session at the provider
             return RedirectResponse(self.sign_in(str(request.url)), 303)
         return self._token(await request.body(), request.headers.get("authorization", ""))
 

@@ -95,7 +95,7 @@ class AccountChange(Sending):
 
 
 class NewAnnouncement(Sending):
-    """What all participants are told."""
+    """An announcement to all participants."""
 
     text: Annotated[str, Field(min_length=1, max_length=LONGEST)] = Field(description="Markdown.")
     mail: bool = Field(False, description="Also send it by e-mail to the members of all teams.")
@@ -143,7 +143,7 @@ class Message(BaseModel):
 
 
 class AnnouncementState(BaseModel):
-    """What the organiser told all participants."""
+    """An announcement to all participants, as it was posted."""
 
     announcement: int
     posted: Time

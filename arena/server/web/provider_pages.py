@@ -1,9 +1,8 @@
-"""Signing in by a provider of OpenID Connect: to the provider, back, and on to a page.
+"""Sign-in with OpenID Connect: redirect to the provider, callback, redirect to a page.
 
-An account is found by the issuer and its name for the person, and by nothing else: whoever has an
-account's e-mail address at a provider does not get the account. Somebody without an account gets
-none here: the browser keeps who signed in, and the form *Take part* registers as it does for
-everybody, by its code or invitation, rules and approval.
+Accounts are looked up by issuer and subject only: having the e-mail address of an account does not
+give access to it. Signing in creates no account. The identity of a new person is kept in a cookie,
+and the form *Take part* registers the person with the usual code or invitation, rules and approval.
 """
 
 from __future__ import annotations

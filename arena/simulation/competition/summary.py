@@ -19,7 +19,7 @@ __all__ = [
 
 UNKNOWN = (
     "How the target of each row was drawn is not known here, so true scores are not known either. "
-    "The private rows stand in for them, and whether the truly best team won cannot be said."
+    "Scores on the private rows are used instead, so whether the truly best team won is unknown."
 )
 
 

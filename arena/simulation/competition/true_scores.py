@@ -19,7 +19,7 @@ from arena.types import FloatArray, Solution
 __all__ = ["Scores", "TruthKind", "scores_of_submissions", "true_scores", "truth_kind"]
 
 TruthKind = Literal["exact", "private"]
-"""``exact``: label probabilities are known. ``private``: the private rows stand in."""
+"""``exact``: label probabilities are known. ``private``: scores on private rows are used."""
 
 _BLOCK = 16
 

@@ -82,7 +82,7 @@ def _signed_ranks(first: FloatArray, second: FloatArray) -> tuple[float, int, fl
     positive = steps > 0
     keys = np.abs(steps)
     keys <<= 1
-    keys |= positive  # the sign is kept in the lowest bit, so that one sort suffices
+    keys |= positive  # the sign is kept in the lowest bit, so that one sort is enough
     keys.sort()
     sizes = keys >> 1
     changes = sizes[1:] != sizes[:-1]
