@@ -99,6 +99,7 @@ def test_a_person_without_scripts_submits(
     page.click("text=Submit a file")
     page.set_input_files("#file", str(tmp_path / "mine.csv"))
     page.click("form button.button")
+    page.wait_for_load_state()  # a click waits for the navigation to begin, and not for its end
     assert "in the queue" in page.content()
     web.scorer.judge(web.site, 0.9)
     page.reload()
