@@ -145,6 +145,7 @@ def test_the_pages_of_a_provider_are_accessible_and_lead_there_and_back(
                 page.goto(f"{url}{path}")
                 assert "Sign in with Uni" in page.content()
             page.click("text=Sign in with Uni")
+            page.wait_for_url(f"{url}/{NAME}/join")  # after redirects to the provider and back
             assert page.url == f"{url}/{NAME}/join"
             assert "ada@example.org" in page.content()
             with_scripts = new_context(browser, viewport={"width": 360, "height": 900}, **look)
@@ -161,5 +162,6 @@ def test_the_pages_of_a_provider_are_accessible_and_lead_there_and_back(
                 page.fill("#team", "Wasps")
                 page.check("#accept")
                 page.click("form.card button.button")
+                page.wait_for_load_state()
                 assert "Welcome" in page.content()
             context.close()
