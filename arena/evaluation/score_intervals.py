@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 from scipy.ndimage import percentile_filter
-from scipy.special import betaincinv, ndtr, ndtri, stdtrit
+from scipy.special import betaincinv, gammainc, ndtr, ndtri, stdtrit
 
 from arena.evaluation.class_weights import class_weights
 from arena.evaluation.clusters import cluster_leverage, size_degrees_of_freedom
@@ -142,6 +142,10 @@ class ScoreErrors:
     least 0; it moves the lower and the upper end outwards (Hall 1992)."""
     tails: LongTails | None = None
     """The largest values; None: unknown, or both ends of the range are finite."""
+    equal_losses: FloatArray | None = None
+    """``(2, m)``: the variance is that of so many equally large losses, and how many there must be
+    for an interval to be given; ``inf`` and 0 where it is given whatever their number. None: so
+    everywhere."""
     costly: FloatArray | None = None
     """``(m,)`` units with an error on the side where errors cost much more; ``inf`` where neither
     side does, or most errors are on that side. None: unknown."""
@@ -351,6 +355,7 @@ def errors_from_moments(
     degrees = np.full(len(scores), np.inf)
     heavy = np.zeros(len(scores), dtype=np.bool_)
     leaning = np.zeros((2, len(scores)))
+    equal_losses = np.repeat([[np.inf], [0.0]], len(scores), axis=1)
     if tails is not None:
         usual = np.stack([_of_neighbours(scores, one) for one in tails.index])
         tails = replace(tails, index=np.maximum(tails.index, usual))
@@ -365,10 +370,13 @@ def errors_from_moments(
             fewest = min(
                 _LIGHT_TAILS * (1 + 1 / len(board)), (1 + 2 / len(board)) * n_units / _LIGHT_SHARE
             )
-            heavy[moving] = 2 * n_units / np.maximum(largest - 1, 1e-9) < fewest
+            least = 2 * n_units / np.maximum(largest - 1, 1e-9)
+            heavy[moving] = least < fewest
             if tails is not None:
-                index = tails.index.max(axis=0)[moving]
-                heavy[moving] &= index > _HEAVY_INDEX * (1 + 2 * tails.error)
+                long = tails.index.max(axis=0)[moving] > _HEAVY_INDEX * (1 + 2 * tails.error)
+                heavy[moving] &= long
+                counts = np.stack([least / 2, np.full(len(least), fewest / 2)])
+                equal_losses[:, moving] = np.where(long, counts, equal_losses[:, moving])
             unbounded = not (np.isfinite(low) or np.isfinite(high))
             for end, sign in _long_sides(score_range).items():
                 outwards = sign * skewness[moving]
@@ -382,7 +390,16 @@ def errors_from_moments(
             np.maximum(leaning, 0.0, out=leaning)
     degrees = np.clip(degrees, 1.0, max(n_units - 1, 1))
     return ScoreErrors(
-        scores, spread, degrees, score_range, n_units, limit_units, heavy, leaning, tails
+        scores,
+        spread,
+        degrees,
+        score_range,
+        n_units,
+        limit_units,
+        heavy,
+        leaning,
+        tails,
+        equal_losses,
     )
 
 
@@ -428,10 +445,13 @@ def interval_ends(
         student = _student(critical, errors.degrees_of_freedom)
         below, above = _skewed(student, errors.skewness) * errors.spread
         with np.errstate(over="ignore"):
+            chosen = _where_enough(critical, errors)
             if np.isfinite(low):
-                ends = low + (x - low) * np.exp(-below), low + (x - low) * np.exp(above)
+                nearest = np.minimum(np.exp(-below), chosen)
+                ends = low + (x - low) * nearest, low + (x - low) * np.exp(above)
             elif np.isfinite(high):
-                ends = high - (high - x) * np.exp(below), high - (high - x) * np.exp(-above)
+                nearest = np.minimum(np.exp(-above), chosen)
+                ends = high - (high - x) * np.exp(below), high - (high - x) * nearest
             else:
                 ends = x - below, x + above
         if errors.tails is not None:
@@ -485,6 +505,35 @@ def _skewed(critical: FloatArray, skewness: FloatArray) -> FloatArray:
     [2.0, 2.3]
     """
     return np.asarray(critical + skewness * (2 * np.square(critical) + 1) / 6)
+
+
+def _where_enough(critical: float | FloatArray, errors: ScoreErrors) -> FloatArray:
+    """Return ``(m,)`` the least share of its loss that each submission can truly have, up to 1.
+
+    If the interval is given only where there are K equally large losses, a sample that has just so
+    many may have them by chance. The end is therefore found under this condition: it is the
+    Poisson mean at which x of them, or more, have the probability of one tail given at least K.
+
+    >>> one = ScoreErrors(np.array([0.9]), np.array([0.3]), np.array([9.0]), (0.0, np.inf), 100,
+    ...                   np.inf, np.array([False]), np.zeros((2, 1)),
+    ...                   equal_losses=np.array([[12.0], [6.0]]))
+    >>> _where_enough(1.959964, one).round(2).tolist()
+    [0.46]
+    """
+    found = np.ones(len(errors.scores))
+    if errors.equal_losses is None:
+        return found
+    observed, needed = errors.equal_losses
+    at = np.flatnonzero(np.isfinite(observed) & (observed >= needed))
+    observed, needed = observed[at], needed[at]
+    tail = np.broadcast_to(ndtr(-np.asarray(critical)), found.shape)[at]
+    low, high = np.zeros(len(at)), observed.copy()
+    for _ in range(50):
+        middle = (low + high) / 2
+        too_likely = gammainc(observed, middle) > tail * gammainc(needed, middle)
+        low, high = np.where(too_likely, low, middle), np.where(too_likely, middle, high)
+    found[at] = low / observed
+    return found
 
 
 def _pooled(m: int) -> float:

@@ -47,7 +47,8 @@ class Drawn:
 class Outcome:
     """What came of one interval, or of one set of intervals, on one board."""
 
-    covered: bool
+    covered: float
+    """1 if it held, 0 if not; a share where it is claimed of each of several alike."""
     width: float
     """In the unit of the procedure; comparable between procedures on the same boards."""
     offered: bool = True
@@ -85,11 +86,11 @@ def rank_sets(drawn: Drawn) -> Outcome:
 
 def possible_winners(drawn: Drawn) -> Outcome:
     """The set of possible winners; it holds if every team that is truly best is in it with the
-    probability of the level: the first of them is looked at."""
+    probability of the level: of several, the share in it counts."""
     ranks = _of_board(own_ranks, drawn)
     possible = ranks.intervals.possible_winner
-    best = int(np.argmax(drawn.merit))
-    return Outcome(bool(possible[best]), float(possible.sum()), ranks.not_offered is None)
+    best = drawn.merit == drawn.merit.max()
+    return Outcome(float(possible[best].mean()), float(possible.sum()), ranks.not_offered is None)
 
 
 def possible_top(drawn: Drawn) -> Outcome:
@@ -109,7 +110,8 @@ def csranks_stepdown(drawn: Drawn) -> Outcome:
 def csranks_tau_best(drawn: Drawn) -> Outcome:
     """The set of the best one of csranks (``cstaubest``), to compare with the possible winners."""
     possible = _of_board(csranks_sets, drawn)[0] <= 1
-    return Outcome(bool(possible[int(np.argmax(drawn.merit))]), float(possible.sum()))
+    best = drawn.merit == drawn.merit.max()
+    return Outcome(float(possible[best].mean()), float(possible.sum()))
 
 
 def csranks_sets(drawn: Drawn) -> tuple[np.ndarray, np.ndarray]:

@@ -34,12 +34,14 @@ class Count:
     boards: int = 0
     offered: int = 0
     """On how many boards it was printed as holding at the level."""
-    covered: int = 0
+    covered: float = 0
     """On how many of these it held."""
-    covered_withheld: int = 0
+    covered_withheld: float = 0
     """On how many of the other boards it held."""
     width: float = 0.0
     """Sum over the boards on which it was offered."""
+    squares: float = 0
+    """Sum of the squared shares of a board that held; ``covered`` where they are 0 and 1."""
 
     @classmethod
     def of(cls, outcomes: list[Outcome]) -> Count:
@@ -51,6 +53,7 @@ class Count:
             sum(one.covered for one in offered),
             sum(one.covered for one in outcomes if not one.offered),
             float(sum(one.width for one in offered)),
+            sum(one.covered**2 for one in offered),
         )
 
     def __add__(self, other: Count) -> Count:
@@ -66,7 +69,8 @@ class Count:
     def error(self) -> float:
         """The Monte Carlo standard error of the share."""
         share = (self.covered + 0.5) / (self.offered + 1)
-        return float(np.sqrt(share * (1 - share) / max(self.offered, 1)))
+        square = (self.squares + 0.5) / (self.offered + 1)
+        return float(np.sqrt((square - share**2) / max(self.offered, 1)))
 
     @property
     def mean_width(self) -> float:

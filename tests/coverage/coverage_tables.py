@@ -19,7 +19,8 @@ known. The boards are deliberately difficult: few rows, few groups, rare classes
 
 - **covered**: the share of the boards on which all that the interval or set claims was true,
   plus or minus the standard error of the simulation. Only boards on which arena printed it as
-  holding at its nominal level count.
+  holding at its nominal level count. Where several submissions are truly the best, the share of
+  them in the set of possible winners counts.
 - **offered**: the share of such boards. On the others arena withholds it, or prints it with the
   reason why it does not hold at the level.
 - **width**: the mean width where it is offered; for rank sets in ranks, for sets of possible
