@@ -29,7 +29,7 @@ from arena.plugin.registry import nearest
 from arena.plugin.specification import with_parameters
 from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, USAGE_COLUMN, SolutionColumns
 from arena.utils.formatting import BoardDisplay
-from arena.utils.text import shorten
+from arena.utils.text import EMAIL_ADDRESS, shorten
 
 __all__ = [
     "CONFIG_NAME",
@@ -48,7 +48,6 @@ DATABASE_NAME = "arena.duckdb"
 FinalRule = Literal["best_public", "last", "chosen", "best_private"]
 Ties = Literal["shared", "earliest", "secondary"]
 _Count = Annotated[int, Field(ge=1)]
-_ADDRESS = re.compile(r"[A-Za-z0-9.+_-]+@[A-Za-z0-9.-]+")
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _DOMAIN = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
 
@@ -339,7 +338,7 @@ class ServerSection(_Section):
 
     @model_validator(mode="after")
     def _with_a_sender(self) -> Self:
-        if self.smtp_host and not _ADDRESS.fullmatch(self.smtp_from):
+        if self.smtp_host and not EMAIL_ADDRESS.fullmatch(self.smtp_from):
             raise ValueError('smtp_host needs smtp_from, such as "race@example.org"')
         if self.smtp_user and self.smtp_tls == "none" and self.smtp_host not in _LOOPBACK:
             raise ValueError('smtp_tls = "none" would send the password of smtp_user in the clear')

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import logging
 import os
-import re
 import smtplib
 import ssl
 import threading
@@ -30,6 +29,7 @@ from arena.server.records.published import CompetitionFacts
 from arena.server.web.limits import known_keys
 from arena.server.web.problems import Problem
 from arena.server.web.site import CompetitionSite, Site
+from arena.utils.text import EMAIL_ADDRESS
 
 __all__ = [
     "MailSettings",
@@ -44,7 +44,6 @@ _LOGGER = logging.getLogger("arena.server.web")
 _PAUSE_SECONDS = 5.0
 _TIMEOUT_SECONDS = 30.0
 _PERMANENT = 500
-_ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ def address_of(contact: str) -> str | None:
     ('ada@example.org', None, None)
     """
     text = contact.strip()
-    return text if _ADDRESS.fullmatch(text) and len(text) < 255 else None
+    return text if EMAIL_ADDRESS.fullmatch(text) and len(text) < 255 else None
 
 
 def message_of(mail: Mail, sender: str) -> EmailMessage:
