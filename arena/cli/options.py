@@ -51,7 +51,7 @@ SubmissionFiles = Annotated[
     list[Path],
     typer.Argument(
         help="Files, or folders of team.csv or team/anything.csv.",
-        metavar="SUBMISSIONS…",
+        metavar="SUBMISSIONS",
         readable=False,
     ),
 ]

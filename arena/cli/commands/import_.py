@@ -21,7 +21,10 @@ _FAULTS_SHOWN = 5
 @app.command(name="import")
 def import_(
     folder: Annotated[
-        Path, typer.Argument(help="A folder of team.csv or team/anything.csv, or one file.")
+        Path,
+        typer.Argument(
+            metavar="FOLDER", help="A folder of team.csv or team/anything.csv, or one file."
+        ),
     ],
     manifest: Annotated[
         Path | None,

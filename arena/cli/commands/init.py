@@ -36,7 +36,8 @@ _PER_DAY = 5
 @options.solution_columns()
 def init(
     folder: Annotated[
-        Path | None, typer.Argument(help="A new folder, or one without a competition.")
+        Path | None,
+        typer.Argument(metavar="FOLDER", help="A new folder, or one without a competition."),
     ] = None,
     solution: Annotated[
         Path | None,

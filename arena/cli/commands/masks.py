@@ -16,7 +16,10 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def masks(
     source: Annotated[
-        Path, typer.Argument(help="A folder or ZIP with one PNG, NIfTI or .npy file per case.")
+        Path,
+        typer.Argument(
+            metavar="SOURCE", help="A folder or ZIP with one PNG, NIfTI or .npy file per case."
+        ),
     ],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The CSV file to write; it must not exist.")

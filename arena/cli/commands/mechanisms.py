@@ -19,7 +19,10 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def mechanisms(
     name: Annotated[
-        str | None, typer.Argument(help="A mechanism, such as ladder-free or ladder(eta=0.01).")
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="A mechanism, such as ladder-free or ladder(eta=0.01)."
+        ),
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:

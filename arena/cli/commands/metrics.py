@@ -38,7 +38,8 @@ _CAPABILITIES = (
 @app.command()
 def metrics(
     name: Annotated[
-        str | None, typer.Argument(help="A metric, such as roc_auc or f1(average=macro).")
+        str | None,
+        typer.Argument(metavar="NAME", help="A metric, such as roc_auc or f1(average=macro)."),
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Test it, and report what is wrong or missing.")

@@ -38,11 +38,19 @@ app = typer.Typer(add_completion=False)
 def plan(
     solution: Annotated[
         Path | None,
-        typer.Argument(help="A pilot's solution.  [default: the competition]", readable=False),
+        typer.Argument(
+            metavar="SOLUTION",
+            help="A pilot's solution.  [default: the competition]",
+            readable=False,
+        ),
     ] = None,
     submissions: Annotated[
         list[Path] | None,
-        typer.Argument(help="Submissions of the pilot, such as some baselines.", readable=False),
+        typer.Argument(
+            metavar="SUBMISSIONS",
+            help="Submissions of the pilot, such as some baselines.",
+            readable=False,
+        ),
     ] = None,
     metric: Annotated[
         str | None, typer.Option("--metric", "-m", help="Metric of the pilot.")

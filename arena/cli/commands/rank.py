@@ -36,7 +36,7 @@ def rank(
         typer.Argument(
             help="CSV or Parquet tables, long (algorithm, case, value) or wide (one column per "
             "algorithm); or files and folders of an evaluation tool.",
-            metavar="TABLES…",
+            metavar="TABLES",
             readable=False,
         ),
     ],

@@ -28,8 +28,9 @@ def reproduce(
     paper: Annotated[
         str | None,
         typer.Argument(
+            metavar="PAPER",
             help="ladder, multiplicity, bayes-error, winner-stability, or a paper of another "
-            "plugin.  [default: list them]"
+            "plugin.  [default: list them]",
         ),
     ] = None,
     charts: Annotated[

@@ -22,7 +22,7 @@ def select(
         list[int] | None,
         typer.Argument(
             help="The selected submissions; none: withdraw the selection.",
-            metavar="ID…",
+            metavar="ID",
             autocompletion=complete_submission,
         ),
     ] = None,

@@ -26,7 +26,9 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def submit(
-    file: Annotated[Path, typer.Argument(help="CSV or Parquet, as sample_submission.csv.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="CSV or Parquet, as sample_submission.csv.")
+    ],
     team: Annotated[
         str | None,
         typer.Option("--team", "-t", help="The name of the team. With --to: that of the token."),

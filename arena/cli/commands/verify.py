@@ -18,7 +18,9 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def verify(
-    folder: Annotated[Path, typer.Argument(help="The folder that arena export wrote.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="The folder that arena export wrote.")
+    ],
     solution: options.SolutionFile,
     receipt: Annotated[
         Path | None,
