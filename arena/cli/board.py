@@ -67,15 +67,25 @@ def _print_standings(document: Row, out: Console, score: Show, say: Wording) -> 
 
         at = 1 + [one.name for one in columns].index("rank interval")
         columns.insert(at, Column("ranks", 4, mark, left=True, narrowed=mark))
+    possible = [bool(row.get("possible_winner")) for row in standings]
+    if marked := any(possible) and not all(possible):
+        columns[0] = replace(columns[0], cell=_marked_rank)
     columns = [replace(one, name=say(one.name)) for one in columns]
     print_table(standings, columns, out, title=title, every="--wide")
     if not document["resamples"] or m == 1:
         return
+    if marked:
+        out.print("* may truly be the best.")
     out.print(
         f"Confidence level {level_text(document['level'])}, for rank intervals jointly over "
         f"{say('all teams')}. Bootstrap rank range, win rate and prize share: "
         f"{document['resamples']:,} resamples of {say('the rows')}, seed {document['seed']}."
     )
+
+
+def _marked_rank(row: Row) -> str:
+    rank = row.get("rank")
+    return "" if rank is None else f"{'*' if row.get('possible_winner') else ''}{rank}"
 
 
 def _other(key: str, row: Row) -> str:

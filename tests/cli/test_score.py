@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import stat
@@ -93,6 +94,12 @@ def test_the_table_for_people(
     for text in ("best", "rank interval", "tier", "Rejected: broken/try 1.csv", "Corrected"):
         assert text in called.stdout
     assert "\x1b" not in called.stdout
+    document = json.loads(arena_here(*SCORE, "--json").stdout)
+    possible = [row["team"] for row in document["standings"] if row["possible_winner"]]
+    assert 0 < len(possible) < len(document["standings"])
+    marked = re.findall(r"^ +\*\d+ +(\S+)", called.stdout, re.MULTILINE)
+    assert marked == possible
+    assert "* may truly be the best." in called.stdout
 
 
 @pytest.mark.slow
