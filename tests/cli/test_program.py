@@ -92,6 +92,7 @@ def test_plugins_are_listed(arena_here: Any) -> None:
     by_name = {plugin["name"]: plugin for plugin in document["plugins"]}
     assert by_name["arena_ranking"]["provides"]["analyses"] == ["ranks"]
     assert "roc_auc" in by_name["arena_metrics"]["provides"]["metrics"]
+    assert "helm" in by_name["arena_readers"]["provides"]["case_readers"]
     assert not by_name["arena_metrics"]["failures"]
     assert {"name": "score", "origin": "arena 0.1.0"} in document["commands"]
     shown = arena_here("plugins").stdout
@@ -109,6 +110,19 @@ def test_metrics_are_listed(arena_here: Any) -> None:
     shown = arena_here("metrics").stdout
     assert "quadratic_weighted_kappa" in shown
     assert "sklearn:NAME" in shown
+
+
+def test_a_narrow_terminal_cuts_nothing_from_the_list_of_metrics(
+    arena_here: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = arena_here("metrics").stdout
+    table = shown[: shown.index("module:function:")]
+    assert "class" in table
+    assert "probabilities" in table
+    assert "predicts=time" in table
+    assert "\N{HORIZONTAL ELLIPSIS}" not in table
+    assert max(map(len, table.splitlines())) <= 80
 
 
 def test_what_a_library_makes_of_an_interrupt_is_no_fault_of_arena(

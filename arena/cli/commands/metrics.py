@@ -34,6 +34,8 @@ _CAPABILITIES = (
     ("resample", HasResample, "it has its own fast resampling"),
 )
 
+_WIDTH_WITH_PLUGINS = 110
+
 
 @app.command()
 def metrics(
@@ -135,17 +137,20 @@ def _print_all(found: list[dict[str, Any]], families: list[dict[str, Any]]) -> N
     from rich import box
     from rich.table import Table
 
+    out = console()
+    names = ["metric", "better", "a submission holds", "parameters", "plugin"]
+    if out.width < _WIDTH_WITH_PLUGINS:
+        names.remove("plugin")
     table = Table(box=box.SIMPLE_HEAD)
-    for column in ("metric", "better", "a submission holds", "parameters", "plugin"):
-        table.add_column(column, no_wrap=column == "metric")
+    for name in names:
+        table.add_column(name, no_wrap=name == "metric", overflow="fold")
     for one in found:
         parameters = ", ".join(f"{key}={value}" for key, value in one["parameters"].items())
         direction = "larger" if one["greater_is_better"] else "smaller"
         cells = (one["name"], direction, one["prediction"], parameters, one["plugin"])
-        table.add_row(*map(printable, cells))
+        table.add_row(*map(printable, cells[: len(names)]))
     for family in families:
-        table.add_row(family["form"], "", "", "", family["plugin"])
-    out = console()
+        table.add_row(*(family["form"], "", "", "", family["plugin"])[: len(names)])
     out.print(table)
     for family in families:
         if family["description"]:

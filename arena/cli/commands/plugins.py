@@ -17,7 +17,15 @@ from arena.utils.text import printable
 
 app = typer.Typer(add_completion=False)
 
-_KINDS = ("metrics", "mechanisms", "analyses", "competitors", "floor_estimators", "papers")
+_KINDS = (
+    "metrics",
+    "mechanisms",
+    "analyses",
+    "competitors",
+    "floor_estimators",
+    "papers",
+    "case_readers",
+)
 _SINGULAR = {"analyses": "analysis"}
 
 
