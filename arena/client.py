@@ -120,10 +120,10 @@ class Client:
                 digest = hashlib.file_digest(opened, "sha256").hexdigest()
         except OSError as error:
             raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
-        told = {"file": path.name} | ({"description": description} if description else {})
+        query = {"file": path.name} | ({"description": description} if description else {})
         return self._json(
             "POST",
-            f"/submissions?{urlencode(told)}",
+            f"/submissions?{urlencode(query)}",
             file=path,
             headers={"Idempotency-Key": key or f"file-{digest}"},
         )

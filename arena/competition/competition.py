@@ -11,6 +11,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from arena.competition import decisions
 from arena.competition.create import create_competition
+from arena.competition.queued_requests import (
+    QueuedRequest,
+    RequestAnswer,
+    cursor_of,
+    process_requests,
+    set_aside,
+)
 from arena.competition.state import read_state
 from arena.competition.submit import (
     SubmissionHandler,
@@ -18,7 +25,6 @@ from arena.competition.submit import (
     open_handler,
     submit_files,
 )
-from arena.competition.take import QueuedRequest, Taken, cursor_of, set_aside, take
 from arena.competition.view import CompetitionView, now, organiser
 from arena.config import Settings
 from arena.errors import InputError, UsageError
@@ -218,20 +224,20 @@ class Competition(CompetitionView):
         """The number of the last request of the queue that the record has; 0 without one."""
         return self._cursor[0]
 
-    def take(
+    def process(
         self,
         requests: Sequence[QueuedRequest],
         *,
         seconds: float = 1.0,
         workers: int = 1,
         before_each: Callable[[QueuedRequest], None] = lambda _: None,
-    ) -> list[Taken]:
+    ) -> list[RequestAnswer]:
         """Judge the first of some requests of a queue; return their answers, which are stored.
 
         Each request is judged once, even if the process is killed: its event and everything else
         that it changes are stored in one transaction, and :attr:`cursor` is read from the events.
         Submissions are stored together; their deadline and their day follow
-        :attr:`~arena.competition.take.QueuedRequest.received`.
+        :attr:`~arena.competition.queued_requests.QueuedRequest.received`.
 
         Parameters
         ----------
@@ -247,14 +253,14 @@ class Competition(CompetitionView):
         Raises
         ------
         UsageError
-            If a request was taken before.
+            If a request was processed before.
         StoreError
             If nothing could be stored. Any other error concerns these requests; try them alone.
         """
         if [one.seq for one in requests if one.seq <= self.cursor] or not requests:
-            raise UsageError(f"Requests up to {self.cursor} were taken before.")
+            raise UsageError(f"Requests up to {self.cursor} were processed before.")
         try:
-            taken = take(
+            answers = process_requests(
                 self._state,
                 self._open_handler,
                 requests,
@@ -268,12 +274,12 @@ class Competition(CompetitionView):
                 self._state.store
             )  # the failure may have followed the commit
             raise
-        self._cursor[0] = taken[-1].seq
-        if taken[-1].kind in {"rename", "merge", "rescore"}:
+        self._cursor[0] = answers[-1].seq
+        if answers[-1].kind in {"rename", "merge", "rescore"}:
             self._handler = None
-        if taken[-1].kind == "rescore":
+        if answers[-1].kind == "rescore":
             self._read_again()
-        return taken
+        return answers
 
     def check_file(self, path: Path, name: str) -> tuple[Fault, ...]:
         """Return the faults of a file, as if it were submitted; nothing is stored or counted.
@@ -291,14 +297,14 @@ class Competition(CompetitionView):
         )
         return read.faults
 
-    def set_aside(self, request: QueuedRequest, reason: str) -> Taken:
+    def set_aside(self, request: QueuedRequest, reason: str) -> RequestAnswer:
         """Record that a request cannot be judged, which counts against no limit; return the answer.
 
         ``reason`` is for the organiser only.
         """
-        taken = set_aside(self._state, request, reason)
+        answer = set_aside(self._state, request, reason)
         self._cursor[0] = request.seq
-        return taken
+        return answer
 
     # -- decisions of the teams and of the organiser -------------------------------------------
 

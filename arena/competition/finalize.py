@@ -157,8 +157,8 @@ def _evaluate(
     result = evaluate_finals(run, counted.finals, counted.records, state.settings)
     asked: Metric = state.manager.metrics.resolve(run.specification)
     baseline = None if counted.baseline is None else run.unranked(counted.baseline)
-    told = (*notes_of(asked), *result.notes, *counted.notes)
-    return replace(result, notes=told, baseline=baseline)
+    notes = (*notes_of(asked), *result.notes, *counted.notes)
+    return replace(result, notes=notes, baseline=baseline)
 
 
 def _keep(

@@ -26,13 +26,13 @@ def selections_in(events: Iterable[Event]) -> dict[str, list[int]]:
     """
     chosen: dict[str, list[int]] = {}
     for event in sorted(events, key=lambda event: event.sequence):
-        told = event.payload
+        payload = event.payload
         if event.kind == "selection":
-            chosen[told["team"]] = told["submissions"]
+            chosen[payload["team"]] = payload["submissions"]
         elif event.kind in TEAM_CHANGES:
-            own = [*chosen.pop(told["team"], ()), *chosen.get(told["to"], ())]
+            own = [*chosen.pop(payload["team"], ()), *chosen.get(payload["to"], ())]
             if own:
-                chosen[told["to"]] = sorted(own)
+                chosen[payload["to"]] = sorted(own)
     return chosen
 
 

@@ -46,7 +46,7 @@ class Quota:
             return Fault("deadline", f"The competition ended at {deadline:%Y-%m-%d %H:%M} UTC.")
         for day, allowed, counted in self._limits:
             names = self.members or (self.team,)
-            used = sum(transaction.places_used(name, day) for name in names)
+            used = sum(transaction.quota_used(name, day) for name in names)
             if allowed is not None and used >= allowed:
                 message = (
                     f"A team may send {allowed:,} submissions {counted}, and this team has used "

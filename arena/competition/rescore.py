@@ -165,8 +165,8 @@ def apply(state: CompetitionState, rescored: Rescored) -> None:
             transaction.put_meta(METRIC_CODE, rescored.code)
             digest = sha256(rescored.code.encode("utf-8", "surrogatepass")).hexdigest()
             payload["metric_sha256"] = digest
-        told = {**payload, **state.told}
-        transaction.append_event("rescored", state.actor, told, time=state.clock())
+        fields = {**payload, **state.event_fields}
+        transaction.append_event("rescored", state.actor, fields, time=state.clock())
 
 
 def _score_all(

@@ -56,7 +56,7 @@ class CompetitionState:
     """The revision of the scores; each rescore starts a new one."""
     unrecorded: tuple[list[Any], ...] = ()
     """``[key, before, after]`` of settings that a read-only view applies but does not record."""
-    told: Mapping[str, Any] = field(default_factory=dict)
+    event_fields: Mapping[str, Any] = field(default_factory=dict)
     """What every event says besides its payload: the request of a served competition."""
 
     @property
@@ -67,7 +67,9 @@ class CompetitionState:
     def record(self, kind: str, payload: Mapping[str, Any]) -> None:
         """Append an event in a separate transaction."""
         with self.store.transaction() as transaction:
-            transaction.append_event(kind, self.actor, {**payload, **self.told}, time=self.clock())
+            transaction.append_event(
+                kind, self.actor, {**payload, **self.event_fields}, time=self.clock()
+            )
 
 
 def read_state(

@@ -166,7 +166,7 @@ class QueuedSubmission:
     """The deadline and the limits of a day follow it."""
     actor: str
     key: str
-    told: Mapping[str, Any] = field(default_factory=dict)
+    event_fields: Mapping[str, Any] = field(default_factory=dict)
     """What its event says of the queue."""
 
 
@@ -182,7 +182,7 @@ class _Judging:
     now: datetime
     incoming: Incoming
     quota: Quota | None
-    told: Mapping[str, Any] = field(default_factory=dict)
+    event_fields: Mapping[str, Any] = field(default_factory=dict)
     scoring: Scoring | None = None
     """What was announced in the journal."""
     stored: tuple[SubmissionRecord, Release | None] | None = None
@@ -283,7 +283,7 @@ class SubmissionHandler:
                     one = self._judging(
                         entry.file, entry.read, entry.received, entry.actor, entry.key
                     )
-                    one.told = entry.told
+                    one.event_fields = entry.event_fields
                     judged.append((one, self._judge(transaction, one)))
                     if time.monotonic() > until:
                         break
@@ -345,7 +345,12 @@ class SubmissionHandler:
             release = self._release(transaction, record, outcome.public, incoming.values, now)
             transaction.put_scores(self.revision, record.submission, outcome.public, None)
         answer = self._answer(record, release)
-        payload = {**answer.to_dict(), **one.told, "file": record.file, "sha256": record.sha256}
+        payload = {
+            **answer.to_dict(),
+            **one.event_fields,
+            "file": record.file,
+            "sha256": record.sha256,
+        }
         del payload["receipt"]  # it is the hash of this event
         if incoming.team != one.shown:
             payload["stored_as"] = incoming.team
@@ -380,8 +385,8 @@ class SubmissionHandler:
             if transaction.find_submission(incoming.team, key) is not None:
                 return
             quota.use(transaction)
-            told = asdict(scoring)
-            transaction.append_event("submission failed", actor, told, time=quota.now)
+            payload = asdict(scoring)
+            transaction.append_event("submission failed", actor, payload, time=quota.now)
 
     def _find(
         self, transaction: Transaction, incoming: Incoming, members: Sequence[str]

@@ -353,18 +353,18 @@ def _recorded_submissions(events: Sequence[Event]) -> dict[int, dict[str, Any]]:
     rows: dict[int, dict[str, Any]] = {}
     names = Teams.of(events)
     for event in events:
-        told = event.payload
+        payload = event.payload
         if event.kind == "submission":
-            rows[told["submission"]] = {
-                "submission": told["submission"],
-                "team": names.current(str(told["team"])),
-                "file": told["file"],
+            rows[payload["submission"]] = {
+                "submission": payload["submission"],
+                "team": names.current(str(payload["team"])),
+                "file": payload["file"],
                 "received": datetime.fromisoformat(event.time).isoformat(),
-                "status": told["status"],
-                "released": told["released"],
+                "status": payload["status"],
+                "released": payload["released"],
             }
         elif event.kind == "epoch":  # every submission that counted was released again
-            again = dict(told["released"])
+            again = dict(payload["released"])
             for number, row in rows.items():
                 row["released"] = again.get(number)
     selected = {one for chosen in selections_in(events).values() for one in chosen}
@@ -382,7 +382,9 @@ def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -
     events = [event.payload for event in claims.events if event.kind == "submission"]
     # A disqualified submission was submitted nevertheless.
     names = Teams.of(claims.events)
-    sent = Counter(names.current(told["team"]) for told in events if told["status"] == "accepted")
+    sent = Counter(
+        names.current(payload["team"]) for payload in events if payload["status"] == "accepted"
+    )
     lost = {
         one
         for event in claims.events

@@ -25,8 +25,8 @@ from arena.utils.parallel import Progress
 from arena.utils.progress import shown
 
 if TYPE_CHECKING:
+    from arena.competition.queued_requests import RequestAnswer
     from arena.competition.replay import Replay
-    from arena.competition.take import Taken
     from arena.scoring.result import ScoreResult
 
 __all__ = ["CompetitionView", "now", "open_state", "organiser"]
@@ -163,11 +163,11 @@ class CompetitionView:
         """Return every stored submission including its faults, for the organiser only."""
         return tuple(self._state.ledger.records())
 
-    def places_used(self, team: str, day: date | None = None) -> int:
+    def quota_used(self, team: str, day: date | None = None) -> int:
         """Return how many submissions of a team count on a UTC day, or in total."""
         teams = self._state.ledger.teams()
         members = teams.members(teams.current(team_name(team)))
-        return sum(self._state.store.places_used(member, day) for member in members)
+        return sum(self._state.store.quota_used(member, day) for member in members)
 
     def disqualified_teams(self) -> dict[str, str]:
         """Return the disqualified teams, each with the reason."""
@@ -181,23 +181,23 @@ class CompetitionView:
         """Return the current name of each team that was renamed or merged, by its former name."""
         return self._state.ledger.teams().former()
 
-    def answers(self) -> dict[str, Taken]:
+    def answers(self) -> dict[str, RequestAnswer]:
         """Return the answer to each request of a served competition, by its id."""
-        from arena.competition.take import taken_in
+        from arena.competition.queued_requests import answers_in
 
-        return taken_in(self._state.store.events())
+        return answers_in(self._state.store.events())
 
-    def last_answer(self) -> Taken | None:
+    def last_answer(self) -> RequestAnswer | None:
         """Return the answer to the last request of a served competition, or None."""
-        from arena.competition.take import last_taken
+        from arena.competition.queued_requests import last_answer
 
-        return last_taken(self._state.store)
+        return last_answer(self._state.store)
 
-    def requests_set_aside(self) -> dict[str, Taken]:
+    def requests_set_aside(self) -> dict[str, RequestAnswer]:
         """Return the answers to requests that could not be judged, by their ids."""
-        from arena.competition.take import SET_ASIDE, taken_in
+        from arena.competition.queued_requests import SET_ASIDE, answers_in
 
-        return taken_in(self._state.store.events(SET_ASIDE))
+        return answers_in(self._state.store.events(SET_ASIDE))
 
     def published_private_leaderboard(self) -> dict[str, Any] | None:
         """Return the private board for everybody: None unless it was published and is current.
@@ -208,7 +208,7 @@ class CompetitionView:
         the team's rank on the public board.
         """
         from arena.competition import finalize
-        from arena.competition.take import published_digest
+        from arena.competition.queued_requests import published_digest
 
         digest = published_digest(self._state)
         if digest is None or finalize.fingerprint(self.final_result()) != digest:

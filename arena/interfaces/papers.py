@@ -102,5 +102,5 @@ def within(
     True
     """
     agrees = abs(computed - published) <= reach
-    told = note or f"they may differ by {reach:.2g}: both are simulated"
-    return Reproduced(where, quantity, published, computed, agrees, told)
+    why = note or f"they may differ by {reach:.2g}: both are simulated"
+    return Reproduced(where, quantity, published, computed, agrees, why)

@@ -134,7 +134,7 @@ class Store:
         >>> with Store.open() as store:
         ...     with store.transaction() as transaction:
         ...         places = [transaction.take_place("team", None, allowed=1) for _ in range(2)]
-        ...     used = store.places_used("team", None)
+        ...     used = store.quota_used("team", None)
         >>> places, used
         ([True, False], 1)
         """
@@ -248,7 +248,7 @@ class Store:
         with self._database.reading() as cursor:
             return dict(cursor.execute("SELECT team, accepted FROM team_counts").fetchall())
 
-    def places_used(self, team: str, day: date | None) -> int:
+    def quota_used(self, team: str, day: date | None) -> int:
         """Return how many submissions of a team count on a day, or in total."""
         with self._database.reading() as cursor:
             return select_place(cursor, team, day)

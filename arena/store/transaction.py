@@ -73,7 +73,7 @@ class Transaction:
         self._facts.places.add((team, day_name(day)))
         change_place(self._cursor, team, day, -1, None)
 
-    def places_used(self, team: str, day: date | None) -> int:
+    def quota_used(self, team: str, day: date | None) -> int:
         """Return how many submissions of a team count on a day, or in total."""
         return select_place(self._cursor, team, day)
 

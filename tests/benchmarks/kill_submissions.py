@@ -75,7 +75,7 @@ def wrong_with(store: Store, told: int, seen: int, n_rows: int) -> list[str]:
     }.items():
         if found != numbers:
             wrong.append(f"{name} do not belong to the submissions")
-    used = sum(store.places_used(f"t{i}", None) for i in range(N_TEAMS))
+    used = sum(store.quota_used(f"t{i}", None) for i in range(N_TEAMS))
     if used != len(records):
         wrong.append(f"{used} places are used by {len(records)} submissions")
     broken = store.verify_events()

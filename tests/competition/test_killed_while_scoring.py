@@ -54,7 +54,7 @@ def kill(folder: Path, file: Path, *, before_the_journal: bool = False) -> None:
 def used(folder: Path) -> list[int]:
     with Store.open(folder / "arena.duckdb", create=False, read_only=True) as store:
         assert store.audit() == ()
-        return [store.places_used("a", day) for day in (None, START.date())]
+        return [store.quota_used("a", day) for day in (None, START.date())]
 
 
 def test_an_interrupt_after_the_commit_is_not_counted_twice(

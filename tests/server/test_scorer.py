@@ -142,15 +142,15 @@ def test_what_fails_in_a_group_is_judged_alone_and_then_set_aside(
     for number in range(3):
         send(layout, intake, "red", predictions(number))
     groups: list[list[int]] = []
-    take = Competition.take
+    process = Competition.process
 
     def failing(competition: Competition, requests: Any, **how: Any) -> Any:
         groups.append([one.seq for one in requests])
         if 2 in groups[-1]:
             raise RuntimeError("secret 0.123")
-        return take(competition, requests, **how)
+        return process(competition, requests, **how)
 
-    monkeypatch.setattr(Competition, "take", failing)
+    monkeypatch.setattr(Competition, "process", failing)
     with scorer_of(folder, layout) as scorer:
         settle(scorer)
         assert groups == [[1, 2, 3], [1], [2], [3]]

@@ -161,7 +161,7 @@ def test_full_disk_is_met_before_it_happens(path: Path, monkeypatch: pytest.Monk
         free = 64 * 2**20 + 1000
         with pytest.raises(StoreError, match=r"64 MB are free.*Nothing was written\. Free some"):
             submit(store, 2, values_of(2, N_ROWS))
-        assert store.places_used("t2", None) == 0
+        assert store.quota_used("t2", None) == 0
         rejected = store.add_submissions([Incoming("a", "f", "s", None)])
         assert rejected[0].submission == 2
         free = 2**20

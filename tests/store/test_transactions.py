@@ -35,14 +35,14 @@ def test_places_are_taken_until_none_is_left(store: Store, database: Path) -> No
         assert not transaction.take_place("c", None, 0)
         assert [transaction.take_place("d", None, None) for _ in range(2)] == [True, True]
         assert not transaction.take_place("d", None, 2)
-        assert transaction.places_used("a", DAY) == 2
+        assert transaction.quota_used("a", DAY) == 2
         transaction.return_place("a", None)
         transaction.return_place("a", None)
-        assert transaction.places_used("a", None) == 0
+        assert transaction.quota_used("a", None) == 0
         assert transaction.take_place("a", None, 1)
     store.close()
     with Store.open(database) as again:
-        used = [again.places_used(team, day) for team in "abc" for day in (DAY, None)]
+        used = [again.quota_used(team, day) for team in "abc" for day in (DAY, None)]
     assert used == [2, 1, 1, 0, 0, 0]
 
 
@@ -88,7 +88,7 @@ def test_all_of_a_transaction_is_stored_or_nothing(
     def kept(opened: Store) -> list[int]:
         tables = (opened.submissions(), opened.releases(), opened.scores(1), opened.events())
         counts = [len(table) for table in tables]
-        return [*counts, opened.places_used("a", None), opened.meta("revision") is not None]
+        return [*counts, opened.quota_used("a", None), opened.meta("revision") is not None]
 
     may_pass = False
     with pytest.raises(KeyboardInterrupt):

@@ -243,8 +243,8 @@ def _summary(payload: Mapping[str, Any]) -> str:
     """Return a payload in one line, the most important parts first, without what is empty."""
     keys = [key for key in _FIRST if key in payload]
     keys += [key for key in payload if key not in _FIRST and key not in _LEFT_OUT]
-    told = {key: payload[key] for key in keys if payload[key] not in (None, [], {}, "")}
+    shown = {key: payload[key] for key in keys if payload[key] not in (None, [], {}, "")}
     return ", ".join(
         f"{key} {value if isinstance(value, str) else json.dumps(value)}"
-        for key, value in told.items()
+        for key, value in shown.items()
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from arena.competition.competition import Competition
-from arena.competition.take import QueuedRequest, Taken
+from arena.competition.queued_requests import QueuedRequest, RequestAnswer
 from arena.config import ServerSection
 from arena.errors import StoreError
 from arena.server.records.intake import Intake, Request
@@ -48,7 +48,7 @@ class Scorer:
 
     What it publishes is derived from the record, and published again when it starts. An answer is
     therefore never lost, and a request is never judged twice: see
-    :meth:`arena.competition.competition.Competition.take`.
+    :meth:`arena.competition.competition.Competition.process`.
 
     Raises
     ------
@@ -157,11 +157,11 @@ class Scorer:
             waiting = waiting[:1]
         began = time.monotonic()
         self._set_state(busy_since=time.time())
-        taken = self._take(waiting)
-        if taken:
-            took = (time.monotonic() - began) / len(taken)
+        answers = self._process(waiting)
+        if answers:
+            took = (time.monotonic() - began) / len(answers)
             before = self._state.seconds_each or took
-            self._publish_answers(waiting, taken, (1 - _WEIGHT) * before + _WEIGHT * took)
+            self._publish_answers(waiting, answers, (1 - _WEIGHT) * before + _WEIGHT * took)
         return True
 
     def _check_one(self) -> bool:
@@ -194,18 +194,18 @@ class Scorer:
             _LOGGER.exception("Checking a file failed.")
             return (_NOT_CHECKED,)
 
-    def _take(self, waiting: Sequence[Request]) -> list[Taken]:
+    def _process(self, waiting: Sequence[Request]) -> list[RequestAnswer]:
         """Judge the first of these requests; an empty list if they must be tried one by one."""
         with self._uploads.opened(filter(None, map(_upload_of, waiting))) as paths:
-            return self._take_opened([self._queued(one, paths) for one in waiting])
+            return self._process_opened([self._queued(one, paths) for one in waiting])
 
-    def _take_opened(self, requests: Sequence[QueuedRequest]) -> list[Taken]:
+    def _process_opened(self, requests: Sequence[QueuedRequest]) -> list[RequestAnswer]:
         if self._attempts.hopeless(requests[0].seq):
             return [self._competition.set_aside(requests[0], _ENDED)]
         numbers = [one.seq for one in requests]
         self._attempts.begin(numbers)
         try:
-            return self._competition.take(
+            return self._competition.process(
                 requests, seconds=self._server.publish_seconds, workers=self._server.checkers
             )
         except StoreError:
@@ -250,15 +250,15 @@ class Scorer:
     def _publish_everything(self) -> None:
         competition = self._competition
         self._names = competition.current_names()
-        taken = competition.answers()
+        recorded = competition.answers()
         rows = {row["submission"]: row for row in competition.submissions()}
         records = {one.submission: one for one in competition.records()}
         answers, teams = [], set()
         for request in self._all_judged():
-            if request.request not in taken:
+            if request.request not in recorded:
                 _LOGGER.warning("The record lacks request %d: it was never judged.", request.seq)
                 continue
-            answer = self._answer(request, taken[request.request])
+            answer = self._answer(request, recorded[request.request])
             if answer.submission is not None:
                 row, record = rows[answer.submission], records[answer.submission]
                 answer = replace(answer, **_as_recorded(row, record))
@@ -292,15 +292,15 @@ class Scorer:
             at = requests[-1].seq
 
     def _publish_answers(
-        self, waiting: Sequence[Request], taken: Sequence[Taken], seconds_each: float
+        self, waiting: Sequence[Request], judged: Sequence[RequestAnswer], seconds_each: float
     ) -> None:
         by_id = {one.request: one for one in waiting}
-        answers = [self._answer(by_id[one.request], one) for one in taken]
-        kinds = {one.kind for one in taken if one.status == "done"}
+        answers = [self._answer(by_id[one.request], one) for one in judged]
+        kinds = {one.kind for one in judged if one.status == "done"}
         self._set_state(
-            cursor=taken[-1].seq,
+            cursor=judged[-1].seq,
             seconds_each=seconds_each,
-            judged=self._state.judged + len(taken),
+            judged=self._state.judged + len(judged),
             set_aside=self._state.set_aside + _set_aside(answers),
             busy_since=None,
             problem=None,
@@ -324,9 +324,9 @@ class Scorer:
             )
         self._attempts.end()
         statuses = {one.request: one.status for one in answers}
-        self._drop_uploads([by_id[one.request] for one in taken], statuses)
+        self._drop_uploads([by_id[one.request] for one in judged], statuses)
         self._board_due |= any(one.status == "accepted" for one in answers)
-        busy = len(waiting) > len(taken) or bool(self._intake.after(self._name, taken[-1].seq, 1))
+        busy = len(waiting) > len(judged) or bool(self._intake.after(self._name, judged[-1].seq, 1))
         late = time.monotonic() > self._board_at + self._server.publish_seconds
         if self._board_due and (late or not busy):
             self._publish_board()
@@ -348,15 +348,15 @@ class Scorer:
             if one.request not in {answer.request for answer in answers}
         ]
 
-    def _answer(self, request: Request, taken: Taken) -> Answer:
-        submitted = taken.submitted
+    def _answer(self, request: Request, answer: RequestAnswer) -> Answer:
+        submitted = answer.submitted
         team = self._names.get(request.team, request.team)
         return Answer(
             request=request.request,
             seq=request.seq,
             team=team if submitted is None else submitted.team,
             kind=request.kind,
-            status=taken.status,
+            status=answer.status,
             received=request.received.isoformat(),
             judged=self._clock().isoformat(timespec="seconds"),
             member=request.member,
@@ -364,7 +364,7 @@ class Scorer:
             file=request.payload.get("file"),
             released=None if submitted is None else submitted.released,
             faults=() if submitted is None else tuple(asdict(one) for one in submitted.faults),
-            message=taken.message,
+            message=answer.message,
             receipt=None if submitted is None else submitted.receipt,
             sha256=request.payload.get("sha256"),
         )
@@ -375,9 +375,9 @@ class Scorer:
         return [
             TeamFacts(
                 team=team,
-                used_total=competition.places_used(team),
+                used_total=competition.quota_used(team),
                 day=today.isoformat(),
-                used_day=competition.places_used(team, today),
+                used_day=competition.quota_used(team, today),
                 selected=tuple(selections.get(team, ())),
                 disqualified=disqualified.get(team),
             )

@@ -162,13 +162,13 @@ def compared(
     for (n, m), one in found.items():
         what = f"best of {m:,} models wins on {n:,} rows"
         sets = "1 set" if one.sets == 1 else f"{one.sets:,} sets"
-        told = f"standard error {one.error:.2g} over {sets} of models"
+        precision = f"standard error {one.error:.2g} over {sets} of models"
         if (n, m) in published:
             reach = 3 * math.hypot(one.error, _STUDY_ERROR)
-            why = f"{told}; other data, and the study has one set of models"
+            why = f"{precision}; other data, and the study has one set of models"
             rows.append(within("win frequency", what, published[n, m], one.mean, reach, why))
         else:
-            rows.append(Reproduced("win frequency", what, None, one.mean, None, told))
+            rows.append(Reproduced("win frequency", what, None, one.mean, None, precision))
     return rows
 
 

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from arena.competition import finalize, rescore
-from arena.competition import take as taking
+from arena.competition import finalize, queued_requests, rescore
 from arena.competition.competition import Competition
-from arena.competition.take import QueuedRequest, Taken, taken_in
+from arena.competition.queued_requests import QueuedRequest, RequestAnswer, answers_in
 from arena.errors import InputError, MetricError, StoreError, UsageError
 from arena.intake import ReadSubmission
 from arena.store import Transaction
@@ -32,9 +31,11 @@ def decision(seq: int, kind: str, sender: str = "", **payload: Any) -> QueuedReq
     return QueuedRequest(seq, f"request-{seq}", kind, sender, "member 7", START, payload)
 
 
-def take_all(competition: Competition, requests: Sequence[QueuedRequest]) -> Iterator[Taken]:
+def process_all(
+    competition: Competition, requests: Sequence[QueuedRequest]
+) -> Iterator[RequestAnswer]:
     while requests := [one for one in requests if one.seq > competition.cursor]:
-        yield from competition.take(requests, seconds=60.0)
+        yield from competition.process(requests, seconds=60.0)
 
 
 def events_of(competition: Competition) -> list[int]:
@@ -50,14 +51,14 @@ def test_a_group_gives_what_single_submissions_give(
     public = {"mechanism": "ladder-free", "scope": "rank"}
     requests = [submit(tmp_path, seq, f"team {seq % 3}") for seq in range(1, 9)]
     with made(tmp_path, solution, clock, public=public) as competition:
-        (*answers,) = take_all(competition, requests)
+        (*answers,) = process_all(competition, requests)
         grouped = competition.leaderboard()
         assert events_of(competition) == list(range(1, 9))
         assert competition.cursor == 8
-        assert competition.last_answer() == taken_in(competition.events())["request-8"]
+        assert competition.last_answer() == answers_in(competition.events())["request-8"]
         backwards = competition._state.store.last_events(block=3)
         assert tuple(reversed(list(backwards))) == competition.events()
-        answered = taken_in(competition.events())
+        answered = answers_in(competition.events())
         for one in answers:
             again, told = answered[one.request].submitted, one.submitted
             assert again is not None
@@ -89,20 +90,20 @@ def test_a_group_that_fails_is_not_stored_and_can_be_taken_again(
     with made(tmp_path, solution, clock, limits={"total": 2}) as competition:
         monkeypatch.setattr(Transaction, "append_event", fail)
         with pytest.raises(RuntimeError):
-            competition.take(requests, seconds=60.0)
+            competition.process(requests, seconds=60.0)
         assert (competition.cursor, competition.submissions()) == (0, [])
-        assert len(competition.take(requests, seconds=0.0)) == 1
+        assert len(competition.process(requests, seconds=0.0)) == 1
         monkeypatch.undo()
         set_aside = competition.set_aside(requests[1], "It failed.")
         assert (set_aside.status, competition.cursor) == ("set_aside", 2)
         # What was set aside has used no place, and the same file is a new submission.
-        (last,) = take_all(competition, requests)
+        (last,) = process_all(competition, requests)
         assert (last.status, events_of(competition)) == ("accepted", [1, 2, 3])
         with pytest.raises(UsageError, match="up to 3"):
-            competition.take(requests)
-        (refused,) = competition.take([submit(tmp_path, 9)])
+            competition.process(requests)
+        (refused,) = competition.process([submit(tmp_path, 9)])
         assert refused.status == "refused"
-        assert [one.status for one in taken_in(competition.events()).values()] == [
+        assert [one.status for one in answers_in(competition.events()).values()] == [
             "accepted",
             "set_aside",
             "accepted",
@@ -122,7 +123,7 @@ def test_a_failure_after_the_commit_is_not_taken_again(
         with monkeypatch.context() as patched:
             patched.setattr(Transaction, "acknowledge", fail)
             with pytest.raises(StoreError):
-                competition.take(requests, seconds=60.0)
+                competition.process(requests, seconds=60.0)
         assert competition.cursor == 2
         assert events_of(competition) == [1, 2]
 
@@ -147,7 +148,7 @@ def test_a_deadline_and_a_day_follow_what_was_received(
     clock.now = START + timedelta(days=3)
     sections = {"competition": {"deadline": deadline}, "limits": {"per_day": 1}}
     with made(tmp_path, solution, clock, **sections) as competition:
-        (*answers,) = take_all(competition, [*requests, late, in_time])
+        (*answers,) = process_all(competition, [*requests, late, in_time])
         faults = [one.submitted.faults for one in answers if one.submitted is not None]
         kinds = [[fault.kind for fault in own] for own in faults]
         assert kinds == [[], ["limit"], [], ["limit"], ["deadline"]]
@@ -158,10 +159,12 @@ def test_a_deadline_and_a_day_follow_what_was_received(
         clock.now = deadline
         end = [replace(decision(8 + at, kind), received=whens[-1]) for at, kind in enumerate(
             ("finalize", "publish"))]  # fmt: skip
-        assert [one.status for one in take_all(competition, end)] == ["done", "refused"]
+        assert [one.status for one in process_all(competition, end)] == ["done", "refused"]
         assert competition.published_private_leaderboard() is None
         clock.now = whens[-1]
-        assert [one.status for one in take_all(competition, [decision(10, "publish")])] == ["done"]
+        assert [one.status for one in process_all(competition, [decision(10, "publish")])] == [
+            "done"
+        ]
 
 
 @pytest.mark.slow
@@ -169,7 +172,7 @@ def test_a_file_that_ends_its_reader_twice_is_set_aside(
     tmp_path: Path, solution: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requests = [submit(tmp_path, seq) for seq in range(1, 4)]
-    examine, read = taking.examine, []
+    examine, read = queued_requests.examine, []
 
     def crashing(files: Any, *args: Any, **rules: Any) -> Iterator[Any]:
         for file, one in examine(files, *args, **rules):
@@ -180,12 +183,12 @@ def test_a_file_that_ends_its_reader_twice_is_set_aside(
             ended = ReadSubmission(None, (Fault("unreadable file", ""),), "", crashed=True)
             yield file, ended if crashed else one
 
-    monkeypatch.setattr(taking, "examine", crashing)
+    monkeypatch.setattr(queued_requests, "examine", crashing)
     with made(tmp_path, solution, clock, limits={"total": 2}) as competition:
-        (*answers,) = take_all(competition, requests)
+        (*answers,) = process_all(competition, requests)
         assert [one.status for one in answers] == ["accepted", "set_aside", "accepted"]
         assert events_of(competition) == [1, 2, 3]
-        (event,) = [one for one in competition.events() if one.kind == taking.SET_ASIDE]
+        (event,) = [one for one in competition.events() if one.kind == queued_requests.SET_ASIDE]
         assert "crashed twice" in event.payload["for_organiser"]
         assert event.payload["sha256"] is not None
 
@@ -196,7 +199,7 @@ def test_without_a_deadline_nothing_is_published(
 ) -> None:
     requests = [submit(tmp_path, 1, "a"), decision(2, "finalize"), decision(3, "publish")]
     with made(tmp_path, solution, clock) as competition:
-        (*answers,) = take_all(competition, requests)
+        (*answers,) = process_all(competition, requests)
         assert [one.status for one in answers] == ["accepted", "done", "refused"]
         assert "There is no deadline" in answers[-1].message
         assert competition.published_private_leaderboard() is None
@@ -211,11 +214,11 @@ def test_a_team_that_sent_nothing_is_merged(tmp_path: Path, solution: Path, cloc
         decision(4, "merge", team="a", into="d"),
     ]
     with made(tmp_path, solution, clock) as competition:
-        (*answers,) = take_all(competition, requests)
+        (*answers,) = process_all(competition, requests)
         assert {one.status for one in answers} == {"accepted", "done"}
         assert events_of(competition) == [1, 2, 3, 4]
         assert [row["team"] for row in competition.leaderboard()] == ["d"]
-        told = taken_in(competition.events())
+        told = answers_in(competition.events())
         assert [told[one.request].message for one in answers] == [one.message for one in answers]
 
 
@@ -229,10 +232,10 @@ def test_a_team_that_sent_nothing_is_renamed(tmp_path: Path, solution: Path, clo
         decision(6, "rename", "d", team="d", to="a"),
     ]
     with made(tmp_path, solution, clock) as competition:
-        (*answers,) = take_all(competition, requests)
+        (*answers,) = process_all(competition, requests)
         assert [one.status for one in answers] == ["done", *["accepted"] * 3, "refused", "refused"]
         assert {row["team"] for row in competition.leaderboard()} == {"b", "c"}
-        assert competition.places_used("b") == 2
+        assert competition.quota_used("b") == 2
         assert events_of(competition) == list(range(1, 7))
 
 
@@ -246,13 +249,13 @@ def test_answers_that_the_web_process_reads_quote_no_label(
 
     monkeypatch.setattr(rescore, "rescore", fail)
     with made(tmp_path, solution, clock) as competition:
-        (tmp_path / "c" / taking.CORRECTED_NAME).touch()
-        (*answers,) = take_all(competition, [decision(seq, "rescore") for seq in (1, 2)])
-        (nothing,) = take_all(competition, [decision(3, "finalize")])
+        (tmp_path / "c" / queued_requests.CORRECTED_NAME).touch()
+        (*answers,) = process_all(competition, [decision(seq, "rescore") for seq in (1, 2)])
+        (nothing,) = process_all(competition, [decision(3, "finalize")])
         assert "no accepted submission" in nothing.message
         raised.append(MetricError("a secret label"))
         monkeypatch.setattr(finalize, "finalize", fail)
-        answers += take_all(competition, [decision(4, "finalize")])
+        answers += process_all(competition, [decision(4, "finalize")])
         for one, command in zip(answers, ("rescore", "rescore", "finalize"), strict=True):
             assert (one.status, f"run arena {command}" in one.message) == ("refused", True)
             assert "secret" not in one.message
@@ -270,7 +273,7 @@ def test_the_published_board_has_the_public_scores_that_were_released(
     }
     clock.now = START + timedelta(days=1)
     with made(tmp_path, solution, clock, **sections) as competition:
-        assert len(list(take_all(competition, [*requests, *end]))) == 6
+        assert len(list(process_all(competition, [*requests, *end]))) == 6
         released = {row["submission"]: row["released"] for row in competition.submissions()}
         ranks = {row["team"]: row["rank"] for row in competition.leaderboard()}
         published = competition.published_private_leaderboard()
@@ -291,32 +294,34 @@ def test_a_rescore_is_applied_by_the_code_of_its_preview(
     header, *rows = solution.read_text().splitlines()
     with made(tmp_path, solution, clock) as competition:
         requests = [submit(tmp_path, 1, "a"), submit(tmp_path, 2, "b"), decision(3, "rescore")]
-        (*_, nothing) = take_all(competition, requests)
+        (*_, nothing) = process_all(competition, requests)
         assert (nothing.status, "nothing to rescore" in nothing.message) == ("refused", True)
         turned = [row[:-1] + ("1" if row[-1] == "0" else "0") for row in rows]
-        (tmp_path / "c" / taking.CORRECTED_NAME).write_text("\n".join([header, *turned, ""]))
-        (preview,) = take_all(competition, [decision(4, "rescore")])
+        (tmp_path / "c" / queued_requests.CORRECTED_NAME).write_text(
+            "\n".join([header, *turned, ""])
+        )
+        (preview,) = process_all(competition, [decision(4, "rescore")])
         assert "60 of 60 rows have labels that differ" in preview.message
         assert "2 their score. Nothing was changed" in preview.message
         code = preview.message.removesuffix(".").rpartition(" ")[2]
-        (wrong,) = take_all(competition, [decision(5, "rescore", preview="0" * 12)])
+        (wrong,) = process_all(competition, [decision(5, "rescore", preview="0" * 12)])
         assert (wrong.status, "Preview the rescore again" in wrong.message) == ("refused", True)
-        (late, again) = take_all(
+        (late, again) = process_all(
             competition, [submit(tmp_path, 6, "c"), decision(7, "rescore", preview=code)]
         )
         assert (late.status, again.status) == ("accepted", "refused")
-        (renewed,) = take_all(competition, [decision(8, "rescore")])
+        (renewed,) = process_all(competition, [decision(8, "rescore")])
         code = renewed.message.removesuffix(".").rpartition(" ")[2]
-        (applied,) = take_all(competition, [decision(9, "rescore", preview=code)])
+        (applied,) = process_all(competition, [decision(9, "rescore", preview=code)])
         assert applied.status == "done"
         assert [one.kind for one in competition.events()][-1] == "rescored"
         assert events_of(competition) == list(range(1, 10))
-        told = taken_in(competition.events())
+        told = answers_in(competition.events())
         assert [told[one.request].message for one in (preview, applied)] == [
             preview.message,
             applied.message,
         ]
-        (after,) = take_all(competition, [decision(10, "rescore")])
+        (after,) = process_all(competition, [decision(10, "rescore")])
         assert "0 of 60 rows have labels that differ" in after.message
 
 
@@ -342,7 +347,7 @@ def test_decisions_and_their_refusals_leave_one_event_each(
     sections = {"competition": {"deadline": START}}
     clock.now = START + timedelta(days=1)
     with made(tmp_path, solution, clock, **sections) as competition:
-        (*answers,) = take_all(competition, requests)
+        (*answers,) = process_all(competition, requests)
         assert events_of(competition) == list(range(1, 15))
         refused = {one.seq: one.message for one in answers if one.status == "refused"}
         assert list(refused) == [3, 8, 9]
@@ -350,7 +355,7 @@ def test_decisions_and_their_refusals_leave_one_event_each(
         assert answers[11].team == "c"
         assert answers[13].status == "set_aside"
         for one in answers:
-            known = taken_in(competition.events())[one.request]
+            known = answers_in(competition.events())[one.request]
             assert (known.status, known.message) == (one.status, one.message)
-        digest = taking.published_digest(competition._state)
+        digest = queued_requests.published_digest(competition._state)
         assert digest == competition.events()[10].payload["sha256"]

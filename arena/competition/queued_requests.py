@@ -1,4 +1,4 @@
-"""Takes the requests of a served competition from their queue, each exactly once.
+"""Processes the queued requests of a served competition, each exactly once.
 
 Every request has a number in the queue and leaves exactly one event, written in the transaction
 that stores its result. The highest number among the events, the cursor, therefore says after any
@@ -36,13 +36,13 @@ __all__ = [
     "PUBLISHED",
     "SET_ASIDE",
     "QueuedRequest",
-    "Taken",
+    "RequestAnswer",
+    "answers_in",
     "cursor_of",
-    "last_taken",
+    "last_answer",
+    "process_requests",
     "published_digest",
     "set_aside",
-    "take",
-    "taken_in",
 ]
 
 SET_ASIDE = "request set aside"
@@ -59,7 +59,7 @@ class QueuedRequest:
     """A request of a queue."""
 
     seq: int
-    """Its number in the queue. Requests are taken in this order."""
+    """Its number in the queue. Requests are processed in this order."""
     request: str
     """Its unique id."""
     kind: str
@@ -80,13 +80,13 @@ class QueuedRequest:
     """Of ``submit``: the uploaded file."""
 
     @property
-    def told(self) -> dict[str, Any]:
-        """What its event says of it."""
+    def event_fields(self) -> dict[str, Any]:
+        """The fields that identify it in its event."""
         return {"request": {"id": self.request, "seq": self.seq, "kind": self.kind}}
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class RequestAnswer:
     """The answer to a request."""
 
     seq: int
@@ -107,28 +107,33 @@ _SET_ASIDE_TEXT = (
 )
 
 
-def last_taken(store: Store) -> Taken | None:
+def last_answer(store: Store) -> RequestAnswer | None:
     """Return the answer to the last request that the record has, or None.
 
-    Requests are taken in the order of their numbers, so the record is read from its end.
+    Requests are processed in the order of their numbers, so the record is read from its end.
     """
     last = next(filter(_is_of_queue, store.last_events()), None)
-    return None if last is None else next(iter(taken_in([last]).values()))
+    return None if last is None else next(iter(answers_in([last]).values()))
 
 
 def cursor_of(store: Store) -> int:
     """Return the number of the last request that the record has; 0 without one."""
-    last = last_taken(store)
+    last = last_answer(store)
     return 0 if last is None else last.seq
 
 
-def taken_in(events: Iterable[Event]) -> dict[str, Taken]:
+def answers_in(events: Iterable[Event]) -> dict[str, RequestAnswer]:
     """Return the answer to every request that these events record, by its id."""
     answers = {}
     for event in filter(_is_of_queue, events):
-        told, payload = event.payload["request"], event.payload
+        request, payload = event.payload["request"], event.payload
         team = str(payload.get("team", ""))
-        common = {"seq": told["seq"], "request": told["id"], "kind": told["kind"], "team": team}
+        common = {
+            "seq": request["seq"],
+            "request": request["id"],
+            "kind": request["kind"],
+            "team": team,
+        }
         if event.kind == "submission":
             submitted = Submitted(
                 submission=payload["submission"],
@@ -138,16 +143,16 @@ def taken_in(events: Iterable[Event]) -> dict[str, Taken]:
                 faults=(),
                 receipt=event.hash,
             )
-            answer = Taken(**common, status=submitted.status, submitted=submitted)
+            answer = RequestAnswer(**common, status=submitted.status, submitted=submitted)
         elif event.kind == SET_ASIDE:
-            answer = Taken(**common, status="set_aside", message=_SET_ASIDE_TEXT)
+            answer = RequestAnswer(**common, status="set_aside", message=_SET_ASIDE_TEXT)
         else:
             refused = payload.get("refused")
             status = "done" if refused is None else "refused"
-            done = payload.get("answer", _DONE[told["kind"]])
+            done = payload.get("answer", _DONE[request["kind"]])
             message = str(done if refused is None else refused)
-            answer = Taken(**common, status=status, message=message)
-        answers[told["id"]] = answer
+            answer = RequestAnswer(**common, status=status, message=message)
+        answers[request["id"]] = answer
     return answers
 
 
@@ -161,7 +166,7 @@ def published_digest(state: CompetitionState) -> str | None:
     return published[-1].payload["sha256"] if published else None
 
 
-def take(
+def process_requests(
     state: CompetitionState,
     handler: Callable[[], SubmissionHandler],
     requests: Sequence[QueuedRequest],
@@ -169,10 +174,10 @@ def take(
     seconds: float,
     workers: int,
     before_each: Callable[[QueuedRequest], None],
-) -> list[Taken]:
-    """Take the first requests; return their answers, which are stored.
+) -> list[RequestAnswer]:
+    """Process the first requests; return their answers, which are stored.
 
-    Submissions are taken together, anything else one at a time.
+    Submissions are processed together, anything else one at a time.
 
     Raises
     ------
@@ -183,10 +188,10 @@ def take(
     if first.kind != "submit":
         before_each(first)
         return [_decide(state, first)]
-    return _take_submissions(state, handler, requests, seconds, workers, before_each)
+    return _process_submissions(state, handler, requests, seconds, workers, before_each)
 
 
-def set_aside(state: CompetitionState, request: QueuedRequest, reason: str) -> Taken:
+def set_aside(state: CompetitionState, request: QueuedRequest, reason: str) -> RequestAnswer:
     """Record that a request cannot be judged; it counts against no limit.
 
     ``reason`` is for the organiser only.
@@ -199,7 +204,9 @@ def set_aside(state: CompetitionState, request: QueuedRequest, reason: str) -> T
         "for_organiser": reason,
     }
     _for(state, request).record(SET_ASIDE, payload)
-    return Taken(request.seq, request.request, request.kind, team, "set_aside", _SET_ASIDE_TEXT)
+    return RequestAnswer(
+        request.seq, request.request, request.kind, team, "set_aside", _SET_ASIDE_TEXT
+    )
 
 
 def _digest(path: Path | None) -> str | None:
@@ -211,7 +218,12 @@ def _digest(path: Path | None) -> str | None:
 
 def _for(state: CompetitionState, request: QueuedRequest) -> CompetitionState:
     """Return the state in which events have the author, the time and the number of a request."""
-    return replace(state, actor=request.actor, clock=lambda: request.received, told=request.told)
+    return replace(
+        state,
+        actor=request.actor,
+        clock=lambda: request.received,
+        event_fields=request.event_fields,
+    )
 
 
 # -- submissions -----------------------------------------------------------------------------------
@@ -220,14 +232,14 @@ _GROUP_BYTES = 64 * 2**20
 """Of the files of a group, the first one not included."""
 
 
-def _take_submissions(
+def _process_submissions(
     state: CompetitionState,
     handler: Callable[[], SubmissionHandler],
     requests: Sequence[QueuedRequest],
     seconds: float,
     workers: int,
     before_each: Callable[[QueuedRequest], None],
-) -> list[Taken]:
+) -> list[RequestAnswer]:
     by_id = {one.request: one for one in _group(requests)}
     if not by_id:
         return [set_aside(state, requests[0], "The uploaded file is missing.")]
@@ -239,7 +251,7 @@ def _take_submissions(
         queued, seconds=seconds, before_each=lambda one: before_each(by_id[one.key])
     )
     return [
-        Taken(one.seq, one.request, one.kind, answer.team, answer.status, submitted=answer)
+        RequestAnswer(one.seq, one.request, one.kind, answer.team, answer.status, submitted=answer)
         for one, answer in zip(by_id.values(), answers, strict=False)
     ]
 
@@ -279,7 +291,9 @@ def _read(
         read = next(examined([file]))[1] if first.crashed else first
         if read.crashed:
             break
-        queued.append(QueuedSubmission(file, read, one.received, one.actor, one.request, one.told))
+        queued.append(
+            QueuedSubmission(file, read, one.received, one.actor, one.request, one.event_fields)
+        )
     return queued
 
 
@@ -297,7 +311,7 @@ _DONE: Mapping[str, str] = {
 }
 
 
-def _decide(state: CompetitionState, request: QueuedRequest) -> Taken:
+def _decide(state: CompetitionState, request: QueuedRequest) -> RequestAnswer:
     """Carry out anything but a submission; a refusal is recorded with its reason."""
     own = _for(state, request)
     refused: str | None = None
@@ -316,7 +330,7 @@ def _decide(state: CompetitionState, request: QueuedRequest) -> Taken:
         own.record(ANSWERED, {"team": request.team, **payload})
     status = "done" if refused is None else "refused"
     message = refused if refused is not None else done or _DONE[request.kind]
-    return Taken(request.seq, request.request, request.kind, request.team, status, message)
+    return RequestAnswer(request.seq, request.request, request.kind, request.team, status, message)
 
 
 def _check_deadline(state: CompetitionState, request: QueuedRequest) -> None:
@@ -340,17 +354,17 @@ def _check_deadline(state: CompetitionState, request: QueuedRequest) -> None:
 
 
 def _disqualify(state: CompetitionState, request: QueuedRequest) -> None:
-    told = request.payload
-    if told.get("team") is not None:
-        decisions.disqualify_team(state, team_name(told["team"]), told["reason"])
+    payload = request.payload
+    if payload.get("team") is not None:
+        decisions.disqualify_team(state, team_name(payload["team"]), payload["reason"])
     else:
-        decisions.disqualify(state, told["submission"], told["reason"])
+        decisions.disqualify(state, payload["submission"], payload["reason"])
 
 
 def _undo(state: CompetitionState, request: QueuedRequest) -> None:
-    told = request.payload
-    team = None if told.get("team") is None else team_name(told["team"])
-    decisions.reinstate(state, told.get("submission"), team, told["reason"])
+    payload = request.payload
+    team = None if payload.get("team") is None else team_name(payload["team"])
+    decisions.reinstate(state, payload.get("submission"), team, payload["reason"])
 
 
 def _select(state: CompetitionState, request: QueuedRequest) -> None:
@@ -359,8 +373,10 @@ def _select(state: CompetitionState, request: QueuedRequest) -> None:
 
 def _rename(state: CompetitionState, request: QueuedRequest) -> None:
     # A team that sent nothing is not on record, but its submissions may wait under this name.
-    told = request.payload
-    decisions.rename_team(state, team_name(told["team"]), team_name(told["to"]), on_record=False)
+    payload = request.payload
+    decisions.rename_team(
+        state, team_name(payload["team"]), team_name(payload["to"]), on_record=False
+    )
 
 
 def _merge(state: CompetitionState, request: QueuedRequest) -> None:
