@@ -570,5 +570,42 @@ def test_several_numbers_of_places_share_their_computation_and_nothing_else():
         for places in (1, 3)
     ]
     assert alone[0].contenders < alone[1].contenders < 30
-    assert (found.low, found.high) == (alone[0].low[0], alone[0].high[0])
-    assert found.winners.to_dict() == alone[1].to_dict()
+    # A product of matrices of other shapes is rounded differently.
+    near = {"rel": 1e-6, "abs": 0.0}
+    assert (found.low, found.high) == pytest.approx((alone[0].low[0], alone[0].high[0]), **near)
+    assert found.winners.low == pytest.approx(alone[1].low, **near)
+    assert found.winners.high == pytest.approx(alone[1].high, **near)
+    assert found.winners.submission.tolist() == alone[1].submission.tolist()
+    assert found.winners.contenders == alone[1].contenders
+
+
+@pytest.mark.parametrize(("m", "excluded"), [(20, True), (19, False)])
+def test_contenders_are_those_within_two_critical_values_of_the_winner(m, excluded):
+    """With twenty submissions, Student's t at a twentieth of the error over all ordered pairs."""
+    level, degrees, spread = 0.9, 30, 0.02
+    critical = stats.t.isf((1 - level) / 20 / (m * (m - 1)), degrees)
+    needed = 2 * critical * spread * np.sqrt(2)
+    errors = joint(0.0, m, 400)  # of exactly equal norm and uncorrelated
+    for factor, contenders in ((0.999, m), (1.001, m - 1 if excluded else m)):
+        scores = np.full(m, 0.9)
+        scores[3] -= factor * needed
+        resampled = scores[:, None] + spread * np.sqrt(399) * errors
+        found = winner_intervals(
+            errors_of(scores, spread, degrees=degrees), resampled, greater_is_better=True,
+            level=level,
+        )  # fmt: skip
+        assert found.contenders == contenders
+
+
+def test_the_error_of_a_lead_is_bounded_from_below():
+    """Two submissions that err on the same rows: at least sqrt(0.05) of the own error counts."""
+    m, level, spread = 20, 0.9, 0.02
+    critical = stats.norm.isf((1 - level) / 20 / (m * (m - 1)))
+    needed = 2 * critical * spread * np.sqrt(0.05)
+    for factor, contenders in ((0.99, m), (1.01, 1)):
+        scores = np.r_[0.9, np.full(m - 1, 0.9 - factor * needed)]
+        resampled = scores[:, None] + spread * np.sqrt(399) * joint(1.0, m, 400)
+        found = winner_intervals(
+            errors_of(scores, spread), resampled, greater_is_better=True, level=level
+        )
+        assert found.contenders == contenders
