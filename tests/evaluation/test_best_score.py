@@ -609,3 +609,38 @@ def test_the_error_of_a_lead_is_bounded_from_below():
             errors_of(scores, spread), resampled, greater_is_better=True, level=level
         )
         assert found.contenders == contenders
+
+
+@pytest.mark.parametrize("m", [2, 3, 5])
+@pytest.mark.parametrize("level", [0.9, 0.99, 0.995, 0.996, 0.9999])
+def test_the_joint_critical_value_lies_between_that_of_one_and_that_of_bonferroni(m, level):
+    tail = (1 - level) / 2
+    found = winner_intervals(
+        errors_of(np.full(m, 0.5)), joint(0.5, m, 200), greater_is_better=True, level=level
+    )
+    critical = (0.5 - found.low[0]) / 0.1
+    assert stats.norm.isf(tail) < critical
+    assert critical <= stats.norm.isf(tail / m) + 1e-9
+    if level > 0.995:  # the quantile of a few nodes would be far too small
+        assert critical == pytest.approx(stats.norm.isf(tail / m))
+
+
+def test_independent_submissions_cost_at_most_bonferroni():
+    found = winner_intervals(
+        errors_of(np.full(3, 0.5)), joint(0.0, 3, 200), greater_is_better=True, level=0.9
+    )
+    assert found.low[0] == pytest.approx(0.5 - 0.1 * stats.norm.isf(0.05 / 3), abs=1e-9)
+
+
+def test_contenders_beyond_a_block_of_rows_count():
+    """Three hundred that err together are one, whichever of them is independent of the others."""
+    for at in (0, 299):
+        shared, own = joint(0.0, 2, 120)
+        resampled = np.tile(shared, (300, 1))
+        resampled[at] = own
+        found = winner_intervals(
+            errors_of(np.full(300, 0.5)), resampled, greater_is_better=True, level=0.8
+        )
+        assert found.contenders == 300
+        critical = stats.norm.isf(1 - (1 - 0.09) ** 0.5)
+        assert found.low[0] == pytest.approx(0.5 - 0.1 * critical, abs=0.01)

@@ -62,7 +62,7 @@ TESTS = {
     "plugins/arena_sota/shrink_and_crop.py": "sota/test_shrink_and_crop.py",
     "plugins/arena_sota/verdict.py": "sota/test_sota_commands.py sota/test_estimates.py",
 }
-"""The module, and the files under tests/ that are to kill its mutants."""
+"""The module, and the files under tests/ that, with its examples, are to kill its mutants."""
 
 REPLACEMENTS = {
     "ReplaceBinaryOperator": {
@@ -141,7 +141,7 @@ def run_mutants(module: Path, count: int, seed: int) -> list[dict[str, Any]]:
     from cosmic_ray.mutating import use_mutation
     from cosmic_ray.plugins import get_operator
 
-    files = [f"tests/{one}" for one in TESTS[str(module)].split()]
+    files = [str(module), *(f"tests/{one}" for one in TESTS[str(module)].split())]
     started = time.monotonic()
     with tempfile.NamedTemporaryFile("r") as observed:
         if not passes(files, Observer(module, Path(observed.name)), 3600):

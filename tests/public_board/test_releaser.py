@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from arena.interfaces import Evaluation
 from arena.public_board import releaser as releasing
 from arena.public_board.instances import MemoryLog, PerRank, PerTeam
 from arena.public_board.releaser import Releaser, ScoredSubmission
+from arena.types import Release
 from arena_mechanisms.ladder import Ladder, LadderFree
 from toy_metrics import BlackBoxRmse, PointwiseRmse
 
@@ -104,10 +106,16 @@ def test_a_start_from_the_baseline_is_from_its_best_submission(
     order: tuple[float, ...], restarted: bool
 ) -> None:
     truth, log = np.zeros(N_ROWS), MemoryLog()
+    seen: list[tuple[Any, Any]] = []
+
+    class Observed(Ladder):
+        def release(self, state: Any, evaluation: Evaluation, rng: Any) -> Release:
+            seen.append((evaluation.baseline, evaluation.baseline_submission))
+            return super().release(state, evaluation, rng)
 
     def fresh() -> Releaser:
         return Releaser(
-            mechanism=Ladder(eta=0.1, start="baseline", clip=1.0),
+            mechanism=Observed(eta=0.1, start="baseline", clip=1.0),
             plugin="mechanisms",
             metric=PointwiseRmse(),
             truth=truth,
@@ -129,3 +137,6 @@ def test_a_start_from_the_baseline_is_from_its_best_submission(
         shown.append(released.release.score)
     best_so_far = np.minimum.accumulate(order).tolist()
     assert shown == pytest.approx([*best_so_far, min(order), 0.1])
+    best_so_far += [min(order)] * 2
+    assert [loss for loss, _ in seen] == pytest.approx(best_so_far)
+    assert [number for _, number in seen] == [1 + order.index(one) for one in best_so_far]

@@ -333,6 +333,14 @@ def test_errors_and_what_decides_grow_on_fewer_rows():
         low, high = row.intervals["best_wins"]
         assert low == pytest.approx(norm.cdf(factor * lead / deviations[0]), abs=0.07)
         assert high == pytest.approx(1.0, abs=0.1)
+    # Each draw of the true scores has its own lead, judged on sixteen boards.
+    leads = 0.15 + 2.24 * np.sqrt(2) * 0.02 * np.array([-1, 1])
+    least, most = norm.sf((2.4 * deviations[0] - leads) / deviations[0])
+    low, high = few.intervals["winner_shown"]
+    assert low <= least
+    assert most <= high <= most + 0.25
+    assert few.intervals["winner_width"] == pytest.approx((1 - high, 1 - low), abs=0.05)
+    assert few.intervals["interval_width"] == pytest.approx((2 / 3 - high * 2 / 3, 2 / 3), abs=0.1)
     for one in made.best_wins_rows:
         needed = 1_600 * (norm.ppf(one.probability) * deviations[0] / 4 / lead) ** 2
         assert one.high == pytest.approx(max(needed, one.low), rel=0.3, abs=5)
@@ -346,6 +354,16 @@ def test_submissions_that_always_differ_by_the_same_leave_nothing_to_chance():
         test_rows=[400],
     )  # fmt: skip
     assert (made.standard_error, made.rows[0].power, made.rows[0].best_wins) == (0.0, 1.0, 1.0)
+
+
+def test_the_error_of_a_difference_is_its_standard_deviation():
+    rng = np.random.default_rng(0)
+    errors = rng.normal(size=(4, 50)) + 2 * rng.normal(size=50)
+    errors[3] = errors[2] + 5.0  # always the same difference
+    expected = [[np.std(one - other, ddof=1) for other in errors] for one in errors]
+    assert pair_errors(errors) == pytest.approx(np.array(expected), abs=1e-12)
+    assert pair_errors(errors)[2, 3] == 0.0
+    assert pair_errors(errors[:1]).tolist() == [[0.0]]
 
 
 def test_widths_follow_the_board_and_not_the_true_order():
