@@ -199,7 +199,7 @@ class SubmissionHandler:
     metric_plugin: str
     releaser: Releaser
     manager: PluginManager
-    revision: int = 1
+    revision: int
     teams: Teams = field(default_factory=Teams)
     """The teams that were renamed or merged."""
     bound: BoundMetric = field(init=False)

@@ -57,6 +57,8 @@ _CROWD = 20
 _FEWEST_RESAMPLES = 100
 _LEAST_DIFFERENCE = 0.05
 _NODES = 4_000
+_FEWEST_NODES = 10
+"""In the tail; with fewer a quantile of the nodes may be much too small."""
 _BLOCK = 256
 
 ScoreUnder: TypeAlias = Callable[[WeightArray, IntArray], FloatArray]
@@ -491,10 +493,13 @@ def _joint_criticals(
 
     ``families`` are ``(m,)`` masks. The random normal numbers are fixed, like the nodes of a
     quadrature, so that the interval of a board is reproducible. A submission with errors 0 counts
-    as independent.
+    as independent. It is Bonferroni's value without errors, if that is smaller, and at levels above
+    0.995, of which the nodes show too little.
     """
     bonferroni = [float(-ndtri(tail / int(family.sum()))) for family in families]
     if correlated is None or all(family.sum() == 1 for family in families):
+        return bonferroni
+    if tail * _NODES < _FEWEST_NODES:
         return bonferroni
     nodes, rng = _nodes(correlated.shape[1]), np.random.default_rng(1)
     used = np.flatnonzero(np.any(families, axis=0))

@@ -148,7 +148,7 @@ class _Sampler:
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(b,)))
         for redrawn in range(_MAX_REDRAWS):
             counts = self.counts(rng)
-            if counts.max(initial=0) <= np.iinfo(np.uint8).max and self.complete(counts):
+            if counts.max() <= np.iinfo(np.uint8).max and self.complete(counts):
                 return counts.astype(np.uint8), redrawn
         raise MetricError(
             f"The metric needs every class, but a class is so rare among the {self.n_rows:,} "

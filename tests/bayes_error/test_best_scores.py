@@ -93,6 +93,21 @@ def test_the_bound_for_groups_is_none_below_the_probability(floors, seed):
     assert (bound >= np.cumsum(sums) - 1e-9).all()
 
 
+@pytest.mark.parametrize("n", [100, 300, 1_000])
+def test_no_probability_is_above_one(n):
+    """Rounded, the probabilities of all numbers of errors can sum to more."""
+    found = check_against_floor(np.arange(n + 1), np.full(n, 0.2))
+    assert found.p_values.max() <= 1
+    assert found.p_values[-1] == pytest.approx(1.0)
+    assert (np.diff(found.p_values) >= 0).all()
+
+
+def test_a_probability_of_exactly_alpha_is_flagged():
+    found = check_against_floor([0], np.array([0.5]), alpha=0.5)
+    assert found.p_values.tolist() == [0.5]
+    assert found.flagged.tolist() == [True]
+
+
 def test_who_knows_the_labels_is_flagged():
     floors = np.full(500, 0.1)
     found = check_against_floor([0, 30, 50, 500], floors)

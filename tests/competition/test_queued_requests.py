@@ -15,8 +15,9 @@ from arena.competition.competition import Competition
 from arena.competition.queued_requests import QueuedRequest, RequestAnswer, answers_in
 from arena.errors import InputError, MetricError, StoreError, UsageError
 from arena.intake import ReadSubmission
+from arena.plugin.manager import PluginManager
 from arena.store import Transaction
-from arena.types import Fault
+from arena.types import Fault, SubmissionRecord
 from small_competition import START, Clock, file_of, made
 
 
@@ -87,18 +88,25 @@ def test_a_group_that_fails_is_not_stored_and_can_be_taken_again(
             raise RuntimeError
         return append(transaction, kind, actor, payload, **time)
 
+    scored: list[int] = []  # the plugins hear of what is stored, and of nothing else
+
+    def hear(_: PluginManager, record: SubmissionRecord, *rest: Any) -> None:
+        scored.append(record.submission)
+
+    monkeypatch.setattr(PluginManager, "submission_scored", hear)
     with made(tmp_path, solution, clock, limits={"total": 2}) as competition:
-        monkeypatch.setattr(Transaction, "append_event", fail)
-        with pytest.raises(RuntimeError):
-            competition.process(requests, seconds=60.0)
-        assert (competition.cursor, competition.submissions()) == (0, [])
-        assert len(competition.process(requests, seconds=0.0)) == 1
-        monkeypatch.undo()
+        with monkeypatch.context() as patched:
+            patched.setattr(Transaction, "append_event", fail)
+            with pytest.raises(RuntimeError):
+                competition.process(requests, seconds=60.0)
+            assert (competition.cursor, competition.submissions(), scored) == (0, [], [])
+            assert len(competition.process(requests, seconds=0.0)) == 1
         set_aside = competition.set_aside(requests[1], "It failed.")
         assert (set_aside.status, competition.cursor) == ("set_aside", 2)
         # What was set aside has used no place, and the same file is a new submission.
         (last,) = process_all(competition, requests)
         assert (last.status, events_of(competition)) == ("accepted", [1, 2, 3])
+        assert scored == [1, 2]
         with pytest.raises(UsageError, match="up to 3"):
             competition.process(requests)
         (refused,) = competition.process([submit(tmp_path, 9)])

@@ -570,5 +570,77 @@ def test_several_numbers_of_places_share_their_computation_and_nothing_else():
         for places in (1, 3)
     ]
     assert alone[0].contenders < alone[1].contenders < 30
-    assert (found.low, found.high) == (alone[0].low[0], alone[0].high[0])
-    assert found.winners.to_dict() == alone[1].to_dict()
+    # A product of matrices of other shapes is rounded differently.
+    near = {"rel": 1e-6, "abs": 0.0}
+    assert (found.low, found.high) == pytest.approx((alone[0].low[0], alone[0].high[0]), **near)
+    assert found.winners.low == pytest.approx(alone[1].low, **near)
+    assert found.winners.high == pytest.approx(alone[1].high, **near)
+    assert found.winners.submission.tolist() == alone[1].submission.tolist()
+    assert found.winners.contenders == alone[1].contenders
+
+
+@pytest.mark.parametrize(("m", "excluded"), [(20, True), (19, False)])
+def test_contenders_are_those_within_two_critical_values_of_the_winner(m, excluded):
+    """With twenty submissions, Student's t at a twentieth of the error over all ordered pairs."""
+    level, degrees, spread = 0.9, 30, 0.02
+    critical = stats.t.isf((1 - level) / 20 / (m * (m - 1)), degrees)
+    needed = 2 * critical * spread * np.sqrt(2)
+    errors = joint(0.0, m, 400)  # of exactly equal norm and uncorrelated
+    for factor, contenders in ((0.999, m), (1.001, m - 1 if excluded else m)):
+        scores = np.full(m, 0.9)
+        scores[3] -= factor * needed
+        resampled = scores[:, None] + spread * np.sqrt(399) * errors
+        found = winner_intervals(
+            errors_of(scores, spread, degrees=degrees), resampled, greater_is_better=True,
+            level=level,
+        )  # fmt: skip
+        assert found.contenders == contenders
+
+
+def test_the_error_of_a_lead_is_bounded_from_below():
+    """Two submissions that err on the same rows: at least sqrt(0.05) of the own error counts."""
+    m, level, spread = 20, 0.9, 0.02
+    critical = stats.norm.isf((1 - level) / 20 / (m * (m - 1)))
+    needed = 2 * critical * spread * np.sqrt(0.05)
+    for factor, contenders in ((0.99, m), (1.01, 1)):
+        scores = np.r_[0.9, np.full(m - 1, 0.9 - factor * needed)]
+        resampled = scores[:, None] + spread * np.sqrt(399) * joint(1.0, m, 400)
+        found = winner_intervals(
+            errors_of(scores, spread), resampled, greater_is_better=True, level=level
+        )
+        assert found.contenders == contenders
+
+
+@pytest.mark.parametrize("m", [2, 3, 5])
+@pytest.mark.parametrize("level", [0.9, 0.99, 0.995, 0.996, 0.9999])
+def test_the_joint_critical_value_lies_between_that_of_one_and_that_of_bonferroni(m, level):
+    tail = (1 - level) / 2
+    found = winner_intervals(
+        errors_of(np.full(m, 0.5)), joint(0.5, m, 200), greater_is_better=True, level=level
+    )
+    critical = (0.5 - found.low[0]) / 0.1
+    assert stats.norm.isf(tail) < critical
+    assert critical <= stats.norm.isf(tail / m) + 1e-9
+    if level > 0.995:  # the quantile of a few nodes would be far too small
+        assert critical == pytest.approx(stats.norm.isf(tail / m))
+
+
+def test_independent_submissions_cost_at_most_bonferroni():
+    found = winner_intervals(
+        errors_of(np.full(3, 0.5)), joint(0.0, 3, 200), greater_is_better=True, level=0.9
+    )
+    assert found.low[0] == pytest.approx(0.5 - 0.1 * stats.norm.isf(0.05 / 3), abs=1e-9)
+
+
+def test_contenders_beyond_a_block_of_rows_count():
+    """Three hundred that err together are one, whichever of them is independent of the others."""
+    for at in (0, 299):
+        shared, own = joint(0.0, 2, 120)
+        resampled = np.tile(shared, (300, 1))
+        resampled[at] = own
+        found = winner_intervals(
+            errors_of(np.full(300, 0.5)), resampled, greater_is_better=True, level=0.8
+        )
+        assert found.contenders == 300
+        critical = stats.norm.isf(1 - (1 - 0.09) ** 0.5)
+        assert found.low[0] == pytest.approx(0.5 - 0.1 * critical, abs=0.01)

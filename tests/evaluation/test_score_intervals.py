@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from arena.errors import UsageError
+from arena.evaluation import score_intervals
 from arena.evaluation.score_intervals import (
     LongTails,
     ScoreErrors,
@@ -398,3 +399,157 @@ def test_an_interval_that_ends_a_hundred_times_as_far_from_the_bound_is_withheld
     assert np.isfinite([low[0], high[0]]).all() == given
     unbounded = own_intervals(errors_of([2.0], 0.6, degrees=degrees), 0.999)
     assert np.isfinite(unbounded).all()
+
+
+@pytest.mark.parametrize(
+    ("score_range", "degrees", "said"),
+    [
+        (UNBOUNDED, 2.5, None),
+        (UNBOUNDED, 2.49, "worth only 3.5 of equal size, which is too few."),
+        ((0.0, np.inf), 2.5, None),
+        ((0.0, np.inf), 2.0, "worth only 3.0 of equal size, which is too few."),
+        ((0.0, 4.0), 1.0, None),  # the ends of the range keep such an interval finite
+    ],
+)
+def test_fewer_effective_units_than_three_and_a_half_are_too_few(score_range, degrees, said):
+    reason = errors_of([2.0], 0.1, score_range, degrees).why_none(0)
+    assert reason is None if said is None else said in reason
+
+
+@pytest.mark.parametrize(
+    ("score", "score_range", "ends", "given"),
+    [
+        (2.0, (0.0, np.inf), (1.0, 200.0), True),
+        (2.0, (0.0, np.inf), (1.0, 201.0), False),
+        (2.5, (0.5, np.inf), (1.0, 200.0), True),
+        (2.5, (0.5, np.inf), (1.0, 201.0), False),
+        (0.5, (-np.inf, 1.0), (-49.0, 0.9), True),
+        (0.5, (-np.inf, 1.0), (-50.0, 0.9), False),
+        (0.0, (0.0, np.inf), (0.0, 5.0), True),  # at its bound nothing is far from it
+        (2.0, UNBOUNDED, (1.0, 9_999.0), True),
+        (2.0, (0.0, 1e6), (1.0, 9_999.0), True),
+        (2.0, (0.0, np.inf), (np.nan, np.nan), True),  # not computed yet
+    ],
+)
+def test_ends_are_at_most_a_hundred_times_as_far_from_the_bound(score, score_range, ends, given):
+    reason = errors_of([score], 0.1, score_range).why_none(0, *ends)
+    assert reason is None if given else "more than 100 times as far from" in reason
+
+
+def test_a_score_that_no_row_changes_needs_both_bounds_and_their_rows():
+    for score_range, limit, given in (
+        ((0.0, 1.0), 30.0, True),
+        ((0.0, 1.0), np.inf, False),
+        ((0.0, np.inf), 30.0, False),
+    ):
+        errors = errors_of([0.5], np.nan, score_range, limit_units=limit)
+        assert (errors.why_none(0) is None) == given
+        assert np.isfinite(interval_ends(errors, 1.96)).all() == given
+
+
+@pytest.mark.parametrize(("rare", "counts"), [(9, True), (10, False)])
+def test_fewer_than_ten_rows_of_a_class_are_few(study_of, rare, counts):
+    truth = np.repeat([0, 1, 2], [rare, 45, 45])
+    predictions = truth.copy()
+    predictions[[-1, -2, -50]] = [0, 1, 0]
+    found = score_errors(study_of(METRICS.resolve("balanced_accuracy"), truth, predictions[None]))
+    by_class = np.sqrt((1 / rare + 1 / 45 + 1 / 45) / 9)
+    assert (found.spread[0] == pytest.approx(by_class)) == counts
+
+
+@pytest.mark.parametrize(("alpha", "counted"), [(0.74, np.inf), (0.76, 1.0)])
+def test_an_error_that_costs_three_times_as_much_is_costly(study_of, alpha, counted):
+    residuals = np.random.default_rng(0).uniform(0.5, 1.5, size=(1, 60))
+    residuals[0, 0] = -1e-3
+    metric = METRICS.resolve(f"quantile_loss(alpha={alpha})")
+    assert score_errors(study_of(metric, np.zeros(60), residuals)).costly.tolist() == [counted]
+
+
+def test_long_tails_move_only_the_ends_that_are_too_near():
+    plain = interval_ends(errors_of([2.0], 0.1, (0.0, np.inf)), 2.0)
+    start, share, units = 0.5, 0.8, 16
+
+    def ends(lower, upper):
+        index = np.array([[lower], [upper]])
+        tails = LongTails(index, np.full((2, 1), start), np.full((2, 1), share), units)
+        return interval_ends(replace(errors_of([2.0], 0.1, (0.0, np.inf)), tails=tails), 2.0)
+
+    def further(index):  # the index is raised by two standard errors of a quarter each
+        return start / (1 - min(1.5 * index, 0.9)) - share
+
+    assert further(0.1) < 0
+    assert ends(0.1, 0.1) == plain
+    low, high = ends(0.1, 0.5)
+    assert (low, high[0]) == (plain[0], pytest.approx(2 + further(0.5)))
+    low, high = ends(0.5, 0.1)
+    assert (low[0], high) == (pytest.approx(2 - further(0.5)), plain[1])
+    assert ends(0.1, 0.7)[1][0] == pytest.approx(2 + start / 0.1 - share)
+
+
+def test_values_of_too_many_rows_are_not_read(study_of, monkeypatch):
+    residuals = np.random.default_rng(0).uniform(0.5, 1.5, size=(2, 50))
+    study = study_of(METRICS.resolve("quantile_loss(alpha=0.9)"), np.zeros(50), residuals)
+    for most, read in ((100, True), (99, False)):
+        monkeypatch.setattr(score_intervals, "_MOST_VALUES", most)
+        found = score_errors(study)
+        assert (found.tails is not None) == read
+        assert (found.costly is not None) == read
+
+
+@dataclass(frozen=True)
+class Falling(Bounded):
+    def from_mean(self, mean):
+        return 1 - mean
+
+
+@dataclass(frozen=True)
+class Narrowed(Bounded):
+    @property
+    def traits(self):
+        return MetricTraits(row_range=(0.0, 2.0), score_range=(0.5, 1.5))
+
+
+def test_the_range_of_row_values_narrows_that_of_scores():
+    assert range_of(Bounded()) == (0.0, 2.0)
+    assert range_of(Root()) == (0.0, pytest.approx(np.sqrt(2)))
+    assert range_of(Falling()) == (-1.0, 1.0)
+    assert range_of(Narrowed()) == (0.5, 1.5)
+    assert range_of(Doubled()) == UNBOUNDED
+
+
+@pytest.mark.parametrize(("score_range", "end"), [((0.0, np.inf), 1), ((-np.inf, 2.0), 0)])
+def test_losses_count_as_no_less_skewed_than_a_gamma_distribution(score_range, end):
+    """Towards the long tail: (2 + 1/m) times the spread, less what the logarithm takes away."""
+    for m in (1, 4):
+        scores = 1 + 1e-6 * np.arange(m)
+        for skewness, moved in ((0.0, 2 + 1 / m - 1.5), (0.3, 2 * 0.3 / 0.1 - 1.5)):
+            sign = 1 if end else -1
+            found = errors_from_moments(
+                scores, np.full(m, 0.1), np.full(m, 3.0), np.full(m, sign * skewness), 100,
+                score_range=score_range,
+            )  # fmt: skip
+            assert found.spread == pytest.approx(0.1, rel=1e-4)
+            assert found.skewness[end] == pytest.approx(0.1 * moved, rel=1e-4)
+            assert not found.skewness[1 - end].any()
+
+
+def test_scores_without_bounds_lean_to_both_sides():
+    found = errors_from_moments(
+        np.arange(3.0), np.ones(3), np.full(3, 3.0), np.array([0.1, 0.2, -0.3]), 100
+    )
+    # Twice its own skewness, or twice the median of its neighbours.
+    assert found.skewness[1] == pytest.approx([0.2, 0.4, 0.2])
+    assert found.skewness[0] == pytest.approx([0.0, 0.0, 0.6])
+
+
+def test_what_moves_a_score_by_rounding_alone_does_not_move_it():
+    errors = np.array([2e-8, 0.5e-8])
+    for score_range, scores, moving in (
+        (UNBOUNDED, [1.0, 1.0], [True, False]),
+        (UNBOUNDED, [100.0, 0.1], [False, True]),
+        ((0.0, np.inf), [1.0, 1.0], [True, False]),
+    ):
+        found = errors_from_moments(
+            np.array(scores), errors, np.full(2, 3.0), np.zeros(2), 50, score_range=score_range
+        )
+        assert np.isfinite(found.spread).tolist() == moving

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from submission_files import Send, kinds, only, rows_of
+from arena.intake.columns import SubmissionForm, match_columns
+from arena.intake.faults import FaultList
+from arena.intake.table import Bounds
+from arena.types import PredictionKind
+from submission_files import Send, Solve, kinds, only, rows_of
 
 
 def _with_header(header: str, more: str = "") -> str:
@@ -54,6 +60,53 @@ def test_cells_of_a_misnamed_column_are_checked_too(send: Send) -> None:
     read = send("id,Y\n" + rows_of({7: "abc"}))
     assert kinds(read) == {"misnamed column", "not a number"}
     assert only(read, "not a number").row == 9
+
+
+def test_each_of_several_misspelt_columns_is_guessed() -> None:
+    faults = FaultList()
+    names = ["id", "temprature", "humidty", "windspeed"]
+    found = match_columns(names, ["id", "humidity", "temperature", "wind speed"], faults, row=1)
+    assert found == {"id": 0, "temperature": 1, "humidity": 2, "wind speed": 3}
+    said = {fault.column: fault.message for fault in faults.to_tuple()}
+    assert said == {
+        name: f"Column {name!r} is unknown; did you mean {meant!r}? Rename it."
+        for name, meant in [
+            ("temprature", "temperature"), ("humidty", "humidity"), ("windspeed", "wind speed")
+        ]
+    }  # fmt: skip
+
+
+def test_a_name_that_is_like_no_other_is_not_guessed() -> None:
+    faults = FaultList()
+    found = match_columns(["id", "rain", "snow"], ["id", "humidity", "temperature"], faults)
+    assert found == {"id": 0}
+    kinds_of = sorted((fault.kind, str(fault.column)) for fault in faults.to_tuple())
+    assert kinds_of == [
+        ("extra column", "rain"),
+        ("extra column", "snow"),
+        ("missing column", "humidity"),
+        ("missing column", "temperature"),
+    ]
+
+
+def test_a_column_that_must_not_be_guessed_is_not_taken_for_the_last_one() -> None:
+    faults = FaultList()
+    assert match_columns(["x", "id"], ["y"], faults, never_guessed=["id"]) == {"y": 0}
+    faults = FaultList()
+    assert match_columns(["id"], ["y"], faults, never_guessed=["id"]) == {}
+
+
+def test_the_bounds_of_a_file_follow_from_its_valid_form(solve: Solve) -> None:
+    rows = "".join(f"{i:03d},{i % 3}\n" for i in range(30))
+    form = SubmissionForm.of(solve("id,y\n" + rows, PredictionKind.CLASS_PROBABILITIES))
+    assert form.columns == form.classes == ("0", "1", "2")
+    assert form.bounds == Bounds(10 * 30 + 100_000, 2 * 7 + 10_000, form.max_bytes)
+    sets = replace(form, row_sets=True)
+    assert sets.bounds == Bounds(10_000 * 30 + 100_000, 2 * 7 + 10_000, form.max_bytes)
+    memory = 2**28 + 16 * (form.ids.nbytes + 30 * 3 * 32)
+    assert form.max_memory == memory
+    text = replace(form, kind=PredictionKind.TEXT)
+    assert text.max_memory == memory + 16 * form.max_bytes
 
 
 def test_names_in_another_order_are_fine(send: Send) -> None:

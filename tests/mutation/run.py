@@ -4,8 +4,9 @@ python tests/mutation/run.py --count 10 --out mutants.json
 
 Mutants come from Cosmic Ray (extra ``mutation``). Each runs only the tests of its module, in a copy
 of the repository, so the working tree is never touched, and in a fork of a process that has loaded
-the libraries, so that a mutant takes seconds. Left out are mutants of annotations and decorators,
-and replacements that fail on any input, such as ``+`` by ``>>``.
+the libraries. The tests that run the mutated statement come first, the fastest of them first, so
+that a mutant takes seconds. Left out are mutants of annotations and decorators, replacements that
+fail on any input, such as ``+`` by ``>>``, and the mutants of ``equivalents.toml``.
 """
 
 from __future__ import annotations
@@ -18,23 +19,30 @@ import importlib
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import sys
 import tempfile
 import time
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from py_compile import PycInvalidationMode
 from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 
 TESTS = {
     "arena/competition/final_selection.py": "competition/test_final_selection.py",
     "arena/competition/quota.py": "competition/test_quotas.py"
-    " competition/test_limits_come_first.py",
+    " competition/test_limits_come_first.py competition/test_competition.py",
     "arena/competition/submit.py": "competition/test_competition.py competition/test_quotas.py"
-    " competition/test_limits_come_first.py metrics/test_foreign_private_rows.py",
+    " competition/test_limits_come_first.py competition/test_take.py"
+    " metrics/test_foreign_private_rows.py",
     "arena/evaluation/best_score.py": "evaluation/test_best_score.py",
     "arena/evaluation/bootstrap.py": "evaluation/test_scores.py",
     "arena/evaluation/score_intervals.py": "evaluation/test_score_intervals.py",
@@ -54,7 +62,7 @@ TESTS = {
     "plugins/arena_sota/shrink_and_crop.py": "sota/test_shrink_and_crop.py",
     "plugins/arena_sota/verdict.py": "sota/test_sota_commands.py sota/test_estimates.py",
 }
-"""The module, and the files under tests/ that are to kill its mutants."""
+"""The module, and the files under tests/ that, with its examples, are to kill its mutants."""
 
 REPLACEMENTS = {
     "ReplaceBinaryOperator": {
@@ -76,11 +84,21 @@ LIBRARIES = (
     "duckdb",
     "scipy.stats",
     "sklearn.metrics",
+    "numba",
+    "coverage",
+    "schemathesis.pytest.plugin",
+    "xdist.plugin",
 )
 """Loaded before the forks."""
 
-OPTIONS = ("-x", "-q", "-n", "0", "--assert=plain", "-p", "no:cacheprovider", "-m", "not campaign")
+OPTIONS = (
+    *("-x", "-q", "-n", "0", "--assert=plain", "--tb=no"),
+    *("-p", "no:cacheprovider", "-m", "not campaign"),
+)
 """Slow tests count, too."""
+
+EQUIVALENTS = Path(__file__).with_name("equivalents.toml")
+"""Mutants that no test can kill: the module, the line before and after, and why."""
 
 
 def main() -> None:
@@ -91,6 +109,8 @@ def main() -> None:
     parser.add_argument("--module", action="append", help="only modules whose path holds this text")
     parser.add_argument("--out", type=Path, help="write every mutant and its outcome as JSON")
     given = parser.parse_args()
+    for library in ("OPENBLAS", "MKL", "OMP"):  # as the tests set it, which are loaded too late
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     for library in LIBRARIES:
         importlib.import_module(library)
     outcomes: list[dict[str, Any]] = []
@@ -113,8 +133,7 @@ def main() -> None:
             if given.out:
                 (ROOT / given.out).write_text(json.dumps(outcomes, indent=1), encoding="utf-8")
         os.chdir(ROOT)
-    killed = sum(one["outcome"] == "killed" for one in outcomes)
-    print(f"{killed} of {len(outcomes)} mutants killed")
+    print(summary(outcomes))
 
 
 def run_mutants(module: Path, count: int, seed: int) -> list[dict[str, Any]]:
@@ -122,45 +141,154 @@ def run_mutants(module: Path, count: int, seed: int) -> list[dict[str, Any]]:
     from cosmic_ray.mutating import use_mutation
     from cosmic_ray.plugins import get_operator
 
-    files = [f"tests/{one}" for one in TESTS[str(module)].split()]
+    files = [str(module), *(f"tests/{one}" for one in TESTS[str(module)].split())]
     started = time.monotonic()
-    if not passes(files, 1800):
-        raise SystemExit(f"The tests of {module} fail without a mutation: {' '.join(files)}")
-    timeout = 60 + 5 * (time.monotonic() - started)
+    with tempfile.NamedTemporaryFile("r") as observed:
+        if not passes(files, Observer(module, Path(observed.name)), 3600):
+            raise SystemExit(f"The tests of {module} fail without a mutation: {' '.join(files)}")
+        baseline = json.loads(observed.read())
+    tree = ast.parse(module.read_text(encoding="utf-8"))
     every = mutations_of(module)
     drawn = random.Random(seed).sample(every, min(count or len(every), len(every)))  # noqa: S311
     outcomes = []
     for mutation in drawn:
         operator = get_operator(mutation.operator_name)()
+        lines = statement_lines(tree, mutation.start_pos[0])
         with use_mutation(module, operator, mutation.occurrence) as (before, after):
-            outcome = "lives" if passes(files, timeout) else "killed"
-        diff = "\n".join(
-            difflib.unified_diff(
-                before.splitlines(), after.splitlines(), str(module), lineterm="", n=2
+            changed = list(
+                difflib.unified_diff(
+                    before.splitlines(), after.splitlines(), str(module), lineterm="", n=2
+                )
             )
-        )
+            if is_equivalent(module, changed):
+                outcome = "equivalent"
+            elif passes(files, Order(baseline, lines), 30 + 3 * baseline["processor_seconds"]):
+                outcome = "lives"
+            else:
+                outcome = "killed"
+        diff = "\n".join(changed)
         outcomes.append({"module": str(module), "outcome": outcome, "diff": diff})
         if outcome == "lives":
             print(diff, flush=True)
-    killed = sum(one["outcome"] == "killed" for one in outcomes)
     seconds = time.monotonic() - started
-    print(f"{module}: {killed} of {len(drawn)} killed ({len(every)} possible), {seconds:.0f} s")
-    sys.stdout.flush()
+    print(f"{module}: {summary(outcomes)} ({len(every)} possible), {seconds:.0f} s", flush=True)
     return outcomes
 
 
-def passes(files: list[str], seconds: float) -> bool:
-    """Run tests in a fork and return whether all passed in time."""
+def summary(outcomes: list[dict[str, Any]]) -> str:
+    """Say how many mutants were killed."""
+    equivalent = sum(one["outcome"] == "equivalent" for one in outcomes)
+    killed = sum(one["outcome"] == "killed" for one in outcomes)
+    also = f", and {equivalent} equivalent" if equivalent else ""
+    return f"{killed} of {len(outcomes) - equivalent} mutants killed{also}"
+
+
+def is_equivalent(module: Path, diff: list[str]) -> bool:
+    """Return whether the list of equivalent mutants has a change."""
+    before, after = (
+        [line[1:].strip() for line in diff[2:] if line.startswith(side)] for side in "-+"
+    )
+    return any(
+        (str(module), before, after)
+        == (one["module"], one["before"].split("\n"), one["after"].split("\n"))
+        for one in tomllib.loads(EQUIVALENTS.read_text(encoding="utf-8"))["equivalent"]
+    )
+
+
+class Observer:
+    """A plugin of pytest that writes how long each test takes and what it runs of a module."""
+
+    def __init__(self, module: Path, out: Path) -> None:
+        from coverage import Coverage
+
+        self.module, self.out = str(module.resolve()), out
+        self.coverage = Coverage(data_file=None, include=[self.module], config_file=False)
+        self.seconds: dict[str, float] = {}
+
+    def pytest_sessionstart(self) -> None:
+        """Begin to trace."""
+        self.started = time.process_time()
+        self.coverage.start()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Trace one test."""
+        started = time.monotonic()
+        self.coverage.switch_context(item.nodeid)
+        found = yield
+        self.coverage.switch_context("")
+        self.seconds[item.nodeid] = time.monotonic() - started
+        return found
+
+    def pytest_sessionfinish(self) -> None:
+        """Write what was observed."""
+        self.coverage.stop()
+        lines = self.coverage.get_data().contexts_by_lineno(self.module)
+        observed = {
+            "seconds": sum(self.seconds.values()),
+            "processor_seconds": time.process_time() - self.started,
+            "seconds_of": self.seconds,
+            "tests_of": {line: sorted(set(tests)) for line, tests in lines.items()},
+        }
+        self.out.write_text(json.dumps(observed), encoding="utf-8")
+
+
+class Order:
+    """A plugin of pytest that runs first the tests that run some lines, and fails fast.
+
+    The others follow: a test may depend on a line through a fixture or a cache that an earlier test
+    has filled, or through another process.
+    """
+
+    def __init__(self, baseline: dict[str, Any], lines: range) -> None:
+        self.seconds = baseline["seconds_of"]
+        self.first = {one for line in lines for one in baseline["tests_of"].get(str(line), ())}
+
+    def pytest_collection(self) -> None:
+        """Let hypothesis end at the first failure, without a search for the smallest one."""
+        from hypothesis import Phase, settings
+
+        phases = (Phase.explicit, Phase.generate)
+        settings.register_profile("mutation", settings.get_profile("arena"), phases=phases)
+        settings.load_profile("mutation")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Sort the tests, those of one file together, since they share fixtures."""
+        of_file: dict[tuple[bool, Path], float] = defaultdict(float)
+        for item in items:
+            of_file[item.nodeid in self.first, item.path] += self.seconds.get(item.nodeid, 0.0)
+
+        def key(item: pytest.Item) -> tuple[bool, float, str, float]:
+            is_first = item.nodeid in self.first
+            seconds = self.seconds.get(item.nodeid, 0.0)
+            return not is_first, of_file[is_first, item.path], str(item.path), seconds
+
+        items.sort(key=key)
+
+
+def statement_lines(tree: ast.Module, line: int) -> range:
+    """Return the lines of the innermost statement at a line; of a compound one, its head."""
+    found = range(line, line + 1)
+    for node in ast.walk(tree):  # from the outside inwards
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0):
+            body = getattr(node, "body", None)
+            last = body[0].lineno if body else (node.end_lineno or 0) + 1
+            found = range(node.lineno, max(last, line + 1))
+    return found
+
+
+def passes(files: list[str], plugin: object, seconds: float) -> bool:
+    """Run tests in a fork and return whether all passed in some processor seconds."""
     child = os.fork()
     if not child:
         os.setsid()
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nowhere, stream)
-        import pytest
-
-        os._exit(pytest.main([*OPTIONS, *files]))
-    until = time.monotonic() + seconds
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds)))
+        os._exit(pytest.main([*OPTIONS, *files], plugins=[plugin]))
+    until = time.monotonic() + 5 * seconds  # of one that waits, on a busy machine
     while time.monotonic() < until:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -58,3 +59,11 @@ def test_a_row_at_the_upper_bound_counts_and_one_at_the_lower_does_not() -> None
     assert (
         share_at_bounds(PluginManager().metrics.resolve("r2"), (0, 1), truth, predictions) is None
     )
+
+
+def test_no_bound_comes_from_rows_without_a_finite_value() -> None:
+    class Infinite(type(MAE)):  # type: ignore[misc]
+        def row_values(self, truth: Any, predictions: Any) -> Any:
+            return np.full(predictions.shape, np.inf)
+
+    assert baseline_clip(Infinite(), ROWS) is None

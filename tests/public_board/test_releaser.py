@@ -9,10 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from arena.interfaces import Evaluation
 from arena.public_board import releaser as releasing
 from arena.public_board.instances import MemoryLog, PerRank, PerTeam
 from arena.public_board.releaser import Releaser, ScoredSubmission
-from arena_mechanisms.ladder import LadderFree
+from arena.types import Release
+from arena_mechanisms.ladder import Ladder, LadderFree
 from toy_metrics import BlackBoxRmse, PointwiseRmse
 
 N_TEAMS, N_ROWS = 40, 30
@@ -96,3 +98,45 @@ def test_what_improved_in_this_process_is_not_read_again(metric: Any) -> None:
     assert play(MemoryLog(), restarted=True) == in_one_process
     assert len(reads) >= 9
     assert sum(one.release.improved for one in in_one_process) > 3
+
+
+@pytest.mark.parametrize("order", [(0.2, 0.4, 0.6), (0.6, 0.4, 0.2), (0.4, 0.2, 0.6)])
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_start_from_the_baseline_is_from_its_best_submission(
+    order: tuple[float, ...], restarted: bool
+) -> None:
+    truth, log = np.zeros(N_ROWS), MemoryLog()
+    seen: list[tuple[Any, Any]] = []
+
+    class Observed(Ladder):
+        def release(self, state: Any, evaluation: Evaluation, rng: Any) -> Release:
+            seen.append((evaluation.baseline, evaluation.baseline_submission))
+            return super().release(state, evaluation, rng)
+
+    def fresh() -> Releaser:
+        return Releaser(
+            mechanism=Observed(eta=0.1, start="baseline", clip=1.0),
+            plugin="mechanisms",
+            metric=PointwiseRmse(),
+            truth=truth,
+            read=lambda submissions: np.stack([np.full(N_ROWS, sent[one]) for one in submissions]),
+            seed=1,
+            instances=PerTeam(),
+            baseline_team="base",
+        )
+
+    sent: dict[int, float] = {}
+    releaser, shown = fresh(), []
+    for number, loss in enumerate([*order, 0.9, 0.06], start=1):
+        sent[number] = loss
+        releaser = fresh() if restarted else releaser
+        team = "base" if number <= len(order) else "other"
+        one = ScoredSubmission(number, team, np.full((1, N_ROWS), loss))
+        released = releaser.release(one, log)
+        assert released is not None
+        shown.append(released.release.score)
+    best_so_far = np.minimum.accumulate(order).tolist()
+    assert shown == pytest.approx([*best_so_far, min(order), 0.1])
+    best_so_far += [min(order)] * 2
+    assert [loss for loss, _ in seen] == pytest.approx(best_so_far)
+    assert [number for _, number in seen] == [1 + order.index(one) for one in best_so_far]

@@ -277,14 +277,13 @@ def test_refusals(change, said):
         plan_rows(np.ones(5), resampled, 100, greater_is_better=True)
 
 
-@pytest.mark.slow
 def test_each_figure_is_that_of_boards_of_the_same_draws():
     """Widths of all, widths of winners and winners shown, by another computation of each."""
     from scipy.stats import norm
 
     m, n, rng = 3, 1_000, np.random.default_rng(0)
     scores = np.array([0.9, 0.6, 0.1])
-    errors = 0.02 * rng.standard_normal((m, 1_000))
+    errors = 0.02 * rng.standard_normal((m, 300))
     made = plan_rows(
         scores, scores[:, None] + errors, n, greater_is_better=True, test_rows=[n], difference=0.07
     )
@@ -297,9 +296,10 @@ def test_each_figure_is_that_of_boards_of_the_same_draws():
     assert row.power == pytest.approx(power[0], abs=2e-3)
     assert row.power_corrected == pytest.approx(power[1], abs=2e-3)
     assert row.intervals["power"][0] < row.power < row.intervals["power"][1]
+    assert [one.probability for one in made.power_rows] == [0.5, 0.8, 0.9, 0.95]
     # A crowd below a leader: the winner is shown, and its width is not that of the others.
     scores = np.array([0.9, 0.11, 0.1, 0.1])
-    errors = 0.02 * rng.standard_normal((4, 1_000))
+    errors = 0.02 * rng.standard_normal((4, 300))
     made = plan_rows(scores, scores[:, None] + errors, n, greater_is_better=True, test_rows=[n])
     assert (made.rows[0].winner_width, made.rows[0].winner_shown) == (0.0, 1.0)
     assert made.rows[0].interval_width > 1.0
@@ -308,6 +308,62 @@ def test_each_figure_is_that_of_boards_of_the_same_draws():
     made = plan_rows(scores, scores[:, None] + errors, n, greater_is_better=True, test_rows=[n])
     assert made.rows[0].winner_width == pytest.approx(1.0, abs=0.1)
     assert made.rows[0].winner_shown == pytest.approx(0.0, abs=0.1)
+
+
+def test_errors_and_what_decides_grow_on_fewer_rows():
+    """On a sixteenth of the rows errors are four times as large, and true scores are the same."""
+    from scipy.stats import norm
+
+    scores, rng = np.array([0.9, 0.75, 0.1]), np.random.default_rng(0)
+    resampled = scores[:, None] + 0.02 * rng.standard_normal((3, 300))
+    made = plan_rows(
+        scores, resampled, 1_600, greater_is_better=True, test_rows=[100, 1_600], difference=0.1
+    )
+    few, many = made.rows
+    assert (many.winner_shown, many.best_wins) == pytest.approx((1.0, 1.0), abs=0.02)
+    deviations = np.sqrt(2) * 0.02 * np.array([4.0, np.sqrt(17)])  # of a test, and of the drawn
+    shown = norm.sf((2.4 * deviations[0] - 0.15) / deviations[1])
+    assert few.winner_shown == pytest.approx(shown, abs=0.07)
+    assert few.winner_width == pytest.approx(1 - shown, abs=0.07)
+    assert few.best_wins == pytest.approx(norm.cdf(0.15 / deviations[1]), abs=0.07)
+    assert few.power == pytest.approx(norm.sf(1.96 - 0.1 / deviations[0]), abs=0.05)
+    # In the least favourable case the lead is smaller by what decides on the pilot.
+    lead = 0.15 - 2.4 * deviations[0] / 4
+    for row, factor in ((few, 1.0), (many, 4.0)):
+        low, high = row.intervals["best_wins"]
+        assert low == pytest.approx(norm.cdf(factor * lead / deviations[0]), abs=0.07)
+        assert high == pytest.approx(1.0, abs=0.1)
+    # Each draw of the true scores has its own lead, judged on sixteen boards.
+    leads = 0.15 + 2.24 * np.sqrt(2) * 0.02 * np.array([-1, 1])
+    least, most = norm.sf((2.4 * deviations[0] - leads) / deviations[0])
+    low, high = few.intervals["winner_shown"]
+    assert low <= least
+    assert most <= high <= most + 0.25
+    assert few.intervals["winner_width"] == pytest.approx((1 - high, 1 - low), abs=0.05)
+    assert few.intervals["interval_width"] == pytest.approx((2 / 3 - high * 2 / 3, 2 / 3), abs=0.1)
+    for one in made.best_wins_rows:
+        needed = 1_600 * (norm.ppf(one.probability) * deviations[0] / 4 / lead) ** 2
+        assert one.high == pytest.approx(max(needed, one.low), rel=0.3, abs=5)
+        assert one.low <= one.test_rows <= one.high
+
+
+def test_submissions_that_always_differ_by_the_same_leave_nothing_to_chance():
+    drawn = np.random.default_rng(0).normal(0.5, 0.02, 300)
+    made = plan_rows(
+        np.array([0.6, 0.5]), drawn + np.array([[0.1], [0.0]]), 400, greater_is_better=True,
+        test_rows=[400],
+    )  # fmt: skip
+    assert (made.standard_error, made.rows[0].power, made.rows[0].best_wins) == (0.0, 1.0, 1.0)
+
+
+def test_the_error_of_a_difference_is_its_standard_deviation():
+    rng = np.random.default_rng(0)
+    errors = rng.normal(size=(4, 50)) + 2 * rng.normal(size=50)
+    errors[3] = errors[2] + 5.0  # always the same difference
+    expected = [[np.std(one - other, ddof=1) for other in errors] for one in errors]
+    assert pair_errors(errors) == pytest.approx(np.array(expected), abs=1e-12)
+    assert pair_errors(errors)[2, 3] == 0.0
+    assert pair_errors(errors[:1]).tolist() == [[0.0]]
 
 
 def test_widths_follow_the_board_and_not_the_true_order():

@@ -148,7 +148,16 @@ def test_simulation_as_a_whole(world, manager, folder):
 
 @pytest.mark.parametrize(
     "change",
-    [{"test_rows": ()}, {"competitors": (1,)}, {"tests": 1}, {"boards": 99}, {"level": 1.0}],
+    [
+        {"test_rows": ()},
+        {"competitors": (1,)},
+        {"tests": 1},
+        {"boards": 99},
+        {"level": 1.0},
+        {"level": 0.0},
+        {"resamples": 1},
+        {"seed": -1},
+    ],
 )
 def test_settings_out_of_range(change):
     with pytest.raises(UsageError):
