@@ -152,12 +152,26 @@ class Database:
             yield
             self._write_log(longer_than=_LONGEST_LOG)
 
+    @property
+    def must_be_reopened(self) -> bool:
+        """Whether the log grew long after an error; only a new opening writes it to the file."""
+        if not self._has_failed:
+            return False
+        try:
+            return self._log.stat().st_size > _LONGEST_LOG
+        except OSError:
+            return False
+
+    @property
+    def _log(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.wal")
+
     def _write_log(self, longer_than: int) -> None:
         """Write the log to the file; if that fails, keep it: it has everything that was stored.
 
-        After an error of DuckDB it is kept for the next process.
+        After an error of DuckDB it is kept until the database is opened again.
         """
-        log = self.path.with_name(f"{self.path.name}.wal")
+        log = self._log
         try:
             if self._read_only or self.journal is None or self._has_failed:
                 return

@@ -116,6 +116,11 @@ class Store:
         """The DuckDB file."""
         return self._database.path
 
+    @property
+    def must_be_reopened(self) -> bool:
+        """Whether to close and open it again: its log grows since an error of DuckDB."""
+        return self._database.must_be_reopened
+
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Transaction]:
         """Yield an exclusive transaction: when the block ends, everything is stored, or nothing.
