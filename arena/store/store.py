@@ -22,6 +22,7 @@ from arena.store.events import (
     ChainCheck,
     Event,
     each_event,
+    each_stored_event,
     select_events,
     select_events_backwards,
     select_head,
@@ -348,6 +349,10 @@ class Store:
         with self._database.reading() as cursor:
             yield from each_event(cursor, kinds, after)
 
+    def _each_stored(self) -> Iterator[tuple[Event, str]]:
+        with self._database.reading() as cursor:
+            yield from each_stored_event(cursor)
+
     def last_events(self, block: int = 256) -> Iterator[Event]:
         """Yield the events from the last to the first; ``block`` are read at a time."""
         with self._database.reading() as cursor:
@@ -390,6 +395,9 @@ class Store:
         StoreFormatError
             If the record cannot be read.
         """
+        # Not further: what reads the tables expects their columns and types.
+        if changed := self._database.changed_schema():
+            return changed
         recorded = Recorded()
         broken = self._broken(recorded.add, *([watch] if watch else ()))
         problems = (broken,) if broken else ()
@@ -410,8 +418,8 @@ class Store:
         named = {sequence for sequence, _ in acknowledged}
         hashes: dict[int, str] = {}
         check = ChainCheck()
-        for event in self.each_event():
-            check.add(event)
+        for event, text in self._each_stored():
+            check.add(event, text)
             if event.sequence in named:
                 hashes[event.sequence] = event.hash
             for watch in watching:
