@@ -157,6 +157,8 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         group.main(args=ahead + rest, prog_name="arena")
     except SystemExit as end:
+        if _interrupts and end.code:  # while arguments were read, typer ends with 1
+            end.code = _INTERRUPTED
         _write_rest(end)
         raise
     except OSError as error:  # of --help or --version, which are written before a command runs

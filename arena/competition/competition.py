@@ -224,6 +224,11 @@ class Competition(CompetitionView):
         """The number of the last request of the queue that the record has; 0 without one."""
         return self._cursor[0]
 
+    @property
+    def must_be_reopened(self) -> bool:
+        """Whether to close and open it again: the log of its database grows since an error."""
+        return self._state.store.must_be_reopened
+
     def process(
         self,
         requests: Sequence[QueuedRequest],

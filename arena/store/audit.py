@@ -31,7 +31,7 @@ from arena.store.solutions import select_solution
 from arena.store.stored_predictions import select_predictions, stored_and_incomplete
 from arena.store.timestamps import as_text
 from arena.types import PredictionKind
-from arena.utils.text import printable
+from arena.utils.text import shorten
 
 __all__ = ["Recorded", "differences"]
 
@@ -170,7 +170,7 @@ def _event(cursor: duckdb.DuckDBPyConnection, sequence: int) -> Event:
 
 def _named(cursor: duckdb.DuckDBPyConnection, sequence: int) -> str:
     event = _event(cursor, sequence)
-    return f"event {event.sequence} ({event.kind}, {event.time[:19]})"
+    return f"event {event.sequence} ({shorten(event.kind)}, {event.time[:19]})"
 
 
 def _of_meta(
@@ -366,4 +366,4 @@ def _of_places(
 
 
 def _of(team: str, day: str) -> str:
-    return f"the team {printable(team)} ({day if day == 'total' else f'on {day}'})"
+    return f"the team {shorten(team)} ({day if day == 'total' else f'on {shorten(day)}'})"

@@ -21,6 +21,7 @@ from arena.store.errors import of_the_machine, translate_error
 from arena.store.facts import RECORD_KEY, Facts
 from arena.store.journal import Journal, missing
 from arena.store.locks import lock_of, owner_only
+from arena.store.schema import changed_schema
 
 __all__ = ["SCHEMA_VERSION", "Database", "journal_path", "table_statements"]
 
@@ -138,9 +139,29 @@ class Database:
             raise StoreError(f"The database '{self.path}' is closed: open it again.") from error
         except duckdb.Error as error:
             self._has_failed = True
-            if not of_the_machine(error):
-                raise
-            raise self._explained(error) from error
+            if of_the_machine(error):
+                raise self._explained(error) from error
+            if (changed := self._changed_by_another()) is not None:
+                raise changed from error
+            raise
+
+    def changed_schema(self) -> tuple[str, ...]:
+        """Return a sentence on each table, column and constraint that is not as arena made it."""
+        with self._connection.cursor() as cursor:
+            return tuple(changed_schema(cursor, table_statements()))
+
+    def _changed_by_another(self) -> StoreFormatError | None:
+        """Return the error if another program changed the tables: then the bug is not ours."""
+        try:
+            problems = self.changed_schema()
+        except (AttributeError, duckdb.Error):  # not open, or unreadable
+            return None
+        if not problems:
+            return None
+        return StoreFormatError(
+            f"The tables of '{self.path}' were changed by another program: restore a backup. "
+            f"{problems[0]}"
+        )
 
     @contextlib.contextmanager
     def exclusively(self) -> Iterator[None]:
@@ -152,12 +173,26 @@ class Database:
             yield
             self._write_log(longer_than=_LONGEST_LOG)
 
+    @property
+    def must_be_reopened(self) -> bool:
+        """Whether the log grew long after an error; only a new opening writes it to the file."""
+        if not self._has_failed:
+            return False
+        try:
+            return self._log.stat().st_size > _LONGEST_LOG
+        except OSError:
+            return False
+
+    @property
+    def _log(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.wal")
+
     def _write_log(self, longer_than: int) -> None:
         """Write the log to the file; if that fails, keep it: it has everything that was stored.
 
-        After an error of DuckDB it is kept for the next process.
+        After an error of DuckDB it is kept until the database is opened again.
         """
-        log = self.path.with_name(f"{self.path.name}.wal")
+        log = self._log
         try:
             if self._read_only or self.journal is None or self._has_failed:
                 return

@@ -24,6 +24,7 @@ import duckdb
 from arena.errors import StoreFormatError
 from arena.store.timestamps import as_stored, as_text
 from arena.utils.collection import collection_paused
+from arena.utils.text import shorten
 
 __all__ = [
     "FIRST_PREVIOUS",
@@ -31,6 +32,7 @@ __all__ = [
     "Event",
     "canonical_json",
     "each_event",
+    "each_stored_event",
     "first_broken",
     "insert_event",
     "select_events",
@@ -43,6 +45,7 @@ FIRST_PREVIOUS = "0" * 64
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 _COLUMNS = "sequence, time, actor, kind, payload, previous, hash"
+_PAYLOAD = _COLUMNS.split(", ").index("payload")
 _ROWS = 1_000
 _LAST = "FROM events WHERE sequence = (SELECT max(sequence) FROM events)"
 
@@ -76,8 +79,12 @@ class Event:
         >>> event.computed_hash()[:16]
         'f312357f987c7e7b'
         """
-        facts = [self.sequence, self.time, self.actor, self.kind, self.payload]
-        return hashlib.sha256((self.previous + _CANONICAL.encode(facts)).encode()).hexdigest()
+        return self.hash_of(_CANONICAL.encode(self.payload))
+
+    def hash_of(self, payload: str) -> str:
+        """Return the hash that this event must have with this canonical text as its payload."""
+        facts = _CANONICAL.encode([self.sequence, self.time, self.actor, self.kind])
+        return hashlib.sha256(f"{self.previous}{facts[:-1]},{payload}]".encode()).hexdigest()
 
 
 def canonical_json(value: Any) -> str:
@@ -180,6 +187,21 @@ def each_event(
             yield _event(*row)
 
 
+def each_stored_event(cursor: duckdb.DuckDBPyConnection) -> Iterator[tuple[Event, str]]:
+    """Yield all events in their order, each with the stored text of its payload.
+
+    Raises
+    ------
+    StoreFormatError
+        As :func:`select_events`.
+    """
+    query = f"SELECT {_COLUMNS}, submission FROM events ORDER BY sequence"  # noqa: S608
+    result = cursor.execute(query)
+    while rows := result.fetchmany(_ROWS):
+        for row in rows:
+            yield _event(*row), row[_PAYLOAD]
+
+
 def _event(
     sequence: int,
     time: datetime,
@@ -192,12 +214,12 @@ def _event(
 ) -> Event:
     try:
         payload = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         payload = None
     if not isinstance(payload, dict) or _subject(payload) != subject:
         raise StoreFormatError(
-            f"The record is broken: event {sequence} ({kind}, {as_text(time)}) was changed after "
-            "it was written. Restore a backup of the database."
+            f"The record is broken: event {sequence} ({shorten(kind)}, {as_text(time)}) was "
+            "changed after it was written. Restore a backup of the database."
         )
     return Event(sequence, as_text(time), actor, kind, payload, previous, digest)
 
@@ -232,16 +254,20 @@ class ChainCheck:
         """A sentence on the first event that does not follow."""
         self._previous, self._expected = FIRST_PREVIOUS, 1
 
-    def add(self, event: Event) -> None:
-        """Check the next event."""
+    def add(self, event: Event, text: str | None = None) -> None:
+        """Check the next event.
+
+        ``text`` is the stored text of its payload, which must be canonical: with the same key
+        twice, it would mean something else to other programs.
+        """
         if self.problem is not None:
             return
-        name = f"event {event.sequence} ({event.kind}, {event.time})"
+        name = f"event {event.sequence} ({shorten(event.kind)}, {event.time})"
         if event.sequence != self._expected:
             what = f"event {self._expected} is missing before {name}."
         elif event.previous != self._previous:
             what = f"{name} does not follow from the event before it."
-        elif event.hash != event.computed_hash():
+        elif event.hash != (event.computed_hash() if text is None else event.hash_of(text)):
             what = f"{name} was changed after it was written."
         else:
             self._previous, self._expected = event.hash, self._expected + 1

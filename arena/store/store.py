@@ -22,6 +22,7 @@ from arena.store.events import (
     ChainCheck,
     Event,
     each_event,
+    each_stored_event,
     select_events,
     select_events_backwards,
     select_head,
@@ -115,6 +116,11 @@ class Store:
     def path(self) -> Path:
         """The DuckDB file."""
         return self._database.path
+
+    @property
+    def must_be_reopened(self) -> bool:
+        """Whether to close and open it again: its log grows since an error of DuckDB."""
+        return self._database.must_be_reopened
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Transaction]:
@@ -343,6 +349,10 @@ class Store:
         with self._database.reading() as cursor:
             yield from each_event(cursor, kinds, after)
 
+    def _each_stored(self) -> Iterator[tuple[Event, str]]:
+        with self._database.reading() as cursor:
+            yield from each_stored_event(cursor)
+
     def last_events(self, block: int = 256) -> Iterator[Event]:
         """Yield the events from the last to the first; ``block`` are read at a time."""
         with self._database.reading() as cursor:
@@ -385,6 +395,9 @@ class Store:
         StoreFormatError
             If the record cannot be read.
         """
+        # Not further: what reads the tables expects their columns and types.
+        if changed := self._database.changed_schema():
+            return changed
         recorded = Recorded()
         broken = self._broken(recorded.add, *([watch] if watch else ()))
         problems = (broken,) if broken else ()
@@ -405,8 +418,8 @@ class Store:
         named = {sequence for sequence, _ in acknowledged}
         hashes: dict[int, str] = {}
         check = ChainCheck()
-        for event in self.each_event():
-            check.add(event)
+        for event, text in self._each_stored():
+            check.add(event, text)
             if event.sequence in named:
                 hashes[event.sequence] = event.hash
             for watch in watching:

@@ -294,6 +294,18 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
         "UPDATE events SET payload = replace(payload, '\"one\"', '\"eno\"') WHERE sequence = 2",
         "event 2 .* was changed",
     ),
+    "payload written in another way": (
+        "UPDATE events SET payload = payload || ' ' WHERE sequence = 2",
+        "event 2 .* was changed",
+    ),
+    "payload with a key twice": (
+        'UPDATE events SET payload = \'{"team":"other",\' || payload[2:] WHERE sequence = 2',
+        "event 2 .* was changed",
+    ),
+    "payload without end": (
+        "UPDATE events SET payload = repeat('[', 100000) WHERE sequence = 2",
+        "event 2 .* was changed",
+    ),
     "payload of text": (
         "UPDATE events SET payload = 'x' WHERE sequence = 2",
         "event 2 .* was changed",
@@ -358,7 +370,7 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
                 f"ALTER TABLE again RENAME TO {table}",
                 f"INSERT INTO {table} SELECT * FROM {table} LIMIT 1",  # noqa: S608
             ],
-            f"table {table}, which is",
+            f"{table}.* of the database was changed",
         )
         for table in ("team_counts", "standings", "instances", "holders")
     },
@@ -369,9 +381,49 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
             "ALTER TABLE again RENAME TO meta",
             "INSERT INTO meta VALUES ('seed', '7')",
         ],
-        "'seed' in meta was changed",
+        "meta.* of the database was changed",
     ),
-    "table dropped": (["DROP TABLE places", "SELECT 1"], "lacks a table"),
+    # the tables themselves
+    "table dropped": (["DROP TABLE places", "SELECT 1"], "table places of the database is missing"),
+    "table more": (["CREATE TABLE x (a INTEGER)", "SELECT 1"], "table x .* is not of arena"),
+    "view in its place": (
+        ["ALTER TABLE truth RENAME TO x", "CREATE VIEW truth AS FROM x"],
+        "table truth of the database is missing",
+    ),
+    "column more": (["ALTER TABLE texts ADD COLUMN x INTEGER", "SELECT 1"], "column texts.x"),
+    "column dropped": (
+        ["ALTER TABLE predictions DROP COLUMN position", "SELECT 1"],
+        "column predictions.position of the database is missing",
+    ),
+    "type of a column": (
+        ["ALTER TABLE truth ALTER value TYPE VARCHAR", "SELECT 1"],
+        "column truth.value of the database was changed",
+    ),
+    "a value that is missing": (
+        [
+            "ALTER TABLE events ALTER time DROP NOT NULL",
+            "UPDATE events SET time = NULL WHERE sequence = 2",
+        ],
+        "column events.time of the database was changed",
+    ),
+    "default of a column": (
+        ["ALTER TABLE predictions ALTER value SET DEFAULT 1", "SELECT 1"],
+        "column predictions.value of the database was changed",
+    ),
+    "unique no more": (
+        [
+            "CREATE TABLE again AS FROM scores",
+            "DROP TABLE scores",
+            "CREATE TABLE scores (revision INTEGER NOT NULL, submission INTEGER NOT NULL, "
+            "public_score DOUBLE, private_score DOUBLE)",
+            "INSERT INTO scores FROM again",
+            "DROP TABLE again",
+            "SELECT 1",
+        ],
+        "constraint scores: PRIMARY KEY.* is missing",
+    ),
+    "index dropped": (["DROP INDEX submissions_key", "SELECT 1"], "index submissions_key"),
+    "macro": (["CREATE MACRO trunc(x) AS 0", "SELECT 1"], "macro trunc .* is not of arena"),
 }
 
 

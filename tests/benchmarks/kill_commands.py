@@ -6,6 +6,9 @@ files), and its audit finds nothing. The same command completes, and a submissio
 accepted. What a command writes beside the competition (an export, a backup, a new competition) is
 whole, or refused by the command that reads it. Prints one JSON object last; the exit code is 1 if
 anything was wrong.
+
+The program runs in processes that are forked from one that has imported it; with ``--program`` the
+installed program is started, and some kills fall into its start.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from pathlib import Path
 
 import benchmark_paths  # noqa: F401
 import numpy as np
-from kill_program import PATIENCE, lives, start_forked
+from kill_program import PATIENCE, Start, lives, start_forked, start_installed
 
 from competition_folder import INIT, as_older_version, write_file, write_solution
 from program import run_here
@@ -77,10 +80,10 @@ COMMANDS: Mapping[str, Command] = {
 }
 
 
-def run_to_end(folder: Path, call: Sequence[str], out: Path) -> float:
+def run_to_end(program: Start, folder: Path, call: Sequence[str], out: Path) -> float:
     """Run a command to its end, and return the seconds that it took."""
     start = time.monotonic()
-    pid = start_forked(folder, [list(call)], out)
+    pid = program(folder, [list(call)], out)
     while lives(pid):
         if time.monotonic() > start + PATIENCE:
             raise TimeoutError(f"{call} did not end in {PATIENCE} s.")
@@ -88,13 +91,15 @@ def run_to_end(folder: Path, call: Sequence[str], out: Path) -> float:
     return time.monotonic() - start
 
 
-def run_killed(folder: Path, call: Sequence[str], out: Path, seconds: float, wait: float) -> None:
+def run_killed(
+    program: Start, folder: Path, call: Sequence[str], out: Path, seconds: float, wait: float
+) -> None:
     """Start a command, and kill it unless it ended before.
 
     It is killed after these seconds, or this wait after it began to write if that is earlier.
     """
     start, written, began = time.monotonic(), _files_of(folder), math.inf
-    pid = start_forked(folder, [list(call)], out)
+    pid = program(folder, [list(call)], out)
     while time.monotonic() < min(start + seconds, began + wait) and lives(pid):
         time.sleep(0.001)
         if began == math.inf and _files_of(folder) != written:
@@ -157,8 +162,8 @@ def is_between(state: State, before: State, after: State, *, in_steps: bool) -> 
 class Harness:
     """A competition to copy, and what each command leaves of it when it is not killed."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    def __init__(self, root: Path, program: Start = start_forked) -> None:
+        self.root, self.program = root, program
         write_solution(root)
         lines = (root / "solution.csv").read_text().splitlines()
         lines[1] = lines[1][:-1] + "1"
@@ -200,7 +205,7 @@ class Harness:
         """Return the seconds of a command, and what the competition holds before and after."""
         with self.copy(command) as folder:
             before = () if command.prepare else state_of(folder)
-            seconds = run_to_end(folder, command.arguments, folder / "out.printed")
+            seconds = run_to_end(self.program, folder, command.arguments, folder / "out.printed")
             if command.writes:
                 check_written(folder, command)
             return seconds, before, state_of(folder)
@@ -213,7 +218,8 @@ class Harness:
         ``times`` are its seconds from the start and from its first write, as in ``run_killed``.
         """
         with self.copy(command) as folder:
-            run_killed(folder, command.arguments, folder / "out.printed", *times)
+            out = folder / "out.printed"
+            run_killed(self.program, folder, command.arguments, out, *times)
             if command.prepare:  # an older database cannot be read, a new one is upgraded
                 self.call(folder, *command.arguments)
                 state = state_of(folder)
@@ -264,10 +270,12 @@ class HalfThereError(Exception):
     """Something is half there."""
 
 
-def run(kills: int, only: Sequence[str], seed: int, root: Path) -> dict[str, object]:
+def run(
+    kills: int, only: Sequence[str], seed: int, root: Path, program: Start = start_forked
+) -> dict[str, object]:
     """Kill each command in turn until there were so many kills, and return what came of it."""
     multiprocessing.get_context("forkserver").set_forkserver_preload(["kill_commands"])
-    rng, harness = np.random.default_rng(seed), Harness(root)
+    rng, harness = np.random.default_rng(seed), Harness(root, program)
     wrong, came = list[str](), {name: Counter[str]() for name in only}
     whole = {name: harness.whole(COMMANDS[name]) for name in only}
     for kill in range(kills):
@@ -295,11 +303,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=5_000)
     parser.add_argument("--command", choices=COMMANDS, action="append", help="only this one")
+    parser.add_argument("--program", action="store_true", help="start the installed program")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    program = start_installed if options.program else start_forked
     only = options.command or list(COMMANDS)
     with tempfile.TemporaryDirectory() as name:
-        outcome = run(options.kills, only, options.seed, Path(name))
+        outcome = run(options.kills, only, options.seed, Path(name), program)
     print(json.dumps(outcome))
     sys.exit(bool(outcome["wrong"]))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -134,3 +136,26 @@ def test_what_a_library_makes_of_an_interrupt_is_no_fault_of_arena(
         main_module._interrupt(2, None)
     code, said = main_module._explained(ValueError("half a result"))
     assert (code, said) == (130, "Interrupted. What was stored before is intact.")
+
+
+def test_an_interrupt_that_typer_answers_ends_with_the_same_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As at a prompt, or while arguments are read."""
+
+    class Group:
+        def main(self, **_: Any) -> None:
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:
+                sys.exit(1)
+
+    monkeypatch.setattr(main_module.typer.main, "get_command", lambda _: Group())
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main_module.main([])
+    finally:
+        signal.signal(signal.SIGINT, before)
+        main_module._interrupts.clear()
+    assert ended.value.code == 130

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -63,3 +65,29 @@ def test_the_public_names_are_imported_on_first_use() -> None:
         assert inspect.getdoc(getattr(arena, name)), name
     with pytest.raises(AttributeError, match="no attribute 'sotta'"):
         _ = arena.sotta
+
+
+@pytest.mark.parametrize("module", ["typer", "arena.errors", "arena.cli.discovery"])
+def test_an_interrupt_while_the_program_is_imported_leaves_no_traceback(
+    module: str, tmp_path: Path
+) -> None:
+    """``sitecustomize`` sends Ctrl-C at the moment in which a module is looked for."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}:\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+    )
+    called = subprocess.run(
+        [sys.executable, "-m", "arena", "--help"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True, text=True, check=False, timeout=900,
+    )  # fmt: skip
+    assert (called.returncode, called.stdout, called.stderr) == (130, "", "")
+
+
+def test_the_installed_program_starts_as_the_module_does() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
+    assert project["project"]["scripts"] == {"arena": "arena.__main__:run"}

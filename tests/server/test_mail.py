@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from arena.config import ServerSection
 from arena.server.records.mails import Mail
 from arena.server.web.mail import Postman, address_of, message_of
-from mail_server import Received, mail_server
+from mail_server import Received, certificate_for, mail_server
 from web_site import NAME, URL, WebSite
 
 API = f"/api/v1/{NAME}"
@@ -190,6 +190,48 @@ def test_the_password_is_sent_to_the_right_server_only_and_never_logged(
         "A mail could not be sent: SMTPNotSupportedError.",
     ]
     assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize("how", ["starttls", "tls"])
+def test_a_mail_and_the_password_go_through_tls_to_a_server_that_is_trusted_only(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encrypted = []
+
+    def authenticate(server: Any, _session: Any, _envelope: Any, _how: str, data: Any) -> Any:
+        encrypted.append(server.transport.get_extra_info("ssl_object") is not None)
+        return AuthResult(success=data.password == b"secret", handled=False)
+
+    (tmp_path / "other").mkdir()
+    certificate, context = certificate_for("localhost", tmp_path)
+    other, _ = certificate_for("localhost", tmp_path / "other")
+    options: dict[str, Any] = {"authenticator": authenticate}
+    if how == "tls":
+        # Its own word for "encrypted" is about STARTTLS only.
+        options |= {"tls": context, "auth_require_tls": False}
+    else:
+        options |= {"tls_context": context, "require_starttls": True}
+    monkeypatch.setenv("ARENA_SMTP_PASSWORD", "secret")
+    known = {"smtp_user": "race", "smtp_tls": how}
+    with mail_server(**options) as server:
+        for number, (host, trusted, state) in enumerate(
+            [
+                ("localhost", None, "waiting"),
+                ("localhost", other, "waiting"),
+                ("127.0.0.1", certificate, "waiting"),  # another name than the certificate's
+                ("localhost", certificate, "sent"),
+            ]
+        ):
+            monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+            if trusted is not None:
+                monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+            with mailing(tmp_path / str(number), server, smtp_host=host, **known) as web:
+                web.site.mails.add([Mail("a", NAME, "ada@example.org", "Subject", "Text")])
+                assert send_all(web) == 1
+                assert web.site.mails.counts(NAME) == {state: 1}
+        assert encrypted == [True]
+        (message,) = server.messages
+        assert message["To"] == "ada@example.org"
 
 
 def test_settings_and_addresses_that_cannot_work_are_refused() -> None:

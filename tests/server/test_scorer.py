@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -9,17 +10,20 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from arena.competition.competition import Competition
-from arena.config import CONFIG_NAME, ServerSection
+from arena.config import CONFIG_NAME, DATABASE_NAME, ServerSection
 from arena.errors import StoreError
 from arena.server.records.intake import Intake, Kind
 from arena.server.records.layout import Layout
 from arena.server.records.published import Published
 from arena.server.records.uploads import Uploads
 from arena.server.scorer.attempts import Attempts
+from arena.server.scorer.main import run
 from arena.server.scorer.scorer import Scorer
+from arena.store import database
 from served import predictions, send
 
 
@@ -177,6 +181,43 @@ def test_what_ends_the_scorer_twice_is_not_tried_again(folder: Path, layout: Lay
         assert [one.status for one in public.answers("red")] == ["accepted", "set_aside"]
         public.close()
     assert not layout.attempts("race").exists()
+    intake.close()
+
+
+def test_after_an_error_of_duckdb_the_competition_is_opened_again(
+    folder: Path, layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else its log would grow until the server ends."""
+    intake, stop, logs = Intake(layout.intake), threading.Event(), list[int]()
+    log = folder / f"{DATABASE_NAME}.wal"
+    opened = Competition.open
+
+    def fail_at_first(*given: Any, **how: Any) -> Competition:
+        logs.append(log.stat().st_size if log.exists() else 0)
+        competition = opened(*given, **how)
+        if len(logs) > 1:
+            stop.set()
+            return competition
+        with (
+            pytest.raises(duckdb.Error, match="damaged"),
+            competition._state.store._database.reading() as cursor,
+        ):
+            cursor.execute("SELECT error('damaged')")
+        assert not competition.must_be_reopened  # its log is short
+        send(layout, intake, "red", predictions(1))
+        return competition
+
+    monkeypatch.setattr(Competition, "open", fail_at_first)
+    monkeypatch.setattr(database, "_LONGEST_LOG", 1)
+    watchdog = threading.Timer(300.0, stop.set)
+    watchdog.start()
+    run(folder, "race", layout, stop)
+    watchdog.cancel()
+    assert [bytes_ > 0 for bytes_ in logs] == [False, True]
+    assert not log.exists()
+    with opened(folder) as competition:
+        assert len(competition.submissions()) == 1
+        assert competition.audit() == ()
     intake.close()
 
 

@@ -6,12 +6,13 @@ import logging
 import signal
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 
 from arena.competition.competition import Competition
 from arena.config import CONFIG_NAME, read_settings
 from arena.errors import ArenaError
-from arena.server.marker import lending
+from arena.server.marker import Lender, lending
 from arena.server.records.layout import Layout
 from arena.server.scorer.scorer import Scorer
 
@@ -23,7 +24,8 @@ _LOGGER = logging.getLogger("arena.server.scorer")
 def run(folder: Path, name: str, layout: Layout, stop: threading.Event) -> None:
     """Judge the requests of a competition until the event is set.
 
-    While another command asks for the folder, it is closed and nothing is judged.
+    While another command asks for the folder, it is closed and nothing is judged. It is also opened
+    again when the log of its database grows since an error.
 
     Raises
     ------
@@ -36,9 +38,15 @@ def run(folder: Path, name: str, layout: Layout, stop: threading.Event) -> None:
             with Competition.open(folder, wait=30.0) as competition:
                 for note in competition.notes:
                     _LOGGER.info("%s", note)
+                must_end = partial(_must_end, competition, lender, stop)
                 with Scorer(competition, name, layout, server) as scorer:
-                    scorer.run(lambda: stop.is_set() or lender.asked)
+                    scorer.run(must_end)
             lender.lend()
+
+
+def _must_end(competition: Competition, lender: Lender, stop: threading.Event) -> bool:
+    """Return whether the competition must be closed."""
+    return stop.is_set() or lender.asked or competition.must_be_reopened
 
 
 def main(folder: str, name: str, root: str) -> None:

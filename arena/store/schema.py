@@ -1,0 +1,65 @@
+"""Compares the tables themselves, not their contents, with those that arena makes.
+
+A column of another type, a missing constraint or a view in the place of a table would let contents
+in that no other check expects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import duckdb
+
+from arena.utils.text import shorten
+
+__all__ = ["changed_schema"]
+
+_QUERIES: Mapping[str, str] = {
+    "table": "SELECT table_name, '' FROM duckdb_tables() WHERE NOT internal",
+    "column": """
+        SELECT table_name || '.' || column_name,
+            concat_ws(' ', column_index, data_type, is_nullable, column_default)
+        FROM duckdb_columns() WHERE NOT internal
+    """,
+    "constraint": """
+        SELECT table_name || ': ' || constraint_text, count(*)::VARCHAR
+        FROM duckdb_constraints() GROUP BY ALL
+    """,
+    "index": "SELECT index_name, sql FROM duckdb_indexes()",
+    "view": "SELECT view_name, '' FROM duckdb_views() WHERE NOT internal",
+    "macro": "SELECT function_name, '' FROM duckdb_functions() WHERE NOT internal",
+}
+"""The kind of a thing -> a query for names and definitions."""
+
+
+def changed_schema(cursor: duckdb.DuckDBPyConnection, statements: str) -> Iterator[str]:
+    """Yield a sentence for each difference from the tables that these statements make.
+
+    Parameters
+    ----------
+    cursor
+        Of the database.
+    statements
+        ``CREATE`` statements, for an empty database.
+    """
+    with duckdb.connect() as empty:
+        empty.execute(statements)
+        for kind, query in _QUERIES.items():
+            expected, found = dict(_rows(empty, query)), dict(_rows(cursor, query))
+            if expected == found:
+                continue
+            for name in sorted(expected.keys() | found.keys()):
+                if name not in found:
+                    what = "is missing"
+                elif name not in expected:
+                    what = "is not of arena"
+                elif found[name] != expected[name]:
+                    what = "was changed"
+                else:
+                    continue
+                yield f"The {kind} {shorten(name)} of the database {what}."
+            return  # the rest follows from these
+
+
+def _rows(cursor: duckdb.DuckDBPyConnection, query: str) -> list[tuple[str, str]]:
+    return cursor.execute(query).fetchall()
