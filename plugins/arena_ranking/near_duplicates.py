@@ -13,6 +13,8 @@ __all__ = ["NEAR_DUPLICATE_CORRELATION", "near_duplicates"]
 NEAR_DUPLICATE_CORRELATION = 0.99
 """Minimum correlation of score fluctuations at which two submissions are near-duplicates."""
 
+_BLOCK = 256
+
 
 def near_duplicates(
     standard_errors: FloatArray,
@@ -40,8 +42,7 @@ def near_duplicates(
 
     Returns
     -------
-    Groups of positions, each of two or more in ascending order. Memory: three times ``(m, m)``
-    float64 at the peak.
+    Groups of positions, each of two or more in ascending order. Memory: blocks of 256 rows.
 
     Examples
     --------
@@ -53,14 +54,32 @@ def near_duplicates(
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    variances = deviations**2
-    covariances = variances[:, np.newaxis] + variances - standard_errors**2
-    covariances /= 2
-    moving = (deviations > 0)[:, np.newaxis] & (deviations > 0)
-    near = moving & (covariances >= NEAR_DUPLICATE_CORRELATION * np.outer(deviations, deviations))
-    near |= differing < max(min(FEW_ROWS, n_units / 100), 1)
-    first, second = np.nonzero(near)
-    graph = coo_array((np.ones(len(first)), (first, second)), shape=near.shape)
+    m = len(deviations)
+    pairs = [
+        _near_rows(standard_errors, deviations, differing, n_units, start)
+        for start in range(0, m, _BLOCK)
+    ]
+    first, second = (np.concatenate(ends) for ends in zip(*pairs, strict=True))
+    graph = coo_array((np.ones(len(first)), (first, second)), shape=(m, m))
     _, group = connected_components(graph, directed=False)
     sizes = np.bincount(group)
     return [np.flatnonzero(group == one) for one in np.flatnonzero(sizes > 1)]
+
+
+def _near_rows(
+    standard_errors: FloatArray,
+    deviations: FloatArray,
+    differing: npt.NDArray[np.uint8],
+    n_units: int,
+    start: int,
+) -> tuple[IntArray, IntArray]:
+    """Return the pairs of near-duplicates whose first member is in a block of rows."""
+    rows = slice(start, start + _BLOCK)
+    variances, own = deviations**2, deviations[rows]
+    covariances = (own**2)[:, np.newaxis] + variances - standard_errors[rows] ** 2
+    covariances /= 2
+    moving = (own > 0)[:, np.newaxis] & (deviations > 0)
+    near = moving & (covariances >= NEAR_DUPLICATE_CORRELATION * np.outer(own, deviations))
+    near |= differing[rows] < max(min(FEW_ROWS, n_units / 100), 1)
+    first, second = np.nonzero(near)
+    return start + first, second

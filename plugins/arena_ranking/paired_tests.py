@@ -16,6 +16,8 @@ from arena.types import FloatArray, IntArray
 
 __all__ = ["PairedTests", "correct_p_values", "paired_p_values", "top_against_others"]
 
+_BLOCK = 64
+_ROUNDING = 1e-9
 _METHODS = {"bonferroni": "bonferroni", "holm": "holm", "benjamini_hochberg": "fdr_bh"}
 
 
@@ -141,7 +143,7 @@ def top_against_others(
 
     Returns
     -------
-    A :class:`PairedTests`. Memory: four arrays of m (m - 1) / 2 numbers, 150 MB for 3,000
+    A :class:`PairedTests`. Memory: one array of m (m - 1) / 2 numbers, 40 MB for 3,000
     submissions, unless ``chosen_elsewhere``.
 
     Raises
@@ -193,20 +195,88 @@ def _corrected(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the p-values of the statistics ``asked`` by Holm, and by Benjamini and Hochberg.
 
-    The family is ``sizes``, the absolute statistics of all k tests. Sorting them takes a tenth of
-    the time of sorting p-values with their positions.
+    The family is ``sizes``, the absolute statistics of all k tests, which are overwritten. Sorting
+    them takes a tenth of the time of sorting p-values with their positions.
     """
-    from scipy.special import stdtr
-
-    k = len(sizes)
-    tails = np.sort(-sizes)
+    tails = np.negative(sizes, out=sizes)
+    tails.sort()
+    family = _Family(tails, degrees_of_freedom)
     # Of equal tests Holm's value is that of the first, and the other one that of the last.
-    first = np.minimum(np.searchsorted(tails, -asked), k - 1)
+    first = np.minimum(np.searchsorted(tails, -asked), len(tails) - 1)
     last = np.maximum(np.searchsorted(tails, -asked, side="right") - 1, 0)
-    p_values = stdtr(degrees_of_freedom, tails, out=tails)
-    p_values *= 2
-    stepped_down = p_values * np.arange(k, 0, -1.0)
-    holm = np.maximum.accumulate(stepped_down, out=stepped_down)[first]
-    p_values /= np.arange(1.0, k + 1) / k
-    stepped_up = np.minimum.accumulate(p_values[::-1])[::-1]
-    return np.minimum(holm, 1.0), np.minimum(stepped_up[last], 1.0)
+    return family.holm(first), family.benjamini_hochberg(last)
+
+
+class _Family:
+    """All tests of a family by ascending p-value, of which few are computed.
+
+    A p-value takes a hundred times as long as a comparison. Those at the ends of blocks of tests
+    bound all others, and tell which blocks can hold the extreme that a correction asks for.
+    """
+
+    def __init__(self, tails: FloatArray, degrees_of_freedom: int) -> None:
+        """Take the absolute statistics of k tests, with a minus sign and ascending."""
+        self.tails, self.degrees_of_freedom = tails, degrees_of_freedom
+        self.starts = np.arange(0, len(tails), _BLOCK)
+        self.ends = np.minimum(self.starts + _BLOCK, len(tails)) - 1
+
+    def p_values(self, positions: IntArray) -> FloatArray:
+        """Return two-sided p-values."""
+        from scipy.special import stdtr
+
+        return np.asarray(2 * stdtr(self.degrees_of_freedom, self.tails[positions]))
+
+    def holm(self, positions: IntArray) -> FloatArray:
+        """Return the largest ``p_r (k - r)`` up to each position r, at most 1."""
+        k, own = len(self.tails), positions // _BLOCK
+        at_starts = self.p_values(self.starts) * (k - self.starts)
+        most = self.p_values(self.ends) * (k - self.starts)
+        # A block counts from the next position that is asked for on.
+        known, asked = np.maximum.accumulate(at_starts), np.unique(own)
+        following = np.searchsorted(asked, np.arange(asked[-1] + 1))
+        reached = known[asked[following]]
+        blocks = np.flatnonzero((most[: len(reached)] > (1 - _ROUNDING) * reached) & (reached < 1))
+        rows = self.rows(blocks)
+        inside = np.maximum.accumulate(self.p_values(rows) * (k - rows), axis=1)
+        of_block = at_starts.copy()
+        of_block[blocks] = inside[:, -1]
+        before = np.concatenate([[0.0], np.maximum.accumulate(of_block)])[own]
+        found = np.maximum(before, at_starts[own])
+        looked, at = _members(own, blocks)
+        within = inside[at, positions[looked] % _BLOCK]
+        found[looked] = np.maximum(found[looked], within)
+        return np.asarray(np.minimum(found, 1.0))
+
+    def benjamini_hochberg(self, positions: IntArray) -> FloatArray:
+        """Return the smallest ``k p_r / (r + 1)`` from each position r on, at most 1."""
+        k, own = len(self.tails), positions // _BLOCK
+        at_ends = self.p_values(self.ends) / ((self.ends + 1.0) / k)
+        least = self.p_values(self.starts) / ((self.ends + 1.0) / k)
+        # A block counts up to the last position before it that is asked for.
+        known, asked = np.minimum.accumulate(at_ends[::-1])[::-1], np.unique(own)
+        preceding = np.searchsorted(asked, np.arange(asked[0], len(known)), side="right") - 1
+        reached, possible = known[asked[preceding]], least[asked[0] :]
+        blocks = asked[0] + np.flatnonzero((possible < (1 + _ROUNDING) * reached) & (possible < 1))
+        rows = self.rows(blocks)
+        stepped_up = self.p_values(rows) / ((rows + 1.0) / k)
+        inside = np.minimum.accumulate(stepped_up[:, ::-1], axis=1)[:, ::-1]
+        of_block = at_ends.copy()
+        of_block[blocks] = inside[:, 0]
+        after = np.append(np.minimum.accumulate(of_block[::-1])[::-1], np.inf)[own + 1]
+        found = np.minimum(after, at_ends[own])
+        looked, at = _members(own, blocks)
+        within = inside[at, positions[looked] % _BLOCK]
+        found[looked] = np.minimum(found[looked], within)
+        return np.asarray(np.minimum(found, 1.0))
+
+    def rows(self, blocks: IntArray) -> IntArray:
+        """Return ``(b, _BLOCK)`` positions of the tests of blocks; the last is repeated."""
+        rows = self.starts[blocks][:, np.newaxis] + np.arange(_BLOCK)
+        return np.asarray(np.minimum(rows, len(self.tails) - 1))
+
+
+def _members(values: IntArray, ascending: IntArray) -> tuple[IntArray, IntArray]:
+    """Return which values occur in an ascending array, and where."""
+    at = np.searchsorted(ascending, values)
+    occur = np.flatnonzero(np.append(ascending, -1)[at] == values)
+    return occur, at[occur]

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.stats import ttest_rel
 
 from arena.errors import UsageError
@@ -17,7 +18,12 @@ from arena_ranking.bootstrap_ranks import (
     prize_shares,
     share_in_top,
 )
-from arena_ranking.paired_tests import correct_p_values, paired_p_values, top_against_others
+from arena_ranking.paired_tests import (
+    _corrected,
+    correct_p_values,
+    paired_p_values,
+    top_against_others,
+)
 from arena_ranking.verdict import ranks_verdict, undecided_at_the_top
 from thinned import examples
 
@@ -244,3 +250,20 @@ def test_the_verdict_follows_the_order_of_the_board():
     better = np.zeros((3, 3), dtype=bool)
     better[2, 0] = True
     assert undecided_at_the_top(better, np.array([2, 1, 0])) == 2
+
+
+@SETTINGS
+@given(seeds, st.sampled_from([0.3, 1.0, 5.0]), st.sampled_from([0.0, 0.2]), st.booleans())
+def test_corrections_of_some_tests_are_those_of_all(seed, scale, step, tied):
+    """Few p-values of a large family are computed: those that no bound leaves out."""
+    rng = np.random.default_rng(seed)
+    sizes = np.abs(rng.normal(scale=scale, size=int(rng.integers(1, 2_000))))
+    if step:
+        sizes = np.round(sizes / step) * step
+    sizes[: len(sizes) // 2] *= not tied
+    asked = rng.integers(len(sizes), size=20)
+    p_values = 2 * stats.t.sf(sizes, 30)
+    found = _corrected(sizes.copy(), sizes[asked], 30)
+    for values, method in zip(found, ("holm", "benjamini_hochberg"), strict=True):
+        expected = correct_p_values(p_values, method)[asked]
+        np.testing.assert_allclose(values, expected, rtol=1e-12)

@@ -18,9 +18,10 @@ from arena_ranking.board_ranks import board_ranks
 from arena_ranking.differences import floor_standard_errors, standard_errors_from_values
 from arena_ranking.evidence import pairwise_evidence
 from arena_ranking.max_statistics import largest_leads
-from arena_ranking.simultaneous import rank_intervals
+from arena_ranking.simultaneous import _Leads, rank_intervals
 from arena_ranking.small_samples import (
     difference_shapes,
+    normal_bounds,
     normal_equivalents,
     pooled_degrees_of_freedom,
     sign_test_units,
@@ -243,6 +244,55 @@ def test_the_compiled_leads_have_the_bits_of_the_numpy_form(seed):
     assert plain.keys() == compiled.keys()
     for j, leads in plain.items():
         np.testing.assert_array_equal(leads, compiled[j])
+
+
+@SETTINGS
+@given(seeds, st.floats(0.1, 4))
+def test_leads_that_count_are_exact_and_others_no_larger(seed, least):
+    rng = np.random.default_rng(seed)
+    errors, precisions = rng.normal(size=(9, 30)), rng.random((9, 9))
+    precisions += precisions.T
+    np.fill_diagonal(precisions, 0)
+    rows, others = np.array([0, 3, 8]), np.arange(9)
+    whole = dict(largest_leads(errors, precisions, rows, others))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("arena_ranking.max_statistics._COMPILE_ABOVE", 0)
+        some = dict(largest_leads(errors, precisions, rows, others, least=np.full(3, least)))
+    for j, leads in whole.items():
+        counts = leads >= least
+        np.testing.assert_array_equal(some[j][counts], leads[counts])
+        assert (some[j] <= leads).all()
+
+
+@pytest.mark.parametrize("n_units", [30, 400])
+def test_pairs_are_decided_as_by_the_values_of_all_of_them(n_units):
+    """Bounds of the values save time and change nothing, on either side of a critical value."""
+    rng = np.random.default_rng(0)
+    m = 60
+    scores = rng.normal(size=m)
+    precisions = np.triu(rng.uniform(0.5, 4, size=(m, m)), k=1)
+    precisions += precisions.T
+    degrees = np.triu(rng.choice([0.4, 0.7, 3, 20, 500, np.inf], size=(m, m)), k=1)
+    skewness = np.triu(rng.normal(scale=0.2, size=(m, m)), k=1)
+    leads = _Leads(scores, precisions, degrees + degrees.T, skewness - skewness.T, n_units < 50)
+    j, k = np.nonzero(scores[:, None] > scores)
+    values = np.zeros((m, m))
+    values[j, k] = leads.values(j, k)
+    for critical in (0.1, 1.5, *values[values > 0][:20], 12.0):
+        for workers in (1, 2):
+            found = leads.decided(precisions > 0, critical, workers)
+            np.testing.assert_array_equal(found, values > critical)
+    columns = np.array([0, 5, 59, int(scores.argmax())])
+    np.testing.assert_array_equal(leads.largest_over(columns), values[:, columns].max(axis=0))
+
+
+@SETTINGS
+@given(st.floats(0.01, 60), st.floats(0.51, 1e6))
+def test_bounds_enclose_the_normal_equivalents(statistic, df):
+    statistics, degrees = np.array([statistic]), np.array([df])
+    low, high = normal_bounds(statistics, degrees)
+    value = normal_equivalents(statistics, degrees)
+    assert low * (1 - 1e-12) <= value <= high * (1 + 1e-12)
 
 
 def test_possible_winners_of_a_large_board_are_those_compared_with_all():
