@@ -36,7 +36,7 @@ def code_of_notebook(text: str) -> str:
     document = json.loads(text)
     cells = document.get("cells") if isinstance(document, dict) else None
     if not isinstance(cells, list):
-        raise ValueError("it has no cells: save it in Jupyter's format 4")  # noqa: TRY004 - content
+        raise ValueError("it has no cells: save it in Jupyter's format 4")
     code = [_source(cell) for cell in cells if isinstance(cell, dict) and _is_code(cell)]
     return "\n\n".join(_without_commands(one) for one in code)
 

@@ -6,6 +6,7 @@ import ast
 import hashlib
 import importlib.machinery
 import importlib.util
+import linecache
 import pkgutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -310,10 +311,10 @@ class _KeptText(importlib.machinery.SourceFileLoader):
         self._text = text
 
     def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - required by the loader
+        # Tracebacks show these lines: the file may have changed, and that of a notebook is JSON.
+        lines = [f"{line}\n" for line in self._text.splitlines()]
+        linecache.cache[self.path] = (len(self._text), None, lines, self.path)
         return compile(self._text, self.path, "exec", dont_inherit=True)
-
-    def get_source(self, fullname: str) -> str:  # noqa: ARG002 - required by the loader
-        return self._text  # for tracebacks; the file of a notebook holds more than its code
 
 
 def _imported(source: Source) -> ModuleType:
