@@ -145,16 +145,20 @@ def _guessed_usage(table: RawTable, columns: SolutionColumns) -> str | None:
     if columns.usage != USAGE_COLUMN or USAGE_COLUMN.casefold() in folded:
         return None
     taken = {*_named(columns), columns.id or (_ID if _ID in table.names else table.names[0])}
-    usages = {usage.name.lower() for usage in Usage}
-    wanted = {Usage.PUBLIC.name.lower(), Usage.PRIVATE.name.lower()}
-    found = []
+    usages, found = {usage.name.lower() for usage in Usage}, []
     for name, column in zip(table.names, table.columns, strict=True):
         if name in taken or not is_text(column):
             continue
-        cells = set(pc.unique(pc.utf8_lower(pc.utf8_trim_whitespace(to_text(column)))).to_pylist())
-        if wanted <= cells <= usages:
+        cells = set(pc.unique(_usage_words(to_text(column))).to_pylist())
+        if {Usage.PUBLIC.name.lower(), Usage.PRIVATE.name.lower()} <= cells <= usages:
             found.append(name)
     return found[0] if len(found) == 1 and table.names.count(found[0]) == 1 else None
+
+
+def _usage_words(text: Any) -> Any:
+    """Return ``public``, ``private`` and ``ignored`` also for Kaggle's older PublicTest, …."""
+    words = pc.utf8_lower(pc.utf8_trim_whitespace(text))
+    return pc.replace_substring_regex(words, pattern="^(public|private)test$", replacement=r"\1")
 
 
 def _assign(
@@ -301,7 +305,7 @@ def _read_usage(
         return np.full(len(ids), Usage.PRIVATE, dtype=np.uint8)
     text = to_text(column)
     usages = pa.array([usage.name.lower() for usage in Usage])
-    codes = pc.index_in(pc.utf8_lower(pc.utf8_trim_whitespace(text)), value_set=usages)
+    codes = pc.index_in(_usage_words(text), value_set=usages)
     usage: npt.NDArray[np.uint8] = pc.fill_null(codes, 255).to_numpy().astype(np.uint8)
 
     def fault(position: int) -> Fault:

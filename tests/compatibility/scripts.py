@@ -12,22 +12,22 @@ from __future__ import annotations
 import argparse
 import contextlib
 import doctest
-import importlib.util
 import io
 import json
 import subprocess
 import sys
 import tempfile
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
 from compatibility_outcome import Outcome
+from kaggle_data import Sample, samples_for
 
 from arena import BoardSettings, ScoreSettings, SolutionColumns, score
 from arena.errors import ArenaError
+from arena_metrics.foreign.notebook import code_of_notebook
 
 _BOARD = BoardSettings(workers=1, intervals=False)
 _PHASES = {"dev": "test_annotations_devsplit.json", "test": "test_annotations_testsplit.json"}
@@ -41,19 +41,18 @@ print("\\n" + json.dumps(result["result"], default=float))
 
 
 def kaggle(path: Path) -> Iterator[Outcome]:
-    """Compare each call of ``score`` in the doctests of a Kaggle metric."""
+    """Compare each call of ``score`` in the doctests of a Kaggle metric, or on invented data."""
     name = "/".join(path.parts[-2:])
     text = path.read_text(encoding="utf-8", errors="replace")
     if "def score(" not in text or "submission" not in text:
         return
+    code = code_of_notebook(text) if path.suffix == ".ipynb" else text
+    module = types.ModuleType(f"metric_{abs(hash(path))}")
+    module.__file__ = str(path)
+    sys.path.insert(0, str(path.parent))
     try:
-        spec = importlib.util.spec_from_file_location(f"metric_{abs(hash(path))}", path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.path.insert(0, str(path.parent))
         with contextlib.redirect_stdout(io.StringIO()):
-            spec.loader.exec_module(module)
+            exec(compile(code, str(path), "exec"), vars(module))  # noqa: S102 - the file under test
     except BaseException as error:  # noqa: BLE001 - a file may raise anything
         yield Outcome(name, "not run", _line(error))
         return
@@ -71,54 +70,38 @@ def kaggle(path: Path) -> Iterator[Outcome]:
         except Exception as error:  # noqa: BLE001 - a metric may raise anything
             direct = error
         if not rest:  # arena passes parameters by name
-            found.append(_through_arena(name, path, (solution, submission, row), given, direct))
+            sample = Sample(row, solution, submission, given)
+            found.append(_through_arena(name, path, sample, direct))
         if isinstance(direct, Exception):
             raise direct
         return direct
 
-    module.score = compared  # type: ignore[attr-defined]
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     for test in doctest.DocTestFinder().find(module, "metric", globs=vars(module)):
-        with contextlib.redirect_stdout(io.StringIO()):
-            runner.run(test, out=lambda _: None)
-    source = doctest.DocTestFinder().find(function, "score", globs=vars(module))
-    for test in source:
         test.globs["score"] = compared
         with contextlib.redirect_stdout(io.StringIO()):
             runner.run(test, out=lambda _: None)
-    if not any(one.status != "not run" for one in found):
-        with contextlib.redirect_stdout(io.StringIO()):
-            for solution, submission in _invented():
-                with contextlib.suppress(Exception):
-                    function(solution.copy(), submission.copy(), "id")
-                    compared(solution, submission, "id")
-                    break
-    yield from found or [Outcome(name, "not run", "no doctest, and it refuses invented data")]
+    why = "no doctest, and it refuses invented data"
+    for sample in samples_for(code) if not any(one.status != "not run" for one in found) else ():
+        frames = sample.solution.copy(), sample.submission.copy()
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                value = function(*frames, sample.row_id or sample.row, **sample.given)
+            direct = float(value)
+        except Exception as error:  # noqa: BLE001 - a metric may raise anything
+            why = f"{why} ({_line(error)})"[:300]
+            continue
+        found.append(_through_arena(name, path, sample, direct))
+        break
+    yield from found or [Outcome(name, "not run", why)]
 
 
-def _invented() -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
-    """Yield small solutions and submissions of common shapes."""
-    rng = np.random.default_rng(0)
-    ids = [f"r{row}" for row in range(60)]
-    truth, noise = rng.integers(0, 2, (60, 3)), rng.random((60, 3))
-    names = ["a", "b", "c"]
-    sent = 0.5 * truth + 0.5 * noise
-    for values in (truth, truth[:, :1]):
-        width = values.shape[1]
-        for predicted in (sent[:, :width], (sent[:, :width] > 0.6).astype(int)):
-            yield tuple(  # type: ignore[misc]
-                pd.DataFrame(one, columns=names[:width]).assign(id=ids)[["id", *names[:width]]]
-                for one in (values, predicted)
-            )
-
-
-def _through_arena(
-    name: str, path: Path, call: tuple[pd.DataFrame, pd.DataFrame, str], given: Any, direct: Any
-) -> Outcome:
-    solution, submission, row = call
+def _through_arena(name: str, path: Path, sample: Sample, direct: Any) -> Outcome:
+    solution, submission, row = sample.solution, sample.submission, sample.row
     if row not in solution or row not in submission:
         return Outcome(name, "not run", "the doctest's frames have no ids")
     several = solution[row].duplicated().any() or submission[row].duplicated().any()
+    given = {**sample.given, **({"row_id": sample.row_id} if sample.row_id else {})}
     extra = [f"{key}={value!r}" for key, value in given.items()] + ["rows=any"] * bool(several)
     metric = f"kaggle:{path}" + (f"({', '.join(extra)})" if extra else "")
     columns = SolutionColumns(
@@ -189,6 +172,13 @@ def evalai(folder: Path) -> Iterator[Outcome]:
                     yield outcome
 
 
+def _metric_files(place: Path) -> list[Path]:
+    """Return a file itself; of a folder the Python files and the notebooks named after a metric."""
+    if place.is_file():
+        return [place]
+    return sorted([*place.rglob("*.py"), *place.rglob("*metric*.ipynb")])
+
+
 def _line(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:160]
 
@@ -202,7 +192,7 @@ def main() -> None:
     outcomes = []
     for folder in (one.resolve() for one in given.folders):
         for outcome in (
-            *(one for path in sorted(folder.rglob("*.py")) for one in kaggle(path)),
+            *(one for path in _metric_files(folder) for one in kaggle(path)),
             *evalai(folder),
         ):
             print(f"{outcome.status:10} {folder.name} {outcome.name}: {outcome.why}", flush=True)

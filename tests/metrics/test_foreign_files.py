@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -120,6 +122,20 @@ def test_evalai_reads_the_form_that_is_asked_for(home: Path, form: str, paramete
         bound("evalai:evaluation_script/main.py(format=xml)")
 
 
+@pytest.mark.parametrize("returned", ["[{'test': {'same': same}}]", "{'test': {'same': same}}"])
+def test_evalai_takes_a_script_of_three_arguments_and_splits_in_one_dict(
+    home: Path, returned: str
+) -> None:
+    (home / "main.py").write_text(
+        "from pathlib import Path\n"
+        "def evaluate(annotations, submission, phase):\n"
+        "    same = Path(annotations).read_text() == Path(submission).read_text()\n"
+        f"    return {{'result': {returned}}}\n"
+    )
+    assert bound("evalai:main.py").score(TRUTH, TRUTH) == 1.0
+    assert bound("evalai:main.py").score(TRUTH, SENT) == 0.0
+
+
 @pytest.mark.slow
 def test_whole_files_are_passed_as_they_are(home: Path) -> None:
     (home / "main.py").write_text(
@@ -179,6 +195,94 @@ def test_a_codabench_bundle_scores_rows_in_the_form_of_its_reference_data(
     assert metric.greater_is_better == greater
     drawn = np.array([2, 0, 0, 1])
     assert metric.score(TRUTH, SENT, drawn) == {4.0: 3.0, 1.0: 1.0, 3.0: 2.0}[score]
+
+
+PHASES = """
+phases:
+  1: {phasenumber: 1, reference_data: truth.zip, scoring_program: program.zip}
+  2: {phasenumber: 2, start_date: 2026-01-01}
+leaderboard:
+  leaderboards: {RESULTS: &RESULTS {label: Results, rank: 1}}
+  columns:
+    hits: {leaderboard: *RESULTS, rank: 2}
+    wrong: {leaderboard: *RESULTS, rank: 1, sort: asc}
+    both: {leaderboard: *RESULTS, rank: 3, computed: {operation: avg, fields: "hits, wrong"}}
+"""
+
+
+def test_the_phases_of_codalab_are_tasks_and_a_part_may_be_a_folder(bundle: Path) -> None:
+    (bundle / "competition.yaml").write_text(PHASES)
+    metric = bound("codabench:bundle(submission='prediction.txt')")
+    assert metric.score(TRUTH, SENT) == 1.0
+    assert not metric.greater_is_better
+    hits = bound("codabench:bundle(submission='prediction.txt', value=hits)")
+    assert hits.score(TRUTH, SENT) == 3.0
+    assert hits.greater_is_better
+    assert bound("codabench:bundle(submission='prediction.txt', value=both)").score(
+        TRUTH, SENT
+    ) == pytest.approx(2.0)
+    with pytest.raises(ArenaError, match="has no task '2'"):
+        bound("codabench:bundle(task=2)")
+
+
+@pytest.mark.parametrize("inside", ["", "program/"])
+def test_a_codabench_bundle_and_its_parts_may_be_archives(
+    bundle: Path, home: Path, inside: str
+) -> None:
+    for part, prefix in {"program": inside, "truth": "", "sample": ""}.items():
+        with zipfile.ZipFile(bundle / f"{part}.zip", "w") as archive:
+            for path in (bundle / part).iterdir():
+                archive.write(path, prefix + path.name)
+        shutil.rmtree(bundle / part)
+    written = (bundle / "competition.yaml").read_text()
+    for part in ("program", "truth", "sample"):
+        written = written.replace(f": {part}}}", f": {part}.zip}}").replace(
+            f": {part},", f": {part}.zip,"
+        )
+    (bundle / "competition.yaml").write_text(written)
+    assert bound("codabench:bundle(task=Second)").score(TRUTH, SENT) == 4.0
+    shutil.make_archive(str(home / "whole"), "zip", bundle.parent, bundle.name)
+    assert bound("codabench:whole.zip(task=Second, value=hits)").score(TRUTH, SENT) == 3.0
+    (home / "broken.zip").write_bytes(b"PK not an archive")
+    with pytest.raises(ArenaError, match="cannot be unpacked"):
+        bound("codabench:broken.zip")
+
+
+NOTEBOOK = [
+    {"cell_type": "markdown", "source": ["# A metric\n", "%% of the rows"]},
+    {"cell_type": "code", "source": "%matplotlib inline\n!pip install nothing\nimport json"},
+    {"cell_type": "code", "source": ["%%bash\n", "exit 1\n"]},
+    {
+        "cell_type": "code",
+        "source": [
+            "class ParticipantVisibleError(Exception):\n",
+            "    pass\n\n",
+            "def score(solution, submission, row_id_column_name):\n",
+            "    if (submission['y'] > 90).any():\n",
+            "        raise ParticipantVisibleError('too large')\n",
+            "    ratio = 7 \\\n",
+            "        % 4\n",
+            "    return float((solution['y'] == submission['y']).sum() / ratio)\n",
+        ],
+    },
+]
+
+
+def test_a_metric_may_be_a_notebook(home: Path) -> None:
+    (home / "metric.ipynb").write_text(json.dumps({"cells": NOTEBOOK, "nbformat": 4}))
+    metric = bound("kaggle:metric.ipynb")
+    assert metric.score(TRUTH, SENT) == 1.0
+    assert metric.name == "kaggle:metric.ipynb"
+    with pytest.raises(ScoringError, match="refuses a submission: too large"):
+        metric.score(TRUTH, np.array(["1", "2", "3", "91"], dtype=object))
+    with pytest.raises(
+        ScoringError, match=r"failed with \w+Error at .*metric.ipynb, line \d+"
+    ) as e:
+        metric.score(TRUTH, np.array(["1", "2", "3", "x"], dtype=object))
+    assert "submission['y'] > 90" in e.value.__notes__[0]
+    (home / "metric.ipynb").write_text("[]")
+    with pytest.raises(ArenaError, match=r"cannot be read: it has no cells"):
+        bound("kaggle:metric.ipynb")
 
 
 def test_a_codabench_bundle_that_cannot_be_used_says_why(bundle: Path) -> None:

@@ -6,6 +6,9 @@ and ``input/res`` and writes ``scores.json`` or ``scores.txt`` to ``output``. Pa
 in the program's Python files and placeholders such as ``$input`` are replaced by paths of a
 temporary folder. Programs that run the code of participants (ingestion) are not supported.
 
+Bundles of CodaLab 1.5 are read too: their phases are the tasks. The bundle and its parts may be
+folders or ZIP archives; a part named ``program.zip`` may also be the folder ``program``.
+
 The rows of a split are written in the form of the bundle's own reference file. With ``format=raw``
 the solution and the submissions are files, folders or ZIP archives, unpacked as they are.
 """
@@ -96,12 +99,17 @@ class _Bundle:
     @classmethod
     def of(cls, place: Path) -> _Bundle:
         folder = place.parent if place.name == _CONFIGURATION else place
-        if not (folder / _CONFIGURATION).is_file():
-            raise InputError(f"There is no {_CONFIGURATION} in {folder}: unpack the bundle there.")
-        document = _read_yaml(folder / _CONFIGURATION)
-        if not isinstance(document, Mapping) or not document.get("tasks"):
-            raise InputError(f"{folder / _CONFIGURATION} has no tasks.")
-        return cls(folder, document)
+        if place.suffix == ".zip" and place.is_file():
+            folder = _unpacked(place, scratch_folder())
+        found = [*folder.glob(_CONFIGURATION), *sorted(folder.glob(f"*/{_CONFIGURATION}"))]
+        if not found:
+            raise InputError(f"There is no {_CONFIGURATION} in {place}: name the bundle's folder.")
+        document = _read_yaml(found[0])
+        if isinstance(document, Mapping) and not document.get("tasks"):
+            document = {**document, "tasks": _phases(document.get("phases"))}
+        if not isinstance(document, Mapping) or not document["tasks"]:
+            raise InputError(f"{found[0]} has neither tasks nor phases with a scoring program.")
+        return cls(found[0].parent, document)
 
     def task(self, name: str) -> Mapping[str, Any]:
         """Return a task by its index or name; without one the first."""
@@ -121,6 +129,8 @@ class _Bundle:
         if not task.get(part):
             raise InputError(f"The task {task.get('name')!r} of {self.folder.name} has no {part}.")
         found = self.folder / str(task[part])
+        if not found.exists() and found.suffix == ".zip":
+            found = found.with_suffix("")  # repositories hold the folder that becomes the archive
         if not found.exists():
             raise InputError(f"The {part} of the bundle {self.folder.name} is not at {found}.")
         return found
@@ -129,16 +139,61 @@ class _Bundle:
         """Return the columns of the first leaderboard, in their order."""
         boards = self.document.get("leaderboards") or self.document.get("leaderboard") or [{}]
         columns = (boards[0] if isinstance(boards, list) else boards).get("columns") or []
+        if isinstance(columns, Mapping):  # of CodaLab 1.5; without sort the highest is best
+            columns = [
+                {
+                    "key": key,
+                    "index": column.get("rank", 0),
+                    "sorting": column.get("sort", "desc"),
+                    "computation": (column.get("computed") or {}).get("operation"),
+                    "of": (column.get("computed") or {}).get("fields"),
+                }
+                for key, column in columns.items()
+            ]
         return sorted(columns, key=lambda column: column.get("index", 0))
 
     def sent_name(self, task: Mapping[str, Any]) -> str:
         """Return the name of the only file of a sample submission; empty if that is unknown."""
         for solution in self.document.get("solutions") or []:
             if task.get("index", 0) in (solution.get("tasks") or []) and solution.get("path"):
-                files = _files(self.folder / str(solution["path"]))
+                place = self.folder / str(solution["path"])
+                files = _files(_unpacked(place, scratch_folder()) if place.exists() else place)
                 if len(files) == 1:
                     return files[0].name
         return ""
+
+
+def _phases(phases: Any) -> list[Mapping[str, Any]]:
+    """Return the phases of a bundle of CodaLab 1.5 as tasks."""
+    if not isinstance(phases, Mapping):
+        return []
+    return [
+        {"index": key, "name": phase.get("label", ""), **phase}
+        for key, phase in phases.items()
+        if isinstance(phase, Mapping) and phase.get("scoring_program")
+    ]
+
+
+def _unpacked(place: Path, scratch: Path) -> Path:
+    """Return a folder itself, or the content of a ZIP archive in a folder below ``scratch``."""
+    if place.is_dir():
+        return place
+    status = place.stat()
+    key = f"{place.absolute()} {status.st_size} {status.st_mtime_ns}"
+    folder = scratch / f"unpacked-{os.getpid()}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
+    if not folder.exists():
+        try:
+            with zipfile.ZipFile(place) as archive:
+                archive.extractall(folder)
+        except (OSError, zipfile.BadZipFile) as error:
+            raise InputError(f"{place} cannot be unpacked: {error}.") from error
+    return folder
+
+
+def _program_in(folder: Path) -> Path:
+    """Return the folder of a program, which an archive may hold in a folder of its own."""
+    inner = [one for one in folder.iterdir() if not one.name.startswith((".", "__MACOSX"))]
+    return inner[0] if len(inner) == 1 and inner[0].is_dir() else folder
 
 
 def _files(folder: Path) -> list[Path]:
@@ -163,9 +218,8 @@ def _command(program: Path) -> str:
 
 def _find(place: Path, options: Mapping[str, Any], text: str | None) -> Source:
     bundle = _Bundle.of(place.absolute())
-    program = bundle.place(bundle.task(str(options["task"])), "scoring_program")
-    if not program.is_dir():
-        raise InputError(f"The scoring program {program} is not a folder: unpack it there.")
+    place = bundle.place(bundle.task(str(options["task"])), "scoring_program")
+    program = _program_in(_unpacked(place, scratch_folder()))
     _command(program)
     scripts = sorted(program.rglob("*.py"))
     if text is None:
@@ -250,7 +304,8 @@ class _Score:
         app = self.folder / f"codabench-{os.getpid()}-{key[:12]}"
         program = app / "program"
         if not program.exists():
-            _copy_program(bundle.place(task, "scoring_program"), program, app)
+            place = _unpacked(bundle.place(task, "scoring_program"), self.folder)
+            _copy_program(_program_in(place), program, app)
         for part in ("input", "output", "shared"):
             shutil.rmtree(app / part, ignore_errors=True)
             (app / part).mkdir()
@@ -261,7 +316,9 @@ class _Score:
             for place, cell in zip(places, self.cells, strict=True):
                 _unpack(cell, place)
         else:
-            _write_rows(bundle, task, options, self.frames.draw(weight), places)
+            reference = _unpacked(bundle.place(task, "reference_data"), self.folder)
+            sent_name = options["submission"] or bundle.sent_name(task)
+            _write_rows(reference, sent_name, options, self.frames.draw(weight), places)
         function(app, program, _command(program))
         return self._value(_scores(app / "output"), _column(bundle, options))
 
@@ -273,10 +330,11 @@ class _Score:
         if column["key"] in scores or combine is None:
             return select_value(name, "value", scores, column["key"])
         indexes = [str(index) for index in column.get("computation_indexes") or ()]
+        fields = [one.strip() for one in str(column.get("of") or "").split(",")]
         keys = [
             one["key"]
             for one in _Bundle.of(self.request.source.folder).columns()
-            if str(one.get("index")) in indexes
+            if str(one.get("index")) in indexes or one["key"] in fields
         ]
         return combine([float(select_value(name, "value", scores, key)) for key in keys])
 
@@ -304,14 +362,13 @@ def _unpack(cell: str, place: Path) -> None:
 
 
 def _write_rows(
-    bundle: _Bundle,
-    task: Mapping[str, Any],
+    reference: Path,
+    sent_name: str,
     options: Mapping[str, Any],
     frames: tuple[pd.DataFrame, pd.DataFrame],
     places: tuple[Path, Path],
 ) -> None:
     """Write the rows of a split as the bundle's reference file and as a submission."""
-    reference = bundle.place(task, "reference_data")
     files = _files(reference)
     own = [one for one in files if options["reference"] in ("", one.name)]
     if len(own) != 1:
@@ -325,7 +382,7 @@ def _write_rows(
     with_ids = True
     if form == _AUTOMATIC:
         header, separator, with_ids = _form_of(own[0], frames[0])
-    name = options["submission"] or bundle.sent_name(task) or own[0].name
+    name = sent_name or own[0].name
     targets = places[0] / own[0].relative_to(reference), places[1] / name
     for frame, path in zip(frames, targets, strict=True):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -42,10 +42,12 @@ class _Evaluate:
             truth, sent = self._write(Path(folder), weight)
             result = function(
                 *_ordered(function, truth, sent, options["phase"]),
-                submission_metadata={},
+                **_metadata(function),
                 **self.request.parameters,
             )
         listed = result.get("result") if isinstance(result, Mapping) else result
+        if isinstance(listed, Mapping):
+            listed = [listed]  # some scripts return the splits as one dict
         if not isinstance(listed, list) or not all(isinstance(one, Mapping) for one in listed):
             raise failed(f"{name} must return a dict with a list of splits under 'result'.")
         splits = {split: values for one in listed for split, values in one.items()}
@@ -79,6 +81,17 @@ def _ordered(function: Callable[..., Any], truth: str, sent: str, phase: str) ->
     except (TypeError, ValueError):
         first = ""
     return (sent, phase, truth) if first.startswith("user") else (truth, sent, phase)
+
+
+def _metadata(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the keyword argument of newer scripts; older ones take three arguments only."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return {}
+    name = "submission_metadata"
+    taken = any(one.name == name or one.kind is one.VAR_KEYWORD for one in parameters)
+    return {name: {}} if taken else {}
 
 
 def _prepare(

@@ -20,6 +20,7 @@ from arena_metrics.foreign.kinds import Kind, Request
 from arena_metrics.foreign.loading import function_of
 from arena_metrics.foreign.metric import ForeignMetric
 from arena_metrics.foreign.mlebench import MLEBENCH
+from arena_metrics.foreign.notebook import NOTEBOOK
 from arena_metrics.foreign.plain import PLAIN
 from arena_metrics.foreign.source import (
     Source,
@@ -130,7 +131,7 @@ class ForeignFamily:
 
     def _name(self, rest: str) -> str:
         place, function = _parts(self.kind, rest)
-        is_path = place.endswith(".py") or self.kind.find is not None
+        is_path = place.endswith((".py", NOTEBOOK)) or self.kind.find is not None
         place = Path(place).name if is_path else place
         parts = (self.prefix, place, "" if self.kind.function else function)
         return ":".join(part for part in parts if part)
@@ -182,7 +183,7 @@ def _source(kind: Kind, rest: str, home: Path, folder: Path | None, text: str | 
     place, function = _parts(kind, rest)
     if not place or not function:
         raise UsageError(f"{kind.prefix}:{rest} is not of the form {kind.form}.".lstrip(":"))
-    if kind.function or place.endswith(".py"):
+    if kind.function or place.endswith((".py", NOTEBOOK)):
         root = None if folder is None else (home / folder).absolute()
         return find_file(home / Path(place).expanduser(), function, text, root)
     return find_module(place, function, (home / (folder or "")).absolute(), text)

@@ -6,6 +6,7 @@ import ast
 import hashlib
 import importlib.machinery
 import importlib.util
+import linecache
 import pkgutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,6 +16,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from arena.errors import InputError, MetricError, UnknownNameError
+from arena_metrics.foreign.notebook import NOTEBOOK, code_of_notebook
 
 __all__ = ["Source", "StaticInfo", "find_file", "find_module", "inspect_source", "load"]
 
@@ -165,10 +167,12 @@ def _find_spec(module: str, folder: Path) -> importlib.machinery.ModuleSpec | No
 
 def _read(path: Path) -> str:
     try:
+        if path.suffix == NOTEBOOK:
+            return code_of_notebook(path.read_text(encoding="utf-8"))
         return importlib.util.decode_source(path.read_bytes())
     except FileNotFoundError as error:
         raise InputError(f"There is no file {path} for the metric.") from error
-    except (OSError, UnicodeDecodeError, SyntaxError) as error:
+    except (OSError, ValueError, SyntaxError) as error:
         raise InputError(f"The metric {path} cannot be read: {error}.") from error
 
 
@@ -307,6 +311,9 @@ class _KeptText(importlib.machinery.SourceFileLoader):
         self._text = text
 
     def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - required by the loader
+        # Tracebacks show these lines: the file may have changed, and that of a notebook is JSON.
+        lines = [f"{line}\n" for line in self._text.splitlines()]
+        linecache.cache[self.path] = (len(self._text), None, lines, self.path)
         return compile(self._text, self.path, "exec", dont_inherit=True)
 
 
