@@ -16,6 +16,7 @@ from arena.evaluation.black_box import (
     scorer_of,
 )
 from arena.evaluation.predictions import SENT_BYTES, cell_bytes
+from arena.evaluation.shared_weights import shared_weights
 from arena.interfaces import (
     HasInfluenceValues,
     HasResample,
@@ -119,9 +120,10 @@ def score_under_weights(
         results = run_tasks(_resample_task, tasks, workers=workers)
     else:
         results = cluster.run(_resample_task, shared, blocks)
-    for start, block_scores in results:
-        scores[start : start + len(block_scores)] = block_scores
-        progress.advance(len(block_scores))
+    with shared_weights(weights):
+        for start, block_scores in results:
+            scores[start : start + len(block_scores)] = block_scores
+            progress.advance(len(block_scores))
     return round_significant(scores)
 
 
