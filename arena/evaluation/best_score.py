@@ -7,7 +7,7 @@ The largest of many scores is an overestimate: among equal submissions the lucki
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -55,6 +55,8 @@ PRIZES = 3
 _CROWD = 20
 """With fewer submissions, excluding those that cannot have won does not pay off."""
 _FEWEST_RESAMPLES = 100
+_WEIGHT_BYTES = 500_000_000
+"""Of the weights of draws that are held together."""
 _LEAST_DIFFERENCE = 0.05
 _NODES = 4_000
 _FEWEST_NODES = 10
@@ -173,15 +175,78 @@ def corrected_best_score(
     >>> best.observed > 0.83, abs(best.estimate - 0.8) < 0.02, best.low < 0.8 < best.high
     (True, True, True)
     """
-    scores = errors.scores
-    _check(scores, resampled, chosen_on, judged_on, level)
-    sign = 1.0 if greater_is_better else -1.0
-    estimate, selected, left_out = _judged_elsewhere(
-        sign * scores,
-        lambda weights, submissions: sign * score_under(weights, submissions),
-        chosen_on,
-        judged_on,
+    _check(errors.scores, resampled, chosen_on, judged_on, level)
+    draws = _Draws.of(len(errors.scores), score_under, [(chosen_on, judged_on)])
+    return _corrected(
+        errors, resampled, draws, greater_is_better=greater_is_better, level=level, teams=teams
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Draws:
+    """R draws of the rows on which winners are selected, and scored on the other rows."""
+
+    chosen: FloatArray
+    """``(m, R)`` scores on the rows drawn, in the metric's natural sign."""
+    judge: Callable[[IntArray], FloatArray]
+    """``judge(submissions (k,)) -> (k, R)`` scores on the other rows."""
+    sizes: FloatArray
+    """``(R,)`` numbers of the other rows."""
+    left_out: int
+    """Further draws without rows drawn, or without other rows."""
+
+    @classmethod
+    def of(
+        cls,
+        m: int,
+        score_under: ScoreUnder,
+        parts: Iterable[tuple[WeightArray, npt.NDArray[np.bool_]]],
+        *,
+        packed: bool = False,
+    ) -> _Draws:
+        """Score m submissions on the draws, given in parts as for :func:`corrected_best_score`.
+
+        ``packed``: the masks of the other rows are kept as bits, and a part is otherwise forgotten
+        before the next one.
+        """
+        chosen, sizes, left_out = [np.empty((m, 0))], [np.empty(0)], 0
+        masks: list[tuple[npt.NDArray[Any], int]] = []
+        for drawn, others in parts:
+            chosen_on, judged_on = drawn, others
+            usable = judged_on.any(axis=0) & chosen_on.any(axis=0)
+            left_out += int((~usable).sum())
+            if not usable.any():
+                continue
+            if not usable.all():
+                chosen_on, judged_on = chosen_on[:, usable], judged_on[:, usable]
+            chosen.append(score_under(chosen_on, np.arange(m)))
+            sizes.append(judged_on.sum(axis=0).astype(np.float64))
+            masks.append((np.packbits(judged_on, axis=1) if packed else judged_on, len(sizes[-1])))
+            del drawn, others, chosen_on, judged_on  # before the next ones are drawn
+
+        def judge(submissions: IntArray) -> FloatArray:
+            found = []
+            for mask, count in masks:
+                rows = np.unpackbits(mask, axis=1, count=count) if packed else mask.view(np.uint8)
+                found.append(score_under(rows, submissions))
+                del rows
+            return np.concatenate(found, axis=1)
+
+        return cls(np.concatenate(chosen, axis=1), judge, np.concatenate(sizes), left_out)
+
+
+def _corrected(
+    errors: ScoreErrors,
+    resampled: FloatArray,
+    draws: _Draws,
+    *,
+    greater_is_better: bool,
+    level: float,
+    teams: IntArray | None,
+) -> CorrectedBest:
+    scores = errors.scores
+    sign = 1.0 if greater_is_better else -1.0
+    estimate, selected, left_out = _judged_elsewhere(sign * scores, sign, draws)
     winner = int(np.argmax(sign * scores))
     if teams is not None:
         selected = np.bincount(teams, weights=selected).astype(np.float64)
@@ -202,7 +267,7 @@ def corrected_best_score(
         level=level,
         observed=float(scores[winner]),
         selected=selected,
-        choices=chosen_on.shape[1],
+        choices=len(draws.sizes) + draws.left_out,
         choices_left_out=left_out,
         effective_units=float(errors.effective_units[winner]),
         reason=first.reasons[0],
@@ -229,27 +294,19 @@ def _check(
 
 
 def _judged_elsewhere(
-    scores: FloatArray,
-    score_under: ScoreUnder,
-    chosen_on: WeightArray,
-    judged_on: npt.NDArray[np.bool_],
+    scores: FloatArray, sign: float, draws: _Draws
 ) -> tuple[float, FloatArray, int]:
     """Return the estimate, the share of wins, and the draws left out; larger is better."""
-    m = len(scores)
-    usable = judged_on.any(axis=0) & chosen_on.any(axis=0)
-    left_out = int((~usable).sum())
-    if not usable.any():  # a single row or cluster: no rows are left to score a winner on
+    m, left_out, sizes = len(scores), draws.left_out, draws.sizes
+    if not len(sizes):  # a single row or cluster: no rows are left to score a winner on
         return (float(scores[0]) if m == 1 else np.nan), np.full(m, 1.0 / m), left_out
-    if left_out:
-        chosen_on, judged_on = chosen_on[:, usable], judged_on[:, usable]
-    chosen = round_significant(score_under(chosen_on, np.arange(m)))
+    chosen = round_significant(sign * draws.chosen)
     chosen = np.where(np.isnan(chosen), -np.inf, chosen)
     best = chosen.max(axis=0)
     won = (chosen == best) & (best > -np.inf)
     winners = np.flatnonzero(won.any(axis=1))
     share = won[winners] / np.maximum(won.sum(axis=0), 1)
-    judged = score_under(judged_on.view(np.uint8), winners)
-    sizes = judged_on.sum(axis=0).astype(np.float64)
+    judged = sign * draws.judge(winners)
     defined = ~np.isnan(judged)
     total = (defined * sizes).sum(axis=1)
     mean = np.full(len(winners), np.nan)
@@ -579,6 +636,8 @@ def corrected_best(
     ``(n, B)`` weights and ``(m, B)`` scores. Then only the rows that were not drawn are scored, for
     every submission, in ``m * min(B, draws)`` calls of a black-box metric.
 
+    Memory: 500 MB of weights are held at a time, and a bit for each row and draw.
+
     If the best of several submissions of a team was selected on the ranked rows, all candidates
     take part, and m is their number.
 
@@ -593,14 +652,22 @@ def corrected_best(
     traits = traits_of(study.metric)
     stratify = traits.needs_every_class or traits.stratify_by_class
     strata = study.truth if stratify and study.truth.ndim == 1 else None
-    chosen_on = draw_resamples(
-        len(study.truth),
-        draws,
-        int(rng.integers(2**62)),
-        strata=strata if study.clusters is None else None,
-        clusters=study.clusters,
-        workers=workers,
-    ).weights
+    n_rows, seed = len(study.truth), int(rng.integers(2**62))
+    at_once = max(1, min(draws, _WEIGHT_BYTES // n_rows))
+
+    def parts() -> Iterator[tuple[WeightArray, npt.NDArray[np.bool_]]]:
+        for first in range(0, draws, at_once):
+            weights = draw_resamples(
+                n_rows,
+                min(at_once, draws - first),
+                seed,
+                strata=strata if study.clusters is None else None,
+                clusters=study.clusters,
+                first=first,
+                workers=workers,
+            ).weights
+            yield weights, weights == 0
+            del weights
 
     def score_under(weights: npt.NDArray[Any], submissions: IntArray) -> FloatArray:
         predictions = study.predictions
@@ -610,12 +677,11 @@ def corrected_best(
             study.metric, study.truth, predictions, weights, workers=workers, progress=progress
         )
 
-    return corrected_best_score(
+    m = study.predictions.n_submissions
+    return _corrected(
         score_errors(study),
         study.resampled,
-        score_under,
-        chosen_on,
-        chosen_on == 0,
+        _Draws.of(m, score_under, parts(), packed=at_once < draws),
         greater_is_better=study.metric.greater_is_better,
         level=study.level,
         teams=teams,

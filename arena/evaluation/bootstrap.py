@@ -19,6 +19,7 @@ __all__ = ["Resamples", "draw_halves", "draw_resamples"]
 
 _MAX_REDRAWS = 1_000
 _RESAMPLES_PER_TASK = 64
+_TASK_BYTES = 128 * 2**20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +86,9 @@ def draw_resamples(
         groups = [np.flatnonzero(strata == code) for code in np.unique(strata)]
     sampler = _Sampler(n_rows, seed, groups, clusters, required, first)
     weights = np.empty((n_rows, resamples), dtype=np.uint8)
-    tasks = ((weights, start) for start in range(0, resamples, _RESAMPLES_PER_TASK))
+    # Several columns at once, since one at a time would touch every cache line of the array.
+    step = min(_RESAMPLES_PER_TASK, max(8, _TASK_BYTES // n_rows))
+    tasks = ((weights[:, start : start + step], start) for start in range(0, resamples, step))
     return Resamples(weights, sum(run_tasks(sampler.fill, tasks, workers=workers)))
 
 
@@ -138,10 +141,9 @@ class _Sampler:
     """Which resample the first column is."""
 
     def fill(self, weights: WeightArray, start: int) -> int:
-        """Fill several columns at once: one at a time would touch every cache line of the array."""
-        stop = min(start + _RESAMPLES_PER_TASK, weights.shape[1])
-        drawn = [self.draw(self.first + b) for b in range(start, stop)]
-        weights[:, start:stop] = np.stack([column for column, _ in drawn], axis=1)
+        """Fill columns from resample ``start`` on; return how many were redrawn."""
+        drawn = [self.draw(self.first + start + b) for b in range(weights.shape[1])]
+        np.stack([column for column, _ in drawn], axis=1, out=weights)
         return sum(redrawn for _, redrawn in drawn)
 
     def draw(self, b: int) -> tuple[WeightArray, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from arena.evaluation.black_box import (
     scorer_of,
 )
 from arena.evaluation.predictions import SENT_BYTES, cell_bytes
+from arena.evaluation.shared_weights import shared_weights
 from arena.interfaces import (
     HasInfluenceValues,
     HasResample,
@@ -41,6 +43,8 @@ __all__ = [
 _BLOCK_BYTES = 64 * 2**20
 _TILE_ROWS = 4_096
 _SMALLEST_ROUNDED = 1e-280
+_LARGEST_POWER = 300
+_ROUNDED_AT_ONCE = 16_384
 
 
 def is_black_box(metric: Metric) -> bool:
@@ -116,9 +120,10 @@ def score_under_weights(
         results = run_tasks(_resample_task, tasks, workers=workers)
     else:
         results = cluster.run(_resample_task, shared, blocks)
-    for start, block_scores in results:
-        scores[start : start + len(block_scores)] = block_scores
-        progress.advance(len(block_scores))
+    with shared_weights(weights):
+        for start, block_scores in results:
+            scores[start : start + len(block_scores)] = block_scores
+            progress.advance(len(block_scores))
     return round_significant(scores)
 
 
@@ -239,8 +244,23 @@ def round_significant(values: npt.ArrayLike, digits: int = 12) -> FloatArray:
     0.3
     """
     array = np.asarray(values, dtype=np.float64)
+    flat = np.ascontiguousarray(array).reshape(-1)
+    rounded = np.empty_like(flat)
+    for start in range(0, len(flat), _ROUNDED_AT_ONCE):  # what is in the cache is not written out
+        part = slice(start, start + _ROUNDED_AT_ONCE)
+        rounded[part] = _rounded(flat[part], digits)
+    return rounded.reshape(array.shape)
+
+
+def _rounded(array: FloatArray, digits: int) -> FloatArray:
     size = np.abs(array)
     ordinary = (size > _SMALLEST_ROUNDED) & (size < 1 / _SMALLEST_ROUNDED)
-    exponent = np.floor(np.log10(np.where(ordinary, size, 1.0)))
-    scale = 10.0 ** (digits - 1 - exponent)
+    exponent = np.floor(np.log10(np.where(ordinary, size, 1.0))).astype(np.intp)
+    scale = _powers_of_ten()[digits - 1 - exponent + _LARGEST_POWER]
     return np.where(ordinary, np.round(np.where(ordinary, array, 0.0) * scale) / scale, array)
+
+
+@lru_cache(maxsize=1)
+def _powers_of_ten() -> FloatArray:
+    """Return the powers from -300 to 300: looking them up takes a tenth of computing them."""
+    return np.asarray(10.0 ** np.arange(-_LARGEST_POWER, _LARGEST_POWER + 1, dtype=np.float64))

@@ -24,9 +24,7 @@ from arena_ranking.bootstrap_ranks import (
     share_in_top,
 )
 from arena_ranking.challenger.top import top_of_board
-from arena_ranking.evidence import PairwiseEvidence
-from arena_ranking.near_duplicates import near_duplicates
-from arena_ranking.paired_tests import PairedTests, top_against_others
+from arena_ranking.paired_tests import PairedTests
 from arena_ranking.simultaneous import RankIntervals
 from arena_ranking.verdict import ranks_verdict
 
@@ -59,12 +57,12 @@ class Ranks:
         workers = available_workers()
         better_is_greater = study.metric.greater_is_better
         ranked = board_ranks(study, workers=workers)
-        evidence, intervals = ranked.evidence, ranked.intervals
-        scores, resampled = ranked.scores, ranked.resampled
-        spread = bootstrap_rank_ranges(resampled, study.level, greater_is_better=better_is_greater)
+        intervals, pairs = ranked.intervals, ranked.pairs
+        spread = bootstrap_rank_ranges(
+            ranked.resampled, study.level, greater_is_better=better_is_greater
+        )
         prizes = prize_shares(spread.ranks, study.teams)
-        order = best_first(scores, greater_is_better=better_is_greater)
-        tests = _paired_tests(scores, evidence, order)
+        order = best_first(ranked.scores, greater_is_better=better_is_greater)
         return Finding(
             analysis=self.name,
             verdict=ranks_verdict(
@@ -74,21 +72,13 @@ class Ranks:
                 study.level,
                 ranked.not_offered,
             ),
-            document=_document(study, ranked, spread, prizes, tests),
+            document=_document(study, ranked, spread, prizes),
             columns=_columns(intervals_of_teams(study), intervals, spread, prizes),
-            tables=_tables(study, spread, prizes, tests, order),
-            details=top_of_board(study, evidence, ranked.standard_errors, rng, workers=workers),
+            tables=_tables(study, spread, prizes, pairs.tests, order),
+            details=top_of_board(
+                study, pairs.standard_errors, pairs.n_units, pairs.source, rng, workers=workers
+            ),
         )
-
-
-def _paired_tests(
-    scores: FloatArray, evidence: PairwiseEvidence, order: IntArray
-) -> PairedTests | None:
-    """Test the first against the others; None without two submissions and two rows."""
-    if len(scores) < 2 or evidence.n_units < 2:
-        return None
-    top = int(order[0])
-    return top_against_others(scores, evidence.standard_errors, evidence.n_units - 1, top)
 
 
 def _columns(
@@ -118,20 +108,16 @@ def _document(
     ranked: BoardRanks,
     spread: BootstrapRankRanges,
     prizes: FloatArray,
-    tests: PairedTests | None,
 ) -> dict[str, Any]:
-    evidence, intervals = ranked.evidence, ranked.intervals
-    copies = near_duplicates(
-        evidence.standard_errors, evidence.deviations, evidence.differing, evidence.n_units
-    )
+    pairs, intervals = ranked.pairs, ranked.intervals
     return {
         "level": intervals.level,
         "resamples": spread.ranks.shape[1],
-        "standard_errors_from": evidence.source,
+        "standard_errors_from": pairs.source,
         "critical_value": float(round_significant(intervals.critical_value)),
         "rounds": intervals.rounds,
         "comparisons": ranked.comparisons,
-        "effective_units": float(round_significant(evidence.effective_units, 4)),
+        "effective_units": float(round_significant(pairs.effective_units, 4)),
         "not_offered": ranked.not_offered,
         "possible_in_top": {
             str(k): study.submissions[intervals.possible_top(k)].tolist() for k in _TOPS
@@ -139,8 +125,8 @@ def _document(
         "submissions": study.submissions.tolist(),
         "share_in_top": {str(k): share_in_top(spread.ranks, k).tolist() for k in _TOPS},
         "prizes": _prizes_of_teams(study.teams, prizes),
-        "near_copies": [study.submissions[group].tolist() for group in copies],
-        "paired_tests": None if tests is None else _tests_document(study, tests),
+        "near_copies": [study.submissions[group].tolist() for group in pairs.near_copies],
+        "paired_tests": None if pairs.tests is None else _tests_document(study, pairs.tests),
     }
 
 

@@ -6,16 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from arena.evaluation.ranks import best_first
 from arena.evaluation.score_intervals import range_of
 from arena.evaluation.scores import round_significant
 from arena.interfaces import Study
-from arena.types import FloatArray
+from arena.types import FloatArray, IntArray
+from arena_ranking.challenger.top import top_positions
 from arena_ranking.differences import floor_standard_errors
 from arena_ranking.evidence import PairwiseEvidence, pairwise_evidence
+from arena_ranking.near_duplicates import near_duplicates
+from arena_ranking.paired_tests import PairedTests, top_against_others
 from arena_ranking.simultaneous import RankIntervals, rank_intervals
 from arena_ranking.small_samples import BONFERRONI_BELOW, sign_test_units
 
-__all__ = ["MOST_SKEWED", "MOST_SKEWED_QUARTILE", "BoardRanks", "board_ranks"]
+__all__ = ["MOST_SKEWED", "MOST_SKEWED_QUARTILE", "BoardRanks", "PairFindings", "board_ranks"]
 
 MOST_SKEWED, MOST_SKEWED_QUARTILE = 0.3, 0.35
 """The largest median over pairs of the skewness (divided by the square root of the units), and the
@@ -29,21 +33,34 @@ these errors seem least skewed; the quartile lets pass 3."""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoardRanks:
-    """The ranks of a board's m submissions and the evidence for them."""
+    """The ranks of a board's m submissions and what was found about pairs of them."""
 
-    evidence: PairwiseEvidence
-    """Rank intervals of the m submissions."""
-    standard_errors: FloatArray
-    """``(m, m)`` standard errors of the differences, floored, as used for the ranks."""
     scores: FloatArray
     """``(m,)``, rounded; identical submissions have identical scores."""
     resampled: FloatArray
     """``(m, B)`` resampled scores, rounded in the same way."""
     intervals: RankIntervals
+    pairs: PairFindings
     comparisons: int
     """The number of ordered pairs in the family, all candidates of a team included."""
     not_offered: str | None
     """Why the ranks are not claimed at the confidence level; None: they are."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairFindings:
+    """What the evidence on all pairs says, without the matrices of it, which are large."""
+
+    source: str
+    """See :class:`~arena_ranking.evidence.PairwiseEvidence`, as for the next two."""
+    n_units: int
+    effective_units: float
+    near_copies: list[IntArray]
+    """Groups of near-duplicates; see :func:`~arena_ranking.near_duplicates.near_duplicates`."""
+    tests: PairedTests | None
+    """The first against the others; None without two submissions and two rows."""
+    standard_errors: FloatArray
+    """``(t, t)`` of the differences between the first t, floored, as used for the ranks."""
 
 
 def board_ranks(study: Study, *, workers: int = 1) -> BoardRanks:
@@ -54,49 +71,68 @@ def board_ranks(study: Study, *, workers: int = 1) -> BoardRanks:
     about all k is valid for the selected one.
 
     Memory: see :func:`~arena_ranking.evidence.pairwise_evidence` and
-    :func:`~arena_ranking.simultaneous.rank_intervals`, for all candidates.
+    :func:`~arena_ranking.simultaneous.rank_intervals`, for all candidates; one matrix of standard
+    errors serves both.
     """
     every = study.with_all_candidates()
     evidence = pairwise_evidence(every, workers=workers)
     same = evidence.first_identical
     scores = round_significant(every.scores)[same]
-    resampled = round_significant(every.resampled)[same]
     m = len(scores)
+    needed = sign_test_units(m * (m - 1), study.level)
+    candidates, larger = study.candidates, study.metric.greater_is_better
+    own = evidence if candidates is None else evidence.subset(candidates.counting)
+    own_scores = scores if candidates is None else scores[candidates.counting]
+    own_same = own.first_identical
+    bounded = bool(np.isfinite(range_of(study.metric)).all())
+    reason = _not_offered(evidence, bounded=bounded)
+    pairs = _findings(study, own, own_scores, needed)
+    del own
     standard_errors = floor_standard_errors(
         evidence.standard_errors,
         evidence.differing,
         scores,
         n_units=evidence.n_units,
-        needed=sign_test_units(m * (m - 1), study.level),
+        needed=needed,
+        overwrite=True,
     )
     intervals = rank_intervals(
         scores,
-        resampled,
+        round_significant(every.resampled)[same],
         study.level,
-        greater_is_better=study.metric.greater_is_better,
+        greater_is_better=larger,
         standard_errors=standard_errors,
         degrees_of_freedom=evidence.degrees_of_freedom,
         skewness=evidence.skewness,
         n_units=min(evidence.n_units, evidence.rarest_class),
+        overwrite=True,
         workers=workers,
     )
-    bounded = bool(np.isfinite(range_of(study.metric)).all())
-    reason = _not_offered(evidence, bounded=bounded)
-    if study.candidates is None:
-        return BoardRanks(
-            evidence, standard_errors, scores, resampled, intervals, m * (m - 1), reason
-        )
-    sign = 1.0 if study.metric.greater_is_better else -1.0
-    counting = study.candidates.counting
-    own = evidence.subset(counting)
-    return BoardRanks(
-        own,
-        standard_errors[np.ix_(counting, counting)],
-        scores[counting],
-        round_significant(study.resampled)[own.first_identical],
-        intervals.subset(counting, sign * scores[counting]),
-        m * (m - 1),
-        reason,
+    if candidates is not None:
+        intervals = intervals.subset(candidates.counting, own_scores if larger else -own_scores)
+    resampled = round_significant(study.resampled)[own_same]
+    return BoardRanks(own_scores, resampled, intervals, pairs, m * (m - 1), reason)
+
+
+def _findings(
+    study: Study, evidence: PairwiseEvidence, scores: FloatArray, needed: float
+) -> PairFindings:
+    errors, differing, n_units = evidence.standard_errors, evidence.differing, evidence.n_units
+    tests = None
+    if len(scores) > 1 and n_units > 1:
+        top = int(best_first(scores, greater_is_better=study.metric.greater_is_better)[0])
+        tests = top_against_others(scores, errors, n_units - 1, top)
+    first = top_positions(study, n_units)
+    among = np.ix_(first, first)
+    return PairFindings(
+        evidence.source,
+        n_units,
+        evidence.effective_units,
+        near_duplicates(errors, evidence.deviations, differing, n_units),
+        tests,
+        floor_standard_errors(
+            errors[among], differing[among], scores[first], n_units=n_units, needed=needed
+        ),
     )
 
 

@@ -182,6 +182,7 @@ def floor_standard_errors(
     *,
     n_units: int | None = None,
     needed: float = 0.0,
+    overwrite: bool = False,
 ) -> FloatArray:
     """Return standard errors that are safe for claims about ranks.
 
@@ -204,6 +205,8 @@ def floor_standard_errors(
         The number of rows, or clusters. None: more than differ.
     needed
         From :func:`arena_ranking.small_samples.sign_test_units`.
+    overwrite
+        Whether the given standard errors are changed, instead of a copy.
 
     Examples
     --------
@@ -212,7 +215,7 @@ def floor_standard_errors(
     ...                       np.array([0.5, 0.6])).round(4).tolist()
     [[0.0, 0.1414], [0.1414, 0.0]]
     """
-    floored = standard_errors.copy()
+    floored = standard_errors if overwrite else standard_errors.copy()
     for start in range(0, len(floored), _BLOCK):
         rows = slice(start, start + _BLOCK)
         _floor_rows(floored[rows], differing[rows], scores[rows], scores, n_units, needed)

@@ -123,7 +123,9 @@ def pairwise_evidence(study: Study, *, workers: int = 1) -> PairwiseEvidence:
     first = first_identical(of_predictions)
     if (first != np.arange(len(first))).any():
         pairs = np.ix_(first, first)
-        errors, degrees, skewness = errors[pairs], degrees[pairs], skewness[pairs]
+        errors = errors[pairs]  # one by one: each is a copy
+        degrees = degrees[pairs]
+        skewness = skewness[pairs]
         deviations = deviations[first]
     weights = row_weights_of(study.metric)
     if units is not None or weights is not None:

@@ -211,8 +211,8 @@ def rank_intervals(
         np.divide(1.0, own, out=own, where=tested)
         own[~tested] = 0.0
     leads = _Leads(signed, precisions, degrees_of_freedom, skewness, few_units)
-    errors = resampled - signed[:, np.newaxis]
-    family = _Family(signed, errors, precisions, leads, constant, n_units, level)
+    resampled -= signed[:, np.newaxis]
+    family = _Family(signed, resampled, precisions, leads, constant, n_units, level)
     better, at_first, critical_value, rounds = family.step_down(workers)
     possible = family.possible_winners(at_first, workers)
     better = transitive_closure(better, signed)
@@ -231,7 +231,7 @@ def rank_intervals(
 def _checked(
     scores: FloatArray, resampled: FloatArray, level: float, greater_is_better: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Return scores and resampled scores signed so that larger is better, after validation."""
+    """Return scores, and copies of resampled ones, signed: larger is better; after validation."""
     if scores.ndim != 1 or not len(scores) or not np.isfinite(scores).all():
         raise UsageError("Ranks need at least one submission, and every score finite.")
     if resampled.ndim != 2 or len(resampled) != len(scores):
@@ -242,7 +242,8 @@ def _checked(
         raise UsageError("Rank intervals need at least two resamples in which all scores exist.")
     sign = 1.0 if greater_is_better else -1.0
     kept = resampled if defined.all() else resampled[:, defined]
-    return sign * scores, np.ascontiguousarray(sign * kept)
+    signed = np.multiply(sign, kept, order="C")
+    return sign * scores, signed
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from arena.evaluation.shared_weights import derived_once
 from arena.types import WeightArray
 from arena_metrics.kernels.compilation import compiled, prefetch_row
 from arena_metrics.kernels.sorting import RowSorter
@@ -141,7 +142,7 @@ def concordant_pairs(
     first among equal predictions and one with the positives first. Weights are at most
     :data:`LARGEST_WEIGHT`.
     """
-    lines = pack_weights(weights)
+    lines = derived_once(weights, pack_weights)
     n_strips, n, half = lines.shape
     doubled = np.zeros((len(predictions), n_strips, 2, half), np.int64)
     totals = np.zeros((n_strips, 2, 2, half), np.int64)

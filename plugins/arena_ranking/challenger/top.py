@@ -13,9 +13,8 @@ from arena.interfaces import HasCaseValues, HasRowValues, Study
 from arena.types import FloatArray, IntArray
 from arena_ranking.challenger.tasks import TaskScores, task_scores
 from arena_ranking.differences import sum_by_unit
-from arena_ranking.evidence import PairwiseEvidence
 
-__all__ = ["TopOfBoard", "case_values", "top_of_board"]
+__all__ = ["TopOfBoard", "case_values", "top_of_board", "top_positions"]
 
 _MOST_VALUES = 10_000_000
 _BLOCK_BYTES = 16 * 2**20
@@ -44,48 +43,57 @@ class TopOfBoard:
     """Source of the standard errors; see :class:`~arena_ranking.evidence.PairwiseEvidence`."""
 
 
+def top_positions(study: Study, n_units: int) -> IntArray:
+    """Return the positions of the teams that the charts show, best first.
+
+    ``n_units`` is the number of rows, or of clusters. At most 10 million values are kept, 80 MB:
+    with more than 200,000 of them there are fewer than 50 teams, but at least five.
+    """
+    larger = study.metric.greater_is_better
+    order = best_first(round_significant(study.scores), greater_is_better=larger)
+    affordable = max(_MOST_VALUES // max(1, n_units), 5)
+    return order[: min(MOST_TEAMS, affordable)]
+
+
 def top_of_board(
     study: Study,
-    evidence: PairwiseEvidence,
     standard_errors: FloatArray,
+    n_units: int,
+    source: str,
     rng: np.random.Generator,
     *,
     workers: int = 1,
 ) -> TopOfBoard:
-    """Keep what the charts of the first 50 teams need, so that predictions can be discarded.
+    """Keep what the charts of the first teams need, so that predictions can be discarded.
 
     Parameters
     ----------
     study
         The board.
-    evidence
-        The evidence on its pairs.
     standard_errors
-        ``(m, m)`` of the differences, floored; a pair with 0 is tied.
+        ``(t, t)`` of the differences between the t teams of :func:`top_positions`, floored; a pair
+        with 0 is tied.
+    n_units
+        The number of rows, or of clusters.
+    source
+        Of the standard errors.
     rng
         Draws the resamples within tasks; unused if there are no tasks.
     workers
         Threads.
-
-    Returns
-    -------
-    A :class:`TopOfBoard`. Memory: at most 10 million values, 80 MB: with more than 200,000 cases,
-    values of fewer teams are kept, but of at least five.
     """
     larger = study.metric.greater_is_better
-    order = best_first(round_significant(study.scores), greater_is_better=larger)
-    affordable = max(_MOST_VALUES // max(1, evidence.n_units), 5)
-    positions = order[: min(MOST_TEAMS, affordable)]
+    positions = top_positions(study, n_units)
     values = case_values(study, positions)
     return TopOfBoard(
         positions=positions,
         values=values,
         values_greater_is_better=larger == (values is None or _rises(study, values)),
-        standard_errors=standard_errors[np.ix_(positions, positions)],
-        n_cases=evidence.n_units,
+        standard_errors=standard_errors,
+        n_cases=n_units,
         clustered=study.clusters is not None,
         tasks=_task_scores(study, positions, rng, workers),
-        source=evidence.source,
+        source=source,
     )
 
 

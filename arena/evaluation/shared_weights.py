@@ -1,0 +1,55 @@
+"""Keeps what metrics derive from the weights of resamples while all submissions are scored."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from arena.types import WeightArray
+
+__all__ = ["derived_once", "shared_weights"]
+
+_Derived = TypeVar("_Derived")
+_lock = threading.Lock()
+_shared: dict[int, dict[Callable[..., Any], Any]] = {}
+
+
+@contextmanager
+def shared_weights(weights: WeightArray) -> Iterator[None]:
+    """Let :func:`derived_once` keep what is derived from these weights, which do not change.
+
+    >>> import numpy as np
+    >>> weights = np.ones((3, 2), dtype=np.uint8)
+    >>> with shared_weights(weights):
+    ...     derived_once(weights, np.sum) is derived_once(weights, np.sum)
+    True
+    """
+    key = id(weights)
+    with _lock:
+        entered = key not in _shared
+        if entered:
+            _shared[key] = {}
+    try:
+        yield
+    finally:
+        if entered:
+            with _lock:
+                del _shared[key]
+
+
+def derived_once(weights: WeightArray, derive: Callable[[WeightArray], _Derived]) -> _Derived:
+    """Return ``derive(weights)``, which several threads share if the weights are shared.
+
+    With many rows it takes as much time and memory as the weights themselves, for every block of
+    submissions that is scored under them.
+    """
+    known = _shared.get(id(weights))
+    if known is None:
+        return derive(weights)
+    with _lock:
+        if derive not in known:
+            known[derive] = derive(weights)
+        kept: _Derived = known[derive]
+        return kept
