@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from arena.store import Incoming, Store
-from arena.store import stored_predictions as reading
+from arena.store import prediction_table as reading
 from arena.types import PredictionKind, Solution, Target
 
 
