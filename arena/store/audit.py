@@ -14,6 +14,7 @@ import numpy as np
 
 from arena.errors import ArenaError, ObjectError, StoreFormatError
 from arena.evaluation.predictions import block_size
+from arena.evaluation.similar import Comparison
 from arena.store.database import Database
 from arena.store.derived import changed_tables
 from arena.store.digests import keyed_digest, predictions_digest, row_line
@@ -30,7 +31,7 @@ from arena.store.facts import (
 from arena.store.solutions import select_solution
 from arena.store.stored_predictions import select_predictions
 from arena.store.timestamps import as_text
-from arena.types import PredictionKind
+from arena.types import PredictionKind, Solution
 from arena.utils.text import printable
 
 __all__ = ["Recorded", "differences"]
@@ -126,7 +127,11 @@ class Recorded:
 
 
 def differences(
-    database: Database, recorded: Recorded, since: int = 0, *, outside: bool = True
+    database: Database,
+    recorded: Recorded,
+    since: int = 0,
+    outside: bool = True,
+    compare: Comparison | None = None,
 ) -> Iterator[str]:
     """Yield a sentence on each difference between the tables and the events.
 
@@ -144,6 +149,8 @@ def differences(
     outside
         Whether to read predictions that are kept outside the database; if not, only their names are
         compared.
+    compare
+        Every prediction that is read is added to it.
     """
     with database.reading() as cursor:
         key = record_key(cursor)
@@ -159,7 +166,7 @@ def differences(
         yield from _of_rows(cursor, key, "submissions", "submission", recorded, since)
         yield from _of_objects(cursor, recorded.objects)
         yield from _of_predictions(
-            database, cursor, key, recorded.predictions, since, contents=outside
+            database, cursor, key, recorded.predictions, since, outside, compare
         )
         yield from database.keeper.misplaced(cursor)
         yield from _of_rows(cursor, key, "releases", "release", recorded, since)
@@ -321,8 +328,8 @@ def _of_predictions(
     key: bytes,
     bound: Mapping[int, tuple[int, Any]],
     since: int,
-    *,
     contents: bool,
+    compare: Comparison | None,
 ) -> Iterator[str]:
     later = {number for number, (sequence, _) in bound.items() if sequence > since}
     if since and not later:
@@ -338,17 +345,34 @@ def _of_predictions(
             yield f"The predictions of submission {number} are incomplete."
     for number in sorted(stored - bound.keys()):
         yield f"The predictions of submission {number} are not in the record."
-    if database.keeper.outside and not contents:
-        return
+    if contents or not database.keeper.outside:
+        unbroken = {number: bound[number] for number in later - set(broken)}
+        yield from _of_contents(database, cursor, key, unbroken, solution, compare)
+
+
+def _of_contents(
+    database: Database,
+    cursor: duckdb.DuckDBPyConnection,
+    key: bytes,
+    bound: Mapping[int, tuple[int, Any]],
+    solution: Solution,
+    compare: Comparison | None,
+) -> Iterator[str]:
+    """Read predictions, in blocks of 16 MB, and compare their digests."""
+    cells = solution.n_rows * len(solution.columns)
     accepted = cursor.execute("SELECT submission FROM submissions WHERE status = 'accepted'")
-    readable = {number for (number,) in accepted.fetchall()} & later - set(broken)
+    readable = bound.keys() & {number for (number,) in accepted.fetchall()}
     numbers = np.array(sorted(readable), dtype=np.intp)
     predictions = select_predictions(database, solution, numbers, None)
     if solution.kind is not PredictionKind.TEXT:
         predictions = replace(
             predictions, form=replace(predictions.form, kind=PredictionKind.VALUE)
         )
+    if compare is not None:
+        compare.begin(solution.kind, len(numbers))
     for start, block in _blocks(predictions, len(numbers), block_size(cells)):
+        if compare is not None and isinstance(block, np.ndarray):
+            compare.add(numbers[start : start + len(block)].tolist(), block)
         for at, values in enumerate(block):
             event, digest = bound[int(numbers[start + at])]
             if isinstance(values, ObjectError):

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import StoreBusyError
+from arena.evaluation.similar import Comparison
 from arena.store.audit import Recorded, differences
 from arena.store.database import Database
 from arena.store.derived import Standing, changed_tables, select_standings
@@ -394,6 +395,7 @@ class Store:
         since: int = 0,
         watch: Callable[[Event], None] | None = None,
         outside: bool = True,
+        compare: Comparison | None = None,
     ) -> tuple[str, ...]:
         """Return a sentence on each difference between the tables and the record.
 
@@ -408,6 +410,8 @@ class Store:
             Called with each event, in order.
         outside
             Whether predictions that are kept outside the database are read.
+        compare
+            Every prediction that is read is added to it.
 
         Raises
         ------
@@ -417,7 +421,7 @@ class Store:
         recorded = Recorded()
         broken = self._broken(recorded.add, *([watch] if watch else ()))
         problems = (broken,) if broken else ()
-        return (*problems, *differences(self._database, recorded, since, outside=outside))
+        return (*problems, *differences(self._database, recorded, since, outside, compare))
 
     @collection_paused()
     def verify_events(self) -> str | None:

@@ -18,6 +18,7 @@ from arena.cli.tables import Column, print_table
 from arena.competition.ledger import Ledger
 from arena.competition.verify import check_hash, missing_hash
 from arena.config import DATABASE_NAME
+from arena.evaluation.similar import Comparison
 from arena.store import Event, Store
 from arena.utils.collection import collection_paused
 from arena.utils.progress import stage
@@ -77,8 +78,13 @@ def audit(
     ):
         after, problems = _after(store, since)
         seen = _Seen(after, head)
-        problems += store.audit(since=after, watch=seen.add)
-        similar = () if problems or after else Ledger(store).similar()
+        comparison = Comparison()
+        problems += store.audit(
+            since=after,
+            watch=seen.add,
+            compare=comparison if not after and len(store.teams()) > 1 else None,
+        )
+        similar = () if problems or after else Ledger(store).similar_in(comparison)
         unused = [] if problems or after else store.unused_objects()
         if head is not None and seen.noted is None:
             problems += missing_hash((), head)
