@@ -29,6 +29,7 @@ from arena.plugin.registry import nearest
 from arena.plugin.specification import with_parameters
 from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, USAGE_COLUMN, SolutionColumns
 from arena.utils.formatting import BoardDisplay
+from arena.utils.locations import check_location
 from arena.utils.text import EMAIL_ADDRESS, shorten
 
 __all__ = [
@@ -241,6 +242,23 @@ class AnalysisSection(_Section):
     )
 
 
+class StoreSection(_Section):
+    """Where predictions are kept."""
+
+    predictions: str | None = Field(
+        None,
+        description="A folder, relative to this one, or a URL (s3://BUCKET/FOLDER or "
+        "gs://BUCKET/FOLDER) that keeps the predictions as Parquet files. Default: the database.",
+    )
+
+    @field_validator("predictions")
+    @classmethod
+    def _without_secrets(cls, predictions: str | None) -> str | None:
+        if predictions is not None:
+            check_location(predictions)
+        return predictions
+
+
 class ServerSection(_Section):
     """The web server, arena serve; not part of the record."""
 
@@ -367,6 +385,7 @@ class Settings(_Section):
     limits: LimitsSection = Field(default_factory=LimitsSection)
     final: FinalSection = Field(default_factory=FinalSection)
     analysis: AnalysisSection = Field(default_factory=AnalysisSection)
+    store: StoreSection = Field(default_factory=StoreSection)
     server: ServerSection = Field(default_factory=ServerSection, exclude=True)
 
     @classmethod

@@ -103,6 +103,10 @@ class StoreFormatError(StoreError):
     """The file is not an arena database, is damaged, or was written by another version."""
 
 
+class ObjectError(StoreFormatError):
+    """An object with the predictions of a submission is missing or was changed."""
+
+
 class DamagedLogError(StoreFormatError):
     """The write-ahead log cannot be replayed."""
 

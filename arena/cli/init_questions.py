@@ -36,7 +36,7 @@ def ask(manager: PluginManager, given: Mapping[str, Any]) -> dict[str, Any]:
     ----------
     given
         ``folder``, ``solution``, ``metric``, ``positive``, ``public_share``, ``per_day``,
-        ``deadline`` and ``mechanism``; None is asked for.
+        ``deadline`` and ``mechanism``; None is asked for. ``predictions`` is never asked for.
     """
     said = {name: value for name, value in given.items() if value is not None}
     if "folder" not in said:

@@ -114,7 +114,11 @@ def create_competition(
         check_truth(other, solution)
     review_mechanism(settings, solution, manager)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the labels
+    place = settings.store.predictions
+    _prepare_place(place, folder)  # before the database: if it fails, nothing else was written
     with Store.open(folder / DATABASE_NAME) as store, store.transaction() as transaction:
+        if place is not None:
+            transaction.keep_predictions_at(place)
         transaction.put_solution(solution, settings.metric.specification, time=now)
         transaction.put_meta("seed", str(seed))
         transaction.put_meta("settings", settings.model_dump_json())
@@ -132,6 +136,14 @@ def create_competition(
     text = settings_as_toml(settings, {"metric": notes_of(asked)})
     # It can name a file of code, so only the owner may write it, under any umask.
     atomic_write(folder / CONFIG_NAME, text.encode())
+
+
+def _prepare_place(place: str | None, folder: Path) -> None:
+    """Check that predictions can be written outside the database, if they are kept there."""
+    if place is not None:
+        from arena.store.object_places import place_at
+
+        place_at(place, folder, "").prepare()
 
 
 def _settled(settings: Settings, manager: PluginManager) -> Settings:

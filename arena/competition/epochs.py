@@ -14,7 +14,7 @@ from typing import Any
 
 from arena.competition.ledger import Ledger
 from arena.config import CONFIG_NAME, PublicSection, Settings
-from arena.errors import InputError
+from arena.errors import InputError, StoreError
 from arena.interfaces import Metric
 from arena.plugin.manager import PluginManager
 from arena.public_board.advice import FULL_WARNING
@@ -120,12 +120,23 @@ def adopt_settings(
                 f"shown before stays on record."
             )
         with store.transaction() as transaction:
+            if settings.store != proposal.before.store:
+                _move_predictions(transaction, settings.store.predictions)
             transaction.put_meta("settings", settings.model_dump_json())
             payload = {"changes": list(proposal.changes)}
             transaction.append_event("configuration", actor, payload, time=now)
             if releases is not None:
                 _store_epoch(transaction, proposal.before, settings, releases, actor, now)
     return settings, [*notes, *proposal.remarks]
+
+
+def _move_predictions(transaction: Transaction, place: str | None) -> None:
+    try:
+        transaction.keep_predictions_at(place)
+    except StoreError as error:
+        raise InputError(
+            f"{CONFIG_NAME}: [store] predictions cannot be changed like this. {error}"
+        ) from error
 
 
 def _adopt(

@@ -10,7 +10,7 @@ from typing import Any
 from arena.competition.final_selection import Candidate
 from arena.competition.teams import TEAM_CHANGES, Teams
 from arena.evaluation.predictions import block_size
-from arena.evaluation.similar import SimilarSubmissions, similar_submissions
+from arena.evaluation.similar import Comparison, SimilarSubmissions, similar_submissions
 from arena.store import Event, Store
 from arena.types import SubmissionRecord
 
@@ -162,6 +162,12 @@ class Ledger:
             for record in self.records()
             if record.status == "accepted" and record.submission not in disqualified
         ]
+
+    def similar_in(self, comparison: Comparison) -> tuple[SimilarSubmissions, ...]:
+        """Return what :meth:`similar` does, from predictions that an audit has read."""
+        teams = {one.submission: one.team for one in self.records()}
+        owners = [teams[number] for number in comparison.submissions]
+        return comparison.similar(owners) if len(set(owners)) > 1 else ()
 
     def similar(self) -> tuple[SimilarSubmissions, ...]:
         """Return accepted submissions of different teams that are identical or nearly so.

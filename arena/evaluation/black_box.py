@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import MetricError, ScoringError
-from arena.evaluation.predictions import SENT_BYTES, cell_bytes
+from arena.evaluation.predictions import SENT_BYTES, cell_bytes, received, sent
 from arena.interfaces import (
     Metric,
     NeedsRowContext,
@@ -194,12 +194,13 @@ def black_box_resample(
         results = _run(metric, _score_task, tasks, workers)
     else:
         calls = _calls_of_a_task(_seconds_of_a_sent_task(cluster), seconds, shape[1])
+        source, ones = sent(predictions, 1)
         parts = (
-            (block[0], start, columns)
-            for start, block in predictions.blocks(1)
+            (given, start, columns)
+            for start, given in ones
             for columns in _parts(0 if start else done, shape[1], calls)
         )
-        results = cluster.run(_score_there, (metric, truth, weights), parts)
+        results = cluster.run(_score_there, (metric, truth, weights, source), parts)
     for result in results:
         one = _of_process(metric, result)
         scores[one.position, one.columns] = one.values
@@ -266,11 +267,13 @@ def _score_there(
     metric: Metric,
     truth: npt.NDArray[Any],
     weights: WeightArray,
-    prediction: npt.NDArray[Any],
+    source: PredictionBlocks | None,
+    given: npt.NDArray[Any] | range,
     position: int,
     columns: slice,
 ) -> _Scored | Ended:
     """Score a submission on a worker of a cluster, within the limits that the metric declares."""
+    prediction = received(source, given)[0]
     task = (scorer_of(metric, truth, prediction), weights[:, columns], position, columns)
     if traits_of(metric).time_limit is None:
         return _score_task(*task)
@@ -367,8 +370,9 @@ def _whole_scores_on(
         return
     most = max(1, SENT_BYTES // (max(1, truth.size) * cell_bytes(truth)))
     calls = _calls_of_a_task(_seconds_of_a_sent_task(cluster), seconds, most)
-    blocks = ((block,) for _, block in others.blocks(calls))
-    for found in cluster.run(_whole_scores_there, (metric, truth), blocks):
+    source, blocks = sent(others, calls)
+    tasks = ((given,) for _, given in blocks)
+    for found in cluster.run(_whole_scores_there, (metric, truth, source), tasks):
         yield from found
 
 
@@ -389,9 +393,12 @@ def _whole_scores(
 
 
 def _whole_scores_there(
-    metric: Metric, truth: npt.NDArray[Any], block: npt.NDArray[Any]
+    metric: Metric,
+    truth: npt.NDArray[Any],
+    source: PredictionBlocks | None,
+    given: npt.NDArray[Any] | range,
 ) -> list[float | ScoringError | Ended]:
-    return list(_whole_scores(metric, truth, block, 1))
+    return list(_whole_scores(metric, truth, received(source, given), 1))
 
 
 def _whole_task(call: Callable[[], float]) -> float | ScoringError:

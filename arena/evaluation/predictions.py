@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import numpy.typing as npt
 
 from arena.interfaces import PredictionBlocks
 from arena.types import IntArray
 
-__all__ = ["SENT_BYTES", "ArrayPredictions", "MappedPredictions", "block_size", "cell_bytes"]
+__all__ = [
+    "SENT_BYTES",
+    "ArrayPredictions",
+    "MappedPredictions",
+    "ReadByWorkers",
+    "block_size",
+    "cell_bytes",
+    "received",
+    "sent",
+]
 
 SENT_BYTES = 8 * 2**20
 """The most bytes of predictions in one task of a cluster, unless a single submission has more."""
@@ -20,6 +30,14 @@ _TEXT_BYTES = 60
 """The memory of an empty text and the pointer to it."""
 _SAMPLED_CELLS = 1_000
 _BLOCK_BYTES = 16 * 2**20
+
+
+@runtime_checkable
+class ReadByWorkers(Protocol):
+    """Predictions that a worker of a cluster may be able to read itself."""
+
+    def for_workers(self) -> PredictionBlocks | None:
+        """Return the same predictions, to be sent without their cells; None: they must be sent."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,6 +101,47 @@ class MappedPredictions:
     def subset(self, submissions: IntArray) -> MappedPredictions:
         """Return the submissions at these positions, in this order."""
         return replace(self, predictions=self.predictions.subset(submissions))
+
+    def for_workers(self) -> MappedPredictions | None:
+        """Return what a worker can read itself, or None."""
+        source = _source_of(self.predictions)
+        return None if source is None else replace(self, predictions=source)
+
+
+def sent(
+    predictions: PredictionBlocks, size: int
+) -> tuple[PredictionBlocks | None, Iterator[tuple[int, npt.NDArray[Any] | range]]]:
+    """Return what workers need to read predictions, and what is sent with each task.
+
+    Returns
+    -------
+    An object that every worker is given once, or None; and ``(start, given)`` of at most ``size``
+    submissions each, in order, which :func:`received` makes into a block.
+
+    Examples
+    --------
+    >>> source, tasks = sent(ArrayPredictions(np.arange(6.0).reshape(3, 2)), 2)
+    >>> [received(source, given).shape for _, given in tasks]
+    [(2, 2), (1, 2)]
+    """
+    source = _source_of(predictions)
+    if source is None:
+        return None, predictions.blocks(size)
+    m = predictions.n_submissions
+    return source, ((start, range(start, min(start + size, m))) for start in range(0, m, size))
+
+
+def received(source: PredictionBlocks | None, given: npt.NDArray[Any] | range) -> npt.NDArray[Any]:
+    """Return a block on a worker: the one that was sent, or read there."""
+    if not isinstance(given, range):
+        return given
+    if source is None:
+        raise ValueError("no predictions were sent that a worker can read")
+    return next(source.subset(np.array(given)).blocks(len(given)))[1]
+
+
+def _source_of(predictions: PredictionBlocks) -> PredictionBlocks | None:
+    return predictions.for_workers() if isinstance(predictions, ReadByWorkers) else None
 
 
 def block_size(n_cells: int) -> int:

@@ -15,7 +15,7 @@ from arena.evaluation.black_box import (
     score_columns,
     scorer_of,
 )
-from arena.evaluation.predictions import SENT_BYTES, cell_bytes
+from arena.evaluation.predictions import SENT_BYTES, cell_bytes, received, sent
 from arena.evaluation.shared_weights import shared_weights
 from arena.interfaces import (
     HasInfluenceValues,
@@ -76,7 +76,7 @@ def score_under_weights(
     predictions
         m submissions of n rows, in blocks. At most ``workers + 1`` blocks of 64 MB are in memory; a
         text counts as 60 bytes plus the mean length of the truth's. On a cluster in use there are
-        two blocks of 8 MB for each of its workers.
+        two blocks of 8 MB for each of its workers, unless they read their blocks themselves.
     weights
         ``(n, B)`` counts, not all 0 in any column.
     must_take_rows
@@ -113,13 +113,15 @@ def score_under_weights(
     block_bytes = _BLOCK_BYTES if cluster is None else SENT_BYTES
     size = max(1, block_bytes // (max(1, n_rows) * row_bytes))
     shared = (metric, truth, weights)
-    blocks = ((block, start) for start, block in predictions.blocks(size))
     progress.start("Scoring under resampled rows", predictions.n_submissions)
     if cluster is None:
-        tasks = ((*shared, *block) for block in blocks)
+        tasks = ((*shared, None, block, start) for start, block in predictions.blocks(size))
         results = run_tasks(_resample_task, tasks, workers=workers)
     else:
-        results = cluster.run(_resample_task, shared, blocks)
+        source, blocks = sent(predictions, size)
+        results = cluster.run(
+            _resample_task, (*shared, source), ((given, start) for start, given in blocks)
+        )
     with shared_weights(weights):
         for start, block_scores in results:
             scores[start : start + len(block_scores)] = block_scores
@@ -131,10 +133,11 @@ def _resample_task(
     metric: Metric,
     truth: npt.NDArray[Any],
     weights: WeightArray,
-    block: npt.NDArray[Any],
+    source: PredictionBlocks | None,
+    given: npt.NDArray[Any] | range,
     start: int,
 ) -> tuple[int, FloatArray]:
-    return start, resample_block(metric, truth, block, weights)
+    return start, resample_block(metric, truth, received(source, given), weights)
 
 
 def resample_block(

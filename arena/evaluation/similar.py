@@ -18,7 +18,13 @@ from arena.interfaces import PredictionBlocks
 from arena.types import FloatArray, IntArray, PredictionKind
 from arena.utils.text import printable
 
-__all__ = ["MOST_NEAR", "SimilarSubmissions", "describe_similar", "similar_submissions"]
+__all__ = [
+    "MOST_NEAR",
+    "Comparison",
+    "SimilarSubmissions",
+    "describe_similar",
+    "similar_submissions",
+]
 
 MOST_NEAR = 0.01
 """Maximum distance of two nearly identical submissions."""
@@ -117,26 +123,11 @@ def similar_submissions(
     'Identical predictions: submission 1 of a, 3 of c.'
     'Nearly identical predictions: submission 2 of b, 4 of d (correlation 1.000000).'
     """
-    read = _read(predictions, kind, block)
-    numbers, owners = np.asarray(submissions, dtype=np.intp), np.asarray(teams, dtype=object)
-    found = [
-        SimilarSubmissions(
-            True, tuple(numbers[own].tolist()), tuple(owners[own].tolist()), 0.0, None
-        )
-        for own in _identical(read.digests, owners)
-    ]
-    chosen = np.arange(len(read.kept))
-    if len(chosen) > _MOST_COMPARED:
-        last = dict(zip(owners[read.kept], chosen.tolist(), strict=True))
-        chosen = np.array(sorted(last.values()), dtype=np.intp)
-    if len(chosen) > 1:
-        kept = np.array(read.kept, dtype=np.intp)[chosen]
-        scaled = None if read.drawn is None else _scaled(read.drawn[chosen], kind)
-        others = replace(read, hashes=read.hashes[chosen])
-        if scaled is not None:
-            others = replace(others, codes=read.codes[chosen], repeated=read.repeated[chosen])
-        found += _near(others, scaled, numbers[kept], owners[kept])
-    return tuple(found)
+    comparison = Comparison()
+    comparison.begin(kind, predictions.n_submissions)
+    for start, part in predictions.blocks(block):
+        comparison.add(submissions[start : start + len(part)], part)
+    return comparison.similar(teams)
 
 
 def describe_similar(found: SimilarSubmissions) -> str:
@@ -197,22 +188,39 @@ class _Compared:
         return np.where(differing > _MOST_HASHES, 1.0, known)
 
 
-def _read(predictions: PredictionBlocks, kind: PredictionKind, size: int) -> _Compared:
-    few = predictions.n_submissions <= _MANY
-    n_groups = _CELLS if few else _CELLS_OF_MANY
-    digests: list[bytes] = []
-    known: set[bytes] = {b""}
-    kept, hashes, drawn, codes, repeated = [], [], [], [], []
-    rng = np.random.default_rng(0)
-    keys, places = np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.intp)
-    for start, block in predictions.blocks(size):
-        flat = block.reshape(len(block), -1)
-        if not len(keys):
-            keys = rng.integers(2**63, size=flat.shape[1], dtype=np.uint64) * np.uint64(2)
-            keys += np.uint64(1)
-            places = np.sort(rng.permutation(flat.shape[1])[:n_groups]).astype(np.intp)
-            padded = np.zeros((-(-len(keys) // n_groups), n_groups), dtype=np.uint64)
-        for at, (own, rows) in enumerate(zip(flat, block, strict=True), start):
+class Comparison:
+    """What :func:`similar_submissions` computes, for predictions that are added block by block.
+
+    Whoever reads every prediction for another reason, as an audit does, need not read them twice.
+    """
+
+    def __init__(self) -> None:
+        self._kind: PredictionKind | None = None
+        self._n_groups = 0
+        self._numbers: list[int] = []
+        self._digests: list[bytes] = []
+        self._known: set[bytes] = {b""}
+        self._kept: list[int] = []
+        self._hashes: list[npt.NDArray[np.uint16]] = []
+        self._drawn: list[FloatArray] = []
+        self._codes: list[npt.NDArray[np.uint16]] = []
+        self._repeated: list[float] = []
+        self._keys = np.zeros(0, dtype=np.uint64)
+        self._places = np.zeros(0, dtype=np.intp)
+        self._padded = np.zeros((0, 0), dtype=np.uint64)
+
+    def begin(self, kind: PredictionKind, n_submissions: int) -> None:
+        """Say what is predicted, and how many submissions will be added."""
+        self._kind = kind
+        self._n_groups = _CELLS if n_submissions <= _MANY else _CELLS_OF_MANY
+
+    def add(self, submissions: Sequence[int], block: npt.NDArray[Any]) -> None:
+        """Add submissions with ``(k, n)`` or ``(k, n, n_columns)`` predictions."""
+        kind, flat = self._kind, block.reshape(len(block), -1)
+        if not len(self._keys):
+            self._draw(flat.shape[1])
+        for number, own, rows in zip(submissions, flat, block, strict=True):
+            self._numbers.append(int(number))
             if kind is PredictionKind.TEXT:
                 from pandas.util import hash_array
 
@@ -221,32 +229,75 @@ def _read(predictions: PredictionBlocks, kind: PredictionKind, size: int) -> _Co
                 values = np.ascontiguousarray(own, dtype=np.float64) + 0.0  # no negative zero
                 cells = values.view(np.uint64)
             alike = bool((rows == rows[0]).all())
-            digests.append(
-                b"" if alike else hashlib.blake2b(cells.tobytes(), digest_size=16).digest()
-            )
-            if digests[-1] in known:
+            digest = b"" if alike else hashlib.blake2b(cells.tobytes(), digest_size=16).digest()
+            self._digests.append(digest)
+            if digest in self._known:
                 continue
-            known.add(digests[-1])
-            kept.append(at)
-            if kind not in _CATEGORIES:
-                drawn.append(own[places].astype(np.float64))
-                mixed = (cells[places] ^ (cells[places] >> np.uint64(32))) * keys[0]
-                codes.append((mixed >> np.uint64(48)).astype(np.uint16))
-                repeated.append(1 - len(np.unique(cells[places])) / len(places))
-            # Neighbouring cells go to different groups, because altered rows are often neighbours.
-            padded.reshape(-1)[: len(keys)] = (cells ^ (cells >> np.uint64(32))) * keys
-            mixed = padded.sum(axis=0, dtype=np.uint64)[: len(keys)]
-            hashes.append((mixed >> np.uint64(48)).astype(np.uint16))
-    empty = np.zeros((0, 0), dtype=np.uint16)
-    return _Compared(
-        digests,
-        kept,
-        np.stack(hashes) if hashes else empty,
-        len(keys),
-        np.stack(drawn) if drawn else None,
-        np.stack(codes) if codes else empty,
-        np.array(repeated, dtype=np.float64),
-    )
+            self._known.add(digest)
+            self._kept.append(len(self._digests) - 1)
+            self._keep(own, cells)
+
+    def _draw(self, n_cells: int) -> None:
+        """Draw the cells that are compared, and the keys of the hashes."""
+        rng = np.random.default_rng(0)
+        self._keys = rng.integers(2**63, size=n_cells, dtype=np.uint64) * np.uint64(2)
+        self._keys += np.uint64(1)
+        self._places = np.sort(rng.permutation(n_cells)[: self._n_groups]).astype(np.intp)
+        self._padded = np.zeros((-(-n_cells // self._n_groups), self._n_groups), dtype=np.uint64)
+
+    def _keep(self, own: npt.NDArray[Any], cells: npt.NDArray[np.uint64]) -> None:
+        keys, places = self._keys, self._places
+        if self._kind not in _CATEGORIES:
+            self._drawn.append(own[places].astype(np.float64))
+            mixed = (cells[places] ^ (cells[places] >> np.uint64(32))) * keys[0]
+            self._codes.append((mixed >> np.uint64(48)).astype(np.uint16))
+            self._repeated.append(1 - len(np.unique(cells[places])) / len(places))
+        # Neighbouring cells go to different groups, because altered rows are often neighbours.
+        self._padded.reshape(-1)[: len(keys)] = (cells ^ (cells >> np.uint64(32))) * keys
+        mixed = self._padded.sum(axis=0, dtype=np.uint64)[: len(keys)]
+        self._hashes.append((mixed >> np.uint64(48)).astype(np.uint16))
+
+    def similar(self, teams: Sequence[str]) -> tuple[SimilarSubmissions, ...]:
+        """Return the similar submissions; ``teams`` are those of the submissions, as added."""
+        if self._kind is None:
+            return ()
+        read = self._compared()
+        numbers, owners = np.array(self._numbers, dtype=np.intp), np.asarray(teams, dtype=object)
+        found = [
+            SimilarSubmissions(
+                True, tuple(numbers[own].tolist()), tuple(owners[own].tolist()), 0.0, None
+            )
+            for own in _identical(read.digests, owners)
+        ]
+        chosen = np.arange(len(read.kept))
+        if len(chosen) > _MOST_COMPARED:
+            last = dict(zip(owners[read.kept], chosen.tolist(), strict=True))
+            chosen = np.array(sorted(last.values()), dtype=np.intp)
+        if len(chosen) > 1:
+            kept = np.array(read.kept, dtype=np.intp)[chosen]
+            scaled = None if read.drawn is None else _scaled(read.drawn[chosen], self._kind)
+            others = replace(read, hashes=read.hashes[chosen])
+            if scaled is not None:
+                others = replace(others, codes=read.codes[chosen], repeated=read.repeated[chosen])
+            found += _near(others, scaled, numbers[kept], owners[kept])
+        return tuple(found)
+
+    @property
+    def submissions(self) -> tuple[int, ...]:
+        """The submissions that were added."""
+        return tuple(self._numbers)
+
+    def _compared(self) -> _Compared:
+        empty = np.zeros((0, 0), dtype=np.uint16)
+        return _Compared(
+            self._digests,
+            self._kept,
+            np.stack(self._hashes) if self._hashes else empty,
+            len(self._keys),
+            np.stack(self._drawn) if self._drawn else None,
+            np.stack(self._codes) if self._codes else empty,
+            np.array(self._repeated, dtype=np.float64),
+        )
 
 
 def _identical(digests: Sequence[bytes], owners: npt.NDArray[Any]) -> Iterator[IntArray]:

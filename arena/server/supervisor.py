@@ -28,6 +28,11 @@ _LOGGER = logging.getLogger("arena.server")
 _POLL_SECONDS = 0.1
 _QUICK_SECONDS, _LONGEST_PAUSE = 5.0, 10.0
 """A process that ends sooner is started again after a pause, which doubles up to the longest."""
+_SECRETS = {
+    "web": (SMTP_PASSWORD, OIDC_SECRET),
+    "scorer": ("AWS_", "BOTO_", "FSSPEC_", "GCSFS_", "GOOGLE_"),
+}
+"""What begins the names of environment variables that only one role has."""
 _SECONDS_TO_END = {"web": 35.0, "scorer": 120.0}
 """Uploads under way may end; the scorer finishes its group."""
 _BACKLOG = 2048
@@ -120,12 +125,14 @@ class _Child:
         if self.user is not None:
             groups = [] if self.group is None else [self.group]
             rights = {"user": self.user.uid, "group": self.user.gid, "extra_groups": groups}
-        # Only the web process sends mails and signs people in; what reads hostile files must not
-        # have these secrets.
-        hidden = set() if self.role == "web" else {SMTP_PASSWORD, OIDC_SECRET}
+        # Only the web process sends mails and signs people in, and only the scorer opens a bucket
+        # with predictions: the other process must not have these secrets.
+        others = tuple(
+            begin for role, begins in _SECRETS.items() if role != self.role for begin in begins
+        )
         self.process = subprocess.Popen(  # noqa: S603 - this interpreter, on our own code
             [sys.executable, "-m", "arena.server.processes", self.role, arguments],
-            env={name: value for name, value in os.environ.items() if name not in hidden},
+            env={name: value for name, value in os.environ.items() if not name.startswith(others)},
             pass_fds=(pipe, *self.descriptors),
             stdin=subprocess.DEVNULL,
             start_new_session=True,

@@ -12,8 +12,9 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from arena.errors import ArenaError, StoreFormatError
+from arena.errors import ArenaError, ObjectError, StoreFormatError
 from arena.evaluation.predictions import block_size
+from arena.evaluation.similar import Comparison
 from arena.store.database import Database
 from arena.store.derived import changed_tables
 from arena.store.digests import keyed_digest, predictions_digest, row_line
@@ -28,9 +29,9 @@ from arena.store.facts import (
     solution_facts,
 )
 from arena.store.solutions import select_solution
-from arena.store.stored_predictions import select_predictions, stored_and_incomplete
+from arena.store.stored_predictions import select_predictions
 from arena.store.timestamps import as_text
-from arena.types import PredictionKind
+from arena.types import PredictionKind, Solution
 from arena.utils.text import shorten
 
 __all__ = ["Recorded", "differences"]
@@ -94,6 +95,7 @@ class Recorded:
     """A name -> the sequence of the event that recorded it, and what it recorded."""
     solutions: dict[str, tuple[int, Any]] = field(default_factory=dict)
     predictions: dict[int, tuple[int, Any]] = field(default_factory=dict)
+    objects: dict[int, tuple[int, Any]] = field(default_factory=dict)
     places: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     rows: dict[str, dict[int, _Bound]] = field(
         default_factory=lambda: {"submissions": {}, "releases": {}, "scores": {}}
@@ -109,6 +111,8 @@ class Recorded:
             self.solutions[name] = (sequence, value)
         for name, value in facts.get("predictions", {}).items():
             self.predictions[int(name)] = (sequence, value)
+        for name, value in facts.get("objects", {}).items():
+            self.objects[int(name)] = (sequence, value)
         for team, day, used in facts.get("places", ()):
             self.places[team, day] = (sequence, used)
         for table, by_row in self.rows.items():
@@ -122,7 +126,13 @@ class Recorded:
                     by_row.update((of_revision + number, bound) for number in numbers)
 
 
-def differences(database: Database, recorded: Recorded, since: int = 0) -> Iterator[str]:
+def differences(
+    database: Database,
+    recorded: Recorded,
+    since: int = 0,
+    outside: bool = True,
+    compare: Comparison | None = None,
+) -> Iterator[str]:
     """Yield a sentence on each difference between the tables and the events.
 
     A value recorded several times, such as a setting, is compared with its last event.
@@ -136,6 +146,11 @@ def differences(database: Database, recorded: Recorded, since: int = 0) -> Itera
         Compare the content of submissions, predictions, releases and scores only if an event after
         this one recorded it. Everything else is compared as a whole: which submissions, releases
         and scores there are, and the smaller tables.
+    outside
+        Whether to read predictions that are kept outside the database; if not, only their names are
+        compared.
+    compare
+        Every prediction that is read is added to it.
     """
     with database.reading() as cursor:
         key = record_key(cursor)
@@ -149,7 +164,11 @@ def differences(database: Database, recorded: Recorded, since: int = 0) -> Itera
         yield from _of_meta(cursor, key, recorded.meta)
         yield from _of_solutions(cursor, key, recorded.solutions)
         yield from _of_rows(cursor, key, "submissions", "submission", recorded, since)
-        yield from _of_predictions(database, cursor, key, recorded.predictions, since)
+        yield from _of_objects(cursor, recorded.objects)
+        yield from _of_predictions(
+            database, cursor, key, recorded.predictions, since, outside, compare
+        )
+        yield from database.keeper.misplaced(cursor)
         yield from _of_rows(cursor, key, "releases", "release", recorded, since)
         yield from _of_rows(cursor, key, "scores", "submission", recorded, since)
         yield from _of_places(cursor, recorded.places)
@@ -288,12 +307,29 @@ def _change(
     return f"it is not what {named} recorded."
 
 
+def _of_objects(
+    cursor: duckdb.DuckDBPyConnection, bound: Mapping[int, tuple[int, Any]]
+) -> Iterator[str]:
+    """Compare which object the database names for each submission."""
+    named = dict(cursor.execute("SELECT submission, name FROM objects").fetchall())
+    for number, (event, name) in sorted(bound.items()):
+        found = named.get(number)
+        if found != name:
+            state = "is not named" if found is None else f"is named {found}"
+            yield (
+                f"The object with the predictions of submission {number} {state} in the database: "
+                f"{_named(cursor, event)} recorded {name}."
+            )
+
+
 def _of_predictions(
     database: Database,
     cursor: duckdb.DuckDBPyConnection,
     key: bytes,
     bound: Mapping[int, tuple[int, Any]],
     since: int,
+    contents: bool,
+    compare: Comparison | None,
 ) -> Iterator[str]:
     later = {number for number, (sequence, _) in bound.items() if sequence > since}
     if since and not later:
@@ -303,22 +339,45 @@ def _of_predictions(
         return
     cells = solution.n_rows * len(solution.columns)
     first = min(later) if since else 0
-    stored, broken = stored_and_incomplete(cursor, cells, first)
+    stored, broken = database.keeper.stored_and_incomplete(cursor, cells, first)
     for number in broken:
         if number in later:
             yield f"The predictions of submission {number} are incomplete."
     for number in sorted(stored - bound.keys()):
         yield f"The predictions of submission {number} are not in the record."
+    if contents or not database.keeper.outside:
+        unbroken = {number: bound[number] for number in later - set(broken)}
+        yield from _of_contents(database, cursor, key, unbroken, solution, compare)
+
+
+def _of_contents(
+    database: Database,
+    cursor: duckdb.DuckDBPyConnection,
+    key: bytes,
+    bound: Mapping[int, tuple[int, Any]],
+    solution: Solution,
+    compare: Comparison | None,
+) -> Iterator[str]:
+    """Read predictions, in blocks of 16 MB, and compare their digests."""
+    cells = solution.n_rows * len(solution.columns)
     accepted = cursor.execute("SELECT submission FROM submissions WHERE status = 'accepted'")
-    readable = {number for (number,) in accepted.fetchall()} & later - set(broken)
+    readable = bound.keys() & {number for (number,) in accepted.fetchall()}
     numbers = np.array(sorted(readable), dtype=np.intp)
     predictions = select_predictions(database, solution, numbers, None)
     if solution.kind is not PredictionKind.TEXT:
-        predictions = replace(predictions, kind=PredictionKind.VALUE)
+        predictions = replace(
+            predictions, form=replace(predictions.form, kind=PredictionKind.VALUE)
+        )
+    if compare is not None:
+        compare.begin(solution.kind, len(numbers))
     for start, block in _blocks(predictions, len(numbers), block_size(cells)):
+        if compare is not None and isinstance(block, np.ndarray):
+            compare.add(numbers[start : start + len(block)].tolist(), block)
         for at, values in enumerate(block):
             event, digest = bound[int(numbers[start + at])]
-            if values is None or predictions_digest(key, values) != digest:
+            if isinstance(values, ObjectError):
+                yield str(values)
+            elif values is None or predictions_digest(key, values) != digest:
                 yield (
                     f"The predictions of submission {numbers[start + at]} were changed: "
                     f"{_named(cursor, event)} recorded others."
@@ -326,7 +385,10 @@ def _of_predictions(
 
 
 def _blocks(predictions: Any, n: int, size: int) -> Iterator[tuple[int, Sequence[Any]]]:
-    """Yield blocks of cells; if a block fails, submissions one by one, None if unreadable."""
+    """Yield blocks of cells; if a block fails, submissions one by one.
+
+    For cells that cannot be read None, or an error that names their object.
+    """
     for start in range(0, n, size):
         chosen = np.arange(start, min(start + size, n))
         try:
@@ -335,6 +397,8 @@ def _blocks(predictions: Any, n: int, size: int) -> Iterator[tuple[int, Sequence
             for at in chosen.tolist():
                 try:
                     yield at, next(predictions.subset(np.array([at])).blocks(1))[1]
+                except ObjectError as error:
+                    yield at, [error]
                 except StoreFormatError:
                     yield at, [None]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
@@ -20,13 +20,20 @@ from arena.store.checkpoint import checkpoint, undo_interrupted_checkpoint
 from arena.store.errors import of_the_machine, translate_error
 from arena.store.facts import RECORD_KEY, Facts
 from arena.store.journal import Journal, missing
+from arena.store.keepers import Keeper
 from arena.store.locks import lock_of, owner_only
+from arena.store.prediction_table import PredictionTable
 from arena.store.schema import changed_schema
 
-__all__ = ["SCHEMA_VERSION", "Database", "journal_path", "table_statements"]
+if TYPE_CHECKING:
+    from arena.store.prediction_objects import PredictionObjects
 
-SCHEMA_VERSION = 5
+__all__ = ["PLACE", "SCHEMA_VERSION", "Database", "journal_path", "table_statements"]
+
+SCHEMA_VERSION = 6
 """The version of the tables in store.sql."""
+PLACE = "predictions"
+"""The name in ``meta`` of the location of predictions, if they are not kept in the database."""
 _OLDEST_VERSION = 2
 """The versions that can be upgraded."""
 
@@ -57,6 +64,8 @@ class Database:
         Whether to open read-only: no file is written, created or removed, and other processes can
         read as well. The exception: if a process was killed while it overwrote blocks of the file,
         they are put back first.
+    objects
+        A folder to use instead of the place of predictions outside the database, for a trial.
     """
 
     def __init__(
@@ -68,12 +77,16 @@ class Database:
         checked: bool = True,
         older: bool = False,
         read_only: bool = False,
+        objects: Path | None = None,
     ) -> None:
         self.path = path
+        self._objects = objects
         self._read_only = read_only
         self.unbound = Facts()
         """What was stored since the last event; the next event records it."""
         self._failure: str | None = None
+        self._keeper: Keeper | None = None
+        """What keeps predictions outside the database."""
         self._has_failed = False
         """Whether DuckDB raised any error: then it may wait for ever in a checkpoint, for an index
         that it began to load and could not."""
@@ -327,6 +340,26 @@ class Database:
         if meta.get("application") != _APPLICATION or "identity" not in meta:
             raise StoreFormatError(foreign)
         self._check_version(meta.get("schema_version", ""), older)
+        if PLACE in meta:
+            place = meta[PLACE] if self._objects is None else str(self._objects)
+            self._keeper = self.objects_at(place, meta["identity"])
+
+    @property
+    def keeper(self) -> Keeper:
+        """What keeps the predictions."""
+        # Not an attribute: a circle of references would delay the end of a closed connection.
+        return self._keeper or PredictionTable(self.path, self.reading)
+
+    @keeper.setter
+    def keeper(self, keeper: Keeper) -> None:
+        self._keeper = keeper if keeper.outside else None
+
+    def objects_at(self, url: str, identity: str | None = None) -> PredictionObjects:
+        """Return the objects of this database at a location."""
+        from arena.store.object_places import place_at
+        from arena.store.prediction_objects import PredictionObjects
+
+        return PredictionObjects(place_at(url, self.path.parent, identity or self._identity()))
 
     def _check_version(self, written: str, older: bool) -> None:
         self.version = int(written) if written.isdecimal() else SCHEMA_VERSION + 1

@@ -6,6 +6,7 @@ A transaction notes what it writes; the next appended event records its digests:
     solutions     number -> labels, usage, row, tables: digests of its parts
     submissions   [numbers, digest of the rows]
     predictions   number -> digest of the cells
+    objects       number -> name of the object with the cells, where they are kept as objects
     releases      [numbers, digest of the rows]
     scores        revision -> [numbers of submissions, digest of the rows]
     places        [team, day, submissions counted]
@@ -18,19 +19,19 @@ can recompute it in the same way.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
 import duckdb
-import numpy as np
 import numpy.typing as npt
 
 from arena.store.digests import keyed_digest, predictions_digest, rows_digest
+from arena.store.keepers import CellForm, Keeper
 from arena.store.quotas import select_place_or_none
 from arena.store.solutions import select_solution, solution_digests, tables_digest
-from arena.store.text_codes import select_texts
 from arena.types import PredictionKind
 
 __all__ = [
@@ -76,13 +77,15 @@ class Facts:
             self.scores.setdefault(revision, set()).update(numbers)
         self.places |= others.places
 
-    def digests(self, cursor: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+    def digests(self, cursor: duckdb.DuckDBPyConnection, keeper: Keeper) -> dict[str, Any]:
         """Return the digests as JSON, inside the writing transaction; empty without facts.
 
         Parameters
         ----------
         cursor
             A cursor of a database whose table ``meta`` has the key.
+        keeper
+            Where predictions are kept.
         """
         key = record_key(cursor)
         rows = ((name, numbers) for name, numbers in
@@ -97,9 +100,13 @@ class Facts:
             },
             "predictions": {
                 str(number): predictions_digest(
-                    key, _cells(cursor, number) if values is None else values
+                    key, _cells(cursor, keeper, number) if values is None else values
                 )
                 for number, values in self.predictions.items()
+            },
+            "objects": {
+                str(number): name
+                for number, name in keeper.object_names(cursor, [*self.predictions]).items()
             },
             "scores": {
                 str(revision): [
@@ -189,15 +196,11 @@ def _digest_of_rows(
     return rows_digest(key, (row for row in rows if row[at] in numbers))
 
 
-def _cells(cursor: duckdb.DuckDBPyConnection, number: int) -> npt.NDArray[Any]:
-    query = "SELECT value FROM predictions WHERE submission = ? ORDER BY position"
-    values = np.asarray(cursor.execute(query, [number]).fetchnumpy()["value"])
-    ((kind,),) = cursor.execute(
-        "SELECT kind FROM solutions ORDER BY solution DESC LIMIT 1"
-    ).fetchall()
-    if kind == PredictionKind.TEXT:
-        return select_texts(cursor, values)
-    return values
+def _cells(cursor: duckdb.DuckDBPyConnection, keeper: Keeper, number: int) -> npt.NDArray[Any]:
+    query = "SELECT n_rows, columns, kind FROM solutions ORDER BY solution DESC LIMIT 1"
+    ((n_rows, columns, kind),) = cursor.execute(query).fetchall()
+    form = CellForm(n_rows, len(json.loads(columns)), PredictionKind(kind))
+    return keeper.cells(cursor, number, form)
 
 
 def numbers_text(numbers: Iterable[int]) -> str:

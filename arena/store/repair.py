@@ -30,9 +30,9 @@ from arena.store.database import Database, journal_path
 from arena.store.events import select_events
 from arena.store.facts import RECORD_KEY, facts_of
 from arena.store.journal import Acknowledged, JournalEntry, missing
+from arena.store.keepers import incomplete_predictions
 from arena.store.locks import owner_only
 from arena.store.store import Store
-from arena.store.stored_predictions import incomplete_predictions
 from arena.store.submissions import Incoming, select_records
 from arena.store.transaction import Transaction
 from arena.types import PredictionKind, Release
@@ -94,7 +94,8 @@ def repair(path: Path, *, actor: str = "host", time: datetime | None = None) -> 
         )
     reason = _what_is_wrong(path)
     if reason is None:
-        return RepairReport(f"The database '{path}' is intact: nothing was changed.")
+        outside = _outside(path)
+        return RepairReport(f"The database '{path}' is intact: nothing was changed.{outside}")
     quarantine = _copy_to_quarantine(path, time or datetime.now(UTC))
     try:
         with _workplace(path) as folder:
@@ -117,7 +118,14 @@ def repair(path: Path, *, actor: str = "host", time: datetime | None = None) -> 
         message = str(error).replace(str(trial), str(path))
         copy = f"Nothing was changed; '{quarantine}' has a copy of the files."
         raise StoreFormatError(f"{message} {copy}") from error
-    return replace(report, sentence=_sentence(path, report))
+    return replace(report, sentence=f"{_sentence(path, report)}{_outside(path)}")
+
+
+def _outside(path: Path) -> str:
+    """Return a sentence on predictions outside the database, after a space; empty if none are."""
+    with Store.open(path, create=False, read_only=True) as store:
+        outside = store.predictions_outside
+    return f" The predictions at {outside} were not read: run arena audit." if outside else ""
 
 
 @contextlib.contextmanager
@@ -144,8 +152,8 @@ def _try_out(path: Path) -> None:
                 shutil.copy2(file, folder / file.name)
         try:
             for _ in range(2):
-                with Store.open(copy, create=False) as store:
-                    problems = store.audit() if store.events() else ()
+                with Store.open(copy, create=False, objects=folder / "objects") as store:
+                    problems = store.audit(outside=False) if store.events() else ()
                     if not problems:
                         _submit(store)
                 if problems:
@@ -239,7 +247,9 @@ def _check_predictions(database: Database) -> None:
     The checksums of DuckDB's log do not detect equal damage in a pair of equal words.
     """
     with database.reading() as cursor:
-        incomplete = [str(submission) for submission in incomplete_predictions(cursor)]
+        incomplete = [
+            str(submission) for submission in incomplete_predictions(database.keeper, cursor)
+        ]
     if incomplete:
         raise StoreFormatError(
             f"The predictions of submission {', '.join(incomplete)} in '{database.path}' are "

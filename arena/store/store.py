@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import StoreBusyError
+from arena.evaluation.similar import Comparison
 from arena.store.audit import Recorded, differences
 from arena.store.database import Database
 from arena.store.derived import Standing, changed_tables, select_standings
@@ -77,11 +78,13 @@ class Store:
         create: bool = True,
         wait: float = 0.0,
         read_only: bool = False,
+        objects: Path | None = None,
     ) -> Self:
         """Open a store, created if missing; without a path a temporary one, deleted when closed.
 
         While another process has the file open, retry for ``wait`` seconds. With ``read_only``
-        nothing is written, and several processes can read at once.
+        nothing is written, and several processes can read at once. With ``objects``, a folder is
+        used instead of the place of predictions outside the database, for a trial.
 
         Raises
         ------
@@ -95,7 +98,7 @@ class Store:
             full.
         """
         if path is not None:
-            return cls(_open_patiently(path, create, wait, read_only))
+            return cls(_open_patiently(path, create, wait, read_only, objects))
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-"))
             return cls(Database(Path(folder) / "arena.duckdb", journaled=False), stack.pop_all())
@@ -149,6 +152,7 @@ class Store:
                 transaction = Transaction(self._database, cursor)
                 yield transaction
                 transaction.settle()
+                transaction.write_objects()
             transaction.acknowledge()
 
     # -- solutions and settings ----------------------------------------------------------------
@@ -280,6 +284,26 @@ class Store:
         """
         return select_predictions(self._database, self.solution(), submissions, rows)
 
+    @property
+    def predictions_outside(self) -> str | None:
+        """Where predictions are kept outside the database; None: they are in it."""
+        return self._database.keeper.outside
+
+    def unused_objects(self) -> list[str]:
+        """Return the names of objects outside that belong to no submission.
+
+        A process that was killed before its commit leaves one; it harms nothing.
+        """
+        with self._database.reading() as cursor:
+            return self._database.keeper.unused(cursor)
+
+    def remove_unused_objects(self) -> list[str]:
+        """Remove what :meth:`unused_objects` returns, and return it."""
+        with self._database.exclusively():
+            unused = self.unused_objects()
+            self._database.keeper.remove(unused)
+            return unused
+
     # -- releases, scores and events -----------------------------------------------------------
 
     def releases(self, epoch: int | None = None) -> tuple[ReleaseRecord, ...]:
@@ -376,7 +400,12 @@ class Store:
 
     @collection_paused()
     def audit(
-        self, *, since: int = 0, watch: Callable[[Event], None] | None = None
+        self,
+        *,
+        since: int = 0,
+        watch: Callable[[Event], None] | None = None,
+        outside: bool = True,
+        compare: Comparison | None = None,
     ) -> tuple[str, ...]:
         """Return a sentence on each difference between the tables and the record.
 
@@ -389,6 +418,10 @@ class Store:
             is compared only if a later event recorded it. 0: everything.
         watch
             Called with each event, in order.
+        outside
+            Whether predictions that are kept outside the database are read.
+        compare
+            Every prediction that is read is added to it.
 
         Raises
         ------
@@ -401,7 +434,7 @@ class Store:
         recorded = Recorded()
         broken = self._broken(recorded.add, *([watch] if watch else ()))
         problems = (broken,) if broken else ()
-        return (*problems, *differences(self._database, recorded, since))
+        return (*problems, *differences(self._database, recorded, since, outside, compare))
 
     @collection_paused()
     def verify_events(self) -> str | None:
@@ -440,11 +473,13 @@ class Store:
         return None if sequence is None else int(sequence)
 
 
-def _open_patiently(path: Path, create: bool, wait: float, read_only: bool) -> Database:
+def _open_patiently(
+    path: Path, create: bool, wait: float, read_only: bool, objects: Path | None
+) -> Database:
     until = time.monotonic() + wait
     while True:
         try:
-            return Database(path, create=create, read_only=read_only)
+            return Database(path, create=create, read_only=read_only, objects=objects)
         except StoreBusyError as error:
             # Without a PID, it was closed while DuckDB looked up the process.
             patience = 0.0 if "(PID " in str(error) else _SECONDS_FOR_A_NAME

@@ -88,6 +88,12 @@ CREATE TABLE predictions (
     value DOUBLE NOT NULL          -- labels and texts as codes
 );
 
+-- The object that holds the predictions of a submission, where they are kept outside the database.
+CREATE TABLE objects (
+    submission INTEGER NOT NULL,
+    name VARCHAR NOT NULL          -- the SHA-256 of its content
+);
+
 -- How many places of a limit a team has used: of a day, or in total.
 CREATE TABLE places (
     team VARCHAR NOT NULL,

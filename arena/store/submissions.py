@@ -1,32 +1,25 @@
-"""Writes submissions and their predictions to the tables and reads records back."""
+"""Writes the records of submissions to the tables and reads them back."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import duckdb
-import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from arena.store.arrow import as_arrow
 from arena.store.journal import JournalEntry
-from arena.store.text_codes import insert_texts
 from arena.store.timestamps import as_stored
-from arena.types import Fault, FloatArray, SubmissionRecord
+from arena.types import Fault, SubmissionRecord
 from arena.utils.collection import collection_paused
 
 __all__ = ["Incoming"]
 
 _COLUMNS = "submission, team, file, sha256, status, received, faults"
-_PREDICTIONS = pa.schema(
-    [("submission", pa.int32()), ("position", pa.int32()), ("value", pa.float64())]
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,19 +108,6 @@ def find_record(cursor: duckdb.DuckDBPyConnection, team: str, key: str) -> Submi
     return _record(rows[0]) if rows else None
 
 
-def insert_predictions(
-    cursor: duckdb.DuckDBPyConnection, values: Mapping[int, npt.NDArray[Any]]
-) -> None:
-    """Append the predictions of new submissions, by id, inside a transaction."""
-    stored = {
-        submission: insert_texts(cursor, array) if array.dtype == object else array
-        for submission, array in values.items()
-    }
-    cursor.register("incoming_values", _arrow(stored))
-    cursor.execute("INSERT INTO predictions SELECT * FROM incoming_values")
-    cursor.unregister("incoming_values")
-
-
 @collection_paused()
 def select_records(
     cursor: duckdb.DuckDBPyConnection, team: str | None = None
@@ -153,15 +133,3 @@ def _record(row: tuple[Any, ...]) -> SubmissionRecord:
         received=received.replace(tzinfo=UTC).isoformat(),
         faults=tuple(Fault(**fault) for fault in json.loads(faults)) if faults != "[]" else (),
     )
-
-
-def _arrow(values: Mapping[int, FloatArray]) -> pa.Table:
-    """Return predictions as rows of the long table, without copying the values."""
-    batches = []
-    for submission, array in values.items():
-        cells = np.ascontiguousarray(array, dtype=np.float64).reshape(-1)
-        ids = np.full(len(cells), submission, dtype=np.int32)
-        positions = np.arange(len(cells), dtype=np.int32)
-        columns = [as_arrow(column) for column in (ids, positions, cells)]
-        batches.append(pa.record_batch(columns, schema=_PREDICTIONS))
-    return pa.Table.from_batches(batches)

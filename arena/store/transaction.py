@@ -11,13 +11,15 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
+from arena.errors import StoreError
 from arena.evaluation.predictions import cell_bytes
-from arena.store.database import Database
+from arena.store.database import PLACE, Database
 from arena.store.derived import Pending, rebuild
 from arena.store.events import Event, insert_event
 from arena.store.facts import RECORD_KEY, Facts, all_facts
 from arena.store.holders import Holder, select_holders
 from arena.store.journal import JournalEntry, Scoring
+from arena.store.prediction_table import PredictionTable
 from arena.store.quotas import change_place, day_name, select_place
 from arena.store.releases import (
     ReleaseRecord,
@@ -33,13 +35,15 @@ from arena.store.submissions import (
     Incoming,
     find_record,
     insert_lost,
-    insert_predictions,
     insert_record,
 )
 from arena.store.timestamps import as_stored, as_text
 from arena.types import PredictionKind, Release, Solution, SubmissionRecord
 
 __all__ = ["Transaction"]
+
+_MOST_UNWRITTEN = 64 * 2**20
+"""Bytes of objects that are held in memory until the end of a transaction."""
 
 
 class Transaction:
@@ -57,6 +61,9 @@ class Transaction:
         self._facts = Facts()
         self._has_bound = False
         self._pending = Pending()
+        self._keeper = database.keeper
+        self._unwritten: dict[str, bytes] = {}
+        """Objects that must be written before the commit."""
 
     # -- limits --------------------------------------------------------------------------------
 
@@ -138,10 +145,11 @@ class Transaction:
             if is_new and record.status == "accepted" and one.values is not None
         }
         if fresh:
-            cells = [(8 + cell_bytes(values)) * values.size for values in fresh.values()]
-            self._database.require_space(sum(cells))
-            insert_predictions(self._cursor, fresh)
+            self._database.require_space(sum(map(self._keeper.bytes_of, fresh.values())))
+            self._unwritten |= self._keeper.insert(self._cursor, fresh)
             self._facts.predictions |= fresh
+            if sum(map(len, self._unwritten.values())) > _MOST_UNWRITTEN:
+                self.write_objects()
         return [record for record, _ in stored]
 
     def add_lost(self, entry: JournalEntry) -> None:
@@ -217,7 +225,7 @@ class Transaction:
         """
         if not self._has_bound:
             self._facts.take_over(self._database.unbound)
-        facts = self._facts.digests(self._cursor)
+        facts = self._facts.digests(self._cursor, self._keeper)
         event = insert_event(
             self._cursor, kind, actor, {**payload, "facts": facts} if facts else payload, time
         )
@@ -233,7 +241,7 @@ class Transaction:
 
     def put_meta(self, name: str, value: str) -> None:
         """Store a value under a name, replacing an earlier one."""
-        if name in {"application", "schema_version", "identity", RECORD_KEY}:
+        if name in {"application", "schema_version", "identity", PLACE, RECORD_KEY}:
             raise ValueError(f"{name} belongs to the store")
         self._cursor.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [name, value])
         self._facts.meta.add(name)
@@ -272,10 +280,63 @@ class Transaction:
         rebuild(self._cursor)
         self._pending = Pending()
 
+    # -- where predictions are kept ------------------------------------------------------------
+
+    def keep_predictions_at(self, url: str | None) -> None:
+        """Keep predictions as objects at a location; None: in the database.
+
+        This is chosen before the first submission is accepted. Objects can be moved to another
+        location later: they are copied there before.
+
+        Raises
+        ------
+        StoreError
+            If nothing can be written there, if there are predictions in the database or would have
+            to be moved into it, or if a copy of an object is missing.
+        """
+        if url is None:
+            if self._cursor.execute("SELECT 1 FROM objects LIMIT 1").fetchall():
+                raise StoreError(
+                    f"The predictions of the database '{self._database.path}' are at "
+                    f"{self._keeper.outside} and cannot be moved into it. Nothing was changed."
+                )
+            self._cursor.execute("DELETE FROM meta WHERE name = ?", [PLACE])
+            self._facts.meta.add(PLACE)
+            self._keeper = PredictionTable(self._database.path, self._database.reading)
+            return
+        keeper = self._database.objects_at(url)
+        keeper.place.prepare()
+        if self._cursor.execute("SELECT 1 FROM predictions LIMIT 1").fetchall():
+            raise StoreError(
+                f"The database '{self._database.path}' contains predictions of submissions, which "
+                "cannot be moved out of it. Nothing was changed."
+            )
+        if lacking := keeper.lacking(self._cursor):
+            raise StoreError(
+                f"{len(lacking):,} objects are not at {keeper.place.url}, such as {lacking[0]}. "
+                f"Copy everything from {self._keeper.outside} first. Nothing was changed."
+            )
+        self._cursor.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [PLACE, url])
+        self._facts.meta.add(PLACE)
+        self._keeper = keeper
+
     # -- the end -------------------------------------------------------------------------------
+
+    def write_objects(self) -> None:
+        """Store the objects of new submissions; done before the commit, which names them.
+
+        Raises
+        ------
+        StoreError
+            If that fails.
+        """
+        if self._unwritten:
+            self._keeper.write(self._unwritten)
+            self._unwritten = {}
 
     def acknowledge(self) -> None:
         """Write the journal, after the commit."""
+        self._database.keeper = self._keeper
         if self._has_bound:
             self._database.unbound = Facts()
         self._database.unbound.take_over(self._facts)

@@ -39,10 +39,17 @@ def _replace_derived_tables(cursor: duckdb.DuckDBPyConnection) -> None:
     rebuild(cursor)
 
 
+def _add_objects(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Add the table of objects, in which no submission of an older version is."""
+    (statement,) = re.findall(r"CREATE TABLE objects \(.*?\);", table_statements(), re.DOTALL)
+    cursor.execute(statement)
+
+
 _STEPS: Mapping[int, Callable[[duckdb.DuckDBPyConnection], None]] = {
     2: _add_facts,
     3: _replace_derived_tables,
     4: _replace_derived_tables,
+    5: _add_objects,
 }
 """A version -> the function that upgrades its tables to the next one, inside a transaction."""
 

@@ -221,6 +221,10 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
         "INSERT INTO predictions SELECT 7, position, value FROM predictions WHERE submission = 1",
         "predictions of submission 7 are not in the record",
     ),
+    "an object named": (
+        "INSERT INTO objects VALUES (3, 'x')",
+        "names objects with predictions, but it keeps",
+    ),
     # releases and scores
     "released": (
         "UPDATE releases SET score = 0.99 WHERE submission = 2",

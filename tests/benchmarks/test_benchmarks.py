@@ -19,6 +19,7 @@ SMALLEST = {
     "bench_foreign": "--scale 0.002 --workers 1",
     "bench_growth": "--submissions 10 --teams 5 --team 1 --repeats 1 --scope team",
     "bench_intake": "--scale 0.01",
+    "bench_objects": "--scale 0.01",
     "bench_pointwise_ranks": "--scale 0.01 --rows 1000",
     "bench_rank_intervals": "--scale 0.01",
     "bench_release": "--scale 0.01 --repeats 1 --metric accuracy",

@@ -10,7 +10,7 @@ import pytest
 
 from arena.errors import ScoringError
 from arena.evaluation import black_box
-from arena.evaluation.predictions import ArrayPredictions
+from arena.evaluation.predictions import ArrayPredictions, MappedPredictions
 from arena.evaluation.scores import full_scores, score_under_weights
 from arena.utils.engines import open_engine, using
 from arena.utils.parallel import NoProgress
@@ -41,6 +41,42 @@ def test_resampled_scores_are_the_same(worth_it, metric):
         there = score_under_weights(metric, truth, ArrayPredictions(values), weights)
     assert cluster.calls == (33 if type(metric) is BlackBoxRmse else 1)
     assert (here == there).all()
+
+
+class Counted:
+    """Predictions that a worker reads itself, as a place of objects gives them."""
+
+    def __init__(self, values):
+        self.values = values
+
+    @property
+    def n_submissions(self):
+        return len(self.values)
+
+    def blocks(self, size):
+        raise AssertionError("read here, to be sent")
+
+    def subset(self, submissions):
+        return Counted(self.values[submissions])
+
+    def for_workers(self):
+        return ArrayPredictions(self.values)
+
+
+@pytest.mark.parametrize("metric", [PointwiseRmse(), ResampledRmse()])
+def test_what_workers_can_read_is_not_sent(worth_it, metric):
+    rng = np.random.default_rng(0)
+    truth, values = rng.random(40), rng.random((5, 40))
+    weights = rng.multinomial(40, np.full(40, 1 / 40), size=7).T.astype(np.uint8)
+    here = score_under_weights(metric, truth, ArrayPredictions(values), weights)
+    halved = MappedPredictions(Counted(values * 2), half)
+    for predictions in (Counted(values), halved, halved.subset(np.arange(5))):
+        with using(InProcess().engine()):
+            assert (score_under_weights(metric, truth, predictions, weights) == here).all()
+
+
+def half(block):
+    return block / 2
 
 
 class Refuses(Recall):

@@ -161,23 +161,22 @@ def test_a_backup_is_a_competition_with_its_queue(folder: Path, tmp_path: Path) 
             copy(folder, layout, target)
 
 
-def test_only_the_web_process_has_the_secrets_of_other_servers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_process_has_its_own_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     has_secrets = {}
+    secrets = (SMTP_PASSWORD, OIDC_SECRET, "AWS_SECRET_ACCESS_KEY")
 
     def start(command: list[str], *, env: dict[str, str], **_: object) -> None:
-        has_secrets[command[3]] = [name in env for name in (SMTP_PASSWORD, OIDC_SECRET)]
+        has_secrets[command[3]] = [name in env for name in secrets]
         assert env["PATH"] == os.environ["PATH"]
 
-    monkeypatch.setenv(SMTP_PASSWORD, "secret")
-    monkeypatch.setenv(OIDC_SECRET, "secret")
+    for name in secrets:
+        monkeypatch.setenv(name, "secret")
     monkeypatch.setattr(supervisor.subprocess, "Popen", start)
     with bind("127.0.0.1", 0) as bound:
         served = [supervisor.Served("race", tmp_path)]
         for child in supervisor.Supervisor(Layout(tmp_path), served, "", bound)._planned():
             child.start(0)
-    assert has_secrets == {"scorer": [False, False], "web": [True, True]}
+    assert has_secrets == {"scorer": [False, False, True], "web": [True, True, False]}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")

@@ -149,7 +149,7 @@ def test_interrupted_transaction_leaves_nothing(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("arena.store.transaction.insert_predictions", interrupt)
+        patched.setattr("arena.store.prediction_table.PredictionTable.insert", interrupt)
         with pytest.raises(KeyboardInterrupt):
             store.add_submission("a", "a.csv", "1", _values(solution, 1))
     assert store.submissions() == ()

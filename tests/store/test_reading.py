@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from arena.store import Incoming, Store
-from arena.store import stored_predictions as reading
+from arena.evaluation.similar import Comparison, similar_submissions
+from arena.store import Incoming, Store, audit
+from arena.store import prediction_table as reading
 from arena.types import PredictionKind, Solution, Target
 
 
@@ -76,3 +79,36 @@ def test_rows_that_come_in_another_order_are_sorted(
         )
         (_, block), *_ = store.predictions([1, 2, 3]).blocks(9)
         np.testing.assert_array_equal(block, values)
+
+
+def test_an_audit_reads_every_prediction_once_and_compares_them_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = np.random.default_rng(0).integers(0, 2, size=(6, 100)).astype(float)
+    values[4] = values[1]
+    monkeypatch.setattr(audit, "block_size", lambda cells: 4)
+    counts: Counter[int] = Counter()
+    read = reading.TableReader.read
+
+    def counted(self: Any, submissions: Any, rows: Any) -> Any:
+        counts.update(submissions.tolist())
+        return read(self, submissions, rows)
+
+    with Store.open(tmp_path / "a.duckdb") as store:
+        store.put_solution(solution_of(100))
+        incoming = [
+            Incoming(f"t{at}", "f", f"{at}", one[:, np.newaxis]) for at, one in enumerate(values)
+        ]
+        with store.transaction() as transaction:
+            transaction.add_submissions(incoming)
+            transaction.append_event("imported", "host", {})
+        comparison = Comparison()
+        with monkeypatch.context() as patched:
+            patched.setattr(reading.TableReader, "read", counted)
+            assert store.audit(compare=comparison) == ()
+        assert counts == dict.fromkeys(range(1, 7), 1)
+        teams = [f"t{at}" for at in range(6)]
+        found = comparison.similar(teams)
+        stored = store.predictions(range(1, 7))
+        assert found == similar_submissions(stored, range(1, 7), teams, PredictionKind.LABEL)
+        assert found[0].submissions == (2, 5)

@@ -155,7 +155,7 @@ def test_an_older_database_is_upgraded_on_record(tmp_path: Path) -> None:
         store.add_submission("t", "f", "s", values)
         made_now = _tables(store)
     with duckdb.connect(str(path)) as connection:
-        for table in ("team_counts", "standings", "instances", "holders"):
+        for table in ("team_counts", "standings", "instances", "holders", "objects"):
             connection.execute(f"DROP TABLE {table}")
         connection.execute("ALTER TABLE events DROP COLUMN submission")
         connection.execute("DELETE FROM meta WHERE name = 'record_key'")

@@ -18,6 +18,7 @@ from arena.cli.tables import Column, print_table
 from arena.competition.ledger import Ledger
 from arena.competition.verify import check_hash, missing_hash
 from arena.config import DATABASE_NAME
+from arena.evaluation.similar import Comparison
 from arena.store import Event, Store
 from arena.utils.collection import collection_paused
 from arena.utils.progress import stage
@@ -77,8 +78,14 @@ def audit(
     ):
         after, problems = _after(store, since)
         seen = _Seen(after, head)
-        problems += store.audit(since=after, watch=seen.add)
-        similar = () if problems or after else Ledger(store).similar()
+        comparison = Comparison()
+        problems += store.audit(
+            since=after,
+            watch=seen.add,
+            compare=comparison if not after and len(store.teams()) > 1 else None,
+        )
+        similar = () if problems or after else Ledger(store).similar_in(comparison)
+        unused = [] if problems or after else store.unused_objects()
         if head is not None and seen.noted is None:
             problems += missing_hash((), head)
         if as_json:
@@ -90,6 +97,7 @@ def audit(
                     "problems": problems,
                     "head": seen.last,
                     "similar": [dataclasses.asdict(one) for one in similar],
+                    "unused_objects": len(unused),
                     "not_compared": seen.not_compared(),
                     # Not asdict, which copies every payload.
                     "events": (
@@ -115,6 +123,12 @@ def audit(
         console().print(sentence, soft_wrap=True)
     console().print(seen.since_noted() if head else _NOTE, soft_wrap=True)
     say_similar(similar)
+    if unused:
+        console().print(
+            f"{len(unused):,} objects with predictions belong to no submission, as an interrupted "
+            "one leaves them. They harm nothing; arena repair --remove-unused removes them.",
+            soft_wrap=True,
+        )
 
 
 def _is_number(since: str) -> bool:

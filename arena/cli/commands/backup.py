@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from arena.cli.console import console
+from arena.cli.console import console, say_note
 from arena.cli.folder import Directory, Wait, borrow_served, find_folder
 from arena.competition.competition import Competition
+from arena.utils.locations import folder_of
 from arena.utils.progress import stage
 
 app = typer.Typer(add_completion=False)
@@ -38,6 +39,13 @@ def backup(
     served = served_folder(folder)
     root = data or (served.data if served else folder / "server")
     with stage("Copying the competition"), borrow_served(folder, wait):
-        Competition.open(folder, wait=wait).close()  # closing writes the log into the file
+        with Competition.open(folder, wait=wait) as competition:  # closing writes the log
+            place = competition.settings.store.predictions
         size = copy(folder, Layout(root), target)
+    kept = None if place is None else folder_of(place, folder)
+    if place is not None and not (kept and kept.resolve().is_relative_to(folder.resolve())):
+        say_note(
+            f"The predictions are at {place} and are not in the copy, which needs them: keep them, "
+            "and back them up there."
+        )
     console().print(f"Copied {size / 1e6:,.1f} MB to {target}.", soft_wrap=True, markup=False)

@@ -25,6 +25,7 @@ from arena.plugin.manager import PluginManager
 from arena.public_board.advice import protection_notes, with_default_mechanism
 from arena.scoring.columns import meaning_of_columns, usage_note
 from arena.types import SolutionColumns, Usage
+from arena.utils.locations import check_location
 from arena.utils.text import printable
 
 app = typer.Typer(add_completion=False)
@@ -75,6 +76,14 @@ def init(
             help="Share of rows to make public if none is.  [default: 0.3; 0 with a usage column]"
         ),
     ] = None,
+    predictions: Annotated[
+        str | None,
+        typer.Option(
+            help="Keep the predictions outside the database: in a folder, relative to FOLDER, or "
+            "at s3://… or gs://….",
+            metavar="FOLDER|URL",
+        ),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(help="Random seed.  [default: a secret one]", min=0)
     ] = None,
@@ -84,6 +93,7 @@ def init(
     In a terminal, arena init without --solution or --metric asks for what is needed. All other
     settings, such as the final selection, are in competition.toml.
     """
+    _check_predictions(predictions)
     manager = PluginManager()
     if folder is None or solution is None or metric is None:
         missing = [
@@ -104,6 +114,7 @@ def init(
                 "per_day": per_day,
                 "deadline": deadline,
                 "mechanism": mechanism,
+                "predictions": predictions,
                 "columns": columns,
             },
         )
@@ -118,6 +129,7 @@ def init(
         "metric": {"name": metric, "lower_is_better": lower_is_better},
         "public": {"mechanism": mechanism or "full"},
         "limits": {"per_day": (_PER_DAY if per_day is None else per_day) or None},
+        "store": {"predictions": predictions},
     }
     settings = _settings(document)
     if mechanism is None:
@@ -129,6 +141,15 @@ def init(
         _say_what_was_made(folder, competition)
         if (usage := competition.settings.data.usage) != columns.usage:
             say_note(usage_note(usage))
+
+
+def _check_predictions(predictions: str | None) -> None:
+    if predictions is None:
+        return
+    try:
+        check_location(predictions)
+    except ValueError as error:
+        raise UsageError(f"--predictions: {error}.") from error
 
 
 def _time(text: str | None) -> datetime | None:

@@ -1,0 +1,241 @@
+"""Predictions in a table of the database, read in the order in which they were appended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from arena.errors import StoreFormatError
+from arena.evaluation.predictions import cell_bytes
+from arena.store.arrow import as_arrow
+from arena.store.keepers import CellForm
+from arena.store.text_codes import insert_texts, select_texts
+from arena.types import FloatArray, IntArray, PredictionKind
+
+__all__ = ["PredictionTable"]
+
+_BATCH_ROWS = 2**20
+_MOST_RUNS = 64
+_SCHEMA = pa.schema([("submission", pa.int32()), ("position", pa.int32()), ("value", pa.float64())])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictionTable:
+    """The table ``predictions`` as a :class:`arena.store.keepers.Keeper`."""
+
+    path: Path
+    """The database, for messages."""
+    reading: Callable[[], AbstractContextManager[duckdb.DuckDBPyConnection]]
+    """Yields a new cursor."""
+
+    @property
+    def outside(self) -> None:
+        """None: the table is in the database."""
+        return
+
+    def bytes_of(self, values: npt.NDArray[Any]) -> int:
+        """Return about how many bytes a submission takes."""
+        return (8 + cell_bytes(values)) * values.size
+
+    def insert(
+        self, cursor: duckdb.DuckDBPyConnection, values: Mapping[int, npt.NDArray[Any]]
+    ) -> Mapping[str, bytes]:
+        """Append the cells of new submissions."""
+        stored = {
+            submission: insert_texts(cursor, array) if array.dtype == object else array
+            for submission, array in values.items()
+        }
+        cursor.register("incoming_values", _arrow(stored))
+        cursor.execute("INSERT INTO predictions SELECT * FROM incoming_values")
+        cursor.unregister("incoming_values")
+        return {}
+
+    def write(self, objects: Mapping[str, bytes]) -> None:
+        """Do nothing: the commit writes the cells."""
+
+    def reader(
+        self,
+        cursor: duckdb.DuckDBPyConnection,  # noqa: ARG002
+        submissions: IntArray,  # noqa: ARG002
+        form: CellForm,
+    ) -> TableReader:
+        """Return a reader of any submissions."""
+        return TableReader(self.path, self.reading, form)
+
+    def cells(
+        self, cursor: duckdb.DuckDBPyConnection, submission: int, form: CellForm
+    ) -> npt.NDArray[Any]:
+        """Return the cells of one submission."""
+        query = "SELECT value FROM predictions WHERE submission = ? ORDER BY position"
+        values = np.asarray(cursor.execute(query, [submission]).fetchnumpy()["value"])
+        return select_texts(cursor, values) if form.kind is PredictionKind.TEXT else values
+
+    def object_names(
+        self,
+        cursor: duckdb.DuckDBPyConnection,  # noqa: ARG002
+        submissions: Sequence[int],  # noqa: ARG002
+    ) -> Mapping[int, str]:
+        """Return nothing: there are no objects."""
+        return {}
+
+    def stored_and_incomplete(
+        self, cursor: duckdb.DuckDBPyConnection, cells: int | None, first: int = 0
+    ) -> tuple[set[int], list[int]]:
+        """Compare the number of cells of each submission and the sum of their positions."""
+        query = """
+            WITH cells AS (
+                SELECT submission, count(*) AS n, min(position) AS low, max(position) AS high,
+                    sum(position::BIGINT) AS total
+                FROM predictions WHERE submission >= $first GROUP BY submission
+            )
+            SELECT submission, n IS NOT NULL, coalesce(status = 'accepted', false) AND NOT coalesce(
+                low = 0 AND high = n - 1 AND total = n * (n - 1) // 2
+                AND n = coalesce($cells,
+                    (SELECT max(n) FROM cells SEMI JOIN submissions USING (submission))), false)
+            FROM submissions FULL JOIN cells USING (submission)
+            WHERE submission >= $first ORDER BY submission
+        """
+        rows = cursor.execute(query, {"cells": cells, "first": first}).fetchall()
+        return (
+            {number for number, has_some, _ in rows if has_some},
+            [number for number, _, lacks_some in rows if lacks_some],
+        )
+
+    def misplaced(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[str]:
+        """Look for names of objects."""
+        if cursor.execute("SELECT 1 FROM objects LIMIT 1").fetchall():
+            yield "The database names objects with predictions, but it keeps predictions itself."
+
+    def unused(self, cursor: duckdb.DuckDBPyConnection) -> list[str]:  # noqa: ARG002
+        """Return nothing: there are no objects."""
+        return []
+
+    def remove(self, objects: Sequence[str]) -> None:
+        """Do nothing: there are no objects."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableReader:
+    """Reads cells of the table as a :class:`arena.store.keepers.CellReader`."""
+
+    path: Path
+    reading: Callable[[], AbstractContextManager[duckdb.DuckDBPyConnection]]
+    form: CellForm
+
+    def for_workers(self) -> None:
+        """Return None: only one process can open the database."""
+        return
+
+    def read(self, submissions: IntArray, rows: IntArray | None) -> npt.NDArray[Any]:
+        """Return the cells of submissions at these rows."""
+        n_rows, n_columns = self.form.n_rows, self.form.n_columns
+        block = self._read(submissions).reshape(len(submissions), n_rows, n_columns)
+        if rows is not None:
+            block = block[:, rows]
+        return self._texts(block) if self.form.kind is PredictionKind.TEXT else block
+
+    def _texts(self, codes: FloatArray) -> npt.NDArray[np.object_]:
+        texts = np.empty(codes.shape, dtype=object)
+        with self.reading() as cursor:
+            for at in range(len(codes)):
+                texts[at] = select_texts(cursor, codes[at])
+        return texts
+
+    def _read(self, submissions: IntArray) -> FloatArray:
+        """Return the cells of submissions in ascending order, one after another.
+
+        DuckDB guarantees an order only with a sort, which takes ten times as long as reading. So
+        the order of the rows is checked, and they are sorted only if it is wrong or if the ids are
+        too scattered for a plain filter.
+        """
+        runs = _runs(submissions)
+        values = None
+        if len(runs) <= _MOST_RUNS:
+            values = self._read_in_order(_query(runs), submissions)
+        if values is None:
+            values = self._read_in_order(_sorted_query(submissions), submissions)
+        if values is None:
+            raise StoreFormatError(
+                f"The predictions in '{self.path}' are incomplete or out of order: "
+                "the file is damaged. Restore a backup, or import the submission files into a new "
+                "database."
+            )
+        return values
+
+    def _read_in_order(self, query: str, submissions: IntArray) -> FloatArray | None:
+        """Return the cells of a query; None if they are incomplete or out of order."""
+        cells = self.form.n_rows * self.form.n_columns
+        values = np.empty(len(submissions) * cells)
+        positions = np.arange(cells, dtype=np.int32)
+        numbers = submissions.astype(np.int32)  # as stored: another type would be converted
+        filled = 0
+        with self.reading() as cursor:
+            for batch in cursor.sql(query).to_arrow_reader(_BATCH_ROWS):
+                ids, places, read = (np.from_dlpack(column) for column in batch.columns)
+                if filled + len(read) > len(values):
+                    return None
+                values[filled : filled + len(read)] = read
+                done = 0
+                while done < len(read):
+                    at, first = divmod(filled, cells)
+                    rest = len(read) - done
+                    many = rest // cells if first == 0 else 0  # submissions that are whole
+                    width = cells if many else min(cells - first, rest)
+                    stop = done + max(1, many) * width
+                    own = numbers[at : at + max(1, many), np.newaxis]
+                    expected = positions[first : first + width]
+                    if not (ids[done:stop].reshape(-1, width) == own).all():
+                        return None
+                    if not (places[done:stop].reshape(-1, width) == expected).all():
+                        return None
+                    filled += stop - done
+                    done = stop
+        return values if filled == len(values) else None
+
+
+def _arrow(values: Mapping[int, FloatArray]) -> pa.Table:
+    """Return predictions as rows of the long table, without copying the values."""
+    batches = []
+    for submission, array in values.items():
+        cells = np.ascontiguousarray(array, dtype=np.float64).reshape(-1)
+        ids = np.full(len(cells), submission, dtype=np.int32)
+        positions = np.arange(len(cells), dtype=np.int32)
+        columns = [as_arrow(column) for column in (ids, positions, cells)]
+        batches.append(pa.record_batch(columns, schema=_SCHEMA))
+    return pa.Table.from_batches(batches)
+
+
+def _runs(submissions: IntArray) -> list[tuple[int, int]]:
+    """Return the first and last of every run of consecutive ids.
+
+    >>> _runs(np.array([2, 3, 5, 8, 9]))
+    [(2, 3), (5, 5), (8, 9)]
+    """
+    breaks = np.flatnonzero(np.diff(submissions) > 1)
+    firsts = submissions[np.concatenate([[0], breaks + 1])]
+    lasts = submissions[np.concatenate([breaks, [len(submissions) - 1]])]
+    return list(zip(firsts.tolist(), lasts.tolist(), strict=True))
+
+
+# Only integers are inserted into the queries. A list of ids after IN becomes a join, whose rows
+# come in any order; comparisons are a filter, whose rows come in the order of insertion.
+
+
+def _query(runs: Sequence[tuple[int, int]]) -> str:
+    chosen = " OR ".join(f"submission BETWEEN {first} AND {last}" for first, last in runs)
+    return f"SELECT submission, position, value FROM predictions WHERE {chosen}"  # noqa: S608
+
+
+def _sorted_query(submissions: IntArray) -> str:
+    ids = ", ".join(map(str, submissions.tolist()))
+    columns = "submission, position, value"
+    query = f"SELECT {columns} FROM predictions WHERE submission IN ({ids})"  # noqa: S608
+    return f"{query} ORDER BY submission, position"

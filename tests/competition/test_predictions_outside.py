@@ -1,0 +1,274 @@
+"""Competitions that keep predictions outside the database: everything else stays the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import pickle
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.competition.competition import Competition
+from arena.competition.view import CompetitionView
+from arena.config import Settings
+from arena.errors import InputError
+from arena.evaluation import black_box
+from arena.utils.engines import Cluster, Engine, open_engine, using
+from clusters import InProcess, dask_cluster
+from program import run_here
+from small_competition import Clock, file_of, made
+
+PLACE = "predictions"
+KAGGLE = Path(__file__).parents[1] / "support" / "foreign_metrics" / "kaggle_fbeta.py"
+FEW = {"resamples": 10}
+
+
+def played(folder: Path, solution: Path, place: str | None, **sections: Any) -> Competition:
+    """Submissions of four teams; two files are equal, and one is disqualified."""
+    folder.mkdir()
+    competition = made(folder, solution, Clock(), store={"predictions": place}, **sections)
+    for number, team in enumerate(["one", "two", "three", "two", "four"], 1):
+        competition.submit(file_of(folder, number % 4), team)
+    competition.disqualify(3, "a test")
+    return competition
+
+
+def facts_of(competition: Competition) -> list[Any]:
+    """Return what the competition says that does not depend on its seeds."""
+    result = competition.finalize()
+    return [
+        result.to_dict(),
+        competition.leaderboard(),
+        competition.submissions(),
+        [dataclasses.asdict(one) for one in competition.rescore()],
+    ]
+
+
+@pytest.mark.slow
+def test_every_result_is_that_of_predictions_in_the_database(
+    tmp_path: Path, solution: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(black_box, "_SECONDS_WORTH_A_PROCESS", 0.0)
+    found, sent = [], []
+    for place in (None, PLACE):
+        folder = tmp_path / str(place)
+        cluster = InProcess()
+        with played(folder, solution, place, analysis=FEW) as competition:
+            found.append(facts_of(competition))
+            with using(measured(cluster.engine(), sent)):
+                assert competition.finalize().to_dict() == found[-1][0]
+    assert found[0] == found[1]
+    assert (cluster.calls > 0, len(sent)) == (True, 2 * cluster.calls)
+    # The 60 rows of some submissions, or which submissions to read.
+    assert min(sent[: cluster.calls]) > 4 * max(sent[cluster.calls :])
+
+
+def measured(engine: Engine, sizes: list[int]) -> Engine:
+    """Note the bytes of each task beside what is shared."""
+    cluster = engine.cluster
+    assert cluster is not None
+
+    def submit(function: Any, *arguments: Any) -> Any:
+        sizes.append(sum(one.nbytes if hasattr(one, "nbytes") else 1 for one in arguments[4:]))
+        return cluster.submit(function, *arguments)
+
+    own = Cluster(cluster.share, submit, cluster.result, cluster.lost, cluster.gone)
+    return Engine(engine.name, engine.workers, own)
+
+
+def test_the_place_is_chosen_before_the_first_submission(tmp_path: Path, solution: Path) -> None:
+    toml = tmp_path / "c" / "competition.toml"
+    with made(tmp_path, solution, Clock()):
+        written = toml.read_text()
+    assert "# predictions =" in written
+    toml.write_text(written.replace("# predictions =", f'predictions = "{PLACE}"'))
+    with Competition.open(tmp_path / "c") as competition:
+        competition.submit(file_of(tmp_path, 1), "one")
+        assert len([*(tmp_path / "c" / PLACE).rglob("*.parquet")]) == 1
+        assert competition.events()[1].payload["changes"] == [["store.predictions", None, PLACE]]
+    toml.write_text(written)
+    with pytest.raises(InputError, match=r"\[store\] predictions cannot be changed like this"):
+        Competition.open(tmp_path / "c")
+    with CompetitionView.open(tmp_path / "c") as view:
+        assert [row["team"] for row in view.leaderboard()] == ["one"]
+    shutil.copytree(tmp_path / "c" / PLACE, tmp_path / "other")
+    toml.write_text(written.replace("# predictions =", f'predictions = "{tmp_path}/other"'))
+    with Competition.open(tmp_path / "c") as competition:
+        shutil.rmtree(tmp_path / "c" / PLACE)
+        assert competition._state.store.audit() == ()
+
+
+def test_a_secret_in_the_location_is_refused_and_not_repeated() -> None:
+    with pytest.raises(ValueError, match="name or password in it is refused") as caught:
+        Settings.model_validate(
+            {"metric": {"name": "x"}, "store": {"predictions": "s3://me:secret@bucket"}}
+        )
+    assert "secret" not in str(caught.value.errors()[0]["msg"])  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+def test_the_commands_work_on_predictions_outside(tmp_path: Path, solution: Path) -> None:
+    def run(*arguments: object, code: int = 0) -> str:
+        called = run_here(*map(str, arguments), cwd=tmp_path)
+        assert called.returncode == code, called.stderr
+        return called.stdout + called.stderr
+
+    said = run(
+        "init", "c", "--solution", solution, "--metric", "roc_auc",
+        "--predictions", "s3://me:secret@bucket", code=2,
+    )  # fmt: skip
+    assert "--predictions: a URL with a name or password in it is refused" in said
+    assert "secret" not in said
+    assert not (tmp_path / "c").exists()
+    outside = tmp_path / "objects"
+    run("init", "c", "--solution", solution, "--metric", "roc_auc", "--predictions", outside)
+    for number in range(3):
+        file = file_of(tmp_path, number)
+        run("submit", "-C", "c", file, "--team", f"team {number}")
+    assert "everything that is stored agrees" in run("audit", "-C", "c")
+    run("finalize", "-C", "c")
+    run("export", "-C", "c", "exported")
+    run("verify", "exported", solution)
+    run("replay", "-C", "c", "--mechanism", "kaggle(rounding=0.01)")
+    assert "are not in the copy, which needs them" in run("backup", "-C", "c", "copy")
+    run("finalize", "-C", "copy")
+    (identity,) = (one for one in outside.iterdir() if one.is_dir())
+    (identity / f"{'a' * 64}.parquet").touch()
+    assert "1 objects with predictions belong to no submission" in run("audit", "-C", "c")
+    assert "Removed 1 unused" in run("repair", "-C", "c", "--remove-unused")
+    assert "agrees" in run("audit", "-C", "c")
+    for one in identity.iterdir():
+        one.write_bytes(one.read_bytes()[:100])
+    assert run("audit", "-C", "c", code=1).count("changed or truncated: the content of") == 3
+    said = run("rescore", "-C", "c", code=1)
+    assert "The predictions of submission 1 were changed or truncated" in said
+    assert "Traceback" not in said
+
+
+needs_s3 = pytest.mark.skipif(
+    not all(map(importlib.util.find_spec, ("s3fs", "moto", "flask_cors"))),
+    reason="s3fs or the server of moto is not installed",
+)
+needs_dask = pytest.mark.skipif(
+    not importlib.util.find_spec("distributed"), reason="dask is not installed"
+)
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A bucket on a server of moto, with credentials in the environment."""
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key-of-a-test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret-of-a-test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    try:
+        import s3fs
+
+        files = s3fs.S3FileSystem(skip_instance_cache=True)
+        name = f"races-{secrets.token_hex(4)}"  # moto keeps buckets until the process ends
+        files.mkdir(name)
+        yield f"s3://{name}/first"
+    finally:
+        server.stop()
+
+
+@pytest.mark.slow
+@needs_s3
+@pytest.mark.filterwarnings("default")
+def test_a_bucket_gives_the_same_results(tmp_path: Path, solution: Path, bucket: str) -> None:
+    import s3fs
+
+    found = []
+    for place in (None, bucket):
+        with played(tmp_path / str(bool(place)), solution, place, analysis=FEW) as competition:
+            found.append(facts_of(competition))
+            store = competition._state.store
+            assert store.audit() == ()
+            assert store.unused_objects() == []
+    assert found[0] == found[1]
+    files = s3fs.S3FileSystem(skip_instance_cache=True, use_listings_cache=False)
+    objects = [one for one in files.find(bucket) if one.endswith(".parquet")]
+    assert len(objects) == 4
+    folder = tmp_path / "True" / "c"
+    text = "".join(one.read_text("utf-8", "replace") for one in folder.iterdir() if one.is_file())
+    assert "secret-of-a-test" not in text
+    whole = files.cat_file(objects[0])
+    for damaged in (whole[:-4], b"", None):
+        if damaged is None:
+            files.rm_file(objects[0])
+        else:
+            files.pipe_file(objects[0], damaged)
+        with Competition.open(folder) as competition:
+            (said, *_) = competition._state.store.audit()
+            assert f"s3://{objects[0]}" in said
+    files.pipe_file(objects[0], whole)
+    with Competition.open(folder) as competition:
+        assert competition._state.store.audit() == ()
+
+
+@pytest.mark.slow
+@needs_s3
+@pytest.mark.filterwarnings("default")
+def test_a_bucket_that_does_not_exist_is_a_sentence(
+    tmp_path: Path, solution: Path, bucket: str
+) -> None:
+    with pytest.raises(Exception, match="s3://no-such-bucket/x/? cannot be written: ") as caught:
+        made(tmp_path, solution, Clock(), store={"predictions": "s3://no-such-bucket/x"})
+    assert type(caught.value).__name__ == "StoreError"
+    assert not (tmp_path / "c" / "arena.duckdb").exists()
+
+
+@pytest.mark.slow
+@needs_dask
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("place", [PLACE, pytest.param("bucket", marks=needs_s3)])
+def test_workers_read_their_blocks_and_give_the_same_board(
+    tmp_path: Path,
+    solution: Path,
+    place: str,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> None:
+    monkeypatch.setattr(black_box, "_SECONDS_WORTH_A_PROCESS", 0.0)
+    url = request.getfixturevalue("bucket") if place == "bucket" else place
+    sent: list[int] = []
+    for at, metric in enumerate(["roc_auc", f"kaggle:{KAGGLE}(beta=2)"]):
+        with played(
+            tmp_path / str(at), solution, url, metric={"name": metric}, analysis=FEW
+        ) as competition:
+            here, changes = competition.finalize().to_dict(), competition.rescore()
+            with dask_cluster() as address, open_engine("dask", address) as engine:
+                assert engine.workers == 2
+                with using(measured(engine, sent)):
+                    assert competition.finalize().to_dict() == here
+                    assert competition.rescore() == changes
+    assert 0 < len(sent) <= sum(sent) <= 3 * len(sent)
+
+
+@pytest.mark.slow
+@needs_dask
+@pytest.mark.filterwarnings("default")
+def test_a_worker_that_finds_no_object_says_which(tmp_path: Path, solution: Path) -> None:
+    with played(tmp_path / "x", solution, PLACE, analysis=FEW) as competition:
+        competition.finalize()
+        with dask_cluster() as address, open_engine("dask", address) as engine:
+            predictions = competition._state.store.predictions([1, 2]).for_workers()
+            shutil.rmtree(tmp_path / "x" / "c" / PLACE)
+            with pytest.raises(Exception, match="submission 1 are missing: there is no") as caught:
+                list(engine.run(first_block, (predictions,), [(2,)]))
+    assert type(caught.value).__name__ == "ObjectError"
+    assert pickle.loads(pickle.dumps(caught.value)).args == caught.value.args  # noqa: S301
+
+
+def first_block(predictions: Any, size: int) -> Any:
+    return next(predictions.blocks(size))
