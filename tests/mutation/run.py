@@ -311,7 +311,8 @@ def mutations_of(module: Path) -> list[Any]:
         kind, _, pair = mutation.operator_name.removeprefix("core/").partition("_")
         if kind in REPLACEMENTS and tuple(pair.split("_")) not in REPLACEMENTS[kind]:
             continue
-        if lines[mutation.start_pos[0] - 1].strip() == "*,":  # of a signature
+        line, column = mutation.start_pos
+        if lines[line - 1][column:].startswith("*,"):  # of a signature
             continue
         if kind == "RemoveDecorator" or any(
             first <= tuple(mutation.start_pos) < last for first, last in ignored
