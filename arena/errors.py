@@ -13,6 +13,7 @@
     ├── StoreError              1: the DuckDB file cannot be used
     │   ├── StoreBusyError      1: another process has it open
     │   └── StoreFormatError    1: it is damaged, foreign, or of another version
+    │       ├── ObjectError     1: an object with predictions is missing or was changed
     │       ├── DamagedLogError 1: its write-ahead log cannot be replayed
     │       └── LossError       1: it lacks acknowledged data
     └── PluginError             3: a plugin failed; the message names it
@@ -31,6 +32,7 @@ __all__ = [
     "InputError",
     "LossError",
     "MetricError",
+    "ObjectError",
     "PluginError",
     "ScoringError",
     "StoreBusyError",
