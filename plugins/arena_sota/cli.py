@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -44,29 +43,11 @@ _Percent = Annotated[
 _SHARES = (0.025, 0.05, 0.5, 0.95, 0.975)
 
 
-class _Method(StrEnum):
-    SHRINK = "shrink"
-    CROP = "crop"
-
-
-class _Target(StrEnum):
-    MEAN = "mean"
-    UPPER = "upper"
-
-
-class _Theta(StrEnum):
-    BOOTSTRAP = "bootstrap"
-    FIXED = "fixed"
-
-
-class _Count(StrEnum):
-    FINALS = "finals"
-    ALL = "all"
-
-
-class _Model(StrEnum):
-    ACCURACY = "accuracy"
-    ROC_AUC = "roc_auc"
+_Method = Literal["shrink", "crop"]
+_Target = Literal["mean", "upper"]
+_Theta = Literal["bootstrap", "fixed"]
+_Count = Literal["finals", "all"]
+_Model = Literal["accuracy", "roc_auc"]
 
 
 @app.command("max")
@@ -100,7 +81,7 @@ def max_command(
     ] = None,
     metric: Annotated[
         _Model, typer.Option("--metric", "-m", help="The metric of the scores.")
-    ] = _Model.ACCURACY,
+    ] = "accuracy",
     positives: Annotated[
         int | None, typer.Option(help="Number of positive rows, for roc_auc.")
     ] = None,
@@ -123,7 +104,7 @@ def max_command(
     check_chart_path(chart)
     given = _theta(theta, uniform, theta_file)
     maximum: SampleMaximum | DrawnMaximum
-    if metric is _Model.ACCURACY:
+    if metric == "accuracy":
         from arena_sota.maximum import sample_maximum
 
         if rows is None or positives is not None or negatives is not None:
@@ -280,14 +261,14 @@ def estimate(
         ),
     ] = None,
     method: Annotated[_Method, typer.Option(help="How true performances follow from scores.")] = (
-        _Method.SHRINK
+        "shrink"
     ),
     target: Annotated[
         _Target, typer.Option(help="What must equal the best score: its mean, or its upper limit.")
-    ] = _Target.MEAN,
+    ] = "mean",
     metric: Annotated[
         _Model, typer.Option("--metric", "-m", help="The metric of the scores.")
-    ] = _Model.ACCURACY,
+    ] = "accuracy",
     positives: Annotated[
         int | None, typer.Option(help="Number of positive rows, for roc_auc.")
     ] = None,
@@ -296,13 +277,13 @@ def estimate(
     ] = None,
     theta: Annotated[
         _Theta, typer.Option(help="Resample the true performances, or keep them fixed.")
-    ] = _Theta.BOOTSTRAP,
+    ] = "bootstrap",
     level: Annotated[
         float, typer.Option(help="Confidence level of the intervals.")
     ] = DEFAULT_LEVEL,
     count: Annotated[
         _Count, typer.Option(help="Of stored predictions: the final submissions, or all.")
-    ] = _Count.ALL,
+    ] = "all",
     repetitions: Annotated[
         int, typer.Option(min=2, help="Number of simulations, for roc_auc.")
     ] = 400,
@@ -325,7 +306,7 @@ def estimate(
 
     check_chart_path(chart)
     rng = np.random.default_rng(seed)
-    choices = {"method": method.value, "target": target.value, "theta": theta.value}
+    choices = {"method": method, "target": target, "theta": theta}
     if board is None:
         document, found = _of_competition(find_folder(directory), count, rho, choices, rng, wait)
     else:
@@ -341,7 +322,7 @@ def estimate(
             rng,
         )
         source = "default" if rho is None else "given"
-        drawn = theta.value if metric is _Model.ACCURACY else "fixed"
+        drawn = theta if metric == "accuracy" else "fixed"
         assumed = assumptions_of(found.method, used, source, drawn)
         document = {
             **found.to_dict(),
@@ -380,7 +361,7 @@ def _of_board(
     from arena_sota.estimate import estimate_sota
 
     shown = read_scores(board, **source)
-    needed = ("rows",) if metric is _Model.ACCURACY else ("positives", "negatives")
+    needed = ("rows",) if metric == "accuracy" else ("positives", "negatives")
     missing = [f"--{name}" for name in needed if sizes[name] is None]
     if missing:
         raise UsageError(
@@ -389,7 +370,7 @@ def _of_board(
     numbers = [int(sizes[name] or 0) for name in needed]
     if min(numbers) < 1:
         raise UsageError("The numbers of rows must be at least 1.")
-    if metric is _Model.ACCURACY:
+    if metric == "accuracy":
         scores, notes = exact_scores(shown, numbers[0], "rows")
         used = 0.6 if rho is None else rho
         found = estimate_sota(scores, numbers[0], int(sizes["classes"] or 2), rho0=used, **choices)
@@ -424,7 +405,7 @@ def _of_competition(
 
     with (
         stage("Correcting the best score"),
-        open_study(folder, every=count is _Count.ALL, wait=wait) as study,
+        open_study(folder, every=count == "all", wait=wait) as study,
     ):
         found = best_of_study(study, rng, rho0=rho, **choices)
         if found is None:
