@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from arena.charts import Specification
+from arena.charts.specification import named, quantitative
 from arena.types import Chart
 from arena_competitors.campaign import Curve
 
@@ -33,9 +34,7 @@ def attack_chart(curves: Sequence[Curve], metric: str) -> Chart:
         ),
         specification={
             "data": {"values": [row for curve in curves for row in _rows(curve)]},
-            "facet": {
-                "row": {"field": "attack", "type": "nominal", "title": None, "sort": attacks}
-            },
+            "facet": {"row": named("attack", sort=attacks)},
             "spec": _panel(curves, metric),
             "resolve": {"scale": {"y": "independent"}},
         },
@@ -64,26 +63,9 @@ def _panel(curves: Sequence[Curve], metric: str) -> Specification:
         "height": _HEIGHT,
         "mark": {"type": "line", "strokeWidth": 2},
         "encoding": {
-            "x": {"field": "submissions", "type": "quantitative", "title": "submissions"},
-            "y": {
-                "field": "score",
-                "type": "quantitative",
-                "title": metric,
-                "scale": {"zero": False},
-            },
-            "color": {
-                "field": "mechanism",
-                "type": "nominal",
-                "title": "mechanism",
-                "scale": {"domain": mechanisms},
-                "legend": _LEGEND,
-            },
-            "strokeDash": {
-                "field": "quantity",
-                "type": "nominal",
-                "title": None,
-                "scale": {"domain": list(_QUANTITIES), "range": dashes},
-                "legend": _LEGEND,
-            },
+            "x": quantitative("submissions"),
+            "y": quantitative("score", metric, scale={"zero": False}),
+            "color": named("mechanism", mechanisms, title="mechanism", legend=_LEGEND),
+            "strokeDash": named("quantity", list(_QUANTITIES), dashes, legend=_LEGEND),
         },
     }
