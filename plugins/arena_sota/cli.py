@@ -48,6 +48,14 @@ _Target = Literal["mean", "upper"]
 _Theta = Literal["bootstrap", "fixed"]
 _Count = Literal["finals", "all"]
 _Model = Literal["accuracy", "roc_auc"]
+_Metric = Annotated[_Model, typer.Option("--metric", "-m", help="The metric of the scores.")]
+_Positives = Annotated[int | None, typer.Option(help="Number of positive rows, for roc_auc.")]
+_Negatives = Annotated[int | None, typer.Option(help="Number of negative rows, for roc_auc.")]
+_Seed = Annotated[int, typer.Option(min=0, help="Random seed, for roc_auc.")]
+_ScoreColumn = Annotated[str, typer.Option(help="The column of the scores.")]
+_Classes = Annotated[
+    int, typer.Option(help="Number of classes; a guess is right with probability 1/classes.")
+]
 
 
 @app.command("max")
@@ -79,19 +87,13 @@ def max_command(
         list[float] | None,
         typer.Option(help="Also the probability that the best score is this or higher."),
     ] = None,
-    metric: Annotated[
-        _Model, typer.Option("--metric", "-m", help="The metric of the scores.")
-    ] = "accuracy",
-    positives: Annotated[
-        int | None, typer.Option(help="Number of positive rows, for roc_auc.")
-    ] = None,
-    negatives: Annotated[
-        int | None, typer.Option(help="Number of negative rows, for roc_auc.")
-    ] = None,
+    metric: _Metric = "accuracy",
+    positives: _Positives = None,
+    negatives: _Negatives = None,
     repetitions: Annotated[
         int, typer.Option(min=2, help="Number of simulations, for roc_auc.")
     ] = 2_000,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed, for roc_auc.")] = 0,
+    seed: _Seed = 0,
     chart: _Chart = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -246,13 +248,11 @@ def estimate(
             readable=False,
         ),
     ] = None,
-    score_column: Annotated[str, typer.Option(help="The column of the scores.")] = "score",
+    score_column: _ScoreColumn = "score",
     where: _Where = None,
     percent: _Percent = False,
     rows: Annotated[int | None, typer.Option(help="Number of rows behind each score.")] = None,
-    classes: Annotated[
-        int, typer.Option(help="Number of classes; a guess is right with probability 1/classes.")
-    ] = 2,
+    classes: _Classes = 2,
     rho: Annotated[
         float | None,
         typer.Option(
@@ -266,15 +266,9 @@ def estimate(
     target: Annotated[
         _Target, typer.Option(help="What must equal the best score: its mean, or its upper limit.")
     ] = "mean",
-    metric: Annotated[
-        _Model, typer.Option("--metric", "-m", help="The metric of the scores.")
-    ] = "accuracy",
-    positives: Annotated[
-        int | None, typer.Option(help="Number of positive rows, for roc_auc.")
-    ] = None,
-    negatives: Annotated[
-        int | None, typer.Option(help="Number of negative rows, for roc_auc.")
-    ] = None,
+    metric: _Metric = "accuracy",
+    positives: _Positives = None,
+    negatives: _Negatives = None,
     theta: Annotated[
         _Theta, typer.Option(help="Resample the true performances, or keep them fixed.")
     ] = "bootstrap",
@@ -287,7 +281,7 @@ def estimate(
     repetitions: Annotated[
         int, typer.Option(min=2, help="Number of simulations, for roc_auc.")
     ] = 400,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed, for roc_auc.")] = 0,
+    seed: _Seed = 0,
     chart: _Chart = None,
     directory: Directory = None,
     wait: Wait = 0.0,
@@ -469,12 +463,10 @@ def _print_estimate(found: SotaEstimate, document: dict[str, Any]) -> None:
 def posterior(
     board: Annotated[Path, typer.Argument(help="A CSV file of accuracies.", readable=False)],
     rows: Annotated[int, typer.Option(help="Number of rows behind each score.")],
-    score_column: Annotated[str, typer.Option(help="The column of the scores.")] = "score",
+    score_column: _ScoreColumn = "score",
     where: _Where = None,
     percent: _Percent = False,
-    classes: Annotated[
-        int, typer.Option(help="Number of classes; a guess is right with probability 1/classes.")
-    ] = 2,
+    classes: _Classes = 2,
     rho: Annotated[float, typer.Option(help="Correlation with a common cause, rho0.")] = 0.6,
     epsilon: Annotated[
         float | None,
