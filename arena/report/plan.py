@@ -13,7 +13,7 @@ from arena.simulation.plan.drawn import FIGURES, Sweep
 from arena.simulation.plan.organiser import SWEEPS, Advice
 from arena.simulation.plan.plan import NeededRows, Plan
 from arena.types import Chart, Section, Table
-from arena.utils.formatting import level_text, percent
+from arena.utils.formatting import Show, level_text, percent
 
 __all__ = ["plan_report"]
 
@@ -118,7 +118,8 @@ def _cell(normal: float | None, other: float, low: float, high: float) -> str:
 
 
 def _sweep_section(sweep: Sweep, advice: Advice) -> Section:
-    settings = [_setting(sweep.name, one.setting) for one in sweep.designs]
+    show: Show = percent if sweep.name == "public_share" else "{:,.10g}".format
+    settings = [show(one.setting) for one in sweep.designs]
     rows = tuple(
         (
             setting,
@@ -152,10 +153,6 @@ def _sweep_section(sweep: Sweep, advice: Advice) -> Section:
         text += " With more teams the best of them is better; the organiser cannot choose this."
     charts = tuple(_sweep_chart(sweep, name, label) for name, label in _DRAWN.items())
     return Section(f"By {SWEEPS[sweep.name]}", text, (table,), charts)
-
-
-def _setting(name: str, value: float) -> str:
-    return percent(value) if name == "public_share" else f"{value:,.10g}"
 
 
 def _figure(name: str, point: float, low: float, high: float) -> str:

@@ -214,7 +214,7 @@ def curves(
     points = [
         (label, float(x), float(y))
         for label, (xs, ys) in lines_by_label.items()
-        for x, y in _thinned(*_visible(xs, ys))
+        for x, y in _visible(xs, ys)
     ]
     rows = [{"score": x, "probability": y, "what": label} for label, x, y in points]
     color = _colors([*lines_by_label, *marks])
@@ -232,16 +232,12 @@ def curves(
     return layered([line, *_marks(marks, color, x_axis)], height=_HEIGHT)
 
 
-def _visible(xs: FloatArray, ys: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _visible(xs: FloatArray, ys: FloatArray) -> FloatArray:
+    points = np.column_stack([xs, ys])
     seen = np.flatnonzero(ys >= 1e-3 * ys.max(initial=0.0))
-    if not len(seen):
-        return xs, ys
-    part = slice(max(seen[0] - 1, 0), seen[-1] + 2)
-    return xs[part], ys[part]
-
-
-def _thinned(xs: FloatArray, ys: FloatArray) -> FloatArray:
-    return np.column_stack([xs, ys])[:: max(len(xs) // _POINTS, 1)]
+    if len(seen):
+        points = points[max(seen[0] - 1, 0) : seen[-1] + 2]
+    return points[:: max(len(points) // _POINTS, 1)]
 
 
 def simulated_scores(
