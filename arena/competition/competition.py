@@ -350,7 +350,7 @@ class Competition(CompetitionView):
     def rename_team(self, team: str, name: str) -> None:
         """Rename a team and record it: its submissions, limits and decisions continue.
 
-        Its former name stands for it from then on.
+        Its former name refers to it from then on.
 
         Raises
         ------

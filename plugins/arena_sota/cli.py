@@ -165,8 +165,8 @@ def max_command(
     )
     if mean_error is not None:
         out.print(
-            "This is simulated: after ± stands the standard error of the simulation (smaller with "
-            "more --repetitions).",
+            "This is simulated: the figure after ± is the standard error of the simulation (smaller "
+            "with more --repetitions).",
             soft_wrap=True,
         )
     out.print(
@@ -426,8 +426,8 @@ def _print_estimate(found: SotaEstimate, document: dict[str, Any]) -> None:
     counts = who_counts(document.get("submissions", distinct), distinct, found.n_teams)
     out.print(f"{found.verdict} {counts}".rstrip(), soft_wrap=True)
     low, high = found.interval
-    stands = not found.solved and found.expected_maximum < found.observed_maximum
-    case = "If every score were a true performance" if stands else "Under the estimate"
+    unexplained = not found.solved and found.expected_maximum < found.observed_maximum
+    case = "If every score were a true performance" if unexplained else "Under the estimate"
     out.print(
         f"{case}, {level_text(found.level)} of best scores lie between {low:.4f} and {high:.4f}.",
         soft_wrap=True,

@@ -94,10 +94,10 @@ class WinnerStability:
             for line in against_the_trend(found)
         ]
         missing = [
-            "The study's own rows: it trains on 100,000, with trees of up to 12,000 leaves; here "
-            "are 4,000 synthetic rows.",
-            "The study's bootstrap figures are of its own models; the coverage of ranges from "
-            "bootstrap resamples stands instead.",
+            "The study's own rows: it trains on 100,000, with trees of up to 12,000 leaves; arena "
+            "uses 4,000 synthetic rows.",
+            "The study's bootstrap figures, which are of its own models; the coverage of ranges "
+            "from bootstrap resamples replaces them.",
         ]
         if not published:
             missing.append("The study's frequencies: winstab/best_winning.csv is not in --data.")
