@@ -165,8 +165,8 @@ def max_command(
     )
     if mean_error is not None:
         out.print(
-            "This is simulated: the figure after ± is the standard error of the simulation (smaller "
-            "with more --repetitions).",
+            "This is simulated: the figure after ± is the standard error of the simulation "
+            "(smaller with more --repetitions).",
             soft_wrap=True,
         )
     out.print(
