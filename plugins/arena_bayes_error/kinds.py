@@ -175,7 +175,7 @@ def _several(
     known = merge_equal_numbers(sorted(found))
     if file.array is not None or not found or (known and {*known.values()} <= {0.0, 1.0}):
         return file.maybe_numbers(names), None
-    return file.texts_of_two(names, "hard label", request.positive)
+    return file.texts_of_two(names, request.positive)
 
 
 def _estimate_hard(parsed: Parsed, settings: FloorSettings) -> BayesErrorEstimate:
