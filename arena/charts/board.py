@@ -15,14 +15,6 @@ from arena.charts.specification import Specification
 from arena.charts.theme import BLUE, INK, ORANGE, PALE
 from arena.utils.formatting import BoardDisplay
 
-__all__ = [
-    "BOARD_CHARTS",
-    "best_score_chart",
-    "rank_chart",
-    "score_chart",
-    "standings_chart",
-]
-
 _FAR_BEHIND = 4.0
 """In median distances to the first team."""
 Pair = tuple[npt.ArrayLike, npt.ArrayLike]

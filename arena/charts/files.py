@@ -9,8 +9,6 @@ from typing import Any
 from arena.charts.theme import PAGE, themed
 from arena.errors import InputError, UsageError
 
-__all__ = ["check_chart_path", "file_padding", "write_chart"]
-
 _FORMATS = (".svg", ".png", ".json")
 _PADDING = {"left": 35, "top": 5, "right": 5, "bottom": 5}
 

@@ -16,8 +16,6 @@ from arena.charts.specification import (
 from arena.charts.theme import BLUE, GREY, MUTED, ORANGE
 from arena.utils.text import shorten
 
-__all__ = ["shake_up_chart"]
-
 _HEIGHT = 480
 _LABELS = 8
 _WIDTH = 420

@@ -12,8 +12,6 @@ from arena.charts.specification import Specification, category_axis, layered, qu
 from arena.charts.theme import BLUE, INK
 from arena.types import FloatArray
 
-__all__ = ["shares_chart"]
-
 _STEP = 22
 
 

@@ -12,20 +12,6 @@ from arena.utils.formatting import BoardDisplay, exponent_digits
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = [
-    "Specification",
-    "as_altair",
-    "category_axis",
-    "count_axis",
-    "layered",
-    "named",
-    "quantitative",
-    "quoted",
-    "rank_scale",
-    "score_axis",
-    "whole_axis",
-]
-
 Specification: TypeAlias = dict[str, Any]
 
 WIDTH = 640

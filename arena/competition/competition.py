@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from arena.competition.rescore import RankChange
     from arena.scoring.result import ScoreResult
 
-__all__ = ["Competition"]
-
 
 class Competition(CompetitionView):
     r"""A competition in a folder: ``competition.toml`` and a DuckDB file. A context manager.

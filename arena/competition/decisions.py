@@ -14,15 +14,6 @@ from arena.competition.teams import MERGED, RENAMED
 from arena.errors import UsageError
 from arena.intake.folder import team_fault
 
-__all__ = [
-    "disqualify",
-    "disqualify_team",
-    "merge_teams",
-    "reinstate",
-    "rename_team",
-    "select",
-]
-
 
 def select(
     state: CompetitionState, team: str, submissions: Sequence[int], *, late: bool = False

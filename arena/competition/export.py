@@ -36,8 +36,6 @@ from arena.types import PredictionKind, Solution, Usage
 from arena.utils.tabular import csv_cells, write_csv
 from arena.utils.text import csv_cell, printable
 
-__all__ = ["Bundle", "table_cell", "table_text", "write_bundle"]
-
 _README = """\
 An export of arena, for the organiser of the competition.
 

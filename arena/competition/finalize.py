@@ -25,20 +25,6 @@ from arena.types import SubmissionRecord
 from arena.utils.parallel import Progress
 from arena.utils.text import printable
 
-__all__ = [
-    "analysis_seed",
-    "as_finalized",
-    "evaluate",
-    "evaluate_finals",
-    "final_board_settings",
-    "final_document",
-    "finalize",
-    "fingerprint",
-    "for_everybody",
-    "outdated",
-    "private_standings",
-]
-
 _ANALYSIS_STREAM = (2**32 - 1, 3)
 
 _SECTIONS_OF_THE_BOARD = {"final", "analysis"}

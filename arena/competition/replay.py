@@ -16,8 +16,6 @@ from arena.types import Release
 from arena.utils.collection import collection_paused
 from arena.utils.parallel import Progress
 
-__all__ = ["CAUTION", "Replay", "ReplayedBoard", "replay"]
-
 CAUTION = (
     "The comparison assumes that participants did not react to the scores they saw: with other "
     "scores they would have sent other submissions."

@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 
 from arena.store import Event
 
-__all__ = ["MERGED", "RENAMED", "TEAM_CHANGES", "Teams"]
-
 RENAMED, MERGED = "team renamed", "team merged"
 TEAM_CHANGES = (RENAMED, MERGED)
 """The kinds of events that change the names of teams: ``team``, and ``to``, its name from then."""

@@ -13,8 +13,6 @@ from arena.types import Chart, Section, Table
 from arena.utils.formatting import level_text, percent, score_format, span
 from arena.utils.text import shorten
 
-__all__ = ["board_sections"]
-
 _Standings = Sequence[Mapping[str, Any]]
 _ROWS_AT_ONCE = 256
 

@@ -16,8 +16,6 @@ from arena.report.file_output import check_folder, write_file
 from arena.report.model import Report
 from arena.types import Chart
 
-__all__ = ["svg", "write_charts"]
-
 _PNG_SCALE = 2.0
 _COLUMNS = {"1column": 241, "2columns": 504}
 """End of a file's name -> width in points: 85 and 178 mm, one and two columns of a journal."""

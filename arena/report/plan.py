@@ -15,8 +15,6 @@ from arena.simulation.plan.plan import NeededRows, Plan
 from arena.types import Chart, Section, Table
 from arena.utils.formatting import Show, level_text, percent
 
-__all__ = ["plan_report"]
-
 _NAMES = {
     "best_wins": "the truly best wins (normal prior)",
     "best_wins_nonparametric": "the truly best wins (nonparametric prior)",

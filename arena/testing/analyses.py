@@ -16,8 +16,6 @@ from arena.testing.examples import MeanAbsolute
 from arena.types import DEFAULT_LEVEL, Finding
 from arena.utils.tabular import as_json
 
-__all__ = ["check_analysis", "example_study"]
-
 _OK: Verdict = (Outcome.OK, "")
 
 

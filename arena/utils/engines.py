@@ -26,8 +26,6 @@ from arena.errors import InputError, UsageError
 from arena.utils.parallel import available_workers, call_with_one_thread, run_tasks
 from arena.utils.processes import Ended, run_limited
 
-__all__ = ["ENGINES", "Cluster", "Engine", "cluster_in_use", "local_engine", "open_engine", "using"]
-
 ENGINES = ("local", "dask", "ray")
 _Result = TypeVar("_Result")
 _SECONDS_TO_ANSWER = 5.0

@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["NoProgress", "Progress", "available_workers", "one_thread_each", "run_tasks"]
-
 _Result = TypeVar("_Result")
 
 

@@ -17,8 +17,6 @@ from arena.utils.text import printable
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Tabular", "as_json", "read_csv", "write_csv"]
-
 _MOST_BYTES = 200 * 2**20
 
 

@@ -20,15 +20,6 @@ from arena_bayes_error.checks import as_rows, check_shares, check_unit
 from arena_bayes_error.estimators import row_floor
 from arena_bayes_error.sampling import group_codes
 
-__all__ = [
-    "METRIC_FLOORS",
-    "PROPER_SCORES",
-    "RANKINGS",
-    "MetricFloor",
-    "best_score",
-    "error_against_soft_labels",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class MetricFloor:

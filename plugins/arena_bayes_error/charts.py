@@ -25,8 +25,6 @@ from arena_bayes_error.platt import PlattFit
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["board_specification", "chart", "specification"]
-
 _MOST_BINS = 20
 _CURVE = 200
 _PERCENT = {"format": ".2~%", "tickCount": 6, "labelOverlap": "greedy"}

@@ -32,8 +32,6 @@ from arena_bayes_error.platt import PlattFit, from_scores
 from arena_bayes_error.positive_confidence import from_positive_confidence
 from arena_bayes_error.request import Request
 
-__all__ = ["KINDS", "Answer", "Kind", "Parsed", "answer"]
-
 _MOST_CLASSES = 50
 """A label with more different values, not all of them integers, is a quantity, not a class."""
 

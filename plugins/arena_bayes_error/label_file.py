@@ -31,8 +31,6 @@ from arena.intake.solution import MAX_SOLUTION_BYTES, SOLUTION_BOUNDS
 from arena.intake.submission import READING_ERRORS, read_table
 from arena.intake.table import RawTable, RowNumber, count_from_one
 
-__all__ = ["LabelFile", "label_table", "read_label_file"]
-
 _FAULTS_SHOWN = 3
 _SPLIT = {"too few fields", "too many fields"}
 _NEAR_THE_START = 1_000

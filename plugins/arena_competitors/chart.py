@@ -10,8 +10,6 @@ from arena.charts.specification import named, quantitative
 from arena.types import Chart
 from arena_competitors.campaign import Curve
 
-__all__ = ["attack_chart"]
-
 _WIDTH, _HEIGHT = 640, 320
 _QUANTITIES = {
     "best score shown": ("released", [1, 0]),

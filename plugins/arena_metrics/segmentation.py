@@ -17,8 +17,6 @@ from arena_metrics.kernels.engine import choose_engine
 from arena_metrics.kernels.text_cells import MOST_DIGITS, cells_of
 from arena_metrics.pointwise import Pointwise
 
-__all__ = ["Dice", "IntersectionOverUnion", "MaskMetric"]
-
 _CELLS_PER_ROW_WEIGHT = 100
 
 _FAULTS = (

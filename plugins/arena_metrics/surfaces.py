@@ -17,8 +17,6 @@ from arena.types import FloatArray, MetricTraits, RowContext
 from arena_metrics.parameters import require_inside
 from arena_metrics.segmentation import MaskMetric
 
-__all__ = ["Hausdorff", "SurfaceDice", "boundary_distances"]
-
 Mask: TypeAlias = npt.NDArray[np.bool_]
 _EXAMPLE_SIDE = 9
 """Side of the square images of examples, whose masks end before the last pixel."""

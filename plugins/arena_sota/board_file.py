@@ -19,8 +19,6 @@ from arena.types import FloatArray
 from arena.utils.tabular import read_csv
 from arena.utils.text import printable
 
-__all__ = ["ShownScores", "exact_scores", "read_numbers", "read_scores"]
-
 _Row: TypeAlias = tuple[int, list[str]]
 """The line number of a row, and its cells."""
 _MOST_WRONG = 0.01

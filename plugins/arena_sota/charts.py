@@ -26,8 +26,6 @@ from arena_sota.posterior import BestPosterior
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["chart", "curves", "estimate_chart", "histograms", "report_chart", "simulated_scores"]
-
 _BINS = 40
 _FEW_BINS = 8
 _DRAWN_BINS = 30

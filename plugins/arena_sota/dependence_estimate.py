@@ -16,14 +16,6 @@ from arena.evaluation.levels import check_level
 from arena.types import DEFAULT_LEVEL, FloatArray, IntArray
 from arena.utils.tabular import Tabular
 
-__all__ = [
-    "COPIES",
-    "ClassRanks",
-    "Dependence",
-    "auc_dependence",
-    "estimate_dependence",
-]
-
 COPIES = 0.95
 """Submissions with a larger correlation count as one."""
 

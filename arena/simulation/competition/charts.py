@@ -13,14 +13,6 @@ from arena.simulation.competition.outcome import Outcome
 from arena.simulation.competition.true_scores import TruthKind
 from arena.types import Chart
 
-__all__ = [
-    "comparison_chart",
-    "errors_by_day_chart",
-    "over_time_chart",
-    "ranks_chart",
-    "seeds_chart",
-]
-
 _HEIGHT = 320
 _MOST_LINES = 40
 """Teams in a chart of ranks."""

@@ -14,8 +14,6 @@ from arena.types import FloatArray
 from arena.utils.tabular import read_csv
 from arena.utils.text import printable
 
-__all__ = ["PastBoard", "read_boards"]
-
 _LEAST_TEAMS = 5
 _COLUMNS: Mapping[str, Sequence[str]] = {
     "private_rank": ("private_rank", "privaterank"),

@@ -15,8 +15,6 @@ from arena.simulation.ranks.study import RankSimulation
 from arena.types import Chart
 from arena.utils.tabular import as_json
 
-__all__ = ["simulation_charts"]
-
 _PATHS = 10
 _TOP = 20
 _MOST_MODELS = 100

@@ -38,8 +38,6 @@ from arena.simulation.ranks.study import RankSimulation
 from arena.types import Chart
 from arena.utils.parallel import Progress
 
-__all__ = ["Frequency", "WinnerStability", "against_the_trend", "frequencies"]
-
 GRID = Path(__file__).with_name("winner_stability.toml")
 TEST_ROWS = (1_000, 3_000, 10_000, 30_000, 100_000)
 COMPETITORS = (10, 30, 100, 300)

@@ -6,8 +6,6 @@ import json
 import re
 from typing import Any
 
-__all__ = ["NOTEBOOK", "code_of_notebook"]
-
 NOTEBOOK = ".ipynb"
 """The ending of the name of a notebook."""
 

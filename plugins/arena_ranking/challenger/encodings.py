@@ -8,14 +8,6 @@ from arena.charts import Specification
 from arena.charts.specification import named
 from arena.charts.theme import BLUE, GREY, INK, ORANGE, PALE
 
-__all__ = [
-    "STEP",
-    "TEAM_COLORS",
-    "flattened",
-    "team_colors",
-    "tooltip",
-]
-
 STEP = {"step": 19}
 """The height of a chart with one line per team."""
 

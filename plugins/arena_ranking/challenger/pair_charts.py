@@ -20,8 +20,6 @@ from arena_ranking.challenger.encodings import (
     tooltip,
 )
 
-__all__ = ["cases_chart", "pairs_chart", "podium_chart", "violins_chart"]
-
 _BINS = 24
 _BAND = 64
 _HEIGHT = 260

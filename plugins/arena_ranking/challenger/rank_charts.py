@@ -28,15 +28,6 @@ from arena_ranking.challenger.encodings import (
     tooltip,
 )
 
-__all__ = [
-    "blobs_chart",
-    "frequency_rows",
-    "heatmap_chart",
-    "methods_chart",
-    "ranks_together",
-    "task_ranks_chart",
-]
-
 _MOST_RANKS = 120
 _SMALLEST_SHOWN = 0.0005
 _MOST_LINES = 10

@@ -35,8 +35,6 @@ from arena_ranking.challenger.significance import SignificanceMap
 from arena_ranking.challenger.task_sections import task_sections
 from arena_ranking.challenger.top import TopOfBoard
 
-__all__ = ["reading_sections", "sections_of_result"]
-
 _TABLE_ROWS = 10
 _FLAT = 0.05
 """A podium on which the shares of every place differ by less says nothing."""

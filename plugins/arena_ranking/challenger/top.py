@@ -14,8 +14,6 @@ from arena.types import FloatArray, IntArray
 from arena_ranking.challenger.tasks import TaskScores, task_scores
 from arena_ranking.differences import sum_by_unit
 
-__all__ = ["TopOfBoard", "case_values", "top_of_board", "top_positions"]
-
 _MOST_VALUES = 10_000_000
 _BLOCK_BYTES = 16 * 2**20
 
