@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from scipy.stats import kendalltau
 
-from arena.charts.specification import named, quantitative
 from arena.charts.theme import BLUE, GREY, ORANGE
 from arena.evaluation.ranks import minimum_ranks
 from arena.interfaces import Metric, Move, PaperOptions, Reproduced, Reproduction, rounded, within
@@ -170,10 +169,11 @@ def figure_3_panel(
         for label, published in theirs.items()
         for k, loss in published
     ]
+    scale = {"domain": list(COLORS), "range": list(COLORS.values())}
     encoding = {
-        "x": quantitative("k", "submissions"),
-        "y": quantitative("loss", scale={"zero": False}),
-        "color": named("label", list(COLORS), list(COLORS.values())),
+        "x": {"field": "k", "type": "quantitative", "title": "submissions"},
+        "y": {"field": "loss", "type": "quantitative", "scale": {"zero": False}},
+        "color": {"field": "label", "type": "nominal", "title": None, "scale": scale},
     }
     dots = {"type": "point", "filled": True, "size": 16, "opacity": 0.6}
     return {
@@ -297,13 +297,14 @@ def figure_6(authors: Path) -> Iterator[Reproduced]:
 
 def authors_charts(authors: Path) -> Iterator[Chart]:
     """Yield Figures 4 to 6 from the authors' files."""
+    axis = {"type": "quantitative", "scale": {"zero": False}}
     for file, name, mechanism in _FIGURES_4_AND_5:
         pairs = read_pairs(authors / f"{file}.csv")
         values = [{"public": x, "private": y} for x, y in pairs.tolist()]
         ends = [{"public": end, "private": end} for end in (pairs.min(), pairs.max())]
         encoding = {
-            "x": quantitative("public", "public loss", scale={"zero": False}),
-            "y": quantitative("private", "private loss", scale={"zero": False}),
+            "x": {"field": "public", "title": "public loss", **axis},
+            "y": {"field": "private", "title": "private loss", **axis},
         }
         labels = ["submission", "equal losses"]
         scale = {"domain": labels, "range": [BLUE, GREY]}
@@ -322,6 +323,7 @@ def authors_charts(authors: Path) -> Iterator[Chart]:
     values = [
         {"rank": x, "loss": y, "label": label} for label, own in curves.items() for x, y in own
     ]
+    scale = {"domain": list(curves), "range": [COLORS[label] for label in curves]}
     title = "Losses of the 50 best submissions by rank"
     yield Chart(
         "figure-5",
@@ -333,9 +335,9 @@ def authors_charts(authors: Path) -> Iterator[Chart]:
             "data": {"values": values},
             "mark": {"type": "point", "filled": True},
             "encoding": {
-                "x": quantitative("rank"),
-                "y": quantitative("loss", scale={"zero": False}),
-                "color": named("label", list(curves), [COLORS[label] for label in curves]),
+                "x": {"field": "rank", "type": "quantitative"},
+                "y": {"field": "loss", **axis},
+                "color": {"field": "label", "type": "nominal", "title": None, "scale": scale},
             },
         },
     )
