@@ -3,8 +3,6 @@
 import gc
 import sys
 
-__all__ = ["run"]
-
 _INTERRUPTED = 130
 _NEW_OBJECTS = 500_000
 """After which Python looks for unreachable cycles. By default it is 700: while modules are imported

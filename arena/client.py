@@ -17,8 +17,6 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from arena.errors import ArenaError, UsageError
 
-__all__ = ["Client", "ServerError"]
-
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
 _REPEAT = {408, 429, 502, 503, 504}
 _PROBLEM = "application/problem+json"

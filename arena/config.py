@@ -32,17 +32,6 @@ from arena.utils.formatting import BoardDisplay
 from arena.utils.locations import check_location
 from arena.utils.text import EMAIL_ADDRESS, shorten
 
-__all__ = [
-    "CONFIG_NAME",
-    "DATABASE_NAME",
-    "FinalRule",
-    "ServerSection",
-    "Settings",
-    "Ties",
-    "read_settings",
-    "settings_as_toml",
-]
-
 CONFIG_NAME = "competition.toml"
 DATABASE_NAME = "arena.duckdb"
 

@@ -31,7 +31,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"arena {release}"
 html_show_sourcelink = False
 _ALONE = ("architecture", "start", "scale", "troubleshooting", "changelog")
-# No pages stand below these: a sidebar would be a heading over nothing.
+# They have no pages below them: a sidebar would be a heading over nothing.
 html_sidebars: dict[str, list[str]] = {page: [] for page in _ALONE}
 html_theme_options = {"navigation_with_keys": False, "show_toc_level": 2}
 autodoc_typehints = "none"

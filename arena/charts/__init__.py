@@ -4,23 +4,19 @@ from arena.charts.board import (
     BOARD_CHARTS,
     best_score_chart,
     rank_chart,
-    score_chart,
     standings_chart,
-    wins_chart,
 )
-from arena.charts.files import check_chart_path, file_padding, write_chart
+from arena.charts.files import check_chart_path, write_chart
 from arena.charts.labels import axis_labels
 from arena.charts.ranges import MOST_TEAMS, Bars, Points, ranges_chart
 from arena.charts.shake_up import shake_up_chart
-from arena.charts.shares import shares_chart
 from arena.charts.specification import Specification, as_altair
-from arena.charts.theme import DARK, THEME, themed
+from arena.charts.theme import DARK, themed
 
 __all__ = [
     "BOARD_CHARTS",
     "DARK",
     "MOST_TEAMS",
-    "THEME",
     "Bars",
     "Points",
     "Specification",
@@ -28,14 +24,10 @@ __all__ = [
     "axis_labels",
     "best_score_chart",
     "check_chart_path",
-    "file_padding",
     "ranges_chart",
     "rank_chart",
-    "score_chart",
     "shake_up_chart",
-    "shares_chart",
     "standings_chart",
     "themed",
-    "wins_chart",
     "write_chart",
 ]

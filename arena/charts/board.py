@@ -15,15 +15,6 @@ from arena.charts.specification import Specification
 from arena.charts.theme import BLUE, INK, ORANGE, PALE
 from arena.utils.formatting import BoardDisplay
 
-__all__ = [
-    "BOARD_CHARTS",
-    "best_score_chart",
-    "rank_chart",
-    "score_chart",
-    "standings_chart",
-    "wins_chart",
-]
-
 _FAR_BEHIND = 4.0
 """In median distances to the first team."""
 Pair = tuple[npt.ArrayLike, npt.ArrayLike]
@@ -135,11 +126,6 @@ def best_score_chart(
     return ranges_chart(["best score"], series, "score", display=display)
 
 
-def wins_chart(teams: Sequence[str], shares: npt.ArrayLike) -> Specification:
-    """Draw the ``(m,)`` win rates of the m teams, in [0, 1]."""
-    return shares_chart(teams, shares, "share of random samples won")
-
-
 def standings_chart(
     name: str,
     standings: Standings,
@@ -178,7 +164,10 @@ def _ranks(standings: Standings, *_: Any) -> Specification | None:
 
 def _wins(standings: Standings, *_: Any) -> Specification | None:
     shares = _column(standings, "win_rate")
-    return None if shares is None else wins_chart(_teams(standings), [one or 0.0 for one in shares])
+    if shares is None:
+        return None
+    known = [one or 0.0 for one in shares]
+    return shares_chart(_teams(standings), known, "share of random samples won")
 
 
 def _scores(

@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from arena.charts.specification import as_altair
 from arena.charts.theme import PAGE, themed
 from arena.errors import InputError, UsageError
-
-__all__ = ["check_chart_path", "file_padding", "write_chart"]
 
 _FORMATS = (".svg", ".png", ".json")
 _PADDING = {"left": 35, "top": 5, "right": 5, "bottom": 5}
@@ -49,6 +46,8 @@ def check_chart_path(path: Path | None) -> None:
 
 
 def write_chart(specification: Mapping[str, Any], path: Path) -> None:
-    """Write a layered specification as SVG, PNG or Vega-Lite JSON, by the suffix of the file."""
+    """Write a specification as SVG, PNG or Vega-Lite JSON, by the suffix of the file."""
+    import altair as alt
+
     drawn = {**themed(specification), "background": PAGE, "padding": file_padding(specification)}
-    as_altair(drawn).save(str(path))
+    alt.Chart.from_dict(drawn).save(str(path))

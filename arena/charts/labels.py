@@ -8,8 +8,6 @@ from collections.abc import Sequence
 
 from arena.utils.text import shorten
 
-__all__ = ["axis_labels"]
-
 _WIDTH = 32
 
 

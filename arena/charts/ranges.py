@@ -22,8 +22,6 @@ from arena.charts.theme import MUTED
 from arena.utils.formatting import BoardDisplay
 from arena.utils.tabular import as_json
 
-__all__ = ["MOST_TEAMS", "Bars", "Points", "Series", "ranges_chart"]
-
 MOST_TEAMS = 50
 """The maximum number of teams in a chart."""
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from arena.charts.specification import Specification, layered, rank_scale, whole_axis
+from arena.charts.specification import (
+    Specification,
+    layered,
+    named,
+    quantitative,
+    rank_scale,
+    whole_axis,
+)
 from arena.charts.theme import BLUE, GREY, MUTED, ORANGE
 from arena.utils.text import shorten
-
-__all__ = ["shake_up_chart"]
 
 _HEIGHT = 480
 _LABELS = 8
@@ -74,13 +79,14 @@ def shake_up_chart(
     ]
     last = max([2, *(rank for _, *ranks in both for rank in ranks)])
     place = {
-        "x": _rank_axis("public", last, reverse=False),
-        "y": _rank_axis("private", last, reverse=True),
+        channel: quantitative(
+            name, f"{name} rank", scale=rank_scale(last, reverse=reverse), axis=whole_axis(last)
+        )
+        for channel, name, reverse in (("x", "public", False), ("y", "private", True))
     }
     colors, shapes = zip(*_MOVES.values(), strict=True)
-    moved = {"field": "moved", "type": "nominal", "title": None, "legend": {"orient": "top"}}
     legend = {
-        channel: {**moved, "scale": {"domain": list(_MOVES), "range": list(values)}}
+        channel: named("moved", list(_MOVES), values, legend={"orient": "top"})
         for channel, values in (("color", colors), ("shape", shapes))
     }
     tooltip = [{"field": "team", "type": "nominal"}]
@@ -156,13 +162,3 @@ def _inside(box: _Box) -> bool:
 
 def _overlap(one: _Box, other: _Box) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
-
-
-def _rank_axis(name: str, last: int, *, reverse: bool) -> Specification:
-    return {
-        "field": name,
-        "type": "quantitative",
-        "title": f"{name} rank",
-        "scale": rank_scale(last, reverse=reverse),
-        "axis": whole_axis(last),
-    }

@@ -8,11 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.charts.labels import axis_labels
-from arena.charts.specification import Specification, category_axis, layered
+from arena.charts.specification import Specification, category_axis, layered, quantitative
 from arena.charts.theme import BLUE, INK
 from arena.types import FloatArray
-
-__all__ = ["shares_chart"]
 
 _STEP = 22
 
@@ -57,14 +55,7 @@ def shares_chart(
     }
     # The axis leaves room for the text beside the bars, but has no ticks above 1.
     ticks = {"values": [0, 0.25, 0.5, 0.75, 1]} if top > 1 else {"tickCount": 5}
-    x = {
-        "field": "share",
-        "type": "quantitative",
-        "title": axis,
-        "axis": {"format": ".0%", **ticks},
-        "scale": {"domain": [0, top]},
-    }
+    x = quantitative("share", axis, axis={"format": ".0%", **ticks}, scale={"domain": [0, top]})
     tooltip = [{"field": "team", "type": "nominal"}, figure]
     encoding = {"x": x, "y": category_axis("team", labels), "tooltip": tooltip}
-    chart = layered([bars, figures], height={"step": _STEP})
-    return {"data": {"values": rows}, "encoding": encoding, **chart}
+    return {"encoding": encoding, **layered([bars, figures], height={"step": _STEP}, rows=rows)}

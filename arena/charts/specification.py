@@ -12,18 +12,6 @@ from arena.utils.formatting import BoardDisplay, exponent_digits
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = [
-    "Specification",
-    "as_altair",
-    "category_axis",
-    "count_axis",
-    "layered",
-    "quoted",
-    "rank_scale",
-    "score_axis",
-    "whole_axis",
-]
-
 Specification: TypeAlias = dict[str, Any]
 
 WIDTH = 640
@@ -44,10 +32,34 @@ def as_altair(specification: Mapping[str, Any]) -> alt.LayerChart:
     return alt.LayerChart.from_dict(dict(specification))
 
 
-def layered(layers: Sequence[Specification], *, height: int | Mapping[str, int]) -> Specification:
-    """Return a layered specification."""
+def layered(
+    layers: Sequence[Specification],
+    *,
+    height: int | Mapping[str, int],
+    rows: Sequence[Mapping[str, Any]] | None = None,
+) -> Specification:
+    """Return a layered specification, with the data of all layers if they share them."""
     size = dict(height) if isinstance(height, Mapping) else height
-    return {"width": WIDTH, "height": size, "layer": list(layers)}
+    data = {} if rows is None else {"data": {"values": list(rows)}}
+    return {**data, "width": WIDTH, "height": size, "layer": list(layers)}
+
+
+def quantitative(field: str, title: str | None = None, **more: Any) -> Specification:
+    """Return the encoding of a number; its title is that of the field if none is given."""
+    return {"field": field, "type": "quantitative", "title": title or field, **more}
+
+
+def named(
+    field: str, names: Sequence[str] = (), values: Sequence[Any] = (), **more: Any
+) -> Specification:
+    """Return the encoding of names without a title: of the names in this order, by these values.
+
+    >>> named("team", ["a", "b"], ["red", "blue"], legend=None)["scale"]
+    {'domain': ['a', 'b'], 'range': ['red', 'blue']}
+    """
+    scale = {"domain": list(names), **({"range": list(values)} if values else {})}
+    ordered = {"scale": scale} if names else {}
+    return {"field": field, "type": "nominal", "title": None, **ordered, **more}
 
 
 def whole_axis(last: int) -> Specification:
@@ -181,10 +193,4 @@ def quoted(text: str) -> str:
 
 def category_axis(field: str, labels: Sequence[str]) -> Specification:
     """Return the y encoding of names, from top to bottom."""
-    return {
-        "field": field,
-        "type": "nominal",
-        "title": None,
-        "scale": {"domain": list(labels)},
-        "axis": {"ticks": False},
-    }
+    return named(field, labels, axis={"ticks": False})

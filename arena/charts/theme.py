@@ -10,20 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = [
-    "BLUE",
-    "DARK",
-    "GREY",
-    "GRID",
-    "INK",
-    "MUTED",
-    "ORANGE",
-    "PAGE",
-    "PALE",
-    "THEME",
-    "themed",
-]
-
 PAGE = "#ffffff"
 INK = "#1b1e24"
 MUTED = "#565d6b"

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from arena.scoring.result import RejectedFile, ScoreResult
 
-__all__ = ["print_board", "print_rejected", "print_result", "value_text"]
-
 _LINES_SHOWN = 5
 
 

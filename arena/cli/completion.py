@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["complete_mechanism", "complete_metric", "complete_submission", "complete_team"]
-
 
 def complete_metric(incomplete: str) -> list[str]:
     """Return the names of metrics that begin with a text.

@@ -22,14 +22,6 @@ if TYPE_CHECKING:
 
     from arena.plugin.manager import PluginManager
 
-__all__ = [
-    "console",
-    "print_document",
-    "say_error",
-    "say_failures",
-    "say_note",
-]
-
 _LONG_LIST = 1_000
 _WIDTH_OF_A_FILE = 200
 

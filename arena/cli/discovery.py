@@ -18,8 +18,6 @@ import typer
 from arena.errors import ArenaError, PluginError
 from arena.plugin.info import distribution_of, unique_entry_points
 
-__all__ = ["COMMAND_GROUP", "InstalledCommand", "installed"]
-
 COMMAND_GROUP = "arena.commands"
 
 

@@ -19,16 +19,6 @@ from arena.utils.progress import stage
 if TYPE_CHECKING:
     from arena.competition.competition import Competition
 
-__all__ = [
-    "Directory",
-    "Wait",
-    "borrow_served",
-    "changed_outside",
-    "find_folder",
-    "look_at_competition",
-    "open_competition",
-]
-
 Directory = Annotated[
     Path | None,
     typer.Option("-C", metavar="DIR", help="The competition's folder.  [default: here or above]"),

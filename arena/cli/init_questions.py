@@ -17,8 +17,6 @@ from arena.plugin.manager import PluginManager
 from arena.scoring.submissions import read_truth
 from arena.types import PredictionKind, SolutionColumns, Usage
 
-__all__ = ["as_command", "ask"]
-
 _MOST_LISTED = 12
 _MECHANISMS = {
     "ladder-free": "shows only clear improvements; best protection, no parameter",

@@ -19,8 +19,6 @@ from arena.cli import discovery as commands
 from arena.cli.console import say_error
 from arena.errors import ArenaError
 
-__all__ = ["main"]
-
 _INTERRUPTED = 130
 _FAULT_IN_ARENA = 3
 _interrupts: list[int] = []

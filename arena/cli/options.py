@@ -19,28 +19,6 @@ from arena.types import USAGE_COLUMN, SolutionColumns
 if TYPE_CHECKING:
     from arena.utils.engines import Engine
 
-__all__ = [
-    "HERE",
-    "AsJson",
-    "Decimals",
-    "EngineChoice",
-    "Intervals",
-    "LowerIsBetter",
-    "Metric",
-    "OptionalMetric",
-    "Positive",
-    "SolutionFile",
-    "Strict",
-    "SubmissionFiles",
-    "Team",
-    "Unit",
-    "Wide",
-    "check_intervals",
-    "engine",
-    "solution_columns",
-    "target_names",
-]
-
 SolutionFile = Annotated[
     Path,
     typer.Argument(

@@ -17,16 +17,6 @@ if TYPE_CHECKING:
     from arena.scoring.result import ScoreResult
     from arena.utils.parallel import Progress
 
-__all__ = [
-    "ChartFolder",
-    "ReportFile",
-    "TableFile",
-    "board_report_if",
-    "check_outputs",
-    "show_result",
-    "write_outputs",
-]
-
 ReportFile = Annotated[
     Path | None,
     typer.Option("--report", metavar="FILE", help="Write the report, one HTML file, here."),

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from arena.cli.console import say_note
 from arena.evaluation.similar import SimilarSubmissions, describe_similar
 
-__all__ = ["say_similar"]
-
 _SHOWN = 20
 
 

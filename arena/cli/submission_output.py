@@ -13,8 +13,6 @@ from arena.utils.text import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["count_answers", "print_answer"]
-
 
 def print_answer(
     answer: Submitted,

@@ -14,8 +14,6 @@ from arena.utils.text import shorten
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["RANK_MARKS", "Column", "Row", "columns_shown", "print_table", "rank_mark"]
-
 Row = Mapping[str, Any]
 
 _ROWS_SHOWN = 60

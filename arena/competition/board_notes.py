@@ -17,8 +17,6 @@ from arena.public_board.mechanism import clip_of, find_mechanism, public_rows
 from arena.scoring.reversed_scores import reversed_board
 from arena.utils.text import printable
 
-__all__ = ["board_notes"]
-
 
 def board_notes(state: CompetitionState, standings: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return warnings on a public board, best first; some depend on the labels.

@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from arena.competition.rescore import RankChange
     from arena.scoring.result import ScoreResult
 
-__all__ = ["Competition"]
-
 
 class Competition(CompetitionView):
     r"""A competition in a folder: ``competition.toml`` and a DuckDB file. A context manager.
@@ -350,7 +348,7 @@ class Competition(CompetitionView):
     def rename_team(self, team: str, name: str) -> None:
         """Rename a team and record it: its submissions, limits and decisions continue.
 
-        Its former name stands for it from then on.
+        Its former name refers to it from then on.
 
         Raises
         ------

@@ -33,17 +33,6 @@ from arena.utils.atomic_write import atomic_write
 from arena.utils.tabular import write_csv
 from arena.utils.text import printable
 
-__all__ = [
-    "PUBLIC_SHARE",
-    "SAMPLE_NAME",
-    "SAMPLE_NOTE_NAME",
-    "create_competition",
-    "draw_public_rows",
-    "sample_note",
-    "sample_values",
-    "soft_label_warnings",
-]
-
 SAMPLE_NAME = "sample_submission.csv"
 SAMPLE_NOTE_NAME = "sample_submission.txt"
 """What the columns of the sample mean, for participants."""

@@ -1,4 +1,8 @@
-"""What teams and the organiser decide: selections, disqualifications, and names of teams."""
+"""What teams and the organiser decide: selections, disqualifications, and names of teams.
+
+The methods of :class:`~arena.competition.competition.Competition` of the same names say what is
+refused, by a UsageError.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +14,11 @@ from arena.competition.teams import MERGED, RENAMED
 from arena.errors import UsageError
 from arena.intake.folder import team_fault
 
-__all__ = [
-    "disqualify",
-    "disqualify_team",
-    "merge_teams",
-    "reinstate",
-    "rename_team",
-    "select",
-]
-
 
 def select(
     state: CompetitionState, team: str, submissions: Sequence[int], *, late: bool = False
 ) -> None:
-    """Record which submissions a team selected as final; an empty list clears the selection.
-
-    Raises
-    ------
-    UsageError
-        If there are more than a team may select, if one is not an accepted submission of this
-        team, or if the deadline has passed and ``late`` is false.
-    """
+    """Record which submissions a team selected as final; an empty list clears the selection."""
     deadline = state.settings.competition.deadline
     passed = deadline is not None and state.clock() > deadline
     if passed and not late:
@@ -46,18 +34,7 @@ def select(
 
 
 def disqualify(state: CompetitionState, submission: int, reason: str) -> str | None:
-    """Disqualify a submission and record why.
-
-    Returns
-    -------
-    The previous reason, if the submission was already disqualified. The new reason replaces it,
-    and both stay on record.
-
-    Raises
-    ------
-    UsageError
-        If there is no such submission, or the reason is empty or the current one.
-    """
+    """Disqualify a submission, record why, and return the previous reason, which is replaced."""
     if submission not in {record.submission for record in state.store.submissions()}:
         raise UsageError(f"There is no submission {submission}.")
     if not reason.strip():
@@ -73,13 +50,7 @@ def disqualify(state: CompetitionState, submission: int, reason: str) -> str | N
 
 
 def disqualify_team(state: CompetitionState, team: str, reason: str) -> None:
-    """Disqualify a team: none of its submissions counts, present or future. Record why.
-
-    Raises
-    ------
-    UsageError
-        If there is no such team, no reason is given, or it is already disqualified.
-    """
+    """Disqualify a team: none of its submissions counts, present or future. Record why."""
     team = _require_team(state, team)
     if not reason.strip():
         raise UsageError("A disqualification needs a reason, which is recorded: give one.")
@@ -91,13 +62,7 @@ def disqualify_team(state: CompetitionState, team: str, reason: str) -> None:
 def reinstate(
     state: CompetitionState, submission: int | None, team: str | None, reason: str
 ) -> None:
-    """Undo the disqualification of a submission or a team, and record why.
-
-    Raises
-    ------
-    UsageError
-        If it is not disqualified, or no reason is given.
-    """
+    """Undo the disqualification of a submission or a team, and record why."""
     if not reason.strip():
         raise UsageError("Undoing a disqualification needs a reason, which is recorded: give one.")
     if team is not None:
@@ -122,12 +87,6 @@ def rename_team(state: CompetitionState, team: str, name: str, *, on_record: boo
 
     With ``on_record=False``, a team without stored submissions can be renamed too. Submissions
     that arrive later under its former name belong to it.
-
-    Raises
-    ------
-    UsageError
-        If there is no such team, it is the organiser's baseline, or another team has or had the
-        new name.
     """
     if on_record or state.ledger.records(team):
         team = _require_participant(state, team)
@@ -146,17 +105,7 @@ def rename_team(state: CompetitionState, team: str, name: str, *, on_record: boo
 
 
 def merge_teams(state: CompetitionState, team: str, into: str) -> None:
-    """Merge a team into another one and record it; this cannot be undone.
-
-    The merged team has the submissions and the selections of both, and its limits count the
-    submissions of both.
-
-    Raises
-    ------
-    UsageError
-        If one of them does not exist, is disqualified or is the organiser's baseline, or if they
-        are the same team.
-    """
+    """Merge a team into another one and record it; this cannot be undone."""
     team, into = _require_participant(state, team), _require_participant(state, into)
     if team == into:
         raise UsageError(f"{into!r} is one team already.")

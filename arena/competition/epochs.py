@@ -24,8 +24,6 @@ from arena.public_board.releaser import SubmissionRef, make_releaser, release_ag
 from arena.store import Store, Transaction
 from arena.types import Solution
 
-__all__ = ["adopt_settings", "view_settings"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Proposal:

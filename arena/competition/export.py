@@ -36,8 +36,6 @@ from arena.types import PredictionKind, Solution, Usage
 from arena.utils.tabular import csv_cells, write_csv
 from arena.utils.text import csv_cell, printable
 
-__all__ = ["Bundle", "table_cell", "table_text", "write_bundle"]
-
 _README = """\
 An export of arena, for the organiser of the competition.
 
@@ -111,7 +109,10 @@ def write_bundle(folder: Path, bundle: Bundle, store: Store) -> list[Path]:
             document = {name: getattr(event, name) for name in names}
             file.write(json.dumps(document, sort_keys=True) + "\n")
     (folder / "key.txt").write_text(store.record_key().decode() + "\n", encoding="utf-8")
-    _write_usage(folder / "usage.csv", bundle.solution)
+    # Ids are written unescaped: they must match the organiser's own file.
+    usage = [Usage(int(code)).name.capitalize() for code in bundle.solution.usage]
+    rows = zip(bundle.solution.ids.to_pylist(), usage, strict=True)
+    _write_csv(folder / "usage.csv", [[bundle.solution.id_column, "Usage"], *rows])
     _write_json(folder / "finals.json", bundle.finals)
     (folder / "README.txt").write_text(_README, encoding="utf-8")
     baseline = bundle.result.get("baseline")
@@ -148,13 +149,6 @@ def table_cell(value: Any) -> Any:
 def _write_csv(path: Path, rows: Iterable[Sequence[Any]], quote_all: bool = False) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         write_csv(file, rows, quote_all=quote_all)
-
-
-def _write_usage(path: Path, solution: Solution) -> None:
-    # Ids are written unescaped: they must match the organiser's own file.
-    usage = [Usage(int(code)).name.capitalize() for code in solution.usage]
-    rows = zip(solution.ids.to_pylist(), usage, strict=True)
-    _write_csv(path, [[solution.id_column, "Usage"], *rows])
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

@@ -9,8 +9,6 @@ from typing import Any
 from arena.config import FinalRule, Ties
 from arena.errors import UsageError
 
-__all__ = ["Candidate", "board_ranks", "check_choice", "choose_finals", "public_board"]
-
 _IDS_SHOWN = 20
 """How many of a team's submissions a message lists."""
 

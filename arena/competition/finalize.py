@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,25 +19,11 @@ from arena.scoring.board import BoardRun
 from arena.scoring.result import STANDING_COLUMNS, ScoreResult
 from arena.scoring.settings import BoardSettings
 from arena.scoring.submissions import competition_info
-from arena.store import Event, Store
+from arena.store import Store
 from arena.store.digests import text_digest
 from arena.types import SubmissionRecord
 from arena.utils.parallel import Progress
 from arena.utils.text import printable
-
-__all__ = [
-    "analysis_seed",
-    "as_finalized",
-    "evaluate",
-    "evaluate_finals",
-    "final_board_settings",
-    "final_document",
-    "finalize",
-    "fingerprint",
-    "for_everybody",
-    "outdated",
-    "private_standings",
-]
 
 _ANALYSIS_STREAM = (2**32 - 1, 3)
 
@@ -234,11 +220,10 @@ def _outdated(state: CompetitionState, count: Callable[[], _Counted]) -> str | N
     if kept is None:
         return None
     later = [event for event in events if event.sequence > kept.sequence]
+    recorded = [change for event in later for change in event.payload.get("changes", ())]
     if any(event.kind == "rescored" for event in later):
         what = "the last rescore"
-    elif changed := _changed_settings(
-        state.settings, [*_recorded_changes(later), *state.unrecorded]
-    ):
+    elif changed := _changed_settings(state.settings, [*recorded, *state.unrecorded]):
         what = f"the change of {', '.join(changed)} in {CONFIG_NAME}"
     else:
         counted = count()
@@ -247,11 +232,6 @@ def _outdated(state: CompetitionState, count: Callable[[], _Counted]) -> str | N
             return None
         what = "a change of the submissions that count"
     return f"The private board is older than {what}: run arena finalize again."
-
-
-def _recorded_changes(events: Sequence[Event]) -> Iterator[Sequence[Any]]:
-    for event in events:
-        yield from event.payload.get("changes", ())
 
 
 def _changed_settings(settings: Settings, changes: Sequence[Sequence[Any]]) -> list[str]:

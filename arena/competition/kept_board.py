@@ -18,8 +18,6 @@ from arena.scoring.result import RejectedFile, ScoreResult
 from arena.store.digests import text_digest
 from arena.types import Chart, Fault, Finding, Section, Table
 
-__all__ = ["KEPT", "restored", "to_keep"]
-
 KEPT = "final_report"
 """The name of what is kept in the store."""
 

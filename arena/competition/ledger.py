@@ -15,8 +15,6 @@ from arena.evaluation.similar import Comparison, SimilarSubmissions, similar_sub
 from arena.store import Event, Store
 from arena.types import PredictionKind, SubmissionRecord
 
-__all__ = ["Ledger", "disqualified_in", "selections_in"]
-
 _DECISIONS = ("disqualification", "reinstatement")
 
 

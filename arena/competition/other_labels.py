@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy.typing as npt
 
-__all__ = ["other_labels"]
-
 
 def other_labels(truth: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
     """Yield labels from the same domain: each one replaced by another, then one row more.

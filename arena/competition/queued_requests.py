@@ -30,21 +30,6 @@ from arena.scoring.submissions import examine
 from arena.store import Event, Store
 from arena.utils.parallel import NoProgress
 
-__all__ = [
-    "ANSWERED",
-    "CORRECTED_NAME",
-    "PUBLISHED",
-    "SET_ASIDE",
-    "QueuedRequest",
-    "RequestAnswer",
-    "answers_in",
-    "cursor_of",
-    "last_answer",
-    "process_requests",
-    "published_digest",
-    "set_aside",
-]
-
 SET_ASIDE = "request set aside"
 ANSWERED = "request answered"
 PUBLISHED = "private board published"

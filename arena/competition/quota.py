@@ -10,8 +10,6 @@ from arena.store import Store, Transaction
 from arena.types import Fault
 from arena.utils.text import printable
 
-__all__ = ["Quota", "count_interrupted"]
-
 
 @dataclass(frozen=True, slots=True)
 class Quota:

@@ -10,8 +10,6 @@ from typing import Any
 from arena.public_board.instances import InstanceRelease, LoggedRelease
 from arena.store import Holder, Transaction
 
-__all__ = ["StoredLog"]
-
 
 @dataclass(frozen=True, slots=True)
 class StoredLog:

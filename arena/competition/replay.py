@@ -16,8 +16,6 @@ from arena.types import Release
 from arena.utils.collection import collection_paused
 from arena.utils.parallel import Progress
 
-__all__ = ["CAUTION", "Replay", "ReplayedBoard", "replay"]
-
 CAUTION = (
     "The comparison assumes that participants did not react to the scores they saw: with other "
     "scores they would have sent other submissions."
@@ -97,21 +95,8 @@ def replay(
 ) -> Replay:
     """Release the history of the current epoch again with each of the given mechanisms.
 
-    Disqualified submissions are released too, as they originally were, but are on no board.
-
-    Parameters
-    ----------
-    mechanisms
-        Specifications such as ``ladder(eta=0.01)``.
-    scope
-        None: the current scope.
-
-    Raises
-    ------
-    UnknownNameError, UsageError
-        If there is no such mechanism, or its parameters are invalid.
-    InputError
-        If a mechanism does not suit the metric or the settings.
+    Disqualified submissions are released too, as they originally were, but are on no board. See
+    :meth:`arena.competition.view.CompetitionView.replay`.
     """
     settings, notes = [], []
     for name in mechanisms:

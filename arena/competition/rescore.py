@@ -30,8 +30,6 @@ from arena.types import ROW_WEIGHTS, FloatArray, Solution
 from arena.utils.lazy import pc
 from arena.utils.parallel import Progress, available_workers
 
-__all__ = ["RankChange", "Rescored", "Scored", "align_solution", "apply", "rescore"]
-
 
 @dataclass(frozen=True, slots=True)
 class RankChange:

@@ -19,15 +19,6 @@ from arena.plugin.manager import PluginManager
 from arena.store import Store
 from arena.types import Solution
 
-__all__ = [
-    "METRIC_CODE",
-    "CompetitionState",
-    "metric_code",
-    "read_state",
-    "resolve_metric",
-    "secondary_metrics",
-]
-
 METRIC_CODE = "metric_code"
 """The key in the store for the code of a metric from a file of the organiser."""
 _INEXACT = timedelta(minutes=1)

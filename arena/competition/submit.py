@@ -42,14 +42,6 @@ from arena.types import (
 )
 from arena.utils.parallel import available_workers
 
-__all__ = [
-    "QueuedSubmission",
-    "SubmissionHandler",
-    "Submitted",
-    "open_handler",
-    "submit_files",
-]
-
 _REFUSED = "refused by the metric"
 """The kind of a fault whose message the metric's author wrote for participants."""
 _COULD_NOT_BE_SCORED = Fault(

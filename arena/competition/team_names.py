@@ -11,8 +11,6 @@ from collections.abc import Iterable
 
 from arena.utils.text import printable
 
-__all__ = ["ConfusableNames", "skeleton"]
-
 _LETTERS = str.maketrans(
     "АВЕЅІЈКМНОРСТУХаеорсухіјѕһӏԁԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧοναιρκυγχI1|0",  # noqa: RUF001
     "ABESlJKMHOPCTYXaeopcyxijshldqwABEZHlKMNOPTYXovaipkuyxlllO",

@@ -1,4 +1,4 @@
-"""Which team a name stands for, after teams were renamed or merged.
+"""Which team a name refers to, after teams were renamed or merged.
 
 What is stored is never changed: a submission keeps the name that its team had when it first
 submitted. That name also counts the team's limits and names its instance of the mechanism, so that
@@ -14,8 +14,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from arena.store import Event
-
-__all__ = ["MERGED", "RENAMED", "TEAM_CHANGES", "Teams"]
 
 RENAMED, MERGED = "team renamed", "team merged"
 TEAM_CHANGES = (RENAMED, MERGED)

@@ -47,15 +47,6 @@ from arena.types import Solution, SubmissionRecord, Usage
 from arena.utils.parallel import Progress
 from arena.utils.text import printable, shorten
 
-__all__ = [
-    "Claims",
-    "check_hash",
-    "missing_hash",
-    "read_claims",
-    "receipt_problems",
-    "verify_bundle",
-]
-
 _HASH = re.compile(r"[0-9a-f]{64}")
 _NOT_COMPARED = {"submission", "file"}
 _TOLERANCE = 1e-9

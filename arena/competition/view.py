@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from arena.competition.replay import Replay
     from arena.scoring.result import ScoreResult
 
-__all__ = ["CompetitionView", "now", "open_state", "organiser"]
-
 
 def now() -> datetime:
     """Return the current time in UTC."""

@@ -11,8 +11,6 @@ import pyarrow as pa
 from arena.interfaces import Metric, NeedsRowContext
 from arena.types import IntArray, RowContext, Solution
 
-__all__ = ["BoundMetric", "bind", "clusters_of", "context_of"]
-
 
 class BoundMetric:
     """A metric that is bound to each part of a solution on first use, and cached."""

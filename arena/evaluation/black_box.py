@@ -35,16 +35,6 @@ from arena.utils.engines import Engine, cluster_in_use
 from arena.utils.parallel import Progress, run_tasks
 from arena.utils.processes import Confinement, Ended, run_limited, start_clock
 
-__all__ = [
-    "UNDEFINED",
-    "DrawnRowsError",
-    "Scorer",
-    "black_box_resample",
-    "black_box_scores",
-    "score_columns",
-    "scorer_of",
-]
-
 Scorer: TypeAlias = Callable[[npt.NDArray[Any]], float]
 """The score of a submission as a function of ``(n,)`` counts of its rows."""
 

@@ -16,8 +16,6 @@ from arena.evaluation.medians import weighted_medians
 from arena.interfaces import BaseMetric, PointwiseMetric
 from arena.types import FloatArray, MetricTraits, PredictionKind, WeightArray
 
-__all__ = ["MeanOfCases", "MedianOfCases", "ranks_within_cases"]
-
 
 @dataclass(frozen=True, slots=True)
 class _OfCases(BaseMetric):

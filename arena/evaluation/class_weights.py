@@ -14,8 +14,6 @@ from arena.evaluation.scores import full_scores
 from arena.interfaces import Metric
 from arena.types import FloatArray, PredictionKind
 
-__all__ = ["class_weights"]
-
 _MOST_VALUES = 4e6
 
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from arena.types import FloatArray, IntArray
 
-__all__ = ["cluster_leverage", "size_degrees_of_freedom"]
-
 _LARGEST_SHARE = 0.999
 
 

@@ -21,8 +21,6 @@ from arena.evaluation.black_box import UNDEFINED
 from arena.interfaces import Metric, traits_of
 from arena.types import PredictionKind, Solution, Usage
 
-__all__ = ["check_truth", "is_defined_on"]
-
 _NAMES = {Usage.PUBLIC: "public", Usage.PRIVATE: "private"}
 _LARGEST_PROBE = 1e100
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from arena.errors import UsageError
 
-__all__ = ["check_level"]
-
 
 def check_level(level: float) -> None:
     """Raise UsageError unless a level is strictly between 0 and 1.

@@ -10,8 +10,6 @@ from arena.types import FloatArray, IntArray, WeightArray
 from arena.utils.compilation import compiled
 from arena.utils.parallel import run_tasks
 
-__all__ = ["weighted_medians"]
-
 
 def weighted_medians(data: FloatArray, weights: WeightArray, *, workers: int = 1) -> FloatArray:
     """Return ``(m, B)`` medians of ``(m, n)`` data in which case i counts ``weights[i, b]`` times.

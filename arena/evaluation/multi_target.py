@@ -31,13 +31,6 @@ from arena.types import (
     WeightArray,
 )
 
-__all__ = [
-    "mean_over_targets",
-    "metric_of_each_target",
-    "predictions_of_target",
-    "target_column",
-]
-
 
 def mean_over_targets(metric: Metric, n_targets: int) -> Metric:
     """Return the mean of a metric over targets, for ``(n, n_targets)`` truth and predictions.

@@ -12,17 +12,6 @@ import numpy.typing as npt
 from arena.interfaces import PredictionBlocks
 from arena.types import IntArray
 
-__all__ = [
-    "SENT_BYTES",
-    "ArrayPredictions",
-    "MappedPredictions",
-    "ReadByWorkers",
-    "block_size",
-    "cell_bytes",
-    "received",
-    "sent",
-]
-
 SENT_BYTES = 8 * 2**20
 """The most bytes of predictions in one task of a cluster, unless a single submission has more."""
 

@@ -10,8 +10,6 @@ from arena.evaluation.standard_errors import standard_error_of_mean
 from arena.types import FloatArray, IntArray
 from arena.utils.tabular import Tabular
 
-__all__ = ["RepeatVariance", "repeat_variance"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RepeatVariance(Tabular):

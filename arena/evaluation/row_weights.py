@@ -37,14 +37,6 @@ from arena.types import (
     WeightArray,
 )
 
-__all__ = [
-    "effective_rows",
-    "is_weighted_mean",
-    "metric_of_solution",
-    "metric_on_rows_of",
-    "row_weights_of",
-]
-
 
 def metric_of_solution(metric: Metric, solution: Solution) -> Metric:
     """Return a metric under the row weights of a solution, averaged over its targets.

@@ -444,8 +444,9 @@ def interval_ends(
     low, high = errors.score_range
     x = errors.scores
     if np.isfinite(low) and np.isfinite(high):
-        # The variance bound needs no estimate, so it needs no t.
-        degrees = errors.degrees_of_freedom * _pooled(len(x))
+        # Neighbours increase the degrees of freedom of a spread; the bound of the variance, which
+        # needs no estimate, needs no t.
+        degrees = errors.degrees_of_freedom * np.clip((len(x) + 1) / 2, 1, 2)
         needed = np.square(critical / (_student(critical, degrees) * errors.spread))
         known = np.isfinite(errors.spread) | np.isfinite(errors.limit_units)
         units = np.where(known, np.fmax(needed, _finite(errors.limit_units)), np.nan)
@@ -547,11 +548,6 @@ def _where_enough(critical: float | FloatArray, errors: ScoreErrors) -> FloatArr
         low, high = np.where(too_likely, low, middle), np.where(too_likely, middle, high)
     found[at] = low / observed
     return found
-
-
-def _pooled(m: int) -> float:
-    """Return the factor by which neighbours increase the degrees of freedom of a spread."""
-    return float(np.clip((m + 1) / 2, 1, 2))
 
 
 def _finite(limit: float) -> float:

@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 
 from arena.types import WeightArray
 
-__all__ = ["derived_once", "shared_weights"]
-
 _Derived = TypeVar("_Derived")
 _lock = threading.Lock()
 _shared: dict[int, dict[Callable[..., Any], Any]] = {}

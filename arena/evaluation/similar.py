@@ -18,14 +18,6 @@ from arena.interfaces import PredictionBlocks
 from arena.types import FloatArray, IntArray, PredictionKind
 from arena.utils.text import printable
 
-__all__ = [
-    "MOST_NEAR",
-    "Comparison",
-    "SimilarSubmissions",
-    "describe_similar",
-    "similar_submissions",
-]
-
 MOST_NEAR = 0.01
 """Maximum distance of two nearly identical submissions."""
 _SHARE_OF_USUAL = 0.25

@@ -14,8 +14,6 @@ from arena.evaluation.scores import influence_values, score_under_weights
 from arena.interfaces import HasRowValues, Metric
 from arena.types import FloatArray, IntArray
 
-__all__ = ["comparable_values", "standard_error_of_difference", "standard_error_of_mean"]
-
 _RESAMPLES = 200
 _PROBES = np.array([0.3, 0.7])
 _LARGEST_EXPONENT = 400

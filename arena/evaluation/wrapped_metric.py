@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from arena.interfaces import Metric, traits_of
 from arena.types import MetricTraits, PredictionKind
 
-__all__ = ["WrappedMetric"]
-
 
 @dataclass(frozen=True)
 class WrappedMetric:

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from arena.intake.content import MAX_BYTES
     from arena.intake.faults import (
         FAULTS_OF_A_KIND,
-        FaultGroup,
         describe,
         fault_lines,
         first_of_each_kind,
@@ -19,14 +18,8 @@ if TYPE_CHECKING:
     )
     from arena.intake.folder import SubmissionFile, find_submissions, named_file
     from arena.intake.manifest import ordered_by_manifest
-    from arena.intake.mask_files import (
-        SHAPE_COLUMNS,
-        SPACING_COLUMNS,
-        MaskTable,
-        read_masks,
-    )
+    from arena.intake.mask_files import SHAPE_COLUMNS, SPACING_COLUMNS
     from arena.intake.memory import (
-        MemoryTable,
         SolutionSource,
         solution_source,
         submission_file,
@@ -35,34 +28,20 @@ if TYPE_CHECKING:
     from arena.intake.reader import check_table, read_submission
     from arena.intake.row_sets import rows_of_cells
     from arena.intake.solution import read_solution
-    from arena.intake.submission import (
-        SUM_TOLERANCE,
-        ReadSubmission,
-        parse_submission,
-    )
-    from arena.intake.whole_file import (
-        cell_of_file,
-        file_of_cell,
-        read_whole_solution,
-        read_whole_submission,
-    )
+    from arena.intake.submission import ReadSubmission, parse_submission
+    from arena.intake.whole_file import file_of_cell, read_whole_solution, read_whole_submission
 
 __all__ = [
     "FAULTS_OF_A_KIND",
     "MAX_BYTES",
     "SHAPE_COLUMNS",
     "SPACING_COLUMNS",
-    "SUM_TOLERANCE",
     "CaseColumns",
-    "FaultGroup",
-    "MaskTable",
-    "MemoryTable",
     "ReadSubmission",
     "SolutionSource",
     "SubmissionFile",
     "SubmissionForm",
     "case_scores_of",
-    "cell_of_file",
     "check_table",
     "describe",
     "fault_lines",
@@ -74,7 +53,6 @@ __all__ = [
     "ordered_by_manifest",
     "parse_submission",
     "read_case_table",
-    "read_masks",
     "read_solution",
     "read_submission",
     "read_whole_solution",
@@ -88,19 +66,14 @@ __all__ = [
 _MODULES = {
     "CaseColumns": "case_table",
     "FAULTS_OF_A_KIND": "faults",
-    "FaultGroup": "faults",
     "MAX_BYTES": "content",
-    "MaskTable": "mask_files",
-    "MemoryTable": "memory",
     "ReadSubmission": "submission",
     "SHAPE_COLUMNS": "mask_files",
     "SPACING_COLUMNS": "mask_files",
-    "SUM_TOLERANCE": "submission",
     "SolutionSource": "memory",
     "SubmissionFile": "folder",
     "SubmissionForm": "columns",
     "case_scores_of": "case_table",
-    "cell_of_file": "whole_file",
     "check_table": "reader",
     "describe": "faults",
     "fault_lines": "faults",
@@ -112,7 +85,6 @@ _MODULES = {
     "ordered_by_manifest": "manifest",
     "parse_submission": "submission",
     "read_case_table": "case_table",
-    "read_masks": "mask_files",
     "read_solution": "solution",
     "read_submission": "reader",
     "read_whole_solution": "whole_file",

@@ -17,8 +17,6 @@ from arena.intake.numbered_ids import locate_numbered
 from arena.types import Fault, IntArray
 from arena.utils.lazy import pc
 
-__all__ = ["find_duplicates", "locate_ids", "report_ids"]
-
 _SPREADSHEET = "e.g. by opening the CSV file in a spreadsheet: write the id column as text"
 _ALTERATIONS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     (

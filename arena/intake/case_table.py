@@ -21,8 +21,6 @@ from arena.interfaces import CaseScores
 from arena.types import FloatArray
 from arena.utils.lazy import pc
 
-__all__ = ["CaseColumns", "case_scores_of", "read_case_table"]
-
 _FAULTS_SHOWN = 5
 _ALGORITHM_NAMES = frozenset(
     ("alg_name", "alg", "method", "model", "model_name", "system", "team", "participant")

@@ -22,19 +22,6 @@ from arena.intake.table import RowNumber
 from arena.types import Fault, FloatArray
 from arena.utils.lazy import pc
 
-__all__ = [
-    "Place",
-    "is_number",
-    "is_text",
-    "label_codes",
-    "merge_equal_numbers",
-    "numbers",
-    "points_for_commas",
-    "report_texts",
-    "texts",
-    "to_text",
-]
-
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _NOT_A_NUMBER = (
     *("nan", "+nan", "-nan", "na", "n/a", "#n/a", "#na", "<na>", "nat", "null", "none", "nil", "?"),

@@ -17,8 +17,6 @@ from arena.intake.mask_files import shapes_of
 from arena.intake.table import Bounds
 from arena.types import PredictionKind, Solution, Target
 
-__all__ = ["Layout", "SubmissionForm", "match_columns"]
-
 _PROBABILITIES = (PredictionKind.PROBABILITY, PredictionKind.CLASS_PROBABILITIES)
 _CUTOFF = 0.6
 _MAX_GUESSED = 20

@@ -18,8 +18,6 @@ from typing import IO
 
 from arena.intake.faults import FaultList, plural
 
-__all__ = ["CHANGED", "MAX_BYTES", "FileContent", "read_content", "read_raw", "was_written"]
-
 CHANGED = "The file changed while it was read: send it again."
 """What is read must be what its sha256 is of, and one state of the file."""
 

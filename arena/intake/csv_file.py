@@ -20,8 +20,6 @@ from arena.intake.encoding import line_of
 from arena.intake.faults import FaultList, plural
 from arena.intake.table import Bounds, RawTable, RowNumbers
 
-__all__ = ["read_csv"]
-
 _DELIMITERS = (",", ";", "\t")
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _BLANK_LINES = re.compile(rb"[\r\n]*")

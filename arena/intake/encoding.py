@@ -13,8 +13,6 @@ from arena.intake.faults import FaultList
 from arena.types import Fault
 from arena.utils.lazy import pc
 
-__all__ = ["line_of", "to_utf8", "with_replaced_bytes"]
-
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 """Replaces an invalid byte; then a cell that contains it has already been reported."""
 

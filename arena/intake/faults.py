@@ -12,21 +12,6 @@ from typing import Any, NoReturn
 
 from arena.types import Fault
 
-__all__ = [
-    "FAULTS_OF_A_KIND",
-    "FaultGroup",
-    "FaultList",
-    "Refused",
-    "clean",
-    "describe",
-    "fault_lines",
-    "first_of_each_kind",
-    "group_faults",
-    "plural",
-    "show",
-    "show_all",
-]
-
 FAULTS_OF_A_KIND = 20
 """The number of faults of a kind that are reported; further ones are only counted."""
 

@@ -15,15 +15,6 @@ from arena.intake.mask_files import is_mask_file
 from arena.types import Fault
 from arena.utils.text import has_stacked_marks
 
-__all__ = [
-    "MAX_TEAM_LENGTH",
-    "SubmissionFile",
-    "find_submissions",
-    "named_file",
-    "team_fault",
-    "team_name",
-]
-
 MAX_TEAM_LENGTH = 100
 """Maximum length of a team name, in characters."""
 

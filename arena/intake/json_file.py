@@ -14,8 +14,6 @@ import pyarrow as pa
 from arena.intake.faults import FaultList, clean
 from arena.intake.table import Bounds, RawTable, count_from_one
 
-__all__ = ["is_json", "read_json"]
-
 _START = re.compile(rb'\{\s*["}]|\[\s*[\[{]')
 _PROBE = 4096
 _MOST_DIGITS = 4_000

@@ -12,8 +12,6 @@ from arena.errors import InputError
 from arena.intake.faults import show, show_all
 from arena.intake.folder import SubmissionFile, named_file
 
-__all__ = ["ordered_by_manifest"]
-
 _MOST_BYTES = 200 * 2**20
 
 

@@ -35,21 +35,6 @@ from arena.intake.faults import FaultList, Refused, plural, show
 from arena.intake.table import RawTable, count_from_one
 from arena.types import Fault, FloatArray
 
-__all__ = [
-    "LABEL_SEPARATOR",
-    "SHAPE_COLUMNS",
-    "SPACING_COLUMNS",
-    "MaskTable",
-    "holds_masks",
-    "is_mask_file",
-    "mask_columns",
-    "pixels_beyond",
-    "read_masks",
-    "report_beyond",
-    "run_lengths",
-    "shapes_of",
-]
-
 SHAPE_COLUMNS = ("height", "width", "depth")
 """Columns of a solution with the size of each mask: its first, second and third axis."""
 

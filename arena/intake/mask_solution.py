@@ -15,8 +15,6 @@ from arena.intake.mask_files import LABEL_SEPARATOR, MaskTable, mask_columns, re
 from arena.intake.table import RawTable, count_from_one
 from arena.types import SolutionColumns
 
-__all__ = ["CASE_COLUMN", "LABEL_COLUMN", "MASK_COLUMN", "read_mask_solution"]
-
 MASK_COLUMN = "mask"
 """The column of the run-length encodings."""
 CASE_COLUMN, LABEL_COLUMN = "case", "label"

@@ -22,15 +22,6 @@ from arena.intake.faults import plural, show, show_all
 from arena.intake.folder import SubmissionFile, find_submissions, named_file
 from arena.types import Solution
 
-__all__ = [
-    "MemoryTable",
-    "SolutionSource",
-    "describe_data",
-    "solution_source",
-    "submission_file",
-    "submission_files",
-]
-
 _FORMS = "a path, a data frame, a dictionary of columns"
 
 

@@ -15,8 +15,6 @@ import pyarrow as pa
 
 from arena.types import IntArray
 
-__all__ = ["locate_numbered"]
-
 _MOST_DIGITS = 18
 _MOST_GAPS = 8
 """The table has at most so many entries for each id."""

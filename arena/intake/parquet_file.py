@@ -12,8 +12,6 @@ from arena.intake.table import Bounds, RawTable, count_from_one
 from arena.types import Fault
 from arena.utils.lazy import pc
 
-__all__ = ["MAGIC", "is_parquet", "read_parquet", "table_of_arrow"]
-
 MAGIC = b"PAR1"
 _ENCRYPTED = b"PARE"
 _DAMAGED = "This is not a readable Parquet file: write and send it again."

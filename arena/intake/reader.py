@@ -23,16 +23,6 @@ from arena.intake.submission import ReadSubmission, parse_submission, parse_tabl
 from arena.types import Fault, Solution
 from arena.utils.processes import Ended, Limits, call_limited
 
-__all__ = [
-    "FileReader",
-    "check_table",
-    "parse_limited",
-    "read_by",
-    "read_submission",
-    "seconds_of",
-    "unread",
-]
-
 _SECONDS = 60
 """CPU time for a small competition; 200,000 rows with two faults each took 2 s."""
 _WAITING = 10.0

@@ -18,8 +18,6 @@ from arena.intake.cells import to_text
 from arena.intake.faults import FaultList, show
 from arena.intake.table import RawTable
 
-__all__ = ["fold_rows", "rows_of_cells"]
-
 
 def fold_rows(
     table: RawTable, id_column: str, faults: FaultList, *, single: Collection[str] = ()

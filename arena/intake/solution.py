@@ -40,8 +40,6 @@ from arena.types import (
 )
 from arena.utils.lazy import pc
 
-__all__ = ["MAX_SOLUTION_BYTES", "SOLUTION_BOUNDS", "read_solution"]
-
 MAX_SOLUTION_BYTES = 2**31 - 2**20
 """Maximum size of a solution file, compressed and decompressed."""
 

@@ -43,15 +43,6 @@ from arena.intake.table import Bounds, RawTable
 from arena.types import Fault, FloatArray, PredictionKind
 from arena.utils.lazy import pc
 
-__all__ = [
-    "READING_ERRORS",
-    "SUM_TOLERANCE",
-    "ReadSubmission",
-    "parse_submission",
-    "parse_table",
-    "read_table",
-]
-
 SUM_TOLERANCE = 1e-3
 """Maximum deviation from 1 of the sum of a row's class probabilities."""
 

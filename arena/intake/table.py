@@ -12,8 +12,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bounds", "RawTable", "RowNumber", "RowNumbers", "count_from_one"]
-
 _CHUNK = 2**24
 _LF, _CR = 10, 13
 

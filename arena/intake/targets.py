@@ -24,8 +24,6 @@ from arena.intake.faults import FaultList, show, show_all
 from arena.types import FloatArray, IntArray, PredictionKind, Target
 from arena.utils.lazy import pc
 
-__all__ = ["ReadTargets", "TargetReading", "class_order", "read_extra", "read_targets"]
-
 MOST_CLASSES = 10_000
 """Maximum number of labels if each needs a column in a submission."""
 

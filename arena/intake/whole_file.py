@@ -18,8 +18,6 @@ from arena.intake.faults import FaultList, Refused, describe, show
 from arena.intake.submission import ReadSubmission
 from arena.types import PredictionKind, Solution, Target, Usage
 
-__all__ = ["cell_of_file", "file_of_cell", "read_whole_solution", "read_whole_submission"]
-
 _COLUMN, _ID = "file", "the file"
 
 

@@ -12,8 +12,6 @@ import numpy.typing as npt
 from arena.interfaces.metrics import Metric
 from arena.types import Finding, FloatArray, IntArray
 
-__all__ = ["Analysis", "Candidates", "PredictionBlocks", "Study", "SuitsStudies"]
-
 
 @runtime_checkable
 class PredictionBlocks(Protocol):

@@ -9,8 +9,6 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from arena.types import FloatArray
 
-__all__ = ["CaseReader", "CaseScores"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CaseScores:

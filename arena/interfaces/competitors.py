@@ -12,24 +12,6 @@ import numpy.typing as npt
 from arena.interfaces.metrics import Metric
 from arena.types import IntArray
 
-__all__ = [
-    "Competitor",
-    "Computation",
-    "ComputesAhead",
-    "Conduct",
-    "DeclaresConduct",
-    "Feedback",
-    "HasVariants",
-    "KnowsLabels",
-    "MayStop",
-    "Move",
-    "Notebook",
-    "Participation",
-    "Player",
-    "PlaysThroughTeams",
-    "Standing",
-]
-
 Conduct: TypeAlias = Literal["honest", "copies", "attacks"]
 """``copies``: starts from public predictions; ``attacks``: tries to infer the labels."""
 

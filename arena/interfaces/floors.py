@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from arena.types import IntArray
 
-__all__ = ["FloorEstimate", "FloorEstimator", "FloorSettings", "LabelColumns"]
-
 
 class FloorSettings(TypedDict, total=False):
     """The options that every estimator takes besides its data."""

@@ -10,15 +10,6 @@ import numpy as np
 
 from arena.types import Release
 
-__all__ = [
-    "ClipsScores",
-    "Evaluation",
-    "ExplainsScores",
-    "Mechanism",
-    "PublicBoard",
-    "ReviewsBoard",
-]
-
 _TOLERANCE = 1e-11
 """Relative. Scores are rounded to 12 significant digits: a relative error of up to 5e-12."""
 

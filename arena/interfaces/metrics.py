@@ -31,26 +31,6 @@ from arena.types import (
     WeightArray,
 )
 
-__all__ = [
-    "BaseMetric",
-    "HasCaseValues",
-    "HasInfluenceValues",
-    "HasResample",
-    "HasRowValues",
-    "Metric",
-    "MetricFamily",
-    "MetricFamilyOfFiles",
-    "NeedsRowContext",
-    "PointwiseMetric",
-    "PreparesSubmissions",
-    "faults_of_predictions",
-    "faults_of_truth",
-    "kinds_of",
-    "notes_of",
-    "source_of",
-    "traits_of",
-]
-
 
 @runtime_checkable
 class Metric(Protocol):

@@ -9,8 +9,6 @@ from typing import Any, Protocol, runtime_checkable
 from arena.types import Chart
 from arena.utils.parallel import Progress
 
-__all__ = ["Paper", "PaperOptions", "Reproduced", "Reproduction", "rounded", "within"]
-
 
 @dataclass(frozen=True, slots=True)
 class PaperOptions:

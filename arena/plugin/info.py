@@ -16,18 +16,6 @@ from typing import Any
 from arena.errors import ArenaError, DuplicateNameError, PluginError
 from arena.utils.text import printable
 
-__all__ = [
-    "Failure",
-    "PluginInfo",
-    "attributed",
-    "attributed_unquoted",
-    "distribution_of",
-    "log_failure",
-    "missing_members",
-    "unique_entry_points",
-    "version_of",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class PluginInfo:

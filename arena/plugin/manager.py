@@ -41,8 +41,6 @@ from arena.plugin.info import (
 from arena.plugin.registry import Registry, nearest
 from arena.types import CompetitionInfo, Fault, Release, Section, SubmissionRecord
 
-__all__ = ["ENTRY_POINT_GROUP", "PluginManager"]
-
 ENTRY_POINT_GROUP = "arena"
 # A plugin may raise any error, and a module may even call exit while it is imported.
 _ANY_FAILURE = (Exception, SystemExit)

@@ -13,8 +13,6 @@ from arena.errors import DuplicateNameError, UnknownNameError, UsageError
 from arena.interfaces import MetricFamily, MetricFamilyOfFiles
 from arena.plugin.specification import Specification, parse_specification
 
-__all__ = ["Entry", "Registry", "nearest"]
-
 _Item = TypeVar("_Item")
 
 

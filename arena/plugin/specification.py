@@ -11,8 +11,6 @@ from typing import Any
 
 from arena.errors import UsageError
 
-__all__ = ["Specification", "parse_specification", "split_specifications", "with_parameters"]
-
 _CALL = re.compile(r"(?P<name>[^()]+?)\s*(?:\((?P<arguments>.*)\))?\s*", re.DOTALL)
 _FAMILY = re.compile(r"[^():]+:(?=[^()])")
 _WORDS = {"true": True, "false": False, "none": None}

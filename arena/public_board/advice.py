@@ -8,8 +8,6 @@ from arena.plugin.manager import PluginManager
 from arena.public_board.clipping import baseline_clip, conceivable_scores
 from arena.types import Solution
 
-__all__ = ["FULL_WARNING", "protection_notes", "with_default_mechanism"]
-
 FULL_WARNING = (
     "Warning: the mechanism full shows every score at full precision. A team that sends many "
     "submissions can overfit the public rows; ladder-free protects them."

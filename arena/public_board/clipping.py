@@ -18,14 +18,6 @@ from arena.interfaces import (
 )
 from arena.types import FloatArray, MetricTraits, PredictionKind, RowContext, Solution, Usage
 
-__all__ = [
-    "baseline_clip",
-    "bounded_name",
-    "clip_values",
-    "conceivable_scores",
-    "share_at_bounds",
-]
-
 
 def clip_values(metric: Metric, bounds: tuple[float, float] | None) -> Metric:
     """Return a metric of one target with its values moved into bounds; None: the metric itself.

@@ -17,19 +17,6 @@ from typing import Any, Literal, Protocol, TypeAlias
 from arena.store import RANK, Holder, Holders
 from arena.types import Release
 
-__all__ = [
-    "InstanceRelease",
-    "Instances",
-    "LoggedRelease",
-    "MemoryLog",
-    "PerRank",
-    "PerTeam",
-    "ReleaseFn",
-    "ReleaseLog",
-    "Scope",
-    "instances",
-]
-
 Scope: TypeAlias = Literal["team", "rank"]
 
 ReleaseFn: TypeAlias = Callable[[Mapping[str, Any], float | None, int], Release]

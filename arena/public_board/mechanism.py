@@ -14,15 +14,6 @@ from arena.plugin.manager import PluginManager
 from arena.public_board.clipping import baseline_clip, clip_values, conceivable_scores
 from arena.types import Solution, Usage
 
-__all__ = [
-    "clip_of",
-    "find_mechanism",
-    "public_metric",
-    "public_rows",
-    "review_mechanism",
-    "submission_budget",
-]
-
 
 def public_rows(solution: Solution) -> npt.NDArray[np.bool_]:
     """Return the mask ``(n,)`` of the public rows."""

@@ -42,8 +42,6 @@ from arena.public_board.mechanism import (
 from arena.store import Holder, Store
 from arena.types import FloatArray, IntArray, Release, Solution
 
-__all__ = ["Releaser", "ScoredSubmission", "SubmissionRef", "make_releaser", "release_again"]
-
 _READ_TOGETHER = 64
 """How many submissions are read at once at most, of those that hold the next ranks."""
 _HELD_SUBMISSIONS, _HELD_BYTES = 16, 256 * 2**20

@@ -13,8 +13,6 @@ from arena.types import Chart, Section, Table
 from arena.utils.formatting import level_text, percent, score_format, span
 from arena.utils.text import shorten
 
-__all__ = ["board_sections"]
-
 _Standings = Sequence[Mapping[str, Any]]
 _ROWS_AT_ONCE = 256
 
@@ -37,10 +35,11 @@ def _chart(result: ScoreResult, name: str, title: str, description: str) -> tupl
     return () if drawn is None else (Chart(name, title, description, drawn),)
 
 
-def _only_the_first(standings: _Standings, what: str = "The picture shows") -> str:
+def _only_the_first(standings: _Standings) -> str:
     if len(standings) <= MOST_TEAMS:
         return ""
-    return f" {what} the first {MOST_TEAMS} of {len(standings):,}; the board above lists all teams."
+    shown = f"the first {MOST_TEAMS} of {len(standings):,}"
+    return f" The picture shows {shown}; the board above lists all teams."
 
 
 def _ranks(result: ScoreResult) -> Iterator[Section]:

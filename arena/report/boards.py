@@ -11,8 +11,6 @@ from arena.report.model import Board, Column
 from arena.scoring.result import STANDING_COLUMNS, ScoreResult
 from arena.utils.formatting import BoardDisplay, Show, level_text, released_format, score_format
 
-__all__ = ["competition_board", "other_title", "private_board", "rank_bar"]
-
 Row = Mapping[str, Any]
 _MOST_OTHERS = 20
 """How many columns of analyses, secondary metrics and targets a report shows."""

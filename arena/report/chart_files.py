@@ -16,8 +16,6 @@ from arena.report.file_output import check_folder, write_file
 from arena.report.model import Report
 from arena.types import Chart
 
-__all__ = ["svg", "write_charts"]
-
 _PNG_SCALE = 2.0
 _COLUMNS = {"1column": 241, "2columns": 504}
 """End of a file's name -> width in points: 85 and 178 mm, one and two columns of a journal."""
@@ -62,7 +60,8 @@ def _files(chart: Chart) -> Iterator[tuple[str, str | bytes]]:
         )
     yield f"{chart.name}.svg", drawn
     yield f"{chart.name}.png", vl_convert.svg_to_png(drawn, scale=_PNG_SCALE)
-    schema = {"$schema": _SCHEMA.format(_vegalite_version()), "title": chart.title}
+    version = vl_convert.get_vegalite_versions()[-1]
+    schema = {"$schema": _SCHEMA.format(version), "title": chart.title}
     for columns, width in _COLUMNS.items():
         drawn_on_paper = _pdf(chart, width)
         if drawn_on_paper is not None:
@@ -112,12 +111,6 @@ def _names_across(specification: Mapping[str, Any]) -> int:
 def _on_paper(chart: Chart) -> dict[str, Any]:
     specification = dict(chart.specification)
     return {**specification, "config": {**specification["config"], "background": PAGE}}
-
-
-def _vegalite_version() -> str:
-    import vl_convert
-
-    return str(vl_convert.get_vegalite_versions()[-1])
 
 
 def svg(chart: Chart) -> str | None:

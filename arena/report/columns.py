@@ -8,8 +8,6 @@ from typing import Any
 
 from arena.utils.formatting import Show, percent, plain, span
 
-__all__ = ["PUBLIC_COLUMNS", "RANKED_COLUMNS", "StandingColumn", "ranked_columns"]
-
 
 def _plain(_: Show) -> Show:
     return plain

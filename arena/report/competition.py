@@ -28,13 +28,6 @@ from arena.report.model import Rejection, Report
 from arena.scoring.result import ScoreResult
 from arena.utils.parallel import NoProgress, Progress
 
-__all__ = [
-    "competition_report",
-    "final_board",
-    "finalized_report",
-    "public_competition_report",
-]
-
 
 def competition_report(competition: CompetitionView, *, progress: Progress | None = None) -> Report:
     """Return the report of the private board as it was finalized; nothing is recorded.

@@ -22,8 +22,6 @@ from arena.simulation.competition.summary import (
 )
 from arena.types import Section, Table
 
-__all__ = ["competition_simulation_report", "truth_section"]
-
 _SIMULATED = "Everything on this page is simulated: no person submitted anything."
 _EXACT = (
     "This simulation knows the probability of every label. The true score of a submission is its "

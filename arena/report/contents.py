@@ -17,16 +17,6 @@ from arena.scoring.result import STANDING_COLUMNS, RejectedFile, ScoreResult
 from arena.types import Fault, Finding, Section
 from arena.utils.formatting import BoardDisplay
 
-__all__ = [
-    "ASSEMBLING",
-    "PublicBoard",
-    "as_rejections",
-    "board_report",
-    "public_board",
-    "public_report",
-    "reasons_of",
-]
-
 ASSEMBLING = "Putting the report together"
 """The progress label while plugins add their sections."""
 

@@ -8,8 +8,6 @@ from arena.evaluation.similar import SimilarSubmissions
 from arena.types import Section, Table
 from arena.utils.formatting import percent
 
-__all__ = ["copies_section"]
-
 
 def copies_section(found: Sequence[SimilarSubmissions]) -> Section | None:
     """Return which teams sent the same predictions, or nearly the same; None if no teams did."""

@@ -13,8 +13,6 @@ from arena.charts import themed
 from arena.types import Chart, Section
 from arena.utils.tabular import as_json
 
-__all__ = ["as_script_data", "every_chart", "fetches", "prepared"]
-
 
 def prepared(sections: Iterable[Section]) -> tuple[Section, ...]:
     """Return the sections with their charts themed, as JSON, and each with a unique name."""

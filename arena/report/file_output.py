@@ -8,8 +8,6 @@ from pathlib import Path
 from arena.errors import InputError, UsageError
 from arena.utils.atomic_write import atomic_write
 
-__all__ = ["check_folder", "check_target", "write_file"]
-
 
 def check_target(path: Path) -> None:
     """Refuse a path that no file can be written to, before anything is computed.

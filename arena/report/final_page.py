@@ -26,8 +26,6 @@ from arena.types import Section, Table
 from arena.utils.formatting import level_text
 from arena.utils.parallel import Progress
 
-__all__ = ["final_page"]
-
 _LEFT_OUT = {"bootstrap rank range", "prize share"}
 _FINAL = {
     "best_public": "the submission with the best public score",

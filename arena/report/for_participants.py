@@ -12,8 +12,6 @@ from arena.interfaces import traits_of
 from arena.report.model import Board, Column
 from arena.types import Section
 
-__all__ = ["facts_for_participants", "how_to_submit", "last_entries", "with_last_entries"]
-
 
 def facts_for_participants(competition: CompetitionView) -> tuple[tuple[str, str], ...]:
     """Return the deadline, the time of the last change, and the hash that the record ends with."""

@@ -9,8 +9,6 @@ from arena.store import Event
 from arena.types import Section, Table
 from arena.utils.text import shorten
 
-__all__ = ["DESCRIBED", "history_section"]
-
 _SHOWN = 120
 _EXPLANATION = (
     "Scores by an earlier revision and what an earlier epoch of the public board showed are kept "

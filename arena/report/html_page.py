@@ -24,8 +24,6 @@ from arena.utils.text import printable
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["page"]
-
 _FOLDER = Path(__file__).parent / "template"
 _EXPORTS = "window.vegaEmbed = vegaEmbed;"
 # Vega-Lite logs advice for chart authors; readers of a report do not need it.

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from arena.scoring.wording import Wording
 from arena.types import Section
 
-__all__ = ["Board", "Column", "Place", "Rejection", "Report", "Summary"]
-
 
 @dataclass(frozen=True, slots=True)
 class Column:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from arena.charts.specification import layered
+from arena.charts.specification import layered, named, quantitative
 from arena.charts.theme import BLUE, ORANGE
 from arena.report.model import Report
 from arena.report.seeds import seeds_sections
@@ -13,9 +13,7 @@ from arena.simulation.plan.drawn import FIGURES, Sweep
 from arena.simulation.plan.organiser import SWEEPS, Advice
 from arena.simulation.plan.plan import NeededRows, Plan
 from arena.types import Chart, Section, Table
-from arena.utils.formatting import level_text, percent
-
-__all__ = ["plan_report"]
+from arena.utils.formatting import Show, level_text, percent
 
 _NAMES = {
     "best_wins": "the truly best wins (normal prior)",
@@ -118,7 +116,8 @@ def _cell(normal: float | None, other: float, low: float, high: float) -> str:
 
 
 def _sweep_section(sweep: Sweep, advice: Advice) -> Section:
-    settings = [_setting(sweep.name, one.setting) for one in sweep.designs]
+    show: Show = percent if sweep.name == "public_share" else "{:,.10g}".format
+    settings = [show(one.setting) for one in sweep.designs]
     rows = tuple(
         (
             setting,
@@ -154,10 +153,6 @@ def _sweep_section(sweep: Sweep, advice: Advice) -> Section:
     return Section(f"By {SWEEPS[sweep.name]}", text, (table,), charts)
 
 
-def _setting(name: str, value: float) -> str:
-    return percent(value) if name == "public_share" else f"{value:,.10g}"
-
-
 def _figure(name: str, point: float, low: float, high: float) -> str:
     def show(value: float) -> str:
         if name == "best_wins":
@@ -181,22 +176,15 @@ def _sweep_chart(sweep: Sweep, name: str, label: str) -> Chart:
     ]
     settings = [one.setting for one in sweep.designs]
     share = sweep.name == "public_share"
-    x: dict[str, Any] = {
-        "field": "setting",
-        "type": "quantitative",
-        "title": SWEEPS[sweep.name],
-        "scale": {"type": "linear" if share else "log", "nice": False, "padding": 16},
-        "axis": {"format": ".0%" if share else ",d", "values": settings},
-    }
-    y: dict[str, Any] = {
-        "field": "value",
-        "type": "quantitative",
-        "title": label,
-        "axis": {"format": ".0%" if name == "best_wins" else ".3~g"},
-    }
+    x = quantitative(
+        "setting",
+        SWEEPS[sweep.name],
+        scale={"type": "linear" if share else "log", "nice": False, "padding": 16},
+        axis={"format": ".0%" if share else ",d", "values": settings},
+    )
+    y, color = quantitative("value", label, axis={"format": ".3~g"}), ORANGE
     if name == "best_wins":
-        y["scale"] = {"domain": [0, 1]}
-    color = BLUE if name == "best_wins" else ORANGE
+        y, color = {**y, "axis": {"format": ".0%"}, "scale": {"domain": [0, 1]}}, BLUE
     band = {
         "mark": {"type": "area", "opacity": 0.2, "color": color},
         "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}},
@@ -210,7 +198,7 @@ def _sweep_chart(sweep: Sweep, name: str, label: str) -> Chart:
         f"plan-{sweep.name}-{name}".replace("_", "-"),
         f"{label[0].upper()}{label[1:]}, by {SWEEPS[sweep.name]}",
         f"A line with a band of its interval: {label}, by {SWEEPS[sweep.name]}.",
-        {**layered([band, line], height=260), "data": {"values": values}},
+        layered([band, line], height=260, rows=values),
     )
 
 
@@ -247,28 +235,17 @@ def _chart(plan: Plan, title: str) -> Chart:
         for name, label in _NAMES.items()
         if getattr(row, name) is not None
     ]
-    x: dict[str, Any] = {
-        "field": "rows",
-        "type": "quantitative",
-        "title": "private rows",
-        "scale": {"type": "log", "nice": False, "padding": 12},
-        "axis": {"format": ",d", "values": [row.test_rows for row in plan.rows]},
-    }
-    y = {
-        "field": "probability",
-        "type": "quantitative",
-        "scale": {"domain": [0, 1]},
-        "title": "probability",
-    }
-    color = {
-        "field": "what",
-        "type": "nominal",
-        "title": None,
-        "sort": list(_NAMES.values()),
-        "legend": {"orient": "top", "columns": 2},
-    }
+    x = quantitative(
+        "rows",
+        "private rows",
+        scale={"type": "log", "nice": False, "padding": 12},
+        axis={"format": ",d", "values": [row.test_rows for row in plan.rows]},
+    )
+    y = quantitative("probability", scale={"domain": [0, 1]})
+    order = list(_NAMES.values())
+    color = named("what", sort=order, legend={"orient": "top", "columns": 2})
     tooltip = [{"field": name} for name in ("what", "rows", "probability")]
-    dash = {"field": "what", "type": "nominal", "sort": list(_NAMES.values()), "legend": None}
+    dash = {"field": "what", "type": "nominal", "sort": order, "legend": None}
     encoding = {"x": x, "y": y, "color": color, "strokeDash": dash, "tooltip": tooltip}
     layer = {"mark": {"type": "line", "point": True}, "encoding": encoding}
     return Chart(
@@ -277,5 +254,5 @@ def _chart(plan: Plan, title: str) -> Chart:
         "Probabilities by the number of private rows: that the truly best wins, under two priors, "
         "that the winner is shown to be best, and the power of the paired test for two submissions "
         "and corrected for all pairs.",
-        {**layered([layer], height=320), "data": {"values": values}},
+        layered([layer], height=320, rows=values),
     )

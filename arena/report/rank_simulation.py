@@ -10,8 +10,6 @@ from arena.simulation.ranks.outcome import QUANTILES
 from arena.simulation.ranks.study import RankSimulation, simulation_verdict
 from arena.types import Section, Table
 
-__all__ = ["rank_simulation_report"]
-
 _WIN_COLUMNS = ("test_rows", "competitors", "frequency", "low", "high", "populations")
 _COVERAGE_COLUMNS = ("test_rows", "competitors", "kind", "all_ranks", "best", "each", "boards")
 _NEED_COLUMNS = ("competitors", "probability", "rows", "95% from", "to")

@@ -10,8 +10,6 @@ from arena.simulation.competition.summary import summarize_seeds
 from arena.types import Section, Table
 from arena.utils.formatting import level_text
 
-__all__ = ["seeds_report", "seeds_sections"]
-
 _DRAWN = ("leaderboard_error", "leaderboard_error_mean", "loss")
 _MEANING = (
     "The leaderboard error is the difference between the score at the top of the public "

@@ -11,8 +11,6 @@ from arena.scoring.result import ScoreResult
 from arena.utils.formatting import Show, level_text, plain, score_format, span
 from arena.utils.text import shorten
 
-__all__ = ["board_summary", "winner_sentence"]
-
 _PLACES = 8
 _NAMES = 12
 

@@ -13,8 +13,6 @@ from arena.scoring.result import ScoreResult
 from arena.types import Section, Table
 from arena.utils.formatting import level_text
 
-__all__ = ["software_section", "technical_sections"]
-
 
 def technical_sections(result: ScoreResult, manager: PluginManager) -> list[Section]:
     """Return settings, notes, software and inputs of a result."""

@@ -14,8 +14,6 @@ from arena.scoring.result import ScoreResult
 from arena.scoring.wording import Wording
 from arena.utils.text import printable
 
-__all__ = ["as_html", "as_latex", "as_markdown", "board_table", "check_table_path"]
-
 _COLUMNS = ("rank", "team", "score", "score interval", "rank interval", "tier", "win rate")
 """The columns of a table for a paper; a column that the board lacks is left out."""
 _HTML_ROWS = 30

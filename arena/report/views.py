@@ -41,15 +41,7 @@ def charts(result: ScoreResult) -> Mapping[str, Any]:
 
 
 def write_report(result: ScoreResult, path: Path, title: str) -> None:
-    """Write the report of a result.
-
-    Raises
-    ------
-    UsageError
-        If it is a folder, or its folder does not exist.
-    InputError
-        If it cannot be written.
-    """
+    """Write the report of a result; raises as :func:`~arena.report.file_output.write_file`."""
     check_target(path)
     write_file(path, page(_report(result, title)))
 

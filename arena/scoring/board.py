@@ -41,8 +41,6 @@ from arena.types import (
 from arena.utils.parallel import Progress
 from arena.utils.tabular import as_json
 
-__all__ = ["BoardRun", "HoldsPredictions", "ranked_rows", "within_range"]
-
 _FEWEST_ROWS = 30
 """With fewer rows, or groups of rows, the result notes that the bootstrap is unreliable."""
 

@@ -16,8 +16,6 @@ from arena.intake.faults import show
 from arena.interfaces import CaseScores
 from arena.types import Fault, FloatArray, IntArray
 
-__all__ = ["CaseMatrix", "case_matrix", "combine"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CaseMatrix:

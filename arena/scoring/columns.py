@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from arena.types import PredictionKind, Solution
 
-__all__ = ["meaning_of_columns", "usage_note"]
-
 _MEANINGS = {
     PredictionKind.PROBABILITY: "the probability of the positive class",
     PredictionKind.SCORE: "or any score that is larger for the positive class",

@@ -25,8 +25,6 @@ from arena.types import PredictionKind, Solution, Target, Usage
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
 
-__all__ = ["MetricScorer", "from_estimators", "make_scorer"]
-
 _METHODS = {
     PredictionKind.LABEL: ("predict",),
     PredictionKind.VALUE: ("predict",),

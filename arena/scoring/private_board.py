@@ -31,8 +31,6 @@ from arena.types import Finding, FloatArray, IntArray, WeightArray
 from arena.utils.memory import return_freed_memory
 from arena.utils.parallel import NoProgress, Progress
 
-__all__ = ["PrivateBoard", "RankedRows", "check_defined", "evaluate_board", "why_no_intervals"]
-
 # Spawn keys of random streams; the resamples use the keys (0,), (1,), …
 _CORRECTION_STREAM = (2**32 - 1, 0)
 _ANALYSIS_STREAM = (2**32 - 1, 1)

@@ -41,8 +41,6 @@ from arena.utils.formatting import percent
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
 
-__all__ = ["AGGREGATES", "CaseSettings", "CaseTable", "rank", "rank_table", "read_cases"]
-
 AGGREGATES = ("mean", "median", "rank-then-mean", "rank-then-median")
 """How the values of the cases become a score."""
 TABLE = "table"

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from arena.interfaces import Study
     from arena.plugin.manager import PluginManager
 
-__all__ = ["SCHEMA", "STANDING_COLUMNS", "RejectedFile", "ScoreResult", "as_json", "ranked_on"]
-
 SCHEMA = "arena/score/2"
 
 STANDING_COLUMNS = (

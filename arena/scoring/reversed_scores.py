@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from arena.types import Solution
 
-__all__ = ["reversed_board"]
-
 _AREAS = ("roc_auc", "sklearn:roc_auc_score")
 _GUESSING, _FAR = 0.5, 4.0
 """The area of random predictions, and the distance that counts as far, in standard errors."""

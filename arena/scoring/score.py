@@ -31,8 +31,6 @@ from arena.types import Solution, SolutionColumns, SubmissionRecord
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
 
-__all__ = ["score", "validate"]
-
 _SIMILAR_SHOWN = 20
 
 

@@ -14,17 +14,6 @@ from arena.errors import UsageError
 from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, Solution, SolutionColumns, Usage
 from arena.utils.parallel import available_workers
 
-__all__ = [
-    "SPLITS",
-    "BoardSettings",
-    "ScoreSettings",
-    "board_settings",
-    "given_columns",
-    "refuse_keywords",
-    "rows_of",
-    "score_settings",
-]
-
 SPLITS: Mapping[str, tuple[Usage, ...]] = {
     "private": (Usage.PRIVATE,),
     "public": (Usage.PUBLIC,),

@@ -45,8 +45,6 @@ from arena.types import (
 )
 from arena.utils.parallel import Progress, run_tasks
 
-__all__ = ["admit", "competition_info", "examine", "is_number", "read_truth"]
-
 _BATCH_FILES = 16
 _BATCH_BYTES = 64 * 2**20
 

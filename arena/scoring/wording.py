@@ -16,8 +16,6 @@ from typing import Any
 from arena.types import Chart, Finding, Section, Table
 from arena.utils.text import shorten
 
-__all__ = ["WORDS", "Wording"]
-
 WORDS: Mapping[str, Mapping[str, str]] = {
     "rows": {},
     "cases": {"team": "algorithm", "submission": "algorithm", "row": "case"},

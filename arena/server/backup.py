@@ -11,8 +11,6 @@ from pathlib import Path
 from arena.errors import InputError
 from arena.server.records.layout import Layout
 
-__all__ = ["BACKUP_NOTE", "backup"]
-
 BACKUP_NOTE = ".last-backup"
 _TRANSIENT = {".served.json", ".served.sock", BACKUP_NOTE}
 

@@ -13,8 +13,6 @@ from pathlib import Path
 from arena.config import ServerSection, Settings
 from arena.server.records.layout import OIDC_SECRET
 
-__all__ = ["problems"]
-
 _STORED_FACTOR = 3
 """Bytes on the disk for each byte of an upload: the file, the log and the database."""
 _BACKUP_DAYS = 2

@@ -36,8 +36,6 @@ from arena.server.marker import reachable
 from arena.types import Fault, PredictionKind
 from arena.utils.processes import Ended
 
-__all__ = ["RemoteReader", "listen", "serve_files"]
-
 _LOGGER = logging.getLogger("arena.server.checker")
 _LENGTH = struct.Struct(">Q")
 _PART = 2**20

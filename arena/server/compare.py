@@ -21,8 +21,6 @@ from arena.server.records.layout import Layout
 from arena.store import Event, Store
 from arena.utils.text import shorten
 
-__all__ = ["QueueComparison", "RecordedRequests", "files_compared", "stored_differences"]
-
 _BLOCK = 1_000
 _BEFORE_ALL = -(2**63)
 

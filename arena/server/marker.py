@@ -19,18 +19,6 @@ from pathlib import Path
 from arena.errors import InputError, StoreBusyError
 from arena.utils.atomic_write import atomic_write
 
-__all__ = [
-    "MARKER_NAME",
-    "Lender",
-    "ServedFolder",
-    "borrow",
-    "lending",
-    "locked",
-    "marked",
-    "reachable",
-    "served_folder",
-]
-
 MARKER_NAME = ".served.json"
 _SOCKET_NAME = ".served.sock"
 _GRANTED = b"yours"

@@ -10,8 +10,6 @@ from arena.errors import InputError
 from arena.server.records.layout import Layout
 from arena.server.supervisor import User
 
-__all__ = ["prepare"]
-
 
 def prepare(
     layout: Layout, folders: Sequence[Path], web: User | None, checker: User | None = None

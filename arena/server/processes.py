@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["WebStart", "end_with_supervisor", "run_web"]
-
 
 @dataclass(frozen=True, slots=True)
 class WebStart:

@@ -23,8 +23,6 @@ from arena.server.checker import listen
 from arena.server.records.layout import OIDC_SECRET, Layout
 from arena.server.records.mails import SMTP_PASSWORD
 
-__all__ = ["Served", "Supervisor", "User", "bind", "is_loopback"]
-
 _LOGGER = logging.getLogger("arena.server")
 _POLL_SECONDS = 0.1
 _QUICK_SECONDS, _LONGEST_PAUSE = 5.0, 10.0

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["unit_files"]
-
 _SAFE = """\
 NoNewPrivileges=true
 ProtectSystem=strict

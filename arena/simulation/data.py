@@ -13,17 +13,6 @@ from arena.errors import UsageError
 from arena.simulation.drift import divide_with_drift
 from arena.types import FloatArray
 
-__all__ = [
-    "HUNDRED",
-    "LabelledRows",
-    "Population",
-    "Sizes",
-    "TrainingRows",
-    "World",
-    "fingerprint",
-    "synthetic_world",
-]
-
 HUNDRED = 100
 """Probabilities are multiples of 1/100, so that a true score is an exact sum of whole counts."""
 

@@ -24,8 +24,6 @@ from arena.types import FloatArray
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["check_classes", "features_of", "read_frame", "read_world"]
-
 _ALL_SIZES = ("training", "validation", "population")
 _MOST_CLASSES = 1_000
 _MOST_NAMED = 20

@@ -12,8 +12,6 @@ from arena.evaluation.scores import score_under_weights
 from arena.interfaces import HasResample, HasRowValues, Metric
 from arena.types import FloatArray, PredictionKind, WeightArray
 
-__all__ = ["best_constant_score", "degenerate_board"]
-
 _SHARE_TIED = 0.5
 _MOST_LABELS = 20
 

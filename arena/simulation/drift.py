@@ -7,8 +7,6 @@ import numpy as np
 from arena.errors import UsageError
 from arena.types import FloatArray, IntArray
 
-__all__ = ["divide_with_drift"]
-
 
 def divide_with_drift(
     features: FloatArray, n_first: int, drift: float, rng: np.random.Generator

@@ -12,8 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-__all__ = ["as_arrow", "as_numpy"]
-
 
 def as_arrow(values: npt.NDArray[Any]) -> pa.Array:
     """Return the same numbers as an Arrow array; they are copied only if they are not contiguous.

@@ -34,8 +34,6 @@ from arena.store.timestamps import as_text
 from arena.types import PredictionKind, Solution
 from arena.utils.text import shorten
 
-__all__ = ["Recorded", "differences"]
-
 _UNREADABLE = (ArenaError, BufferError, LookupError, RuntimeError, TypeError, ValueError, Warning)
 """The errors that reading a solution raises if its tables were changed."""
 _ROWS = 10_000

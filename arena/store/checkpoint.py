@@ -24,8 +24,6 @@ import duckdb
 
 from arena.errors import StoreError
 
-__all__ = ["checkpoint", "rollback_path", "undo_interrupted_checkpoint"]
-
 _MAGIC = b"arena rollback 1"
 _HEADERS_SIZE = _BLOCKS_AT = 3 * 4096
 """The main header has the identifier of the database; two others behind it take turns."""

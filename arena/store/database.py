@@ -28,8 +28,6 @@ from arena.store.schema import changed_schema, fingerprint_of_tables
 if TYPE_CHECKING:
     from arena.store.prediction_objects import PredictionObjects
 
-__all__ = ["PLACE", "SCHEMA_VERSION", "Database", "journal_path", "table_statements"]
-
 SCHEMA_VERSION = 6
 """The version of the tables in store.sql."""
 _FINGERPRINT = "13f6a4b5cddce8eb431ee17c5de1bf752c396b887596922234c2180273b78296"

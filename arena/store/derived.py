@@ -13,8 +13,6 @@ import duckdb
 
 from arena.store.holders import holders_differ, move_holders, rebuild_holders
 
-__all__ = ["Pending", "Standing", "changed_tables", "rebuild", "select_standings"]
-
 _NEW_ROWS = {
     "team_counts": """
         SELECT team, count(*)::INTEGER, count(*) FILTER (status = 'accepted')::INTEGER

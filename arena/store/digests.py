@@ -15,9 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["keyed_digest", "predictions_digest", "row_line", "rows_digest", "text_digest"]
-
-
 _LINE = json.JSONEncoder(default=str, separators=(",", ":"))
 
 

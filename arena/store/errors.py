@@ -9,8 +9,6 @@ import duckdb
 
 from arena.errors import DamagedLogError, StoreBusyError, StoreError, StoreFormatError
 
-__all__ = ["of_the_machine", "translate_error"]
-
 _OF_THE_PROGRAM = (
     duckdb.ProgrammingError,
     duckdb.DataError,

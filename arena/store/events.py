@@ -26,20 +26,6 @@ from arena.store.timestamps import as_stored, as_text
 from arena.utils.collection import collection_paused
 from arena.utils.text import shorten
 
-__all__ = [
-    "FIRST_PREVIOUS",
-    "ChainCheck",
-    "Event",
-    "canonical_json",
-    "each_event",
-    "each_stored_event",
-    "first_broken",
-    "insert_event",
-    "select_events",
-    "select_events_backwards",
-    "select_head",
-]
-
 FIRST_PREVIOUS = "0" * 64
 """The previous hash of the first event."""
 

@@ -34,19 +34,6 @@ from arena.store.quotas import select_place_or_none
 from arena.store.solutions import select_solution, solution_digests, tables_digest
 from arena.types import PredictionKind
 
-__all__ = [
-    "RECORD_KEY",
-    "UNBOUND_META",
-    "Facts",
-    "all_facts",
-    "facts_of",
-    "meta_digest",
-    "numbers_of",
-    "numbers_text",
-    "record_key",
-    "solution_facts",
-]
-
 RECORD_KEY = "record_key"
 """The name of the key among the values of ``meta``."""
 UNBOUND_META = frozenset({"application", "schema_version"})

@@ -17,8 +17,6 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-__all__ = ["RANK", "Holder", "Holders"]
-
 RANK = "rank "
 """How the names of the instances begin: ``rank 1`` and so on."""
 _RANK_NAME = re.compile(r"rank \d+")

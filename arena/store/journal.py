@@ -30,9 +30,6 @@ from arena.errors import StoreError
 from arena.store.events import Event
 from arena.types import SubmissionRecord
 
-__all__ = ["Acknowledged", "Journal", "JournalEntry", "Scoring", "missing"]
-
-
 _END_BYTES = 2**16
 """The bytes at its end that are read whenever the database is opened."""
 _LONGEST_HEADER = 1_000

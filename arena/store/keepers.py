@@ -15,8 +15,6 @@ import numpy.typing as npt
 
 from arena.types import IntArray, PredictionKind, Solution
 
-__all__ = ["CellForm", "CellReader", "Keeper", "incomplete_predictions"]
-
 
 @dataclass(frozen=True, slots=True)
 class CellForm:

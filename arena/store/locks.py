@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-__all__ = ["FileLock", "lock_of", "owner_only"]
-
 
 class FileLock:
     """A lock shared by all stores of one file in this process."""

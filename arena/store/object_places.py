@@ -21,8 +21,6 @@ from typing import Any, Protocol
 from arena.errors import StoreError
 from arena.utils.locations import folder_of
 
-__all__ = ["FolderPlace", "ObjectPlace", "RemotePlace", "object_name", "place_at"]
-
 _SUFFIX = ".parquet"
 _NAME = re.compile(r"[0-9a-f]{64}")
 _UNFINISHED = ".part-"

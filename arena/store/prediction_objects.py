@@ -23,8 +23,6 @@ from arena.store.keepers import CellForm
 from arena.store.object_places import ObjectPlace, object_name
 from arena.types import IntArray, PredictionKind
 
-__all__ = ["PredictionObjects", "object_of"]
-
 _ROW_BYTES = 200
 """Of a submission in the database: its number and the name of its object."""
 _FORMAT = {b"arena": b"predictions 1"}

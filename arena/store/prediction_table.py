@@ -20,8 +20,6 @@ from arena.store.keepers import CellForm
 from arena.store.text_codes import insert_texts, select_texts
 from arena.types import FloatArray, IntArray, PredictionKind
 
-__all__ = ["PredictionTable"]
-
 _BATCH_ROWS = 2**20
 _MOST_RUNS = 64
 _SCHEMA = pa.schema([("submission", pa.int32()), ("position", pa.int32()), ("value", pa.float64())])

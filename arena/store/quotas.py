@@ -6,8 +6,6 @@ from datetime import date
 
 import duckdb
 
-__all__: list[str] = []
-
 
 def change_place(
     cursor: duckdb.DuckDBPyConnection,

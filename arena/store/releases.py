@@ -14,8 +14,6 @@ from arena.store.timestamps import as_stored, as_text
 from arena.types import Release
 from arena.utils.collection import collection_paused
 
-__all__ = ["ReleaseRecord", "ScoreRecord", "TeamRelease"]
-
 _COLUMNS = "submission, epoch, instance, score, ranked_by, improved, state, released"
 
 

@@ -37,8 +37,6 @@ from arena.store.submissions import Incoming, select_records
 from arena.store.transaction import Transaction
 from arena.types import PredictionKind, Release
 
-__all__ = ["RepairReport", "repair"]
-
 _PLACE = r"byte position (\d+)"
 """The position of the damage in the log, as DuckDB reports it."""
 _COPIES = 3

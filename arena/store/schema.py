@@ -13,8 +13,6 @@ import duckdb
 
 from arena.utils.text import shorten
 
-__all__ = ["changed_schema", "fingerprint_of_tables"]
-
 _ON_OPENING = ("table", "column", "constraint", "index")
 """What is compared whenever a database is opened; listing the others takes ten times as long."""
 

@@ -22,8 +22,6 @@ from arena.store.text_codes import insert_texts, select_texts
 from arena.store.timestamps import as_stored
 from arena.types import FloatArray, IntArray, PredictionKind, Solution, Target
 
-__all__ = ["fingerprint", "solution_digests", "tables_digest"]
-
 
 def fingerprint(solution: Solution) -> str:
     """Return a hash of the content of a solution, independent of its file format."""

@@ -47,8 +47,6 @@ from arena.store.transaction import Transaction
 from arena.types import Fault, IntArray, Solution, SubmissionRecord
 from arena.utils.collection import collection_paused
 
-__all__ = ["Store"]
-
 _RETRY_SECONDS = 0.1
 _SECONDS_FOR_A_NAME = 1.0
 

@@ -14,8 +14,6 @@ from arena.store.database import Database
 from arena.store.keepers import CellForm, CellReader
 from arena.types import IntArray, PredictionKind, Solution
 
-__all__ = ["StoredPredictions", "select_predictions"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredPredictions:

@@ -17,8 +17,6 @@ from arena.store.timestamps import as_stored
 from arena.types import Fault, SubmissionRecord
 from arena.utils.collection import collection_paused
 
-__all__ = ["Incoming"]
-
 _COLUMNS = "submission, team, file, sha256, status, received, faults"
 
 

@@ -13,8 +13,6 @@ from arena.errors import StoreFormatError
 from arena.store.arrow import as_arrow, as_numpy
 from arena.types import FloatArray
 
-__all__ = ["insert_texts", "select_texts"]
-
 _MOST = 2.0**53
 """Codes are whole numbers below this, which a float holds exactly."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-__all__ = ["as_stored", "as_text"]
-
 
 def as_stored(time: datetime | None) -> datetime:
     """Return a time for the tables; None is now, and a time without an offset is UTC.

@@ -40,8 +40,6 @@ from arena.store.submissions import (
 from arena.store.timestamps import as_stored, as_text
 from arena.types import PredictionKind, Release, Solution, SubmissionRecord
 
-__all__ = ["Transaction"]
-
 _MOST_UNWRITTEN = 64 * 2**20
 """Bytes of objects that are held in memory until the end of a transaction."""
 

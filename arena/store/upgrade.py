@@ -16,8 +16,6 @@ from arena.store.derived import rebuild
 from arena.store.facts import RECORD_KEY
 from arena.store.transaction import Transaction
 
-__all__ = ["UpgradeReport", "upgrade"]
-
 
 def _add_facts(cursor: duckdb.DuckDBPyConnection) -> None:
     """Add the submission of each event as a column, and the key of digests in events."""

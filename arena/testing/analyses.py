@@ -11,12 +11,10 @@ from arena.evaluation.bootstrap import draw_resamples
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import full_scores, score_under_weights
 from arena.interfaces import Analysis, Study, SuitsStudies
-from arena.scoring.result import as_json
 from arena.testing.conformance import Check, Conformance, Outcome, Verdict, run_checks
 from arena.testing.examples import MeanAbsolute
 from arena.types import DEFAULT_LEVEL, Finding
-
-__all__ = ["check_analysis", "example_study"]
+from arena.utils.tabular import as_json
 
 _OK: Verdict = (Outcome.OK, "")
 

@@ -32,8 +32,6 @@ from arena.testing.examples import ShareRight
 from arena.testing.problems import problem_for
 from arena.types import IntArray, PredictionKind
 
-__all__ = ["CompetitorProblem", "check_competitor", "competitor_problem"]
-
 _OK: Verdict = (Outcome.OK, "")
 
 

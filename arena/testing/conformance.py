@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias, TypeVar
 
-__all__ = ["Check", "Conformance", "Outcome", "Verdict", "run_checks"]
-
 
 class Outcome(StrEnum):
     """The outcome of a check."""

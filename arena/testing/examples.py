@@ -12,8 +12,6 @@ import numpy.typing as npt
 from arena.interfaces import Evaluation, Feedback, Move, Participation
 from arena.types import MetricTraits, PredictionKind, Release
 
-__all__ = ["Guess", "MeanAbsolute", "Repeat", "ShareRight"]
-
 
 @dataclass(frozen=True, slots=True)
 class MeanAbsolute:

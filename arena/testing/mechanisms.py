@@ -14,8 +14,6 @@ from arena.interfaces import Evaluation, Mechanism
 from arena.testing.conformance import Conformance, Outcome, Verdict, run_checks
 from arena.types import Release
 
-__all__ = ["check_mechanism"]
-
 _N_ROWS, _N_SUBMISSIONS = 1_000, 40
 _OK: Verdict = (Outcome.OK, "")
 

@@ -20,8 +20,6 @@ from arena.testing.problems import MetricProblem, problem_for
 from arena.types import FloatArray, PredictionKind
 from arena.utils.parallel import available_workers
 
-__all__ = ["check_metric"]
-
 _TOLERANCE = 1e-9
 _COST_ROWS, _COST_CALLS = 10_000, 100 * 1_000
 _OK: Verdict = (Outcome.OK, "")

@@ -14,8 +14,6 @@ from arena.errors import UsageError
 from arena.interfaces import Metric, NeedsRowContext, source_of, traits_of
 from arena.types import FloatArray, IntArray, PredictionKind, RowContext, WeightArray
 
-__all__ = ["MetricProblem", "problem_for"]
-
 _CLUSTER_ROWS = 6
 
 

@@ -7,8 +7,6 @@ import os
 import tempfile
 from pathlib import Path
 
-__all__ = ["atomic_write"]
-
 
 def atomic_write(path: Path, content: bytes | memoryview, mode: int = 0o600) -> None:
     """Replace a file atomically: a reader sees either the old content or the new content.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-__all__ = ["compiled"]
-
 
 @cache
 def compiled(function: Callable[..., None]) -> Callable[..., None]:

@@ -23,10 +23,8 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from arena.errors import InputError, UsageError
-from arena.utils.parallel import available_workers, one_thread_each, run_tasks
+from arena.utils.parallel import available_workers, call_with_one_thread, run_tasks
 from arena.utils.processes import Ended, run_limited
-
-__all__ = ["ENGINES", "Cluster", "Engine", "cluster_in_use", "local_engine", "open_engine", "using"]
 
 ENGINES = ("local", "dask", "ray")
 _Result = TypeVar("_Result")
@@ -257,7 +255,7 @@ def _dask(address: str | None, workers: int) -> Iterator[Engine]:
         def submit(*call: Any) -> Any:
             with warnings.catch_warnings():  # of arguments of 10 MB: blocks of submissions
                 warnings.simplefilter("ignore")
-                return client.submit(_limited, *call, pure=False)
+                return client.submit(call_with_one_thread, *call, pure=False)
 
         yield Engine(
             "dask",
@@ -327,7 +325,7 @@ def _ray(address: str | None, workers: int) -> Iterator[Engine]:
         versions = ray.remote(num_cpus=0)(_by_value(_versions))
         _check_versions({str(address): ray.get(versions.remote())}, str(address))
         found = workers or int(ray.cluster_resources().get("CPU", 1))
-        limited = ray.remote(_limited)
+        limited = ray.remote(call_with_one_thread)
 
         def share(objects: tuple[Any, ...]) -> list[Any]:
             return [ray.put(one) for one in objects]
@@ -351,8 +349,3 @@ def _ray(address: str | None, workers: int) -> Iterator[Engine]:
         )
     finally:
         ray.shutdown()
-
-
-def _limited(function: Callable[..., Any], *arguments: Any) -> Any:
-    with one_thread_each():
-        return function(*arguments)

@@ -7,21 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = [
-    "BoardDisplay",
-    "Show",
-    "exponent_digits",
-    "level_text",
-    "number",
-    "percent",
-    "plain",
-    "released_format",
-    "score_decimals",
-    "score_format",
-    "size",
-    "span",
-]
-
 Show = Callable[[Any], str]
 
 _SCORE_DIGITS = 6

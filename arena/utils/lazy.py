@@ -6,8 +6,6 @@ import importlib
 from types import ModuleType
 from typing import Any
 
-__all__ = ["LazyModule", "pc"]
-
 
 class LazyModule(ModuleType):
     """Stands for a module, and imports it when an attribute is read.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["SCHEMES", "check_location", "folder_of"]
-
 SCHEMES = ("s3", "gs")
 """The schemes of the buckets that objects can be kept in."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
-__all__ = ["return_freed_memory"]
-
 
 def return_freed_memory() -> None:
     """Return memory that was freed to the operating system, where the C library can (glibc).

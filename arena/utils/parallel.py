@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["NoProgress", "Progress", "available_workers", "one_thread_each", "run_tasks"]
-
 _Result = TypeVar("_Result")
 
 
@@ -97,14 +95,15 @@ def run_tasks(
     )
     with one_thread_each():
         if processes:
-            yield from pool(delayed(_with_one_blas_thread)(function, task) for task in tasks)
+            yield from pool(delayed(call_with_one_thread)(function, *task) for task in tasks)
         else:
             yield from pool(delayed(function)(*task) for task in tasks)
 
 
-def _with_one_blas_thread(function: Callable[..., _Result], task: tuple[Any, ...]) -> _Result:
+def call_with_one_thread(function: Callable[..., _Result], *arguments: Any) -> _Result:
+    """Return ``function(*arguments)``, computed with one BLAS thread."""
     with one_thread_each():
-        return function(*task)
+        return function(*arguments)
 
 
 def one_thread_each() -> AbstractContextManager[Any]:

@@ -41,17 +41,6 @@ from typing import Any, TypeVar
 
 from arena.utils.parallel import one_thread_each
 
-__all__ = [
-    "HAS_LIMITS",
-    "Confinement",
-    "Ended",
-    "Limits",
-    "call_limited",
-    "in_worker",
-    "run_limited",
-    "start_clock",
-]
-
 HAS_LIMITS = sys.platform.startswith("linux")
 """Whether this system enforces :class:`Limits`. macOS accepts a memory limit and ignores it, and
 Windows has no such limits; there only the time of a call is limited."""

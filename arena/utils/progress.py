@@ -22,8 +22,6 @@ from arena.utils.text import printable_lines
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["ProgressDisplay", "shown", "stage", "stderr_console"]
-
 _SECONDS_BEFORE_A_BAR = 2.0
 _SECONDS_BETWEEN_LINES = 10.0
 _WIDTH_OF_A_FILE = 200

@@ -1,4 +1,4 @@
-"""Conversion of results to data frames and JSON."""
+"""Conversion of results to data frames, JSON and CSV; small CSV files of the organiser."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import csv
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import numpy as np
 
+from arena.errors import InputError
+from arena.utils.text import printable
+
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Tabular", "as_json", "write_csv"]
+_MOST_BYTES = 200 * 2**20
 
 
 class Tabular:
@@ -69,6 +73,28 @@ def as_json(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def read_csv(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Return the stripped names of the columns, and each row with its number; not blank rows.
+
+    For files that the organiser trusts, such as past leaderboards, with all cells as texts.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or is larger than 200 MiB.
+    """
+    shown = printable(str(path))
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise InputError(f"{shown} is larger than 200 MiB, the limit for a leaderboard file.")
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            header, *rows = list(csv.reader(file)) or [[]]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{shown} cannot be read as CSV: {error}.") from error
+    numbered = [(number, row) for number, row in enumerate(rows, start=2) if any(row)]
+    return [name.strip() for name in header], numbered
 
 
 def write_csv(file: TextIO, rows: Iterable[Sequence[Any]], *, quote_all: bool = False) -> None:

@@ -5,15 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = [
-    "EMAIL_ADDRESS",
-    "csv_cell",
-    "has_stacked_marks",
-    "printable",
-    "printable_lines",
-    "shorten",
-]
-
 EMAIL_ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
 _FORMULA_IN_A_CELL = re.compile(r"((?:^|[;|])[\s\"]*)([=+\-@\t\r\n＝＋－＠])")  # noqa: RUF001
 

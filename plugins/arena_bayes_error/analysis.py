@@ -15,8 +15,6 @@ from arena.utils.tabular import as_json
 from arena_bayes_error.output import named, nearest_to_the_floor, of_other_metrics
 from arena_bayes_error.study import BoardErrors, BoardFloor, floor_of_study
 
-__all__ = ["BayesError"]
-
 _FOREIGN = 0.001
 """Below this probability of so many differing labels, the soft labels are considered wrong."""
 

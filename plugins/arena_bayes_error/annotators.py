@@ -28,8 +28,6 @@ from arena_bayes_error.estimators import refuse_single_labels, row_floor
 from arena_bayes_error.moment_bounds import contradicts_independence, moment_bounds
 from arena_bayes_error.sampling import blocks, group_codes, mean_loss
 
-__all__ = ["bias_bound", "from_counts", "from_several_hard_labels", "shares_of"]
-
 _LABELS_DRAWN = (
     "The labels of a row were drawn independently with the true probabilities of its classes."
 )

@@ -20,15 +20,6 @@ from arena_bayes_error.checks import as_rows, check_shares, check_unit
 from arena_bayes_error.estimators import row_floor
 from arena_bayes_error.sampling import group_codes
 
-__all__ = [
-    "METRIC_FLOORS",
-    "PROPER_SCORES",
-    "RANKINGS",
-    "MetricFloor",
-    "best_score",
-    "error_against_soft_labels",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class MetricFloor:
@@ -139,14 +130,11 @@ def error_against_soft_labels(
     return np.asarray(1 - labels[np.arange(len(labels)), predicted])
 
 
-def _as_classes(labels: FloatArray) -> FloatArray:
-    return np.column_stack([1 - labels, labels]) if labels.ndim == 1 else labels
-
-
 def _entropy(labels: FloatArray) -> FloatArray:
     from scipy.special import entr
 
-    return np.asarray(entr(_as_classes(labels)).sum(axis=1))
+    classes = np.column_stack([1 - labels, labels]) if labels.ndim == 1 else labels
+    return np.asarray(entr(classes).sum(axis=1))
 
 
 def _variance(labels: FloatArray) -> FloatArray:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arena.charts import Bars, Points, Specification, as_altair, ranges_chart
-from arena.charts.specification import layered
+from arena.charts.specification import layered, named, quantitative
 from arena.charts.theme import BLUE, GREY, ORANGE, PALE
 from arena.interfaces import FloorEstimate
 from arena.types import FloatArray
@@ -24,8 +24,6 @@ from arena_bayes_error.platt import PlattFit
 
 if TYPE_CHECKING:
     import altair as alt
-
-__all__ = ["board_specification", "chart", "specification"]
 
 _MOST_BINS = 20
 _CURVE = 200
@@ -141,20 +139,13 @@ def _calibration(fit: PlattFit) -> Specification:
         }
         for inside in (bins == one for one in np.unique(bins))
     ]
-    legend = {"orient": "top", "title": None}
-    scale = {"domain": ["observed", "fitted"], "range": [ORANGE, BLUE]}
-    quantitative = {"type": "quantitative"}
+    top = {"orient": "top"}
     place = {
-        "x": {"field": "score", "title": "score", "scale": {"zero": False}, **quantitative},
-        "y": {
-            "field": "share",
-            "title": "share of positive labels",
-            "scale": {"domain": [0, 1]},
-            **quantitative,
-        },
-        "color": {"field": "what", "type": "nominal", "scale": scale, "legend": legend},
+        "x": quantitative("score", scale={"zero": False}),
+        "y": quantitative("share", "share of positive labels", scale={"domain": [0, 1]}),
+        "color": named("what", ["observed", "fitted"], [ORANGE, BLUE], legend=top),
     }
-    size = {"field": "rows", "legend": {**legend, "title": "rows in a point"}, **quantitative}
+    size = quantitative("rows", "rows in a point", legend=top)
     return layered(
         [
             {"data": {"values": curve}, "mark": {"type": "line"}, "encoding": place},
@@ -191,17 +182,11 @@ def board_specification(
     drawn = ranges_chart(teams, points, "error rate", lines={line: floor})
     shapes = {points[0].label: "circle", points[1].label: "diamond", line: "stroke"}
     legend = {"orient": "top", "title": None, "columns": 1}
-    scale = {"domain": list(shapes), "range": list(shapes.values())}
     for layer in drawn["layer"]:
         encoding = layer["encoding"]
         encoding["color"] = {**encoding["color"], "legend": legend}
         if "y" in encoding:  # points; the line across all teams has no shape
-            encoding["shape"] = {
-                "field": "what",
-                "type": "nominal",
-                "scale": scale,
-                "legend": legend,
-            }
+            encoding["shape"] = named("what", list(shapes), [*shapes.values()], legend=legend)
             encoding["x"] = {**encoding["x"], "axis": _PERCENT, "scale": {"zero": True}}
     low, high = interval
     band: Specification = {

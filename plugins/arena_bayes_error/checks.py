@@ -13,8 +13,6 @@ from arena.intake.submission import SUM_TOLERANCE
 from arena.intake.table import RowNumber, count_from_one
 from arena_bayes_error.sampling import blocks
 
-__all__ = ["as_rows", "check_rows", "check_shares", "check_unit", "class_counts", "two_valued"]
-
 _SHOWN = 5
 _MOST_LABELS = 2.0**53
 Array = npt.NDArray[Any]

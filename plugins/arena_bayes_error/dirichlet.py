@@ -61,8 +61,6 @@ import numpy.typing as npt
 from arena.types import FloatArray, IntArray
 from arena_bayes_error.sampling import blocks
 
-__all__ = ["corrected_resamples", "dirichlet_fit", "expected_bias"]
-
 _DRAWS = 400_000
 _DRAWS_PER_RESAMPLE = 20_000
 _RESAMPLES_DRAWN = 60

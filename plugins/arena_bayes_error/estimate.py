@@ -21,8 +21,6 @@ from arena_bayes_error.sampling import Moments, blocks, group_codes, mean_loss
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["JUDGED_ON", "BayesErrorEstimate", "Options", "mean_of_rows"]
-
 JUDGED_ON = "the population that classifiers are evaluated on"
 
 

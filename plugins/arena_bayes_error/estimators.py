@@ -36,13 +36,6 @@ from arena.types import FloatArray
 from arena_bayes_error.checks import as_rows, check_shares, check_unit, two_valued
 from arena_bayes_error.estimate import BayesErrorEstimate, Options, mean_of_rows
 
-__all__ = [
-    "from_hard_labels",
-    "from_noisy_soft_labels",
-    "from_soft_labels",
-    "from_uncertainty_labels",
-]
-
 UNBIASED = (0.0, 0.0)
 CLEAN = "Each soft label is the true probability of its row, without noise."
 _SIGN = "The sign label is the likelier class of the row, sign(r - 1/2), not an observed label."

@@ -19,14 +19,6 @@ from arena.utils.tabular import Tabular
 from arena_bayes_error.estimators import row_floor
 from arena_bayes_error.sampling import group_codes
 
-__all__ = [
-    "FloorCheck",
-    "LabelCheck",
-    "check_against_floor",
-    "check_labels",
-    "errors_distribution",
-]
-
 _TILTS = np.geomspace(1e-4, 30, 150)
 
 

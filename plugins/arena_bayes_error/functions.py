@@ -15,8 +15,6 @@ from arena_bayes_error.kinds import Answer, answer
 from arena_bayes_error.label_file import label_table
 from arena_bayes_error.request import Request
 
-__all__ = ["bayes_error"]
-
 
 def bayes_error(
     labels: Any,

@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from arena.types import FloatArray, IntArray
 
-__all__ = ["SETUPS", "GaussianSetup", "noisy_labels"]
-
 _REACH = 16.0
 _STEPS = 2_000
 

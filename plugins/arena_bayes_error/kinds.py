@@ -32,8 +32,6 @@ from arena_bayes_error.platt import PlattFit, from_scores
 from arena_bayes_error.positive_confidence import from_positive_confidence
 from arena_bayes_error.request import Request
 
-__all__ = ["KINDS", "Answer", "Kind", "Parsed", "answer"]
-
 _MOST_CLASSES = 50
 """A label with more different values, not all of them integers, is a quantity, not a class."""
 
@@ -175,7 +173,7 @@ def _several(
     known = merge_equal_numbers(sorted(found))
     if file.array is not None or not found or (known and {*known.values()} <= {0.0, 1.0}):
         return file.maybe_numbers(names), None
-    return file.texts_of_two(names, "hard label", request.positive)
+    return file.texts_of_two(names, request.positive)
 
 
 def _estimate_hard(parsed: Parsed, settings: FloorSettings) -> BayesErrorEstimate:

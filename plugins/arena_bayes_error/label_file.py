@@ -31,8 +31,6 @@ from arena.intake.solution import MAX_SOLUTION_BYTES, SOLUTION_BOUNDS
 from arena.intake.submission import READING_ERRORS, read_table
 from arena.intake.table import RawTable, RowNumber, count_from_one
 
-__all__ = ["LabelFile", "label_table", "read_label_file"]
-
 _FAULTS_SHOWN = 3
 _SPLIT = {"too few fields", "too many fields"}
 _NEAR_THE_START = 1_000
@@ -125,18 +123,18 @@ class LabelFile:
         return mask[coded.indices.to_numpy()], chosen
 
     def texts_of_two(
-        self, names: Sequence[str], what: str, positive: str | None
+        self, names: Sequence[str], positive: str | None
     ) -> tuple[npt.NDArray[np.float64], str]:
         """Return ``(n, k)`` of columns with the same two texts: 1 positive, 0 not, NaN if empty."""
         texts = [self._text(name) for name in names]
         both = self._sorted([one for one in pc.unique(pa.concat_arrays(texts)).to_pylist() if one])
         if len(both) != 2:
             raise InputError(
-                f"The {what}s in {show_all(names)} of {self.path} must have two values, but have "
-                f"{len(both):,}: {show_all(both)}. For more than two classes, count the labels of "
-                f"each row and use --kind counts, with one column per class."
+                f"The hard labels in {show_all(names)} of {self.path} must have two values, but "
+                f"have {len(both):,}: {show_all(both)}. For more than two classes, count the "
+                f"labels of each row and use --kind counts, with one column per class."
             )
-        chosen = self._chosen(positive, both, f"{what} in {self.path}")
+        chosen = self._chosen(positive, both, f"hard label in {self.path}")
         coded = [
             pc.if_else(pc.equal(text, ""), np.nan, pc.cast(pc.equal(text, chosen), pa.float64()))
             for text in texts

@@ -40,8 +40,6 @@ import numpy as np
 from arena.types import DEFAULT_LEVEL, FloatArray, IntArray
 from arena.utils.tabular import Tabular
 
-__all__ = ["MomentBounds", "contradicts_independence", "moment_bounds"]
-
 _GRID_POINTS = 401
 _MOST_CELLS = 11
 """Counts of more than ten labels per row are grouped into this many cells."""

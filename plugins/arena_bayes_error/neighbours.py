@@ -18,8 +18,6 @@ from arena.evaluation.levels import check_level
 from arena.types import DEFAULT_LEVEL, FloatArray, IntArray
 from arena.utils.tabular import Tabular
 
-__all__ = ["CoverHartBounds", "cover_hart"]
-
 _ASSUMPTIONS = (
     "The bounds hold in the limit of many rows; with few, neighbours are far away and both bounds "
     "are too high.",

@@ -21,15 +21,6 @@ from arena_bayes_error.kinds import Answer
 from arena_bayes_error.neighbours import CoverHartBounds
 from arena_bayes_error.study import BoardFloor
 
-__all__ = [
-    "best_scored",
-    "document_of",
-    "named",
-    "nearest_to_the_floor",
-    "of_other_metrics",
-    "sentences_of",
-]
-
 _SHOWN = 5
 WARNINGS = (CONTRADICTED, DEPENDENT)
 """Assumptions that the data contradict; they are printed first."""

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from arena.charts import Bars, Points, ranges_chart
+from arena.charts.specification import named, quantitative
 from arena.charts.theme import BLUE, GREY, INK, ORANGE, PALE
 from arena.interfaces import PaperOptions, Reproduced, Reproduction, rounded, within
 from arena.types import Chart, FloatArray, IntArray
@@ -179,15 +180,13 @@ def panel(setup: str, own: Sequence[Curve], sizes: Sequence[int], title: str) ->
         if np.isfinite(mean)
     ]
     names = list(dict.fromkeys(one.estimator for one in own))
-    legend = {"title": None, "orient": "bottom", "columns": 1}
+    legend = {"orient": "bottom", "columns": 1}
     color, shape = (
-        {"field": "what", "type": "nominal", "legend": legend,
-         "scale": {"domain": names, "range": [SHAPES[name][at] for name in names]}}
-        for at in (0, 1)
-    )  # fmt: skip
-    n = {"field": "n", "type": "quantitative", "title": "rows of each class",
-         "scale": {"type": "log", "base": 2, "nice": False},
-         "axis": {"values": list(sizes), "labelOverlap": False, "labelAngle": -45}}  # fmt: skip
+        named("what", names, [SHAPES[name][at] for name in names], legend=legend) for at in (0, 1)
+    )
+    axis = {"values": list(sizes), "labelOverlap": False, "labelAngle": -45}
+    logarithmic = {"type": "log", "base": 2, "nice": False}
+    n = quantitative("n", "rows of each class", scale=logarithmic, axis=axis)
     error = {"type": "quantitative", "title": "Bayes error (dashed: the truth)", "axis": PERCENT}
     layers = [
         {"data": {"values": [{"truth": truth(setup)}]},

@@ -25,8 +25,6 @@ from arena_bayes_error.estimate import (
 from arena_bayes_error.estimators import row_floor
 from arena_bayes_error.sampling import blocks, group_codes
 
-__all__ = ["PlattFit", "fit_platt", "from_scores"]
-
 _STEPS = 50
 _PRECISE = 1e-10
 _BLOCK = 50

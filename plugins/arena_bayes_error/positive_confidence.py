@@ -13,8 +13,6 @@ from arena_bayes_error.checks import as_rows, check_unit
 from arena_bayes_error.estimate import BayesErrorEstimate, Options, mean_of_rows
 from arena_bayes_error.estimators import CLEAN, UNBIASED
 
-__all__ = ["from_positive_confidence"]
-
 
 def from_positive_confidence(
     confidence: npt.ArrayLike, prior: float, **options: Unpack[Options]

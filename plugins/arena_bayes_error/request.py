@@ -14,8 +14,6 @@ from arena.types import IntArray
 from arena_bayes_error.estimate import Options
 from arena_bayes_error.label_file import LabelFile
 
-__all__ = ["Request", "positions_of"]
-
 _WITHOUT_SIGNS = (
     " A probability is not a sign: exact ones are --kind soft and numbers of labels --kind "
     "counts, which need no sign labels."

@@ -18,8 +18,6 @@ from arena.errors import UsageError
 from arena.evaluation.clusters import cluster_leverage, size_degrees_of_freedom
 from arena.types import FloatArray, IntArray
 
-__all__ = ["MeanLoss", "Moments", "blocks", "group_codes", "mean_loss"]
-
 _ROWS = 2**15
 _BINS = 1024
 _DRAWN = 50

@@ -14,8 +14,6 @@ from arena_bayes_error.charts import board_specification
 from arena_bayes_error.output import best_scored, nearest_to_the_floor
 from arena_bayes_error.study import BoardErrors, BoardFloor
 
-__all__ = ["floor_sections"]
-
 _MEANING = (
     "Where annotators disagree on a row, its label cannot be predicted with certainty: even the "
     "best possible prediction is wrong on a share of such rows. That share is the Bayes error, the "

@@ -30,8 +30,6 @@ from arena_bayes_error.floor_check import (
     check_labels,
 )
 
-__all__ = ["BoardErrors", "BoardFloor", "floor_of_study", "predicted_classes"]
-
 _BLOCK = 64
 _DRAWS = 400
 

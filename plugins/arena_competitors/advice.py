@@ -8,8 +8,6 @@ from typing import Any
 
 from arena_competitors.campaign import Curve
 
-__all__ = ["Verdict", "advise", "evaluate"]
-
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

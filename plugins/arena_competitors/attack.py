@@ -14,8 +14,6 @@ from arena_competitors.attackers.guesses import is_better
 from arena_competitors.public_board import BoardSettings, PublicBoardRun, Shown
 from arena_competitors.rows import Rows
 
-__all__ = ["Point", "checkpoints", "play"]
-
 _POINTS = 40
 
 

@@ -20,8 +20,6 @@ from arena_competitors.naming import written
 from arena_competitors.public_board import BoardSettings
 from arena_competitors.rows import Rows
 
-__all__ = ["MEASURES", "Campaign", "Curve", "MakeRows"]
-
 MakeRows = Callable[[np.random.Generator], Rows]
 """Makes the rows of one repetition: the same ones for every attack and mechanism."""
 

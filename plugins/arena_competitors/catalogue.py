@@ -15,8 +15,6 @@ from arena_competitors.lightgbm.search import LightGBMSearch
 from arena_competitors.lightgbm.team import LightGBMClimber, LightGBMSeeds
 from arena_competitors.scikit_learn.team import model_teams
 
-__all__ = ["all_competitors"]
-
 
 def all_competitors() -> tuple[Competitor, ...]:
     """Return a prototype of every competitor, with its default parameters.

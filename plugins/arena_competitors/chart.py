@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from arena.charts import Specification, themed
-from arena.errors import UsageError
+from arena.charts import Specification
+from arena.charts.specification import named, quantitative
 from arena.types import Chart
 from arena_competitors.campaign import Curve
 
-__all__ = ["FORMATS", "attack_chart", "write_chart"]
-
-FORMATS = (".svg", ".png", ".json")
 _WIDTH, _HEIGHT = 640, 320
 _QUANTITIES = {
     "best score shown": ("released", [1, 0]),
@@ -37,9 +32,7 @@ def attack_chart(curves: Sequence[Curve], metric: str) -> Chart:
         ),
         specification={
             "data": {"values": [row for curve in curves for row in _rows(curve)]},
-            "facet": {
-                "row": {"field": "attack", "type": "nominal", "title": None, "sort": attacks}
-            },
+            "facet": {"row": named("attack", sort=attacks)},
             "spec": _panel(curves, metric),
             "resolve": {"scale": {"y": "independent"}},
         },
@@ -68,50 +61,9 @@ def _panel(curves: Sequence[Curve], metric: str) -> Specification:
         "height": _HEIGHT,
         "mark": {"type": "line", "strokeWidth": 2},
         "encoding": {
-            "x": {"field": "submissions", "type": "quantitative", "title": "submissions"},
-            "y": {
-                "field": "score",
-                "type": "quantitative",
-                "title": metric,
-                "scale": {"zero": False},
-            },
-            "color": {
-                "field": "mechanism",
-                "type": "nominal",
-                "title": "mechanism",
-                "scale": {"domain": mechanisms},
-                "legend": _LEGEND,
-            },
-            "strokeDash": {
-                "field": "quantity",
-                "type": "nominal",
-                "title": None,
-                "scale": {"domain": list(_QUANTITIES), "range": dashes},
-                "legend": _LEGEND,
-            },
+            "x": quantitative("submissions"),
+            "y": quantitative("score", metric, scale={"zero": False}),
+            "color": named("mechanism", mechanisms, title="mechanism", legend=_LEGEND),
+            "strokeDash": named("quantity", list(_QUANTITIES), dashes, legend=_LEGEND),
         },
     }
-
-
-def write_chart(chart: Chart, path: Path) -> None:
-    """Write a chart as SVG, PNG or Vega-Lite JSON, by the file's ending; no network is used.
-
-    Raises
-    ------
-    UsageError
-        If the ending is another one.
-    """
-    ending = path.suffix.lower()
-    if ending not in FORMATS:
-        raise UsageError(f"{path.name}: the file name of a chart must end in {', '.join(FORMATS)}.")
-    specification = themed({**chart.specification, "background": "white"})
-    if ending == ".json":
-        path.write_text(json.dumps(specification, indent=1, allow_nan=False), encoding="utf-8")
-        return
-    import vl_convert
-
-    if ending == ".svg":
-        drawn: str = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
-        path.write_text(drawn, encoding="utf-8")
-        return
-    path.write_bytes(vl_convert.vegalite_to_png(specification, scale=2, allowed_base_urls=[]))

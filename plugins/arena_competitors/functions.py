@@ -10,8 +10,6 @@ from arena.utils.parallel import Progress
 from arena.utils.progress import shown
 from arena_competitors.cli.request import Outcome, Request, prepare, run
 
-__all__ = ["attack"]
-
 
 def attack(
     attacks: str | Sequence[str] = ("boosting",),

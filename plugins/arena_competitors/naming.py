@@ -7,8 +7,6 @@ import dataclasses
 from arena.interfaces import Competitor
 from arena.plugin.specification import Specification
 
-__all__ = ["written"]
-
 
 def written(competitor: Competitor) -> str:
     """Return the specification of a competitor, with the parameters that can be written.

@@ -26,8 +26,6 @@ from arena_competitors.honest_competition import Honest
 from arena_competitors.public_board import BoardSettings, PublicBoardRun
 from arena_competitors.rows import synthetic_rows
 
-__all__ = ["LadderPaper"]
-
 ROWS, TOTAL_ROWS = 4_000, 12_000
 PANELS = {"highacc": "kaggle(rounding=1e-5)", "lowacc": "kaggle(rounding=0.01)"}
 AT_THE_END = {"Kaggle": 0.4297, "Ladder": 0.4857, "Test": 0.5}

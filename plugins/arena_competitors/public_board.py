@@ -30,8 +30,6 @@ from arena.types import FloatArray, Release
 from arena_competitors.rows import Rows
 from arena_competitors.scoring import scorer
 
-__all__ = ["BoardSettings", "PublicBoardRun", "Shown", "review"]
-
 _BASELINE = 0
 """The baseline's number; attackers' submissions are numbered from 1."""
 

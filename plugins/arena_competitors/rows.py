@@ -15,8 +15,6 @@ from arena.types import IntArray, PredictionKind, Solution, Usage
 from arena_competitors.attackers.overfitter import random_values
 from arena_competitors.scoring import ScoreOf, expected_score, scorer
 
-__all__ = ["Rows", "competition_rows", "constant_prediction", "synthetic_rows"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:

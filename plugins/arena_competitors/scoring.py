@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from arena.interfaces import HasResample, HasRowValues, Metric
 
-__all__ = ["ScoreOf", "expected_score", "scorer"]
-
 ScoreOf: TypeAlias = Callable[[npt.NDArray[Any], npt.NDArray[Any]], float]
 
 

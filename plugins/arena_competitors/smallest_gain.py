@@ -15,8 +15,6 @@ from arena_competitors.attackers.overfitter import random_values
 from arena_competitors.public_board import BoardSettings, PublicBoardRun
 from arena_competitors.rows import Rows
 
-__all__ = ["smallest_gain_shown"]
-
 _TRIALS = 20
 _SHARE_SHOWN = 0.9
 _SHARES_WRONG = (0.2, 0.3)

@@ -28,18 +28,6 @@ from arena.simulation.ranks.submission import shape_for
 from arena.types import FloatArray, IntArray, PredictionKind
 from arena_competitors.attackers.guesses import is_better
 
-__all__ = [
-    "ClimbingTeam",
-    "Habits",
-    "Search",
-    "Settings",
-    "TrainingTeam",
-    "check_share",
-    "draw_seed",
-    "draw_settings",
-    "start_team",
-]
-
 Settings = Mapping[str, Any]
 _SEEDS = 2**31 - 1
 _FEATURES_KNOWN = (0.6, 1.0)

@@ -14,8 +14,6 @@ from arena.types import Release
 from arena_mechanisms import steps
 from arena_mechanisms.steps import Clip, Standing, Start
 
-__all__ = ["Ladder", "LadderFree", "default_eta"]
-
 
 def default_eta(n_rows: int, budget: int | None) -> float:
     """Return the step of the order in Blum and Hardt (2015, Theorem 3.1), with constant 1.

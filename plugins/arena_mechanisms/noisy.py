@@ -15,8 +15,6 @@ from arena_mechanisms import steps
 from arena_mechanisms.ladder import Ladder
 from arena_mechanisms.steps import Clip, Start
 
-__all__ = ["NoisyLadder", "Thresholdout"]
-
 _STEPS_PER_NOISE = 8
 _THRESHOLDS_PER_NOISE = 16
 

@@ -13,8 +13,6 @@ from arena.interfaces import Evaluation
 from arena.types import Release
 from arena_mechanisms.steps import round_to_multiple
 
-__all__ = ["Full", "Kaggle"]
-
 
 @dataclass(frozen=True)
 class Full:

@@ -17,20 +17,6 @@ from arena.evaluation.scores import round_significant
 from arena.interfaces import Evaluation, PublicBoard
 from arena.types import Release
 
-__all__ = [
-    "Clip",
-    "Standing",
-    "Start",
-    "as_clip",
-    "check_share",
-    "check_start",
-    "climb",
-    "require_bounded_scores",
-    "round_to_multiple",
-    "standing",
-    "warnings_if_nothing_passes",
-]
-
 Start: TypeAlias = Literal["infinity", "inf", "baseline"]
 Clip: TypeAlias = float | Sequence[float] | None
 

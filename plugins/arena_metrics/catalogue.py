@@ -30,8 +30,6 @@ from arena_metrics.survival import ConcordanceIndex
 if TYPE_CHECKING:
     from arena.interfaces import Metric, MetricFamily
 
-__all__ = ["all_metrics"]
-
 
 def all_metrics() -> tuple[Metric | MetricFamily, ...]:
     """Return every metric with its default parameters, and the metric families.

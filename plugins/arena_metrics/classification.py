@@ -12,8 +12,6 @@ from arena_metrics.confusion import FunctionOfConfusion
 from arena_metrics.parameters import require_choice
 from arena_metrics.rows import positive_rows
 
-__all__ = ["F1", "BalancedAccuracy", "Matthews", "QuadraticWeightedKappa"]
-
 
 def _diagonal(matrix: Any) -> Any:
     """Return the ``(n_classes, ...)`` diagonal, classes first."""

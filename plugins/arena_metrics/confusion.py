@@ -13,8 +13,6 @@ from arena_metrics.delta_method import gradient
 from arena_metrics.kernels.engine import choose_engine
 from arena_metrics.rows import as_codes
 
-__all__ = ["FunctionOfConfusion"]
-
 _COUNTS_PER_ROW_WEIGHT = 8
 """In plain numpy, counting costs an eighth of sorting, per row weight."""
 

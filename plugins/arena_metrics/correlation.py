@@ -12,8 +12,6 @@ import numpy.typing as npt
 from arena.types import FloatArray, MetricTraits, PredictionKind, WeightArray
 from arena_metrics.rows import drawn_rows, is_constant
 
-__all__ = ["FunctionOfMeans", "Pearson", "RSquared"]
-
 _ILL_CONDITIONED = 1e-3
 """A variance below this fraction of the mean square has lost digits and is recomputed."""
 _LEAST_EXPONENT = -1000

@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from arena.types import FloatArray
 
-__all__ = ["gradient"]
-
 _STEP = 1e-100
 _VALUES_AT_ONCE = 1 << 16
 

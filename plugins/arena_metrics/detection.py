@@ -27,8 +27,6 @@ from arena.types import (
     RowContext,
 )
 
-__all__ = ["MeanAveragePrecision"]
-
 _CORNERS = (("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"))
 _SIZES = (("x", "y", "w", "h"), ("x", "y", "width", "height"), ("xmin", "ymin", "width", "height"))
 _CLASSES = ("class", "classid", "label", "category", "categoryid", "classname")

@@ -14,8 +14,6 @@ from arena_metrics.kernels.text_cells import cells_of
 from arena_metrics.parameters import require_whole
 from arena_metrics.pointwise import Pointwise
 
-__all__ = ["MapAtK"]
-
 _IDS = ("a", "b", "c", "d", "e", "f", "g", "h")
 _CELLS_PER_ROW_WEIGHT = 60
 """In plain Python, one cell costs as much as sorting 60 row weights."""

@@ -20,8 +20,6 @@ from arena.types import (
 )
 from arena_metrics.parameters import require_choice, require_whole
 
-__all__ = ["NdcgAtK"]
-
 _QUERIES_AT_ONCE = 4_096
 _LARGEST_RELEVANCE = 1_000.0
 """Its exponential gain does not overflow."""

@@ -7,8 +7,6 @@ from typing import Any
 
 from arena.errors import UsageError
 
-__all__ = ["require_choice", "require_inside", "require_whole"]
-
 
 def require_choice(metric: str, parameter: str, value: Any, choices: Sequence[str]) -> None:
     """Raise UsageError unless the value is one of the choices.

@@ -14,8 +14,6 @@ from arena_metrics.kernels.engine import choose_engine
 from arena_metrics.parameters import require_inside
 from arena_metrics.rows import as_codes
 
-__all__ = ["Accuracy", "Brier", "LogLoss", "Pointwise"]
-
 _LOGARITHMS_PER_ROW_WEIGHT = 4
 """In plain numpy, one logarithm costs a quarter of sorting one row weight."""
 

@@ -14,8 +14,6 @@ from arena_metrics.kernels.engine import Engine, choose_engine
 from arena_metrics.ranks import CachedLast, Ranking, cumulative_sums
 from arena_metrics.rows import as_matrix, drawn_rows, is_constant
 
-__all__ = ["Gini", "Spearman"]
-
 _RESAMPLES_AT_ONCE = 128
 
 

@@ -14,8 +14,6 @@ from arena_metrics.parameters import require_choice
 from arena_metrics.ranks import Ranking, cumulative_sums
 from arena_metrics.rows import as_codes, as_matrix, drawn_rows, is_constant, positive_rows
 
-__all__ = ["AveragePrecision", "RocAuc"]
-
 
 @dataclass(frozen=True)
 class RocAuc:

@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from arena.types import FloatArray
 
-__all__ = ["CachedLast", "Ranking", "cumulative_sums", "sort_with_ties"]
-
 _Made = TypeVar("_Made")
 
 

@@ -12,16 +12,6 @@ from arena.types import FloatArray, MetricTraits
 from arena_metrics.parameters import require_inside
 from arena_metrics.pointwise import Pointwise
 
-__all__ = [
-    "MeanAbsoluteError",
-    "MeanAbsolutePercentageError",
-    "MeanSquaredError",
-    "QuantileLoss",
-    "RootMeanSquaredError",
-    "RootMeanSquaredLogError",
-    "SymmetricMeanAbsolutePercentageError",
-]
-
 _LOWEST_LOG = float(np.nextafter(-1.0, 0.0))
 
 

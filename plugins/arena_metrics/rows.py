@@ -10,8 +10,6 @@ import numpy.typing as npt
 from arena.errors import MetricError
 from arena.types import FloatArray
 
-__all__ = ["as_codes", "as_matrix", "drawn_rows", "is_constant", "positive_rows"]
-
 _Rows = tuple[npt.NDArray[Any], npt.NDArray[Any], FloatArray | None]
 
 

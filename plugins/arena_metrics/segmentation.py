@@ -17,8 +17,6 @@ from arena_metrics.kernels.engine import choose_engine
 from arena_metrics.kernels.text_cells import MOST_DIGITS, cells_of
 from arena_metrics.pointwise import Pointwise
 
-__all__ = ["Dice", "IntersectionOverUnion", "draw_masks", "faults_of_masks"]
-
 _CELLS_PER_ROW_WEIGHT = 100
 
 _FAULTS = (
@@ -37,8 +35,8 @@ _FAULTS = (
 )
 
 
-class _MaskMetric(Pointwise):
-    """Mean over the rows of a function of the sizes of two masks and of their intersection."""
+class MaskMetric(Pointwise):
+    """Mean over the rows of a function of two run-length encoded masks."""
 
     greater_is_better = True
     prediction = PredictionKind.TEXT
@@ -52,6 +50,54 @@ class _MaskMetric(Pointwise):
             extra_columns=(*SHAPE_COLUMNS, *SPACING_COLUMNS),
             mask_files=True,
         )
+
+    def faults(
+        self, predictions: npt.NDArray[Any], competition: CompetitionInfo
+    ) -> Iterable[Fault]:
+        """Yield the cells that are not a run-length encoded mask."""
+        return _faults_of_masks(predictions, competition)
+
+    def faults_of_truth(
+        self, truth: npt.NDArray[Any], competition: CompetitionInfo
+    ) -> Iterable[Fault]:
+        """Yield the cells of a solution that are not a run-length encoded mask."""
+        return _faults_of_masks(truth, competition)
+
+    def example(
+        self, n_rows: int, n_submissions: int, rng: np.random.Generator
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Return masks of up to three runs, and ``(m, n)`` predictions, some of them equal."""
+        truth, shape = _draw_masks((n_rows,), rng), (n_submissions, n_rows)
+        return truth, np.where(rng.random(shape) < 0.4, truth, _draw_masks(shape, rng))
+
+
+def _faults_of_masks(masks: npt.NDArray[Any], competition: CompetitionInfo) -> Iterable[Fault]:
+    """Yield the cells of ``(n, k)`` texts that are not a run-length encoded mask."""
+    engine = choose_engine(_CELLS_PER_ROW_WEIGHT * masks.size)
+    codes, runs = engine.check_runs(cells_of(masks))
+    for cell in np.flatnonzero(codes).tolist():
+        row, column = divmod(cell, masks.shape[1])
+        kind, problem = _FAULTS[codes[cell] - 1]
+        yield Fault(
+            kind,
+            f"Run {runs[cell]:,} of the mask {problem}",
+            id=competition.ids[row].as_py(),
+            column=competition.columns[column],
+        )
+
+
+def _draw_masks(shape: tuple[int, ...], rng: np.random.Generator) -> npt.NDArray[Any]:
+    """Return masks of up to three runs within 48 pixels."""
+
+    def draw() -> str:
+        ends = np.cumsum(rng.integers(1, 9, 2 * rng.integers(4))).tolist()
+        return " ".join(f"{a} {b - a}" for a, b in zip(ends[::2], ends[1::2], strict=True))
+
+    return np.array([draw() for _ in np.ndindex(shape)], dtype=object).reshape(shape)
+
+
+class _OverlapMetric(MaskMetric):
+    """Mean over the rows of a function of the sizes of two masks and of their intersection."""
 
     @abstractmethod
     def _of_sizes(self, common: FloatArray, predicted: FloatArray, true: FloatArray) -> FloatArray:
@@ -79,53 +125,9 @@ class _MaskMetric(Pointwise):
         with np.errstate(invalid="ignore"):
             return np.where(both_empty, 1.0, self._of_sizes(*sizes))
 
-    def faults(
-        self, predictions: npt.NDArray[Any], competition: CompetitionInfo
-    ) -> Iterable[Fault]:
-        """Yield the cells that are not a run-length encoded mask."""
-        return faults_of_masks(predictions, competition)
-
-    def faults_of_truth(
-        self, truth: npt.NDArray[Any], competition: CompetitionInfo
-    ) -> Iterable[Fault]:
-        """Yield the cells of a solution that are not a run-length encoded mask."""
-        return faults_of_masks(truth, competition)
-
-    def example(
-        self, n_rows: int, n_submissions: int, rng: np.random.Generator
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Return masks of up to three runs, and ``(m, n)`` predictions, some of them equal."""
-        truth, shape = draw_masks((n_rows,), rng), (n_submissions, n_rows)
-        return truth, np.where(rng.random(shape) < 0.4, truth, draw_masks(shape, rng))
-
-
-def faults_of_masks(masks: npt.NDArray[Any], competition: CompetitionInfo) -> Iterable[Fault]:
-    """Yield the cells of ``(n, k)`` texts that are not a run-length encoded mask."""
-    engine = choose_engine(_CELLS_PER_ROW_WEIGHT * masks.size)
-    codes, runs = engine.check_runs(cells_of(masks))
-    for cell in np.flatnonzero(codes).tolist():
-        row, column = divmod(cell, masks.shape[1])
-        kind, problem = _FAULTS[codes[cell] - 1]
-        yield Fault(
-            kind,
-            f"Run {runs[cell]:,} of the mask {problem}",
-            id=competition.ids[row].as_py(),
-            column=competition.columns[column],
-        )
-
-
-def draw_masks(shape: tuple[int, ...], rng: np.random.Generator) -> npt.NDArray[Any]:
-    """Return masks of up to three runs within 48 pixels."""
-
-    def draw() -> str:
-        ends = np.cumsum(rng.integers(1, 9, 2 * rng.integers(4))).tolist()
-        return " ".join(f"{a} {b - a}" for a, b in zip(ends[::2], ends[1::2], strict=True))
-
-    return np.array([draw() for _ in np.ndindex(shape)], dtype=object).reshape(shape)
-
 
 @dataclass(frozen=True)
-class Dice(_MaskMetric):
+class Dice(_OverlapMetric):
     """Mean Dice coefficient of run-length encoded masks: 2 |A and B| / (|A| + |B|) per row.
 
     A cell is ``start length start length …``, pixels counted from 1, with runs in ascending order
@@ -152,7 +154,7 @@ class Dice(_MaskMetric):
 
 
 @dataclass(frozen=True)
-class IntersectionOverUnion(_MaskMetric):
+class IntersectionOverUnion(_OverlapMetric):
     """Mean intersection over union of run-length encoded masks: |A and B| / |A or B| per row.
 
     Encoded as for ``dice``; two empty masks score 1.

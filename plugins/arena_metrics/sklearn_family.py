@@ -17,8 +17,6 @@ from arena.errors import UnknownNameError, UsageError
 from arena.types import MetricTraits, PredictionKind
 from arena_metrics.rows import as_codes, drawn_rows
 
-__all__ = ["ScikitLearn", "ScikitLearnMetric"]
-
 _BY_NAME: Mapping[str, PredictionKind] = {
     "average_precision_score": PredictionKind.SCORE,
     "brier_score_loss": PredictionKind.PROBABILITY,

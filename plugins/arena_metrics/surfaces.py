@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -13,12 +13,9 @@ import numpy.typing as npt
 
 from arena.errors import MetricError, UsageError
 from arena.intake import SHAPE_COLUMNS, SPACING_COLUMNS
-from arena.types import CompetitionInfo, Fault, FloatArray, MetricTraits, PredictionKind, RowContext
+from arena.types import FloatArray, MetricTraits, RowContext
 from arena_metrics.parameters import require_inside
-from arena_metrics.pointwise import Pointwise
-from arena_metrics.segmentation import draw_masks, faults_of_masks
-
-__all__ = ["Hausdorff", "SurfaceDice", "boundary_distances"]
+from arena_metrics.segmentation import MaskMetric
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 _EXAMPLE_SIDE = 9
@@ -111,10 +108,9 @@ class _Images:
 
 
 @dataclass(frozen=True)
-class _SurfaceMetric(Pointwise):
+class _SurfaceMetric(MaskMetric):
     """Mean over the rows of a function of the distances between two boundaries."""
 
-    prediction = PredictionKind.TEXT
     images: _Images | None = field(default=None, init=False, repr=False, compare=False)
 
     def for_rows(self, context: RowContext) -> _SurfaceMetric:
@@ -166,25 +162,6 @@ class _SurfaceMetric(Pointwise):
             return self._of_empty(all(empty), diagonal)
         return self._of_distances(*boundary_distances(true, sent, spacing))
 
-    def faults(
-        self, predictions: npt.NDArray[Any], competition: CompetitionInfo
-    ) -> Iterable[Fault]:
-        """Yield the cells that are not a run-length encoded mask."""
-        return faults_of_masks(predictions, competition)
-
-    def faults_of_truth(
-        self, truth: npt.NDArray[Any], competition: CompetitionInfo
-    ) -> Iterable[Fault]:
-        """Yield the cells of a solution that are not a run-length encoded mask."""
-        return faults_of_masks(truth, competition)
-
-    def example(
-        self, n_rows: int, n_submissions: int, rng: np.random.Generator
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Return masks of up to three runs, and ``(m, n)`` predictions, some of them equal."""
-        truth, shape = draw_masks((n_rows,), rng), (n_submissions, n_rows)
-        return truth, np.where(rng.random(shape) < 0.4, truth, draw_masks(shape, rng))
-
     def example_extra(self, n_rows: int) -> Mapping[str, FloatArray]:
         """Return the sizes of the images of :meth:`example`."""
         return {name: np.full(n_rows, float(_EXAMPLE_SIDE)) for name in SHAPE_COLUMNS[:2]}
@@ -220,22 +197,11 @@ class SurfaceDice(_SurfaceMetric):
     tolerance: float = 1.0
 
     name = "surface_dice"
-    greater_is_better = True
 
     def __post_init__(self) -> None:
         valid = isinstance(self.tolerance, int | float) and not isinstance(self.tolerance, bool)
         if not valid or not 0 <= self.tolerance < np.inf:
             raise UsageError(f"tolerance of {self.name} must be a number of 0 or more.")
-
-    @property
-    def traits(self) -> MetricTraits:
-        """Row values lie between 0 and 1."""
-        return MetricTraits(
-            row_range=(0.0, 1.0),
-            score_range=(0.0, 1.0),
-            extra_columns=(*SHAPE_COLUMNS, *SPACING_COLUMNS),
-            mask_files=True,
-        )
 
     def _of_distances(self, there: FloatArray, back: FloatArray) -> float:
         near = np.count_nonzero(there <= self.tolerance) + np.count_nonzero(back <= self.tolerance)
@@ -276,6 +242,7 @@ class Hausdorff(_SurfaceMetric):
     percentile: float = 95.0
 
     name = "hausdorff"
+    greater_is_better = False
 
     def __post_init__(self) -> None:
         if self.percentile != 100:

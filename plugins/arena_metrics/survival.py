@@ -22,8 +22,6 @@ from arena_metrics.kernels.engine import Engine, choose_engine
 from arena_metrics.parameters import require_choice
 from arena_metrics.rows import drawn_rows
 
-__all__ = ["ConcordanceIndex"]
-
 _RESAMPLES_AT_ONCE = 64
 _WORK_OF_A_PAIR = 0.1
 """In plain numpy, a pair of rows costs a tenth of sorting one row weight."""

@@ -28,8 +28,6 @@ from arena_ranking.paired_tests import PairedTests
 from arena_ranking.simultaneous import RankIntervals
 from arena_ranking.verdict import ranks_verdict
 
-__all__ = ["Ranks"]
-
 _TOPS = (3, 10)
 _TABLE_ROWS = 10
 

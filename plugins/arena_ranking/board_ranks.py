@@ -20,15 +20,6 @@ from arena_ranking.paired_tests import PairedTests, top_against_others
 from arena_ranking.simultaneous import RankIntervals, rank_intervals
 from arena_ranking.small_samples import BONFERRONI_BELOW, sign_test_units
 
-__all__ = [
-    "MOST_CANDIDATES",
-    "MOST_SKEWED",
-    "MOST_SKEWED_QUARTILE",
-    "BoardRanks",
-    "PairFindings",
-    "board_ranks",
-]
-
 MOST_CANDIDATES = 6_000
 """The most candidates of all teams whose pairs are compared with each other; that takes 1.3 GB."""
 MOST_SKEWED, MOST_SKEWED_QUARTILE = 0.3, 0.35

@@ -17,13 +17,6 @@ from arena.utils.tabular import Tabular
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = [
-    "BootstrapRankRanges",
-    "bootstrap_rank_ranges",
-    "prize_shares",
-    "share_in_top",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BootstrapRankRanges(Tabular):

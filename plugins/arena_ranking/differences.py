@@ -13,14 +13,6 @@ from arena.errors import UsageError
 from arena.types import FloatArray, IntArray
 from arena.utils.parallel import run_tasks
 
-__all__ = [
-    "FEW_ROWS",
-    "floor_standard_errors",
-    "standard_errors_from_resamples",
-    "standard_errors_from_values",
-    "sum_by_unit",
-]
-
 FEW_ROWS = 10
 """With fewer differing rows, a standard error is raised to its value for ten rows."""
 

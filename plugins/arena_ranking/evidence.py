@@ -30,8 +30,6 @@ from arena_ranking.small_samples import (
     pooled_degrees_of_freedom,
 )
 
-__all__ = ["FEW_IN_CLASS", "PairwiseEvidence", "pairwise_evidence"]
-
 _BLOCK_BYTES = 16 * 2**20
 _MOST_VALUES = 6e7
 _MOST_PRODUCTS = 2e11

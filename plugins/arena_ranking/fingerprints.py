@@ -15,8 +15,6 @@ from arena.types import IntArray
 from arena.utils.compilation import compiled
 from arena.utils.parallel import run_tasks
 
-__all__ = ["GROUPS", "count_differing", "first_identical", "row_fingerprints"]
-
 GROUPS = 256
 """Number of groups of rows: the row number modulo 256. Up to 256 rows each have their own."""
 

@@ -18,14 +18,6 @@ from arena.types import FloatArray, IntArray
 from arena.utils.compilation import compiled
 from arena.utils.parallel import run_tasks
 
-__all__ = [
-    "compiled_maxima",
-    "largest_differences",
-    "largest_leads",
-    "numpy_maxima",
-    "worth_compiling",
-]
-
 _COMPILE_ABOVE = 1e8
 _ROWS_PER_TASK = 32
 _TILE = 32

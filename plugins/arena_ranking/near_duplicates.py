@@ -8,8 +8,6 @@ import numpy.typing as npt
 from arena.types import FloatArray, IntArray
 from arena_ranking.differences import FEW_ROWS
 
-__all__ = ["NEAR_DUPLICATE_CORRELATION", "near_duplicates"]
-
 NEAR_DUPLICATE_CORRELATION = 0.99
 """Minimum correlation of score fluctuations at which two submissions are near-duplicates."""
 

@@ -14,8 +14,6 @@ import numpy.typing as npt
 from arena.errors import UsageError
 from arena.types import FloatArray, IntArray
 
-__all__ = ["PairedTests", "correct_p_values", "paired_p_values", "top_against_others"]
-
 _BLOCK = 64
 _ROUNDING = 1e-9
 _METHODS = {"bonferroni": "bonferroni", "holm": "holm", "benjamini_hochberg": "fdr_bh"}

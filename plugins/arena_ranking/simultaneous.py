@@ -35,8 +35,6 @@ from arena_ranking.small_samples import (
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["RankIntervals", "rank_intervals", "tiers", "transitive_closure"]
-
 _Relation = npt.NDArray[np.bool_]
 _MARGIN = 1 + 1e-9
 _NO_DIFFERENCE = 1e-9

@@ -19,22 +19,6 @@ from scipy.special import ndtri, stdtr
 from arena.types import FloatArray, IntArray
 from arena.utils.parallel import run_tasks
 
-__all__ = [
-    "BONFERRONI_BELOW",
-    "SKEWNESS_FACTOR",
-    "DifferenceShapes",
-    "HalfMatrix",
-    "Pairwise",
-    "PooledShapes",
-    "UsedUnits",
-    "difference_shapes",
-    "normal_bounds",
-    "normal_equivalents",
-    "pooled_degrees_of_freedom",
-    "sign_test_units",
-    "without_skewness",
-]
-
 BONFERRONI_BELOW = 50
 """With fewer units than this the bootstrap's critical value is less reliable than Bonferroni's."""
 

@@ -8,8 +8,6 @@ import numpy.typing as npt
 from arena.types import IntArray
 from arena.utils.formatting import level_text
 
-__all__ = ["ranks_verdict", "undecided_at_the_top"]
-
 
 def undecided_at_the_top(better: npt.NDArray[np.bool_], order: IntArray) -> int:
     """Return how many submissions, from the first on, cannot be told apart from each other.

@@ -10,8 +10,6 @@ from typing import Any
 from arena.errors import InputError
 from arena.intake.faults import clean, show_all
 
-__all__ = ["as_number", "chosen", "file_start", "find", "json_lines", "read_json", "refuse"]
-
 _START = 2**12
 
 

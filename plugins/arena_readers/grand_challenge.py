@@ -18,8 +18,6 @@ from arena.errors import InputError
 from arena.interfaces import CaseScores
 from arena_readers.files import as_number, chosen, find, read_json, refuse
 
-__all__ = ["GrandChallengeReader"]
-
 _NAMES = (
     "case",
     "case_id",

@@ -15,8 +15,6 @@ from arena.intake.faults import show_all
 from arena.interfaces import CaseScores
 from arena_readers.files import as_number, find, read_json, refuse
 
-__all__ = ["HelmReader"]
-
 _FILE = "per_instance_stats.json"
 _MODEL = re.compile(r"[:,]model=[^,]*")
 _SHOWN = 20

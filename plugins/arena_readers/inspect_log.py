@@ -17,8 +17,6 @@ from arena.errors import InputError
 from arena.interfaces import CaseScores
 from arena_readers.files import as_number, chosen, file_start, find, read_json, refuse
 
-__all__ = ["InspectReader"]
-
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 """Values as Inspect's ``value_to_float`` counts them: correct, partial, incorrect, no answer."""

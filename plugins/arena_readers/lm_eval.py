@@ -18,8 +18,6 @@ from arena.errors import InputError
 from arena.interfaces import CaseScores
 from arena_readers.files import as_number, chosen, find, json_lines, read_json, refuse
 
-__all__ = ["LmEvalReader"]
-
 _PATTERN = "samples_*.jsonl"
 _NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d{2}-\d{2}T[\d.:-]+))?\.jsonl")
 

@@ -16,8 +16,6 @@ import numpy as np
 from arena.interfaces import CaseScores
 from arena_readers.files import as_number, chosen, file_start, find, read_json, refuse
 
-__all__ = ["MtebReader"]
-
 _MAIN = "main_score"
 
 

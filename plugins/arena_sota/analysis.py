@@ -16,8 +16,6 @@ from arena_sota.estimate import SotaEstimate
 from arena_sota.study import BoardMaximum, best_of_study, interval_of_best
 from arena_sota.verdict import HARDLY, who_counts
 
-__all__ = ["Sota", "board_document"]
-
 
 @dataclass(frozen=True, slots=True)
 class Sota:

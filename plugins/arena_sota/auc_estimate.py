@@ -10,8 +10,6 @@ from arena_sota.binormal import auc_maximum
 from arena_sota.checks import board_scores
 from arena_sota.estimate import Maximum, SotaEstimate, Target, solve
 
-__all__ = ["estimate_auc_sota"]
-
 _TOLERANCE = 5e-4
 
 

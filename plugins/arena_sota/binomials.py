@@ -8,8 +8,6 @@ from scipy import fft
 
 from arena.types import FloatArray
 
-__all__ = ["binomial_pmf", "convolve_rows", "likely_counts", "reach"]
-
 _NEGLIGIBLE = 1e-16
 _SMALLEST = 1e-300
 _LARGEST = 1 - 2.0**-53

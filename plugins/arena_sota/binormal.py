@@ -21,8 +21,6 @@ from arena.types import DEFAULT_LEVEL, FloatArray, IntArray
 from arena.utils.tabular import Tabular
 from arena_sota.checks import success_probabilities
 
-__all__ = ["DrawnMaximum", "auc_maximum", "separation"]
-
 _FEW = 256
 _FEW_RARE = 256
 _MOST_DRAWN = 512

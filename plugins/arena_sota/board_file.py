@@ -6,7 +6,6 @@ fits the digits, the exact score is known.
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -17,13 +16,11 @@ import numpy.typing as npt
 from arena.errors import InputError, UsageError
 from arena.plugin.registry import nearest
 from arena.types import FloatArray
+from arena.utils.tabular import read_csv
 from arena.utils.text import printable
-
-__all__ = ["ShownScores", "exact_scores", "read_numbers", "read_scores"]
 
 _Row: TypeAlias = tuple[int, list[str]]
 """The line number of a row, and its cells."""
-_MOST_BYTES = 200 * 2**20
 _MOST_WRONG = 0.01
 """The largest share of cells that are no scores and are left out."""
 _SLACK = 1e-9
@@ -69,15 +66,7 @@ def read_scores(
         are no scores.
     """
     scale = 100 if percent else 1
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise InputError(f"{path} is larger than 200 MiB, the limit for a leaderboard file.")
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file)
-            header = [name.strip() for name in next(reader, [])]
-            rows = [(number, row) for number, row in enumerate(reader, start=2) if any(row)]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} cannot be read as CSV: {error}.") from error
+    header, rows = read_csv(path)
     at = _position(header, column, path, " Name the column of the scores with --score-column.")
     rows, notes = _one_split(header, rows, where, path)
     values, decimals, wrong = [], 0, []

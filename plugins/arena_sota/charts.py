@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arena.charts import Specification, as_altair
-from arena.charts.specification import count_axis, layered, score_axis
+from arena.charts.specification import count_axis, layered, named, quantitative, score_axis
 from arena.charts.theme import BLUE, GREY, INK, ORANGE
 from arena.types import Chart, FloatArray
 from arena.utils.formatting import BoardDisplay
@@ -25,8 +25,6 @@ from arena_sota.posterior import BestPosterior
 
 if TYPE_CHECKING:
     import altair as alt
-
-__all__ = ["chart", "curves", "estimate_chart", "histograms", "report_chart", "simulated_scores"]
 
 _BINS = 40
 _FEW_BINS = 8
@@ -187,13 +185,7 @@ def histograms(
         "encoding": {
             "x": {**x, "field": "from", "bin": {"binned": True}},
             "x2": {"field": "to"},
-            "y": {
-                "field": "teams",
-                "type": "quantitative",
-                "title": "teams",
-                "stack": None,
-                "axis": count_axis(most),
-            },
+            "y": quantitative("teams", stack=None, axis=count_axis(most)),
             "color": color,
             "tooltip": [{"field": field} for field in ("what", "from", "to", "teams")],
         },
@@ -220,36 +212,30 @@ def curves(
     points = [
         (label, float(x), float(y))
         for label, (xs, ys) in lines_by_label.items()
-        for x, y in _thinned(*_visible(xs, ys))
+        for x, y in _visible(xs, ys)
     ]
     rows = [{"score": x, "probability": y, "what": label} for label, x, y in points]
     color = _colors([*lines_by_label, *marks])
-    x_axis = {
-        **_score_encoding([*(x for _, x, _ in points), *marks.values()], display),
-        "title": x_title,
-    }
+    shown = [*(x for _, x, _ in points), *marks.values()]
+    x_axis = {**_score_encoding(shown, display), "title": x_title}
     line = {
         "data": {"values": rows},
         "mark": {"type": "line", "strokeWidth": 2},
         "encoding": {
             "x": x_axis,
-            "y": {"field": "probability", "type": "quantitative", "title": y_title},
+            "y": quantitative("probability", y_title),
             "color": color,
         },
     }
     return layered([line, *_marks(marks, color, x_axis)], height=_HEIGHT)
 
 
-def _visible(xs: FloatArray, ys: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _visible(xs: FloatArray, ys: FloatArray) -> FloatArray:
+    points = np.column_stack([xs, ys])
     seen = np.flatnonzero(ys >= 1e-3 * ys.max(initial=0.0))
-    if not len(seen):
-        return xs, ys
-    part = slice(max(seen[0] - 1, 0), seen[-1] + 2)
-    return xs[part], ys[part]
-
-
-def _thinned(xs: FloatArray, ys: FloatArray) -> FloatArray:
-    return np.column_stack([xs, ys])[:: max(len(xs) // _POINTS, 1)]
+    if len(seen):
+        points = points[max(seen[0] - 1, 0) : seen[-1] + 2]
+    return points[:: max(len(points) // _POINTS, 1)]
 
 
 def simulated_scores(
@@ -270,15 +256,12 @@ def simulated_scores(
 
 
 def _colors(labels: Sequence[str]) -> Specification:
-    palette = (GREY, BLUE, ORANGE, INK)
-    scale = {"domain": list(labels), "range": [palette[i % 4] for i in range(len(labels))]}
-    legend = {"orient": "top", "title": None, "columns": 1}
-    return {"field": "what", "type": "nominal", "scale": scale, "legend": legend}
+    colors = [(GREY, BLUE, ORANGE, INK)[at % 4] for at in range(len(labels))]
+    return named("what", labels, colors, legend={"orient": "top", "columns": 1})
 
 
 def _score_encoding(values: Iterable[float], display: BoardDisplay | None) -> Specification:
-    ends = score_axis(values, display, padding=0)
-    return {"field": "score", "type": "quantitative", "title": "score", **ends}
+    return quantitative("score", **score_axis(values, display, padding=0))
 
 
 def _marks(

@@ -9,14 +9,6 @@ from arena.errors import UsageError
 from arena.types import FloatArray
 from arena_sota.dependence import bounds, largest_rho0
 
-__all__ = [
-    "board_scores",
-    "check_numbers",
-    "check_theta0",
-    "no_classifier_message",
-    "success_probabilities",
-]
-
 _MOST_ROWS = 100_000_000
 _LEAST = 1e-12
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -44,29 +43,19 @@ _Percent = Annotated[
 _SHARES = (0.025, 0.05, 0.5, 0.95, 0.975)
 
 
-class _Method(StrEnum):
-    SHRINK = "shrink"
-    CROP = "crop"
-
-
-class _Target(StrEnum):
-    MEAN = "mean"
-    UPPER = "upper"
-
-
-class _Theta(StrEnum):
-    BOOTSTRAP = "bootstrap"
-    FIXED = "fixed"
-
-
-class _Count(StrEnum):
-    FINALS = "finals"
-    ALL = "all"
-
-
-class _Model(StrEnum):
-    ACCURACY = "accuracy"
-    ROC_AUC = "roc_auc"
+_Method = Literal["shrink", "crop"]
+_Target = Literal["mean", "upper"]
+_Theta = Literal["bootstrap", "fixed"]
+_Count = Literal["finals", "all"]
+_Model = Literal["accuracy", "roc_auc"]
+_Metric = Annotated[_Model, typer.Option("--metric", "-m", help="The metric of the scores.")]
+_Positives = Annotated[int | None, typer.Option(help="Number of positive rows, for roc_auc.")]
+_Negatives = Annotated[int | None, typer.Option(help="Number of negative rows, for roc_auc.")]
+_Seed = Annotated[int, typer.Option(min=0, help="Random seed, for roc_auc.")]
+_ScoreColumn = Annotated[str, typer.Option(help="The column of the scores.")]
+_Classes = Annotated[
+    int, typer.Option(help="Number of classes; a guess is right with probability 1/classes.")
+]
 
 
 @app.command("max")
@@ -98,19 +87,13 @@ def max_command(
         list[float] | None,
         typer.Option(help="Also the probability that the best score is this or higher."),
     ] = None,
-    metric: Annotated[
-        _Model, typer.Option("--metric", "-m", help="The metric of the scores.")
-    ] = _Model.ACCURACY,
-    positives: Annotated[
-        int | None, typer.Option(help="Number of positive rows, for roc_auc.")
-    ] = None,
-    negatives: Annotated[
-        int | None, typer.Option(help="Number of negative rows, for roc_auc.")
-    ] = None,
+    metric: _Metric = "accuracy",
+    positives: _Positives = None,
+    negatives: _Negatives = None,
     repetitions: Annotated[
         int, typer.Option(min=2, help="Number of simulations, for roc_auc.")
     ] = 2_000,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed, for roc_auc.")] = 0,
+    seed: _Seed = 0,
     chart: _Chart = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -123,7 +106,7 @@ def max_command(
     check_chart_path(chart)
     given = _theta(theta, uniform, theta_file)
     maximum: SampleMaximum | DrawnMaximum
-    if metric is _Model.ACCURACY:
+    if metric == "accuracy":
         from arena_sota.maximum import sample_maximum
 
         if rows is None or positives is not None or negatives is not None:
@@ -182,8 +165,8 @@ def max_command(
     )
     if mean_error is not None:
         out.print(
-            "This is simulated: after ± stands the standard error of the simulation (smaller with "
-            "more --repetitions).",
+            "This is simulated: the figure after ± is the standard error of the simulation "
+            "(smaller with more --repetitions).",
             soft_wrap=True,
         )
     out.print(
@@ -265,13 +248,11 @@ def estimate(
             readable=False,
         ),
     ] = None,
-    score_column: Annotated[str, typer.Option(help="The column of the scores.")] = "score",
+    score_column: _ScoreColumn = "score",
     where: _Where = None,
     percent: _Percent = False,
     rows: Annotated[int | None, typer.Option(help="Number of rows behind each score.")] = None,
-    classes: Annotated[
-        int, typer.Option(help="Number of classes; a guess is right with probability 1/classes.")
-    ] = 2,
+    classes: _Classes = 2,
     rho: Annotated[
         float | None,
         typer.Option(
@@ -280,33 +261,27 @@ def estimate(
         ),
     ] = None,
     method: Annotated[_Method, typer.Option(help="How true performances follow from scores.")] = (
-        _Method.SHRINK
+        "shrink"
     ),
     target: Annotated[
         _Target, typer.Option(help="What must equal the best score: its mean, or its upper limit.")
-    ] = _Target.MEAN,
-    metric: Annotated[
-        _Model, typer.Option("--metric", "-m", help="The metric of the scores.")
-    ] = _Model.ACCURACY,
-    positives: Annotated[
-        int | None, typer.Option(help="Number of positive rows, for roc_auc.")
-    ] = None,
-    negatives: Annotated[
-        int | None, typer.Option(help="Number of negative rows, for roc_auc.")
-    ] = None,
+    ] = "mean",
+    metric: _Metric = "accuracy",
+    positives: _Positives = None,
+    negatives: _Negatives = None,
     theta: Annotated[
         _Theta, typer.Option(help="Resample the true performances, or keep them fixed.")
-    ] = _Theta.BOOTSTRAP,
+    ] = "bootstrap",
     level: Annotated[
         float, typer.Option(help="Confidence level of the intervals.")
     ] = DEFAULT_LEVEL,
     count: Annotated[
         _Count, typer.Option(help="Of stored predictions: the final submissions, or all.")
-    ] = _Count.ALL,
+    ] = "all",
     repetitions: Annotated[
         int, typer.Option(min=2, help="Number of simulations, for roc_auc.")
     ] = 400,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed, for roc_auc.")] = 0,
+    seed: _Seed = 0,
     chart: _Chart = None,
     directory: Directory = None,
     wait: Wait = 0.0,
@@ -325,7 +300,7 @@ def estimate(
 
     check_chart_path(chart)
     rng = np.random.default_rng(seed)
-    choices = {"method": method.value, "target": target.value, "theta": theta.value}
+    choices = {"method": method, "target": target, "theta": theta}
     if board is None:
         document, found = _of_competition(find_folder(directory), count, rho, choices, rng, wait)
     else:
@@ -341,7 +316,7 @@ def estimate(
             rng,
         )
         source = "default" if rho is None else "given"
-        drawn = theta.value if metric is _Model.ACCURACY else "fixed"
+        drawn = theta if metric == "accuracy" else "fixed"
         assumed = assumptions_of(found.method, used, source, drawn)
         document = {
             **found.to_dict(),
@@ -380,7 +355,7 @@ def _of_board(
     from arena_sota.estimate import estimate_sota
 
     shown = read_scores(board, **source)
-    needed = ("rows",) if metric is _Model.ACCURACY else ("positives", "negatives")
+    needed = ("rows",) if metric == "accuracy" else ("positives", "negatives")
     missing = [f"--{name}" for name in needed if sizes[name] is None]
     if missing:
         raise UsageError(
@@ -389,7 +364,7 @@ def _of_board(
     numbers = [int(sizes[name] or 0) for name in needed]
     if min(numbers) < 1:
         raise UsageError("The numbers of rows must be at least 1.")
-    if metric is _Model.ACCURACY:
+    if metric == "accuracy":
         scores, notes = exact_scores(shown, numbers[0], "rows")
         used = 0.6 if rho is None else rho
         found = estimate_sota(scores, numbers[0], int(sizes["classes"] or 2), rho0=used, **choices)
@@ -424,7 +399,7 @@ def _of_competition(
 
     with (
         stage("Correcting the best score"),
-        open_study(folder, every=count is _Count.ALL, wait=wait) as study,
+        open_study(folder, every=count == "all", wait=wait) as study,
     ):
         found = best_of_study(study, rng, rho0=rho, **choices)
         if found is None:
@@ -451,8 +426,8 @@ def _print_estimate(found: SotaEstimate, document: dict[str, Any]) -> None:
     counts = who_counts(document.get("submissions", distinct), distinct, found.n_teams)
     out.print(f"{found.verdict} {counts}".rstrip(), soft_wrap=True)
     low, high = found.interval
-    stands = not found.solved and found.expected_maximum < found.observed_maximum
-    case = "If every score were a true performance" if stands else "Under the estimate"
+    unexplained = not found.solved and found.expected_maximum < found.observed_maximum
+    case = "If every score were a true performance" if unexplained else "Under the estimate"
     out.print(
         f"{case}, {level_text(found.level)} of best scores lie between {low:.4f} and {high:.4f}.",
         soft_wrap=True,
@@ -488,12 +463,10 @@ def _print_estimate(found: SotaEstimate, document: dict[str, Any]) -> None:
 def posterior(
     board: Annotated[Path, typer.Argument(help="A CSV file of accuracies.", readable=False)],
     rows: Annotated[int, typer.Option(help="Number of rows behind each score.")],
-    score_column: Annotated[str, typer.Option(help="The column of the scores.")] = "score",
+    score_column: _ScoreColumn = "score",
     where: _Where = None,
     percent: _Percent = False,
-    classes: Annotated[
-        int, typer.Option(help="Number of classes; a guess is right with probability 1/classes.")
-    ] = 2,
+    classes: _Classes = 2,
     rho: Annotated[float, typer.Option(help="Correlation with a common cause, rho0.")] = 0.6,
     epsilon: Annotated[
         float | None,

@@ -14,14 +14,6 @@ import numpy.typing as npt
 from arena.errors import UsageError
 from arena.types import FloatArray
 
-__all__ = [
-    "bounds",
-    "conditional_probabilities",
-    "correlation_from_similarity",
-    "inside_bounds",
-    "largest_rho0",
-]
-
 _ROUNDING = 1e-12
 
 

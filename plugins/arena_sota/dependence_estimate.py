@@ -16,15 +16,6 @@ from arena.evaluation.levels import check_level
 from arena.types import DEFAULT_LEVEL, FloatArray, IntArray
 from arena.utils.tabular import Tabular
 
-__all__ = [
-    "COPIES",
-    "ClassRanks",
-    "Dependence",
-    "auc_dependence",
-    "estimate_auc_dependence",
-    "estimate_dependence",
-]
-
 COPIES = 0.95
 """Submissions with a larger correlation count as one."""
 
@@ -110,42 +101,6 @@ def estimate_dependence(
     return _dependence(mean, error, level, clusters, first)
 
 
-def estimate_auc_dependence(
-    truth: npt.NDArray[np.bool_], scores: FloatArray, *, level: float = DEFAULT_LEVEL
-) -> Dependence:
-    """Estimate the common component of ranked scores, from rank correlations in each class.
-
-    A rank correlation r of normal scores is the correlation ``2 sin(pi r / 6)``. Here ``rho_pair``
-    is the rho of :func:`~arena_sota.binormal.auc_maximum`, the mean over the two classes weighted
-    by their rows, and copies have a rank correlation above 0.95 in both.
-
-    Parameters
-    ----------
-    truth
-        ``(n,)`` whether a row is positive.
-    scores
-        ``(m, n)``.
-    level
-        Of the interval, in (0, 1).
-
-    Raises
-    ------
-    UsageError
-        If a class has fewer than two rows, or the level is out of range.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> common, own = rng.normal(size=3_000), rng.normal(size=(20, 3_000))
-    >>> found = estimate_auc_dependence(np.arange(3_000) < 300, 0.7**0.5 * common + 0.3**0.5 * own)
-    >>> abs(found.rho_pair - 0.7) < 0.03
-    True
-    """
-    ranks = ClassRanks(truth, len(scores))
-    ranks.put(0, scores)
-    return auc_dependence(ranks, level=level)
-
-
 class ClassRanks:
     """Ranks of m submissions within each of two classes, given submission by submission.
 
@@ -181,7 +136,11 @@ class ClassRanks:
 
 
 def auc_dependence(ranks: ClassRanks, *, level: float = DEFAULT_LEVEL) -> Dependence:
-    """Apply :func:`estimate_auc_dependence` to scores that were ranked one after another.
+    """Estimate the common component of ranked scores, from rank correlations in each class.
+
+    A rank correlation r of normal scores is the correlation ``2 sin(pi r / 6)``. Here ``rho_pair``
+    is the rho of :func:`~arena_sota.binormal.auc_maximum`, the mean over the two classes weighted
+    by their rows, and copies have a rank correlation above 0.95 in both.
 
     Raises
     ------

@@ -18,8 +18,6 @@ import numpy.typing as npt
 from arena.types import DEFAULT_LEVEL, FloatArray
 from arena_sota.checks import board_scores, check_numbers
 
-__all__ = ["empirical_bayes_best", "interval_of_best_accuracy"]
-
 _POINTS = 200
 _STEPS = 200
 _REACH = 20.0

@@ -18,8 +18,6 @@ import numpy as np
 from arena.types import FloatArray
 from arena_sota.binomials import reach
 
-__all__ = ["WeightedThetas", "condense", "quadrature"]
-
 _PANEL = 6.0
 """Width of a panel in standard deviations of a score."""
 _MISSED = 1e-12

@@ -24,8 +24,6 @@ from arena_sota.maximum import maximum_of_values
 from arena_sota.shrink_and_crop import Gap, crop, shrink
 from arena_sota.verdict import reach_of_others, sota_verdict
 
-__all__ = ["Maximum", "Method", "SotaEstimate", "Target", "Theta", "estimate_sota", "solve"]
-
 Method: TypeAlias = Literal["shrink", "crop"]
 Target: TypeAlias = Literal["mean", "upper"]
 Theta: TypeAlias = Literal["bootstrap", "fixed"]

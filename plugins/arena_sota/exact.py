@@ -17,8 +17,6 @@ from arena_sota.binomials import binomial_pmf, convolve_rows, likely_counts
 from arena_sota.dependence import conditional_probabilities
 from arena_sota.ensemble import WeightedThetas
 
-__all__ = ["SETTLED", "Model", "cumulative"]
-
 _NEGLIGIBLE = 1e-12
 _CERTAIN = 1e-17
 _STEP = 0.7

@@ -13,8 +13,6 @@ from arena.utils.progress import stage
 from arena_sota.auc_estimate import estimate_auc_sota
 from arena_sota.estimate import Method, SotaEstimate, Target, Theta, estimate_sota
 
-__all__ = ["sota"]
-
 
 def sota(
     scores: npt.ArrayLike,

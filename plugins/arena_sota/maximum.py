@@ -27,8 +27,6 @@ from arena_sota.dependence import bounds, inside_bounds
 from arena_sota.ensemble import WeightedThetas, condense, quadrature
 from arena_sota.exact import SETTLED, Model, cumulative
 
-__all__ = ["SampleMaximum", "maximum_of_values", "sample_maximum"]
-
 _INVISIBLE = 1e-13
 _ROUNDING = 1e-9
 

@@ -25,8 +25,6 @@ from arena_sota.dependence import correlation_from_similarity
 from arena_sota.estimate import estimate_sota
 from arena_sota.maximum import SampleMaximum, sample_maximum
 
-__all__ = ["Multiplicity"]
-
 N, M, THETA = 3_000, 1_000, 0.90
 POSITIVE = 52
 IDENTICAL = (

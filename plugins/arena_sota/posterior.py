@@ -20,8 +20,6 @@ from arena.utils.tabular import Tabular
 from arena_sota.checks import board_scores, check_numbers
 from arena_sota.maximum import SampleMaximum, maximum_of_values
 
-__all__ = ["BestPosterior", "best_posterior"]
-
 _GRID = 80
 _REACH = 7.0
 

@@ -13,8 +13,6 @@ from arena_sota.charts import estimate_chart, histograms, report_chart, simulate
 from arena_sota.maximum import SampleMaximum
 from arena_sota.study import BoardMaximum
 
-__all__ = ["sota_sections"]
-
 _MEANING = (
     "The first of many teams is usually both good and lucky, so its score is too high on average: "
     "this is selection bias. The estimate asks how good the best team must be for the best score "

@@ -10,8 +10,6 @@ import numpy as np
 
 from arena.types import FloatArray
 
-__all__ = ["Found", "Gap", "crop", "shrink"]
-
 _EQUAL = 1e-9
 
 

@@ -20,8 +20,6 @@ from arena.plugin.manager import PluginManager
 from arena.scoring.board import ranked_rows
 from arena.scoring.settings import rows_of
 
-__all__ = ["open_study"]
-
 
 @contextmanager
 def open_study(

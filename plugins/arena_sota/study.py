@@ -23,8 +23,6 @@ from arena_sota.dependence_estimate import (
 from arena_sota.estimate import Method, SotaEstimate, Target, Theta, estimate_sota
 from arena_sota.verdict import assumptions_of
 
-__all__ = ["BoardMaximum", "best_of_study"]
-
 _BLOCK = 64
 _BLOCK_CELLS = 2**22
 _MOST_CORRELATED = 0.97

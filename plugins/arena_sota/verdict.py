@@ -10,16 +10,6 @@ import numpy as np
 from arena.intake.faults import plural
 from arena.types import FloatArray
 
-__all__ = [
-    "HARDLY",
-    "assumptions_of",
-    "of_the_predictions",
-    "reach_of_others",
-    "sota_verdict",
-    "who_counts",
-    "who_is_left_out",
-]
-
 HARDLY = 0.0005
 """A smaller difference of scores counts as almost nothing."""
 _ERRORS = 2

@@ -52,7 +52,7 @@ without the {start:.1f} s that the start of the program takes, and the most memo
 The exponent says how the processor time grows from the shortest history to the longest: 1 is in
 proportion to the number of submissions.
 
-Histories: {rows:,} rows a submission, {teams} teams in the order of the columns.
+Each submission has {rows:,} rows. From left to right, the submissions are of {teams} teams.
 Measured on {cores} cores of a shared machine ({date}), each command once, by
 `python tests/benchmarks/bench_commands.py {options}`.
 
@@ -61,7 +61,7 @@ Measured on {cores} cores of a shared machine ({date}), each command once, by
 `finalize` grows with the teams rather than with the submissions: it compares all pairs of teams,
 and its memory is that of matrices of all pairs. `report` shows what `finalize` stored; it reads the
 predictions again, to find similar submissions. `audit` computes every digest again, and compares
-the predictions of all teams with each other; here `audit --since` leaves out 99 % of the history.
+the predictions of all teams with each other; here `audit --since` leaves out 99% of the history.
 
 The aims are for 100,000 submissions of 5,000 teams with 1,000 rows. {missed}
 

@@ -18,7 +18,7 @@ from arena_metrics.ranking import RocAuc
 from arena_metrics.regression import RootMeanSquaredError
 from arena_sota import provide_analyses, provide_report_sections
 from arena_sota.analysis import Sota
-from arena_sota.dependence_estimate import estimate_auc_dependence, estimate_dependence
+from arena_sota.dependence_estimate import ClassRanks, auc_dependence, estimate_dependence
 
 
 def right_rows(rng, m, n, rho0, theta=0.8, theta0=0.8):
@@ -27,6 +27,12 @@ def right_rows(rng, m, n, rho0, theta=0.8, theta0=0.8):
     given = conditional_probabilities(np.array([theta]), rho0, theta0)
     easy = rng.random(n) < theta0
     return rng.random((m, n)) < np.where(easy, given[0], given[1])
+
+
+def dependence_of_aucs(truth, scores):
+    ranks = ClassRanks(truth, len(scores))
+    ranks.put(0, scores)
+    return auc_dependence(ranks)
 
 
 def test_rho0_is_found_and_its_interval_covers():
@@ -73,7 +79,7 @@ def test_auc_dependence_is_within_classes():
     truth = np.arange(2000) < 400
     common, own = rng.normal(size=2000), rng.normal(size=(15, 2000))
     scores = 1.5 * truth + 0.5**0.5 * common + 0.5**0.5 * own
-    found = estimate_auc_dependence(truth, np.concatenate([scores, scores[:2] * 2 + 1]))
+    found = dependence_of_aucs(truth, np.concatenate([scores, scores[:2] * 2 + 1]))
     assert found.rho_pair == pytest.approx(0.5, abs=0.04)
     assert found.n_clusters == 15
 
@@ -90,7 +96,7 @@ def test_copies_in_both_classes_are_found_in_any_blocks(monkeypatch):
     expected[[31, 37]] = 2, 5
     for size in (4, 512):
         monkeypatch.setattr("arena_sota.dependence_estimate._BLOCK", size)
-        found = estimate_auc_dependence(truth, scores)
+        found = dependence_of_aucs(truth, scores)
         first = found.representatives[found.clusters]
         np.testing.assert_array_equal(first, expected)
 
@@ -209,11 +215,11 @@ def test_blocks_do_not_change_the_estimates(monkeypatch):
     scores = 0.7 * common + rng.normal(size=(21, 1_003)) + truth
     scores[1], scores[2], scores[3] = scores[0], 1.0, np.round(scores[3], 1)
     clusters = np.arange(1_003) // 7
-    whole = [estimate_auc_dependence(truth, scores), estimate_dependence(scores > 0)]
+    whole = [dependence_of_aucs(truth, scores), estimate_dependence(scores > 0)]
     whole.append(estimate_dependence(scores > 0, groups=clusters))
     monkeypatch.setattr("arena_sota.dependence_estimate._CELLS", 2**10)
     monkeypatch.setattr("arena_sota.dependence_estimate._CORRELATED_AT_ONCE", 2**13)
-    parts = [estimate_auc_dependence(truth, scores), estimate_dependence(scores > 0)]
+    parts = [dependence_of_aucs(truth, scores), estimate_dependence(scores > 0)]
     parts.append(estimate_dependence(scores > 0, groups=clusters))
     for one, other in zip(whole, parts, strict=True):
         assert other.clusters.tolist() == one.clusters.tolist()

@@ -11,7 +11,7 @@ from scipy import stats
 from arena.errors import UsageError
 from arena_sota.dependence import conditional_probabilities
 from arena_sota.maximum import sample_maximum
-from arena_sota.monte_carlo import simulate_maximum
+from drawn_maximum import simulate_maximum
 from thinned import examples
 
 

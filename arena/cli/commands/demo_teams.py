@@ -11,8 +11,6 @@ import numpy as np
 
 from arena.utils.parallel import one_thread_each
 
-__all__ = ["DEMO_METRIC", "N_TEAMS", "write_competition"]
-
 DEMO_METRIC = "accuracy"
 N_TEAMS = 32
 _TRAINING_ROWS = 500

@@ -12,8 +12,8 @@ from arena.cli import options
 from arena.cli.console import console, print_document, say_note
 from arena.cli.folder import Directory, Wait, open_competition
 from arena.competition.rescore import RankChange
-from arena.scoring.result import as_json as plain_json
 from arena.utils.progress import ProgressDisplay
+from arena.utils.tabular import as_json as plain_json
 from arena.utils.text import printable
 
 app = typer.Typer(add_completion=False)

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from arena.simulation.competition.prepare import Options
     from arena.simulation.competition.run import Request
 
-__all__ = ["simulate_seeds"]
-
 _INTERRUPTED = 130
 
 

@@ -10,10 +10,10 @@ from arena.cli import options
 from arena.cli.board import print_rejected
 from arena.cli.console import console, print_document, say_failures
 from arena.plugin.manager import PluginManager
-from arena.scoring.result import as_json as plain_json
 from arena.scoring.result import rejected_document
 from arena.scoring.score import validate as validate_files
 from arena.types import SolutionColumns
+from arena.utils.tabular import as_json as plain_json
 
 app = typer.Typer(add_completion=False)
 

@@ -35,21 +35,6 @@ from typing import Any
 from arena.server.records.sqlite import Records, connect
 from arena.utils.text import has_stacked_marks
 
-__all__ = [
-    "Account",
-    "AccountTeam",
-    "Accounts",
-    "Invite",
-    "Member",
-    "NameTakenError",
-    "RefusedError",
-    "Slot",
-    "Team",
-    "Token",
-    "account_teams",
-    "team_key",
-]
-
 TOKEN_PREFIX = "arena_"  # noqa: S105 - it lets scanners of repositories find a leaked token
 IDLE = timedelta(hours=12)
 SESSION = timedelta(days=7)

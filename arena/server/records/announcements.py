@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 
 from arena.server.records.sqlite import Records
 
-__all__ = ["LONGEST", "Announcement", "Announcements", "version"]
-
 LONGEST = 5_000
 """Characters of an announcement."""
 _TABLE = """

@@ -15,17 +15,6 @@ from typing import Any, Literal
 from arena.errors import ArenaError
 from arena.server.records.sqlite import connect, transaction
 
-__all__ = [
-    "Intake",
-    "Kind",
-    "QueueFullError",
-    "Request",
-    "RequestKeyError",
-    "Room",
-    "TeamMergingError",
-    "new_id",
-]
-
 Kind = Literal[
     "submit",
     "select",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["OIDC_SECRET", "Layout", "WebSettings"]
-
 OIDC_SECRET = "ARENA_OIDC_CLIENT_SECRET"  # noqa: S105 - the name of an environment variable
 """The variable with this server's secret at the provider of OpenID Connect, for the web process
 only."""

@@ -17,8 +17,6 @@ from datetime import UTC, datetime, timedelta
 
 from arena.server.records.sqlite import Records
 
-__all__ = ["SMTP_PASSWORD", "Mail", "Mails"]
-
 SMTP_PASSWORD = "ARENA_SMTP_PASSWORD"  # noqa: S105 - the name of an environment variable
 """The variable with the password for the mail server, for the web process only."""
 _TABLE = """

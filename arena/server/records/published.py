@@ -19,16 +19,6 @@ from typing import Any
 
 from arena.server.records.sqlite import close, connect, transaction
 
-__all__ = [
-    "Answer",
-    "CompetitionFacts",
-    "Document",
-    "Published",
-    "Publisher",
-    "State",
-    "TeamFacts",
-]
-
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents (
     name TEXT PRIMARY KEY, media TEXT NOT NULL, body BLOB NOT NULL, etag TEXT NOT NULL

@@ -13,8 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-__all__ = ["Records", "close", "connect", "transaction"]
-
 _BUSY_SECONDS = 10.0
 
 

@@ -14,8 +14,6 @@ from typing import Self
 from arena.errors import ArenaError, StoreError
 from arena.server.records.intake import new_id
 
-__all__ = ["Stored", "Upload", "UploadTooLargeError", "Uploads"]
-
 _PART = ".part"
 
 

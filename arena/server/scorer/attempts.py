@@ -10,8 +10,6 @@ from pathlib import Path
 
 from arena.utils.atomic_write import atomic_write
 
-__all__ = ["Attempts"]
-
 _MOST = 2
 
 

@@ -13,8 +13,6 @@ from arena.interfaces import ExplainsScores, Mechanism
 from arena.server.records.published import CompetitionFacts
 from arena.types import PredictionKind
 
-__all__ = ["documents", "facts"]
-
 _RULES_BYTES = 2**20
 
 

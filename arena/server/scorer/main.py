@@ -18,8 +18,6 @@ from arena.server.marker import Lender, lending
 from arena.server.records.layout import Layout
 from arena.server.scorer.scorer import Scorer
 
-__all__ = ["main", "run"]
-
 _LOGGER = logging.getLogger("arena.server.scorer")
 
 

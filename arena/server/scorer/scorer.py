@@ -25,8 +25,6 @@ from arena.server.scorer.attempts import Attempts
 from arena.server.scorer.facts import documents
 from arena.types import Fault, SubmissionRecord
 
-__all__ = ["Scorer"]
-
 _LOGGER = logging.getLogger("arena.server.scorer")
 _POLL_SECONDS = 0.02
 _BEAT_SECONDS = 2.0

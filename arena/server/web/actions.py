@@ -26,8 +26,6 @@ from arena.server.web.language import _
 from arena.server.web.problems import Problem
 from arena.server.web.provider import Identity
 
-__all__ = ["Left", "Sent", "admin", "left", "register", "rename", "select", "sent", "submit"]
-
 OVER = {"closed", "finalized", "published"}
 
 

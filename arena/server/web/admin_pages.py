@@ -19,8 +19,6 @@ from arena.server.web.mail import MailSettings
 from arena.server.web.problems import Problem
 from arena.server.web.rendering import Handler, refusals_on, render
 
-__all__ = ["PAGES"]
-
 _RECENT = 2_000
 """Answers that the overview counts."""
 

@@ -31,8 +31,6 @@ from arena.server.web.problems import Problem
 from arena.server.web.shared import share
 from arena.utils.text import csv_cell
 
-__all__ = ["ENDPOINTS", "Endpoint", "board_csv", "export", "submissions_csv"]
-
 Handler: TypeAlias = Callable[[Call], Awaitable[Any]]
 
 MOST_ROWS = 500

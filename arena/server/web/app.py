@@ -33,8 +33,6 @@ from arena.server.web.problems import EXPECTED, Problem, problem_of
 from arena.server.web.shared import SharedAnswers
 from arena.server.web.site import Site
 
-__all__ = ["create_app"]
-
 _LOGGER = logging.getLogger("arena.server.web")
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; "

@@ -25,16 +25,6 @@ from arena.server.web.limits import Limits
 from arena.server.web.problems import Problem
 from arena.server.web.site import Site
 
-__all__ = [
-    "Received",
-    "base_name",
-    "read_fields",
-    "read_json",
-    "read_small",
-    "read_upload",
-    "whole_number",
-]
-
 SMALL = 65_536
 """The largest body of a request without a file, in bytes."""
 _PART = 2**18

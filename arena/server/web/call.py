@@ -14,8 +14,6 @@ from arena.server.web.people import Person
 from arena.server.web.problems import Problem
 from arena.server.web.site import CompetitionSite, Site
 
-__all__ = ["Call", "check_who"]
-
 
 @dataclass(slots=True)
 class Call:

@@ -11,8 +11,6 @@ from arena.server.web.actions import Sent
 from arena.server.web.call import Call
 from arena.server.web.language import _
 
-__all__ = ["fault_line", "info", "request_state", "token_state"]
-
 
 def info(call: Call) -> models.Info:
     """Return the competition as everybody may see it."""

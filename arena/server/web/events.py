@@ -15,8 +15,6 @@ from arena.server.web.call import Call
 from arena.server.web.problems import Problem
 from arena.server.web.site import CompetitionSite
 
-__all__ = ["listeners", "stream", "wake"]
-
 INTERVAL = 0.5
 KEEP_ALIVE = 20.0
 _waiting: dict[CompetitionSite, set[asyncio.Event]] = {}

@@ -28,8 +28,6 @@ from arena.server.web.people import Person, identify
 from arena.server.web.problems import Problem, problem_of
 from arena.server.web.site import Site
 
-__all__ = ["routes"]
-
 _STATUS = {"waiting": "pending", "accepted": "complete"}
 Service: TypeAlias = Callable[[Site, Request, dict[str, Any]], Awaitable[Any]]
 

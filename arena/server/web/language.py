@@ -12,8 +12,6 @@ from contextvars import ContextVar
 from functools import cache, lru_cache
 from pathlib import Path
 
-__all__ = ["LANGUAGES", "_", "choose", "current", "ngettext", "speak"]
-
 LANGUAGES = {"en": "English", "de": "Deutsch"}
 LOCALE = Path(__file__).parent / "locale"
 

@@ -8,8 +8,6 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Network, ip_address
 from typing import Any
 
-__all__ = ["Limits", "known_keys", "network"]
-
 
 def known_keys(kind: Any, section: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of a section that are fields of a dataclass; lists become tuples.

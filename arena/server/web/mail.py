@@ -31,15 +31,6 @@ from arena.server.web.problems import Problem
 from arena.server.web.site import CompetitionSite, Site
 from arena.utils.text import EMAIL_ADDRESS
 
-__all__ = [
-    "MailSettings",
-    "Postman",
-    "address_of",
-    "announcement_mails",
-    "invitation_mail",
-    "message_of",
-]
-
 _LOGGER = logging.getLogger("arena.server.web")
 _PAUSE_SECONDS = 5.0
 _TIMEOUT_SECONDS = 30.0

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from arena.server.web.limits import Limits
     from arena.server.web.site import Site
 
-__all__ = ["in_use", "run"]
-
 _FIRST_START_SECONDS = 20.0
 
 

@@ -8,40 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from arena.server.records.announcements import LONGEST
 
-__all__ = [
-    "AccountChange",
-    "AnnouncementList",
-    "AnnouncementPosted",
-    "AnnouncementState",
-    "BoardPage",
-    "Checked",
-    "Decision",
-    "FinalStep",
-    "Health",
-    "Info",
-    "InviteMade",
-    "Invited",
-    "Join",
-    "MergeTeams",
-    "Message",
-    "NewAnnouncement",
-    "NewToken",
-    "OldAnnouncement",
-    "OldToken",
-    "Person",
-    "RequestState",
-    "Rescore",
-    "Rows",
-    "Selection",
-    "Sending",
-    "SubmissionsPage",
-    "TeamChange",
-    "TeamState",
-    "TokenList",
-    "TokenMade",
-    "TokenState",
-]
-
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Time = Annotated[str, Field(description="ISO 8601, UTC.")]
 

@@ -11,8 +11,6 @@ from pydantic.json_schema import models_json_schema
 from arena.server.web.api import ENDPOINTS, Endpoint
 from arena.server.web.problems import TITLES
 
-__all__ = ["document"]
-
 _PARAMETERS = {
     "competition": "The name of the competition.",
     "request": "The identifier that POST /submissions returned.",

@@ -31,8 +31,6 @@ from joserfc.jws import JWSRegistry
 from arena.server.records.layout import OIDC_SECRET
 from arena.server.web.provider import Flow, Identity, ProviderError, ProviderSettings
 
-__all__ = ["ALGORITHMS", "Provider", "why_unusable"]
-
 ALGORITHMS = ("RS256", "PS256", "ES256", "Ed25519", "EdDSA")
 """Signatures by a private key of the provider. Never ``none``, and never HMAC, whose key could be
 taken from what is public."""

@@ -17,8 +17,6 @@ from arena.server.web.events import listeners
 from arena.server.web.problems import Problem
 from arena.server.web.site import SILENT_AFTER, Site
 
-__all__ = ["Metrics", "health", "log_as_json", "log_request"]
-
 _LOGGER = logging.getLogger("arena.server.web")
 _LOOPBACK = {"127.0.0.1", "::1", "localhost", "testclient"}
 

@@ -32,8 +32,6 @@ from arena.server.web.rendering import Handler, markdown, refusals_on, render
 from arena.server.web.shared import share
 from arena.server.web.site import Site
 
-__all__ = ["problem_page", "routes"]
-
 ROWS = 100
 """Rows of the board on a page."""
 DEVICE = timedelta(minutes=15)

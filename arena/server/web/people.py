@@ -14,17 +14,6 @@ from arena.server.records.accounts import SESSION, Account, Accounts
 from arena.server.web.language import _
 from arena.server.web.problems import Problem
 
-__all__ = [
-    "Person",
-    "cookie_name",
-    "drop_cookie",
-    "from_another_site",
-    "identify",
-    "redirect_target",
-    "set_cookie",
-    "signed_in",
-]
-
 FRESH = timedelta(hours=1)
 """How long after signing in an organiser may finalize and publish."""
 _SCOPES = {  # "account" is of browsers only: a stolen token must not outlive its revocation

@@ -15,8 +15,6 @@ from arena.server.records.intake import QueueFullError, RequestKeyError, TeamMer
 from arena.server.records.uploads import UploadTooLargeError
 from arena.server.web.language import _
 
-__all__ = ["EXPECTED", "TITLES", "Problem", "problem_of"]
-
 TITLES = {
     400: "The request is malformed",
     401: "Sign in first",

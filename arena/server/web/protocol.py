@@ -16,8 +16,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from arena.server.web.limits import network
 
-__all__ = ["limited_protocol", "parsers"]
-
 MAX_HEAD = 64 * 1024
 """Bytes of a request's headers, or of what follows a body in chunks, as in h11."""
 

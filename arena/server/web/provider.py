@@ -20,16 +20,6 @@ from urllib.parse import urlsplit
 
 from arena.server.web.limits import known_keys
 
-__all__ = [
-    "FLOW_SECONDS",
-    "NEWCOMER_SECONDS",
-    "Flow",
-    "Identity",
-    "ProviderError",
-    "ProviderSettings",
-    "Seals",
-]
-
 FLOW_SECONDS = 600.0
 """How long a sign-in at the provider may take."""
 NEWCOMER_SECONDS = 1_800.0

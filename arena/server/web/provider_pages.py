@@ -50,8 +50,6 @@ from arena.server.web.site import Site
 if TYPE_CHECKING:
     from arena.server.web.openid import Provider
 
-__all__ = ["newcomer", "newcomer_cookie", "routes"]
-
 _LOGGER = logging.getLogger("arena.server.web")
 _PER_MINUTE = 60
 """Steps of sign-ins per address: a class behind one address signs in at the same time."""

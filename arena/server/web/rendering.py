@@ -24,8 +24,6 @@ from arena.server.web.problems import EXPECTED, problem_of
 from arena.server.web.site import SILENT_AFTER, Site
 from arena.utils.formatting import BoardDisplay, released_format
 
-__all__ = ["Handler", "environment", "markdown", "refusals_on", "render"]
-
 _HERE = Path(__file__).parent
 _BYTES = 1_000
 Handler = Callable[[Call], Awaitable[Response]]

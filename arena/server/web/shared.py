@@ -22,8 +22,6 @@ from arena.server.web.operations import Metrics
 from arena.server.web.problems import Problem
 from arena.server.web.site import CompetitionSite, Site
 
-__all__ = ["SharedAnswers", "share"]
-
 KEPT_SECONDS = 1.0
 """Pages say how long ago the scorer gave a sign of life."""
 _MOST = 200

@@ -21,8 +21,6 @@ from arena.server.web.limits import Limits
 from arena.server.web.problems import Problem
 from arena.server.web.provider import ProviderSettings, Seals
 
-__all__ = ["Buckets", "CompetitionSite", "Site"]
-
 _LOGGER = logging.getLogger("arena.server.web")
 SILENT_AFTER = 60.0
 """Seconds without a beat after which the scorer is taken to be down."""

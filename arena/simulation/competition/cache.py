@@ -15,8 +15,6 @@ import numpy.typing as npt
 from arena.errors import InputError
 from arena.utils.atomic_write import atomic_write
 
-__all__ = ["ResultCache", "write_file"]
-
 
 def write_file(path: Path, content: bytes) -> None:
     """Write a file atomically, and create its folder if it is missing.

@@ -12,8 +12,6 @@ from arena.config import Settings
 from arena.simulation.competition.teams import Participant
 from arena.simulation.past.teams import Defaults, Teams, entry_days
 
-__all__ = ["FIRST_DAY", "MOST_A_DAY", "Visit", "calendar", "first_day"]
-
 FIRST_DAY = datetime(2001, 1, 1, tzinfo=UTC)
 """Used without a deadline: in the past, so that it cannot be mistaken for a real competition."""
 

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 from arena.charts import Specification
-from arena.charts.specification import layered, whole_axis
+from arena.charts.specification import layered, named, quantitative, whole_axis
 from arena.charts.theme import BLUE, GREY, INK, ORANGE
 from arena.simulation.competition.comparison import Comparison, Measure
 from arena.simulation.competition.folder import folder_name
 from arena.simulation.competition.outcome import Outcome
 from arena.simulation.competition.true_scores import TruthKind
 from arena.types import Chart
-
-__all__ = [
-    "comparison_chart",
-    "errors_by_day_chart",
-    "over_time_chart",
-    "ranks_chart",
-    "seeds_chart",
-]
 
 _HEIGHT = 320
 _MOST_LINES = 40
@@ -63,12 +54,12 @@ def over_time_chart(outcome: Outcome, metric: str) -> Chart:
         for field, label in zip(_LINES, labels, strict=True)
     ]
     colors, dashes = zip(*_LINES.values(), strict=True)
-    line = {"field": "line", "type": "nominal", "title": None, "legend": {"orient": "top"}}
+    legend = {"orient": "top"}
     encoding = {
-        "x": _days(outcome),
+        "x": _days(day.day for day in outcome.days),
         "y": _axis("score", metric),
-        "color": {**line, "scale": {"domain": labels, "range": colors}},
-        "strokeDash": {**line, "scale": {"domain": labels, "range": dashes}},
+        "color": named("line", labels, colors, legend=legend),
+        "strokeDash": named("line", labels, dashes, legend=legend),
         "tooltip": [{"field": name} for name in ("line", "day", "score")],
     }
     mark = {"type": "line", "strokeWidth": 2, "interpolate": "step-after"}
@@ -76,10 +67,7 @@ def over_time_chart(outcome: Outcome, metric: str) -> Chart:
         _name("over-time", outcome.mechanism),
         f"The public board day by day, under {outcome.mechanism}",
         f"By day, three lines: {', '.join(labels)}.",
-        {
-            **layered([{"mark": mark, "encoding": encoding}], height=_HEIGHT),
-            "data": {"values": values},
-        },
+        layered([{"mark": mark, "encoding": encoding}], height=_HEIGHT, rows=values),
     )
 
 
@@ -97,7 +85,6 @@ def ranks_chart(outcome: Outcome) -> Chart:
             stages, (team.public_rank, team.rank, team.true_rank)[: len(stages)], strict=True
         )
     ]
-    conduct = {"field": "conduct", "type": "nominal", "title": None, "legend": {"orient": "bottom"}}
     known = [one for one in _CONDUCTS if any(row["conduct"] == one for row in values)]
     colors, dashes = [_CONDUCTS[one][0] for one in known], [_CONDUCTS[one][1] for one in known]
     last = max(2, len(outcome.teams))
@@ -112,8 +99,8 @@ def ranks_chart(outcome: Outcome) -> Chart:
         },
         "y": {**_axis("rank", "rank"), "axis": whole_axis(last), "scale": scale},
         "detail": {"field": "team", "type": "nominal"},
-        "color": {**conduct, "scale": {"domain": known, "range": colors}},
-        "strokeDash": {**conduct, "scale": {"domain": known, "range": dashes}},
+        "color": named("conduct", known, colors, legend={"orient": "bottom"}),
+        "strokeDash": named("conduct", known, dashes, legend={"orient": "bottom"}),
         "tooltip": [{"field": name} for name in ("team", "stage", "rank")],
     }
     line = {"type": "line", "strokeWidth": 1.5, "opacity": 0.7, "point": {"opacity": 0.9}}
@@ -123,10 +110,7 @@ def ranks_chart(outcome: Outcome) -> Chart:
         f"{outcome.mechanism}",
         f"One line {which} through its ranks: {', '.join(stages)}; colour and dashes tell who is "
         f"honest, copies or attacks.",
-        {
-            **layered([{"mark": line, "encoding": encoding}], height=420),
-            "data": {"values": values},
-        },
+        layered([{"mark": line, "encoding": encoding}], height=420, rows=values),
     )
 
 
@@ -138,16 +122,10 @@ def comparison_chart(outcomes: Sequence[Outcome], metric: str) -> Chart:
         for outcome in outcomes
         for day in outcome.days
     ]
-    mechanism = {
-        "field": "mechanism",
-        "type": "nominal",
-        "title": None,
-        "scale": {"domain": names},
-        "legend": {"orient": "top"},
-    }
+    mechanism = named("mechanism", names, legend={"orient": "top"})
     what = "the truth" if outcomes[0].truth == "exact" else "the private rows"
     encoding: Specification = {
-        "x": _days(*outcomes),
+        "x": _days(day.day for outcome in outcomes for day in outcome.days),
         "y": _axis("error", f"leaderboard error ({metric})", zero=True),
         "color": mechanism,
         "strokeDash": mechanism,
@@ -159,10 +137,7 @@ def comparison_chart(outcomes: Sequence[Outcome], metric: str) -> Chart:
         f"How far the top of the public board was from {what}",
         f"By day and mechanism: the largest distance so far between the score at the top of the "
         f"public board and that of the best submission in {what}.",
-        {
-            **layered([{"mark": mark, "encoding": encoding}], height=_HEIGHT),
-            "data": {"values": values},
-        },
+        layered([{"mark": mark, "encoding": encoding}], height=_HEIGHT, rows=values),
     )
 
 
@@ -178,20 +153,9 @@ def errors_by_day_chart(found: Comparison, metric: str) -> Chart:
         }
         for one in found.days
     ]
-    last = max([2, *(one.day for one in found.days)])
-    x = {
-        **_axis("day", "day"),
-        "axis": whole_axis(last),
-        "scale": {"domain": [1, last], "nice": False},
-    }
+    x = _days(one.day for one in found.days)
     y = _axis("error", f"leaderboard error ({metric})", zero=True)
-    mechanism = {
-        "field": "mechanism",
-        "type": "nominal",
-        "title": None,
-        "scale": {"domain": list(found.mechanisms)},
-        "legend": {"orient": "top"},
-    }
+    mechanism = named("mechanism", found.mechanisms, legend={"orient": "top"})
     line: Specification = {
         "mark": {"type": "line", "strokeWidth": 2, "point": True},
         "encoding": {
@@ -217,7 +181,7 @@ def errors_by_day_chart(found: Comparison, metric: str) -> Chart:
         "By day, one line per mechanism: the largest difference so far between the score at the "
         "top of the public leaderboard and the best true score, mean over the seeds. Bands: one "
         "standard error.",
-        {**layered([band, line], height=_HEIGHT), "data": {"values": values}},
+        layered([band, line], height=_HEIGHT, rows=values),
     )
 
 
@@ -231,13 +195,7 @@ def seeds_chart(found: Comparison, measure: Measure) -> Chart:
         if measure.of(outcome) is not None
     ]
     encoding: Specification = {
-        "x": {
-            "field": "mechanism",
-            "type": "nominal",
-            "title": None,
-            "scale": {"domain": list(found.mechanisms)},
-            "axis": {"labelAngle": 0},
-        },
+        "x": named("mechanism", found.mechanisms, axis={"labelAngle": 0}),
         "y": _axis("value", measure.label),
         "detail": {"field": "seed", "type": "nominal"},
         "tooltip": [{"field": name} for name in ("seed", "mechanism", "value")],
@@ -261,24 +219,14 @@ def seeds_chart(found: Comparison, measure: Measure) -> Chart:
         f"{measure.label[0].upper()}{measure.label[1:]}, by seed",
         f"A point per seed and mechanism, a line per seed, and an orange bar at the mean: "
         f"{measure.label}.",
-        {
-            **layered([{"mark": line, "encoding": encoding}, means], height=_HEIGHT),
-            "data": {"values": values},
-        },
+        layered([{"mark": line, "encoding": encoding}, means], height=_HEIGHT, rows=values),
     )
 
 
-def _days(*outcomes: Outcome) -> dict[str, Any]:
-    last = max([2, *(day.day for outcome in outcomes for day in outcome.days)])
-    scale = {"domain": [1, last], "nice": False}
-    return {**_axis("day", "day"), "axis": whole_axis(last), "scale": scale}
+def _days(days: Iterable[int]) -> Specification:
+    last = max([2, *days])
+    return quantitative("day", axis=whole_axis(last), scale={"domain": [1, last], "nice": False})
 
 
-def _axis(field: str, title: str, *, zero: bool = False) -> dict[str, Any]:
-    return {
-        "field": field,
-        "type": "quantitative",
-        "title": title,
-        "scale": {"zero": zero},
-        "axis": {"format": ".4~g"},
-    }
+def _axis(field: str, title: str, *, zero: bool = False) -> Specification:
+    return quantitative(field, title, scale={"zero": zero}, axis={"format": ".4~g"})

@@ -18,18 +18,6 @@ from arena.evaluation.levels import check_level
 from arena.types import DEFAULT_LEVEL, FloatArray
 from arena.utils.tabular import as_json
 
-__all__ = [
-    "MEASURES",
-    "Comparison",
-    "DayError",
-    "Difference",
-    "Measure",
-    "Story",
-    "Summary",
-    "compare_mechanisms",
-    "values_of",
-]
-
 Document: TypeAlias = Mapping[str, Any]
 """An outcome as :meth:`arena.simulation.competition.outcome.Outcome.to_dict` returns it."""
 

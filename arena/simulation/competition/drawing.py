@@ -29,8 +29,6 @@ from arena.scoring.settings import rows_of
 from arena.simulation.ranks.submission import Shape, shape_for
 from arena.types import FloatArray, PredictionKind, Solution
 
-__all__ = ["Drawing", "open_drawing"]
-
 _STEPS = 401
 _BLOCK = 32
 _GOOD, _PURE_NOISE = 0.3, 0.95

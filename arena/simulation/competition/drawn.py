@@ -42,16 +42,6 @@ from arena.simulation.past.teams import Defaults, Teams
 from arena.types import FloatArray, IntArray, Solution
 from arena.utils.parallel import Progress
 
-__all__ = [
-    "DRAWN",
-    "DrawnTeam",
-    "drawing_for",
-    "final_board",
-    "final_predictions",
-    "play_drawn",
-    "reach_of",
-]
-
 _STREAM = 2**32 - 13
 _BLOCK = 64
 _REACH_LEVEL, _LEAST_REACH = 0.9, 3.0

@@ -32,14 +32,6 @@ from arena.utils.text import printable
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "OwnCompetition",
-    "data_from_solution",
-    "is_own_competition",
-    "read_own_competition",
-    "read_rows",
-]
-
 _SPLIT_STREAM = (2**32 - 2, 2)
 _VALIDATION_SHARE = 0.25
 

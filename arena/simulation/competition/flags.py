@@ -10,8 +10,6 @@ from arena.evaluation.similar import SimilarSubmissions
 from arena.simulation.competition.teams import Participant
 from arena.types import Finding
 
-__all__ = ["NEAR_COPY", "TOO_GOOD", "Flag", "flags_of", "floor_was_checked"]
-
 NEAR_COPY = "near-copy"
 TOO_GOOD = "too good to be true"
 

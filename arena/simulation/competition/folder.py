@@ -24,8 +24,6 @@ from arena.simulation.competition.cache import ResultCache, write_file
 from arena.simulation.competition.setup import CompetitionData
 from arena.utils.text import printable
 
-__all__ = ["MARKER", "SimulationFolder", "folder_name", "is_simulation", "open_folder"]
-
 MARKER = "simulation.json"
 _SOLUTION = "solution.csv"
 _MODELS = "models"

@@ -28,8 +28,6 @@ from arena.types import FloatArray
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
 
-__all__ = ["Compared", "Likeness", "compare_with_past"]
-
 _TAIL = 0.05
 _METRIC = "roc_auc"
 _PUBLIC_SHARE = 0.3

@@ -22,8 +22,6 @@ from arena.simulation.degenerate import best_constant_score, degenerate_board
 from arena.types import FloatArray
 from arena.utils.tabular import as_json
 
-__all__ = ["Outcome", "TeamOutcome", "agreement_of", "degenerate_reason", "outcome_of"]
-
 PublicBoard = Sequence[Mapping[str, Any]]
 
 

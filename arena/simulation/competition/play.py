@@ -28,8 +28,6 @@ from arena.simulation.competition.teams import Participant
 from arena.utils.engines import cluster_in_use, local_engine
 from arena.utils.parallel import Progress
 
-__all__ = ["Playing", "Publication", "play", "player_rng"]
-
 _PLAYER_STREAM = 2**32 - 12
 _NOTEBOOK_STREAM = 2**32 - 15
 _Result = TypeVar("_Result")

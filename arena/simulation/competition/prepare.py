@@ -40,8 +40,6 @@ from arena.simulation.past.teams import LikePast
 from arena.simulation.ranks.submission import shape_for
 from arena.types import PredictionKind
 
-__all__ = ["DEFAULT_SIZES", "KINDS", "Options", "dry_run", "prepare"]
-
 KINDS = (
     "lightgbm-climber=30, copycat=9, lightgbm-seeds=7, random-search=1, boosting=1, "
     "block-flip(rows=4, base=baseline)=2"

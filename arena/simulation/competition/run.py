@@ -45,16 +45,6 @@ from arena.store import Store
 from arena.types import PredictionKind
 from arena.utils.parallel import Progress
 
-__all__ = [
-    "CompetitionRun",
-    "Request",
-    "open_competition",
-    "published",
-    "run_competition",
-    "sample_prediction",
-    "stored_submissions",
-]
-
 _BASELINE_NUMBER = 2**32 - 1
 _PAST_STREAM = 2**32 - 14
 

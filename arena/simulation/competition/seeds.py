@@ -21,8 +21,6 @@ from arena.utils.engines import Engine
 from arena.utils.parallel import NoProgress, Progress
 from arena.utils.text import printable
 
-__all__ = ["options_of_seed", "read_stories", "run_seeds", "run_story"]
-
 _FILE = "outcomes.json"
 
 

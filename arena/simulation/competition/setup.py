@@ -18,8 +18,6 @@ from arena.simulation.data import HUNDRED, TrainingRows, World
 from arena.simulation.drift import divide_with_drift
 from arena.types import USAGE_COLUMN, FloatArray
 
-__all__ = ["CHANCE", "CompetitionData", "data_from_world", "with_drift"]
-
 CHANCE = "chance_of_positive"
 _ID = "id"
 _DRIFT_STREAM = 2**32 - 16

@@ -20,8 +20,6 @@ from arena.utils.engines import open_engine
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
 
-__all__ = ["Simulation", "simulate"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Simulation:

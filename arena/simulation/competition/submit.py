@@ -20,8 +20,6 @@ from arena.intake import named_file
 from arena.scoring.submissions import examine
 from arena.types import PredictionKind, Solution
 
-__all__ = ["SimulatedClock", "Submitter", "open_submitter", "submission_table"]
-
 
 @dataclass(slots=True)
 class SimulatedClock:

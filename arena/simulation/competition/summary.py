@@ -7,16 +7,6 @@ from arena.simulation.competition.flags import NEAR_COPY, TOO_GOOD
 from arena.simulation.competition.outcome import Outcome
 from arena.utils.formatting import level_text, number, score_decimals
 
-__all__ = [
-    "UNKNOWN",
-    "about_flags",
-    "about_intervals",
-    "about_time",
-    "about_winner",
-    "summarize",
-    "summarize_seeds",
-]
-
 UNKNOWN = (
     "How the target of each row was drawn is not known here, so true scores are not known either. "
     "Scores on the private rows are used instead, so whether the truly best team won is unknown."

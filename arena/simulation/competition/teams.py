@@ -11,8 +11,6 @@ from arena.interfaces import Competitor, Conduct, DeclaresConduct, PlaysThroughT
 from arena.plugin.registry import Registry
 from arena.plugin.specification import split_specifications
 
-__all__ = ["Kind", "Participant", "assign_teams", "baseline_of", "kind_of", "read_kinds"]
-
 _WITH_SHARE = re.compile(r"(?P<name>.*[^=\s])\s*=\s*(?P<share>\d+(?:\.\d+)?)", re.DOTALL)
 _WRONG_SHARE = re.compile(r"(?P<name>.*[^=\s])\s*=\s*(?P<share>[^()=]*)", re.DOTALL)
 

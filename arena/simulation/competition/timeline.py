@@ -8,8 +8,6 @@ from datetime import datetime
 
 import numpy as np
 
-__all__ = ["Day", "timeline"]
-
 
 @dataclass(frozen=True, slots=True)
 class Day:

@@ -16,8 +16,6 @@ from arena.scoring.settings import rows_of
 from arena.simulation.data import HUNDRED
 from arena.types import FloatArray, Solution
 
-__all__ = ["Scores", "TruthKind", "scores_of_submissions", "true_scores", "truth_kind"]
-
 TruthKind = Literal["exact", "private"]
 """``exact``: label probabilities are known. ``private``: scores on private rows are used."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,11 +11,9 @@ import numpy as np
 
 from arena.errors import InputError
 from arena.types import FloatArray
+from arena.utils.tabular import read_csv
 from arena.utils.text import printable
 
-__all__ = ["PastBoard", "read_boards"]
-
-_MOST_BYTES = 200 * 2**20
 _LEAST_TEAMS = 5
 _COLUMNS: Mapping[str, Sequence[str]] = {
     "private_rank": ("private_rank", "privaterank"),
@@ -98,14 +95,8 @@ def read_boards(path: Path) -> tuple[PastBoard, ...]:
 
 def _read(path: Path) -> PastBoard:
     shown = printable(str(path))
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise InputError(f"{shown} is larger than 200 MiB, the limit for a leaderboard file.")
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            header, *rows = [row for row in csv.reader(file) if row] or [[]]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{shown} cannot be read as CSV: {error}.") from error
-    names = [name.strip().lower() for name in header]
+    header, numbered = read_csv(path)
+    names, rows = [name.lower() for name in header], [row for _, row in numbered]
     found = {
         meaning: next(names.index(name) for name in known if name in names)
         for meaning, known in _COLUMNS.items()

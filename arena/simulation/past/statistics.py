@@ -13,8 +13,6 @@ import numpy as np
 
 from arena.types import FloatArray
 
-__all__ = ["STATISTICS", "FinalBoard", "board_statistics"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FinalBoard:

@@ -17,8 +17,6 @@ import numpy as np
 from arena.simulation.past.boards import PastBoard
 from arena.types import FloatArray, IntArray
 
-__all__ = ["Defaults", "LikePast", "Teams", "entry_days", "typical_board"]
-
 
 @dataclass(frozen=True, slots=True)
 class Defaults:

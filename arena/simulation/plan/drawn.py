@@ -24,17 +24,6 @@ from arena.simulation.plan.priors import (
 from arena.types import FloatArray
 from arena.utils.parallel import NoProgress, Progress
 
-__all__ = [
-    "FIGURES",
-    "Design",
-    "DesignFigures",
-    "Population",
-    "Sweep",
-    "draw_competitions",
-    "populations_of",
-    "sweep_designs",
-]
-
 FIGURES: Mapping[str, str] = {
     "best_wins": "the truly best team wins",
     "loss": "loss: the winner's true score less the best one's",

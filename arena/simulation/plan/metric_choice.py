@@ -17,8 +17,6 @@ from arena.evaluation.scores import score_under_weights
 from arena.interfaces import Metric, PredictionBlocks, Study, kinds_of
 from arena.types import FloatArray, PredictionKind
 
-__all__ = ["MetricSeparation", "compare_metrics", "split_half_agreement"]
-
 _SPLITS = 25
 _EXTREME_SPLITS = {2: 2, 3: 1, 4: 1}
 """Splits of each extreme that are added, by the number of submissions: so few can agree on every

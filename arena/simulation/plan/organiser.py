@@ -26,8 +26,6 @@ from arena.utils.formatting import level_text, percent
 from arena.utils.parallel import Progress
 from arena.utils.tabular import as_json
 
-__all__ = ["SWEEPS", "Advice", "Mechanics", "Questions", "advise_organiser"]
-
 SWEEPS = {
     "public_share": "share of the rows that is public",
     "per_day": "submissions per team and day",

@@ -38,9 +38,6 @@ from arena.types import (
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
 
-__all__ = ["Pilot", "Sweeps", "advise", "plan", "read_competition", "read_pilot"]
-
-
 _SAME = 1e-12
 """A difference that varies this little over resamples, relative to the scores, is constant."""
 

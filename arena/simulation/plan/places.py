@@ -11,15 +11,6 @@ from arena.simulation.plan.priors import least_favourable
 from arena.simulation.plan.uncertainty import pair_errors
 from arena.types import FloatArray, IntArray
 
-__all__ = [
-    "Target",
-    "has_ties",
-    "least_favourable_for",
-    "rows_until",
-    "share_right",
-    "targets_for",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Target:

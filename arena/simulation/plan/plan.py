@@ -48,17 +48,6 @@ from arena.types import DEFAULT_LEVEL, FloatArray, IntArray
 from arena.utils.parallel import NoProgress, Progress
 from arena.utils.tabular import as_json
 
-__all__ = [
-    "MOST_SUBMISSIONS",
-    "Interval",
-    "NeededRows",
-    "Plan",
-    "PlanRow",
-    "TargetPlan",
-    "TargetShare",
-    "plan_rows",
-]
-
 MOST_SUBMISSIONS = 50
 """The best submissions that a plan is made with."""
 _DRAWN = 4_000

@@ -14,17 +14,6 @@ import numpy as np
 from arena.simulation.plan.uncertainty import pair_errors
 from arena.types import FloatArray, IntArray
 
-__all__ = [
-    "draw_flat",
-    "draw_nonparametric",
-    "draw_normal",
-    "least_favourable",
-    "nonparametric_components",
-    "nonparametric_prior",
-    "own_deviations",
-    "shrinkage",
-]
-
 _GRID = 100
 _STEPS = 500
 _WIDTH_OF_ATOMS = 0.3

@@ -21,8 +21,6 @@ from arena.scoring.case_matrix import CaseMatrix
 from arena.types import DEFAULT_LEVEL, FloatArray
 from arena.utils.tabular import as_json
 
-__all__ = ["QuestionPlan", "QuestionsForAnswers", "plan_questions"]
-
 _MOST_ALGORITHMS = 30
 _ANSWERS = (1, 2, 4, 8, 16)
 

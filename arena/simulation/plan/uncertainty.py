@@ -7,18 +7,6 @@ from scipy import special
 
 from arena.types import FloatArray
 
-__all__ = [
-    "board_critical_value",
-    "board_widths",
-    "deviation_bounds",
-    "largest_error",
-    "normal_errors",
-    "pair_degrees_of_freedom",
-    "pair_errors",
-    "paired_power",
-    "rows_until_the_best_leads",
-]
-
 _DRAWN = 4_000
 _SAME = 1e-12
 """A variance of a difference that is this small, relative to one submission's, is by rounding."""

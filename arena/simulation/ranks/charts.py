@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from arena.charts import Bars, Points, Specification, ranges_chart
-from arena.charts.specification import layered, whole_axis
+from arena.charts.specification import layered, quantitative, whole_axis
 from arena.charts.theme import BLUE, GREY, INK, ORANGE, PALE
 from arena.evaluation.ranks import best_first
 from arena.simulation.ranks.coverage import SingleBoard
@@ -14,8 +14,6 @@ from arena.simulation.ranks.outcome import RankQuantiles
 from arena.simulation.ranks.study import RankSimulation
 from arena.types import Chart
 from arena.utils.tabular import as_json
-
-__all__ = ["simulation_charts"]
 
 _PATHS = 10
 _TOP = 20
@@ -36,20 +34,13 @@ def _named(kind: str, rows: int, competitors: int) -> str:
     return f"{kind}-{rows}-rows-{competitors}-competitors"
 
 
-def _quantitative(field: str, title: str, **scale: Any) -> Any:
-    return {
-        "field": field,
-        "type": "quantitative",
-        "title": title,
-        "scale": {"zero": False, **scale},
-        "axis": {"format": ".4~g"},
-    }
+def _axis(field: str, title: str, **scale: Any) -> Specification:
+    return quantitative(field, title, scale={"zero": False, **scale}, axis={"format": ".4~g"})
 
 
-def _rank(field: str, title: str, last: int) -> Any:
+def _rank(field: str, title: str, last: int) -> Specification:
     """Return the encoding of ranks from 1 to ``last``."""
-    encoding = _quantitative(field, title, nice=False, padding=8)
-    return {**encoding, "axis": whole_axis(last)}
+    return {**_axis(field, title, nice=False, padding=8), "axis": whole_axis(last)}
 
 
 def _wins_chart(result: RankSimulation) -> Chart:
@@ -66,24 +57,23 @@ def _wins_chart(result: RankSimulation) -> Chart:
         ]
     )
     color = {"field": "competitors", "type": "nominal", "title": None, "sort": None}
-    x = _quantitative("rows", "test rows", type="log", nice=False, padding=12)
+    x = _axis("rows", "test rows", type="log", nice=False, padding=12)
     x["axis"] = {"format": ",d", "values": list(result.settings.test_rows)}
     if len(result.settings.test_rows) == 1:
         x = {**x, "type": "ordinal", "scale": {}, "axis": {"format": ",d", "labelAngle": 0}}
-    y = _quantitative("frequency", "share of tests that the truly best wins", domain=[0, 1])
+    y = _axis("frequency", "share of tests that the truly best wins", domain=[0, 1])
     tooltip = [{"field": name} for name in ("competitors", "rows", "frequency", "low", "high")]
-    both = {"x": x, "color": color, "tooltip": tooltip}
-    layers = [
+    both: Specification = {"x": x, "color": color, "tooltip": tooltip}
+    layers: list[Specification] = [
         {"mark": {"type": "rule"}, "encoding": {**both, "y": {**y, "field": "low"}, **_HIGH}},
         {"mark": {"type": "line", "point": True}, "encoding": {**both, "y": y}},
     ]
-    specification = {**layered(layers, height=_HEIGHT), "data": {"values": values}}
     return Chart(
         "win-frequency",
         "How often the truly best competitor wins",
         "The share of tests won by the truly best competitor, by the number of test rows, with "
         "95% intervals, one line for each number of competitors.",
-        specification,
+        layered(layers, height=_HEIGHT, rows=values),
     )
 
 
@@ -104,10 +94,10 @@ def _paths_chart(result: RankSimulation, one: RankQuantiles) -> Chart:
     truth = [{"rank": place + 1, "score": float(score)} for place, score in enumerate(true)]
     encoding = {
         "x": _rank("rank", "true rank", len(models)),
-        "y": _quantitative("score", result.metric),
+        "y": _axis("score", result.metric),
     }
     by_test = {**encoding, "detail": {"field": "test"}}
-    layers = [
+    layers: list[Specification] = [
         _line(rows[len(models) :], GREY, 1, 0.6, by_test),
         _line(rows[: len(models)], BLUE, 2, 1.0, by_test),
         {
@@ -149,8 +139,8 @@ def _ranks_chart(one: RankQuantiles) -> Chart:
     x = _rank("true", "true rank", len(rows))
     y = _rank("low", "rank in the competition", one.competitors)
     tooltip = [{"field": name} for name in ("true", "low", "median", "q90", "high")]
-    common = {"x": x, "tooltip": tooltip}
-    layers = [
+    common: Specification = {"x": x, "tooltip": tooltip}
+    layers: list[Specification] = [
         {
             "mark": {"type": "rule", "strokeWidth": 3, "color": PALE},
             "encoding": {**common, "y": y, **_HIGH},
@@ -169,7 +159,7 @@ def _ranks_chart(one: RankQuantiles) -> Chart:
         f"True ranks and ranks on {one.test_rows:,} rows, {one.competitors:,} competitors",
         "For each true rank the 5% to 95% quantiles of the competition ranks as a bar, the "
         "median as a dot, and the line on which both ranks are the same.",
-        {**layered(layers, height=_HEIGHT), "data": {"values": rows}},
+        layered(layers, height=_HEIGHT, rows=rows),
     )
 
 

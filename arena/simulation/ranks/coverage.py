@@ -21,8 +21,6 @@ from arena.simulation.ranks.scores import classes_needed, population_for
 from arena.simulation.ranks.submission import bound_to, shape_for
 from arena.types import DEFAULT_LEVEL, FloatArray, IntArray
 
-__all__ = ["Boards", "Coverage", "SingleBoard", "coverage"]
-
 _RANGES = {
     "intervals": ("rank_low", "rank_high"),
     "spread": ("bootstrap_rank_low", "bootstrap_rank_high"),

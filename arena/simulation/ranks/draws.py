@@ -11,8 +11,6 @@ from arena.errors import MetricError, UsageError
 from arena.simulation.data import HUNDRED, Population
 from arena.types import IntArray, WeightArray
 
-__all__ = ["DrawnTest", "Draws", "draw_test", "draw_tests", "whole_population"]
-
 _TEST_STREAM = 2**32 - 3
 _MOST_REDRAWS = 1_000
 

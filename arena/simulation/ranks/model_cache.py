@@ -18,8 +18,6 @@ from arena.simulation.ranks.submission import Shape
 from arena.types import IntArray
 from arena.utils.atomic_write import atomic_write
 
-__all__ = ["FolderPredictions", "ModelsFolder"]
-
 _ABOUT = "models.json"
 _MEANINGS = {
     "data": "other data, or other numbers of rows",

@@ -12,17 +12,6 @@ from arena.evaluation.ranks import best_first, minimum_ranks
 from arena.simulation.ranks.scores import ModelScores
 from arena.types import FloatArray, IntArray
 
-__all__ = [
-    "QUANTILES",
-    "RankQuantiles",
-    "WinFrequency",
-    "rank_quantiles",
-    "rows_until_best_wins",
-    "wilson_interval",
-    "win_frequency",
-    "wins_of_sets",
-]
-
 QUANTILES = (0.05, 0.5, 0.9, 0.95)
 """Those of the study that this follows."""
 

@@ -38,8 +38,6 @@ from arena.simulation.ranks.study import RankSimulation
 from arena.types import Chart
 from arena.utils.parallel import Progress
 
-__all__ = ["Frequency", "WinnerStability", "against_the_trend", "frequencies"]
-
 GRID = Path(__file__).with_name("winner_stability.toml")
 TEST_ROWS = (1_000, 3_000, 10_000, 30_000, 100_000)
 COMPETITORS = (10, 30, 100, 300)
@@ -94,10 +92,10 @@ class WinnerStability:
             for line in against_the_trend(found)
         ]
         missing = [
-            "The study's own rows: it trains on 100,000, with trees of up to 12,000 leaves; here "
-            "are 4,000 synthetic rows.",
-            "The study's bootstrap figures are of its own models; the coverage of ranges from "
-            "bootstrap resamples stands instead.",
+            "The study's own rows: it trains on 100,000, with trees of up to 12,000 leaves; arena "
+            "uses 4,000 synthetic rows.",
+            "The study's bootstrap figures, which are of its own models; the coverage of ranges "
+            "from bootstrap resamples replaces them.",
         ]
         if not published:
             missing.append("The study's frequencies: winstab/best_winning.csv is not in --data.")

@@ -26,8 +26,6 @@ from arena.types import PredictionKind
 from arena.utils.engines import Engine, open_engine
 from arena.utils.parallel import Progress, available_workers
 
-__all__ = ["Prepared", "Request", "count_models", "prepare", "run"]
-
 _ANALYSIS = "ranks"
 _BYTES = 4
 

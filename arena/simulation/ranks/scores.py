@@ -20,8 +20,6 @@ from arena.simulation.ranks.submission import Shape, bound_to, shape_for
 from arena.types import FloatArray
 from arena.utils.parallel import NoProgress, Progress, run_tasks
 
-__all__ = ["ModelScores", "classes_needed", "population_for", "score_models"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelScores:

@@ -15,8 +15,6 @@ from arena.types import DEFAULT_LEVEL
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
 
-__all__ = ["simulate_ranks"]
-
 
 def simulate_ranks(
     test_rows: Sequence[int] = (1_000, 10_000),

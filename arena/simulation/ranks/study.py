@@ -30,8 +30,6 @@ from arena.types import DEFAULT_LEVEL
 from arena.utils.parallel import NoProgress, Progress
 from arena.utils.tabular import as_json
 
-__all__ = ["RankSettings", "RankSimulation", "RowsNeeded", "simulate_ranks", "simulation_verdict"]
-
 _PROBABILITIES = (0.5, 0.8, 0.9, 0.95)
 
 

@@ -13,8 +13,6 @@ from arena.errors import MetricError
 from arena.interfaces import Metric, NeedsRowContext, kinds_of, traits_of
 from arena.types import PredictionKind, RowContext
 
-__all__ = ["Shape", "bound_to", "check_kinds", "shape_for"]
-
 _LABELLED = (
     PredictionKind.PROBABILITY,
     PredictionKind.CLASS_PROBABILITIES,

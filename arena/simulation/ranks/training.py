@@ -14,8 +14,6 @@ from arena.types import FloatArray
 from arena.utils.engines import Engine
 from arena.utils.parallel import NoProgress, Progress
 
-__all__ = ["ModelSearch", "describe_models", "missing_models", "model_settings", "train_models"]
-
 _SETTINGS_STREAM = 2**32 - 4
 
 

@@ -15,8 +15,6 @@ import numpy as np
 
 from arena.types import FloatArray
 
-__all__ = ["HIDDEN", "BitCode"]
-
 HIDDEN = -2
 """Read for a row that is not among the public ones."""
 

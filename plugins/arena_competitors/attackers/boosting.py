@@ -22,8 +22,6 @@ from arena_competitors.attackers.guesses import (
 )
 from arena_competitors.attackers.numbers import numeric_boosting
 
-__all__ = ["Boosting", "Multiclass"]
-
 _VOTES = ("majority", "signed")
 
 

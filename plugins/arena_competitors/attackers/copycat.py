@@ -12,8 +12,6 @@ from arena.errors import UsageError
 from arena.interfaces import Conduct, Feedback, Move, Participation, Player
 from arena_competitors.attackers.guesses import is_better
 
-__all__ = ["Copycat", "disturbed"]
-
 
 @dataclass(frozen=True, slots=True)
 class Copycat:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from arena.interfaces import Feedback, Metric
 from arena_competitors.attackers.guesses import is_better
 
-__all__ = ["BoardBehaviour"]
-
 
 @dataclass(slots=True)
 class BoardBehaviour:

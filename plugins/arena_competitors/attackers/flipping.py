@@ -29,8 +29,6 @@ from arena_competitors.attackers.guesses import (
 )
 from arena_competitors.attackers.numbers import numeric_blocks
 
-__all__ = ["BlockFlip", "PairProbe"]
-
 _SIZES = (1, 4, 16, 64, 256, 1024)
 _TOLERANCE = 0.1
 """Tolerance, in rows, within which a gain counts as that of two rows."""

@@ -12,16 +12,6 @@ from arena.interfaces import Metric, Participation
 from arena.types import IntArray, PredictionKind
 from arena_competitors.scoring import scorer
 
-__all__ = [
-    "chance_score",
-    "encode",
-    "is_better",
-    "needs_classes",
-    "random_codes",
-    "right_and_wrong",
-    "takes_numbers",
-]
-
 _CONFIDENCE = 0.75
 """The probability given to a guessed label: moderate, so that a wrong guess is not too costly."""
 _PROBABILITIES = (PredictionKind.PROBABILITY, PredictionKind.CLASS_PROBABILITIES)

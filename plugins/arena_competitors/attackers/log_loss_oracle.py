@@ -14,8 +14,6 @@ from arena.types import FloatArray, IntArray, PredictionKind
 from arena_competitors.attackers.bit_code import HIDDEN, BitCode
 from arena_competitors.attackers.feedback import BoardBehaviour
 
-__all__ = ["LogLossOracle", "shown_step"]
-
 _KINDS = (PredictionKind.PROBABILITY, PredictionKind.CLASS_PROBABILITIES)
 _FINEST_STEP = 1e-10
 _DECIMALS = 10

@@ -10,8 +10,6 @@ from arena.types import FloatArray, IntArray
 from arena_competitors.attackers.feedback import BoardBehaviour
 from arena_competitors.attackers.guesses import is_better
 
-__all__ = ["Steps", "numeric_blocks", "numeric_boosting"]
-
 
 class Steps:
     """Turns signs into predictions: up or down by a step from a start.

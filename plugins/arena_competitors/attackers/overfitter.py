@@ -13,8 +13,6 @@ from arena.interfaces import Feedback, Move, Participation, Player
 from arena.types import PredictionKind
 from arena_competitors.attackers.guesses import encode, is_better, random_codes
 
-__all__ = ["RandomSearch", "random_values"]
-
 
 def random_values(n_rows: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
     """Return ``(n_rows,)`` positive numbers of mean 1 (exponential): valid for every metric."""

@@ -12,8 +12,6 @@ from arena.interfaces import Conduct, Feedback, Metric, Move, Participation, Pla
 from arena.types import IntArray, PredictionKind
 from arena_competitors.attackers.feedback import BoardBehaviour
 
-__all__ = ["AucOracle"]
-
 _TOLERANCE = 1e-9
 
 

@@ -23,8 +23,6 @@ from arena.types import IntArray
 from arena_competitors.attackers.guesses import is_better
 from arena_competitors.naming import written
 
-__all__ = ["Sybil"]
-
 
 def _unknown(name: str) -> Competitor:
     raise UsageError(f"sybil: of={name!r} is not the name of an attack.")

@@ -87,7 +87,7 @@ def attack(
     code says whether every bias stayed within it. On this machine one process runs all attacks,
     unless --workers asks for more.
     """
-    from arena.charts import check_chart_path
+    from arena.charts import check_chart_path, write_chart
     from arena_competitors.cli import request
 
     wanted = request.Request(
@@ -112,9 +112,9 @@ def attack(
         alone = where.engine == "local" and where.workers == 0
         outcome = request.run(study, progress, None if alone else engine)
     if chart is not None:
-        from arena_competitors.chart import attack_chart, write_chart
+        from arena_competitors.chart import attack_chart
 
-        write_chart(attack_chart(outcome.curves, outcome.study.metric), chart)
+        write_chart(attack_chart(outcome.curves, outcome.study.metric).specification, chart)
     if as_json:
         print_document(outcome.to_dict())
     else:

@@ -26,8 +26,6 @@ from arena_competitors.public_board import review
 from arena_competitors.rows import Rows, competition_rows, synthetic_rows
 from arena_competitors.smallest_gain import smallest_gain_shown
 
-__all__ = ["AttackStudy", "Outcome", "Request", "prepare", "run"]
-
 _ROWS, _TOTAL_TIMES, _CLASSES = 4_000, 3, 2
 _METRIC, _MECHANISMS = "accuracy", "kaggle, ladder-free"
 _WITHOUT_BOUNDS = "kaggle"

@@ -17,8 +17,6 @@ import numpy as np
 from arena.errors import InputError
 from arena_competitors.training_team import draw_settings
 
-__all__ = ["Grid", "read_grid"]
-
 _OURS = {
     "num_threads": "models are trained in parallel, with one thread each",
     "objective": "it follows from the target",

@@ -18,8 +18,6 @@ from arena.types import FloatArray
 from arena_competitors.attackers.guesses import is_better
 from arena_competitors.lightgbm.grid import Grid, read_grid
 
-__all__ = ["LightGBMSearch"]
-
 
 @dataclass(frozen=True, slots=True)
 class LightGBMSearch:

@@ -24,8 +24,6 @@ from arena_competitors.training_team import (
     start_team,
 )
 
-__all__ = ["LightGBMClimber", "LightGBMSeeds", "predictions_of_model"]
-
 _GRID = "team_grid.toml"
 
 

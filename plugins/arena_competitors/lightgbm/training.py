@@ -16,8 +16,6 @@ from arena.simulation.data import LabelledRows, TrainingRows
 from arena.types import FloatArray
 from arena_competitors.lightgbm.grid import Grid
 
-__all__ = ["binned", "check_grid", "objective_of", "predict", "train"]
-
 _ALWAYS = {"num_threads": 1, "verbosity": -1, "deterministic": True, "force_col_wise": True}
 _OF_DATASET = {"feature_pre_filter": False}
 """The Dataset is shared by all values of ``min_data_in_leaf`` and must not drop features."""

@@ -12,8 +12,6 @@ import numpy.typing as npt
 from arena.simulation.data import TrainingRows
 from arena.types import FloatArray
 
-__all__ = ["FAMILIES", "predictions_of_family"]
-
 FAMILIES: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "linear": {"strength": [0.01, 0.1, 1.0, 10.0, 100.0], "products": [False, True]},
     "neighbours": {

@@ -12,8 +12,6 @@ import numpy.typing as npt
 from arena_competitors.scikit_learn.models import FAMILIES, predictions_of_family
 from arena_competitors.training_team import ClimbingTeam, Search, draw_settings
 
-__all__ = ["ModelTeam", "model_teams"]
-
 
 @dataclass(frozen=True, slots=True)
 class ModelTeam(ClimbingTeam):

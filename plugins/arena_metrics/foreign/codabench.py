@@ -46,8 +46,6 @@ from arena_metrics.foreign.source import Source
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CODABENCH"]
-
 _CONFIGURATION = "competition.yaml"
 _METADATA = ("metadata.yaml", "metadata")
 _AUTOMATIC = "auto"

@@ -25,8 +25,6 @@ from arena_metrics.foreign.frames import Frames
 from arena_metrics.foreign.kinds import WHOLE_FILES, Call, Kind, Request
 from arena_metrics.foreign.scratch import scratch_folder, select_value, write_table
 
-__all__ = ["EVALAI"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Evaluate:

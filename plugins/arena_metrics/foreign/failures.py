@@ -13,8 +13,6 @@ import numpy as np
 
 from arena.errors import ScoringError
 
-__all__ = ["as_number", "failed", "submission_error"]
-
 _LONGEST_SHOWN = 280
 _FAILED = "The metric failed on this submission, which is for the organiser to look into."
 

@@ -30,8 +30,6 @@ from arena_metrics.foreign.source import (
     inspect_source,
 )
 
-__all__ = ["FAMILIES", "ForeignFamily"]
-
 _TIME_LIMIT = 60.0
 _COMMON: Mapping[str, Any] = {
     "lower_is_better": None,

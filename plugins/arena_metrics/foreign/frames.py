@@ -19,8 +19,6 @@ from arena.utils.lazy import pc
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Frames", "as_frame"]
-
 
 def as_frame(names: Sequence[str], columns: Sequence[Any]) -> pd.DataFrame:
     """Return text columns with the dtypes that ``pandas.read_csv`` infers.

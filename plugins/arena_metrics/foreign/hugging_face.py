@@ -29,8 +29,6 @@ from arena_metrics.foreign.hugging_face_evaluate import variant_of
 from arena_metrics.foreign.kinds import Call, Kind, Request
 from arena_metrics.foreign.scratch import scratch_folder, select_value
 
-__all__ = ["HUGGING_FACE"]
-
 _TEAM, _SUBMISSION = "team", "submission"
 _NAME = "huggingface_hub"
 

@@ -29,8 +29,6 @@ from arena_metrics.foreign.kinds import Call, Kind, Request
 from arena_metrics.foreign.scratch import select_value
 from arena_metrics.foreign.source import Source, StaticInfo
 
-__all__ = ["variant_of"]
-
 _BASES = ("Metric", "EvaluationModule", "Measurement", "Comparison")
 _SENT = ("predictions", "prediction_scores")
 _GIVEN = ("self", "references", *_SENT)

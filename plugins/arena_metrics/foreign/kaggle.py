@@ -18,8 +18,6 @@ from arena.types import RowContext
 from arena_metrics.foreign.frames import Frames
 from arena_metrics.foreign.kinds import Call, Kind, Request
 
-__all__ = ["KAGGLE"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Score:

@@ -12,14 +12,6 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-__all__ = [
-    "HostVisibleError",
-    "ParticipantVisibleError",
-    "safe_call_score",
-    "treat_as_participant_error",
-    "verify_valid_probabilities",
-]
-
 
 class ParticipantVisibleError(Exception):
     """An error whose text is shown to the team."""

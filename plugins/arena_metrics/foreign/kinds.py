@@ -13,8 +13,6 @@ import numpy.typing as npt
 from arena.types import PredictionKind, RowContext
 from arena_metrics.foreign.source import Source, StaticInfo
 
-__all__ = ["WHOLE_FILES", "Call", "Kind", "Request"]
-
 WHOLE_FILES = "raw"
 """The value of ``format`` with which the metric reads solution and submission itself."""
 

@@ -8,8 +8,6 @@ from typing import Any
 from arena_metrics.foreign.kinds import Kind
 from arena_metrics.foreign.source import Source, load
 
-__all__ = ["function_of"]
-
 
 def function_of(kind: Kind, source: Source) -> Callable[..., Any]:
     """Import the code of a metric, once per process, and return its function.

@@ -17,8 +17,6 @@ from arena_metrics.foreign.failures import as_number, submission_error
 from arena_metrics.foreign.kinds import WHOLE_FILES, Call, Request
 from arena_metrics.foreign.loading import function_of
 
-__all__ = ["ForeignMetric", "Scorer"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scorer:

@@ -20,8 +20,6 @@ from arena_metrics.foreign.frames import Frames
 from arena_metrics.foreign.kinds import Call, Kind, Request
 from arena_metrics.foreign.source import Source
 
-__all__ = ["MLEBENCH"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Grade:

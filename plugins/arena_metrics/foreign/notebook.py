@@ -6,8 +6,6 @@ import json
 import re
 from typing import Any
 
-__all__ = ["NOTEBOOK", "code_of_notebook"]
-
 NOTEBOOK = ".ipynb"
 """The ending of the name of a notebook."""
 
@@ -37,12 +35,8 @@ def code_of_notebook(text: str) -> str:
     cells = document.get("cells") if isinstance(document, dict) else None
     if not isinstance(cells, list):
         raise ValueError("it has no cells: save it in Jupyter's format 4")
-    code = [_source(cell) for cell in cells if isinstance(cell, dict) and _is_code(cell)]
-    return "\n\n".join(_without_commands(one) for one in code)
-
-
-def _is_code(cell: dict[str, Any]) -> bool:
-    return cell.get("cell_type") == "code"
+    code = (one for one in cells if isinstance(one, dict) and one.get("cell_type") == "code")
+    return "\n\n".join(_without_commands(_source(one)) for one in code)
 
 
 def _source(cell: dict[str, Any]) -> str:

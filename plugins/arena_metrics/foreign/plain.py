@@ -19,8 +19,6 @@ from arena.types import PredictionKind, RowContext
 from arena_metrics.foreign.frames import as_frame
 from arena_metrics.foreign.kinds import Call, Kind, Request
 
-__all__ = ["PLAIN"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Function:

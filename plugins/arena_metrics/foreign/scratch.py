@@ -14,8 +14,6 @@ from arena_metrics.foreign.failures import failed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["scratch_folder", "select_value", "write_table"]
-
 
 @cache
 def _kept() -> tempfile.TemporaryDirectory[str]:

@@ -18,8 +18,6 @@ from typing import Any
 from arena.errors import InputError, MetricError, UnknownNameError
 from arena_metrics.foreign.notebook import NOTEBOOK, code_of_notebook
 
-__all__ = ["Source", "StaticInfo", "find_file", "find_module", "inspect_source", "load"]
-
 
 @dataclass(frozen=True, slots=True)
 class Source:

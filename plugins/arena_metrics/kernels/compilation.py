@@ -11,8 +11,6 @@ from llvmlite import ir  # type: ignore[import-untyped, unused-ignore]
 from numba.core import event, types
 from numba.extending import intrinsic
 
-__all__ = ["bits_of_float", "compiled", "float_of_bits", "prefetch_row"]
-
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
 compiled = cast(

@@ -17,8 +17,6 @@ from arena.types import FloatArray, IntArray, WeightArray
 from arena_metrics.kernels import interpreted
 from arena_metrics.kernels.text_cells import Cells
 
-__all__ = ["Engine", "choose_engine"]
-
 _WORTH_COMPILING = 3 * 10**7
 """Row weights (submissions x rows x resamples) that plain numpy processes in 1 to 1.5 seconds."""
 _KERNELS = "arena_metrics.kernels.compiled"

@@ -15,8 +15,6 @@ from arena.types import FloatArray, WeightArray
 from arena_metrics.kernels.compilation import compiled, prefetch_row
 from arena_metrics.kernels.sorting import RowSorter
 
-__all__ = ["centred_midranks", "rank_sums", "weighted_average_precision"]
-
 _AHEAD = 16
 """How many rows ahead to prefetch: sorted rows are scattered in memory."""
 

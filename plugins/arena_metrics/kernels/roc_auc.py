@@ -19,8 +19,6 @@ from arena.types import WeightArray
 from arena_metrics.kernels.compilation import compiled, prefetch_row
 from arena_metrics.kernels.sorting import RowSorter
 
-__all__ = ["LARGEST_WEIGHT", "concordant_pairs", "pack_weights"]
-
 LARGEST_WEIGHT = 15
 """Counts must fit into half a byte."""
 _AHEAD = 24

@@ -8,8 +8,6 @@ import numpy.typing as npt
 from arena.types import FloatArray, WeightArray
 from arena_metrics.kernels.compilation import bits_of_float, compiled, float_of_bits
 
-__all__ = ["category_counts", "log_losses"]
-
 _ONE = 0x3FF0000000000000
 _SQRT_HALF_INT = 0x3FE6A09E667F3BCD
 _SQRT_HALF = np.uint64(_SQRT_HALF_INT)

@@ -7,8 +7,6 @@ import numpy.typing as npt
 
 from arena_metrics.kernels.compilation import compiled
 
-__all__ = ["RowSorter"]
-
 _SIGN = np.uint64(1) << np.uint64(63)
 _ROW = np.uint64(0xFFFFFFFF)
 _ROW_BITS = np.uint64(32)

@@ -8,8 +8,6 @@ import numpy as np
 
 from arena_metrics.kernels.compilation import compiled
 
-__all__ = ["concordance_sums"]
-
 _LANES = 16
 """Weightings processed at once: one node of the tree fills a cache line."""
 _LARGEST_TOTAL = 2**30

@@ -9,8 +9,6 @@ import numpy as np
 from arena_metrics.kernels.compilation import compiled
 from arena_metrics.kernels.text_cells import MOST_DIGITS
 
-__all__ = ["average_precisions", "check_runs", "overlaps"]
-
 
 def average_precisions(truth: Any, predictions: Any, shape: tuple[int, int], k: int) -> Any:
     """Return the ``(m, n)`` average precisions of the first k words of each cell."""

@@ -14,15 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "MOST_DIGITS",
-    "Cells",
-    "average_precisions",
-    "cells_of",
-    "check_runs",
-    "overlaps",
-]
-
 _EMPTY_MASK = [b"-1"]
 MOST_DIGITS = 15
 """Longer numbers are not accepted as pixel positions."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-__all__ = ["RankAgreement", "kendall_tau", "kendall_tau_of_resamples"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankAgreement:

@@ -18,8 +18,6 @@ from arena_ranking.challenger.significance import (
 from arena_ranking.challenger.task_sections import task_technical
 from arena_ranking.challenger.top import TopOfBoard
 
-__all__ = ["Board", "technical_section"]
-
 _MOST_STEPS = 500_000_000
 _FEWEST_RESAMPLES = 100
 

@@ -19,8 +19,6 @@ from arena.utils.tabular import Tabular
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["ConsensusRanking", "consensus_ranking"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConsensusRanking(Tabular):

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-__all__ = ["RankFrequencies", "rank_frequencies"]
-
 SHARE = "share of random samples of the rows"
 _FLAT = 0.05
 """Shares that differ by less have one colour in a heat map."""

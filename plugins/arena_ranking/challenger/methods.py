@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-__all__ = ["RankingMethods", "compare_ranking_methods"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankingMethods:

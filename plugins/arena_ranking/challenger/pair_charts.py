@@ -9,21 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.charts import Specification, axis_labels
-from arena.charts.specification import layered, quoted
+from arena.charts.specification import category_axis, layered, named, quantitative, quoted
 from arena.charts.theme import BLUE, GREY, GRID, INK, PALE
 from arena.types import FloatArray, IntArray
 from arena.utils.tabular import as_json
 from arena_ranking.challenger.encodings import (
     STEP,
-    data_of,
     flattened,
-    quantitative,
-    team_axis,
     team_colors,
     tooltip,
 )
-
-__all__ = ["cases_chart", "pairs_chart", "podium_chart", "violins_chart"]
 
 _BINS = 24
 _BAND = 64
@@ -37,24 +32,17 @@ def pairs_chart(teams: Sequence[str], better: npt.NDArray[np.bool_]) -> Specific
         {"team": label, "than": [labels[k] for k in np.flatnonzero(own)]}
         for label, own in zip(labels, better, strict=True)
     ]
-    axis = {
-        "labelAngle": -90,
-        "ticks": False,
-        "domain": False,
-        "orient": "top",
-        "labelLimit": 110,
-        "titlePadding": 10,
-    }
-    x = {"field": "than", "type": "nominal", "scale": {"domain": labels}, "axis": axis}
-    x["title"] = "… is significantly better than"
-    place = {"x": x, "y": team_axis(labels)}
+    axis = {"labelAngle": -90, "ticks": False, "domain": False, "orient": "top", "labelLimit": 110}
+    axis["titlePadding"] = 10
+    x = named("than", labels, title="… is significantly better than", axis=axis)
+    place = {"x": x, "y": category_axis("team", labels)}
     diagonal = {
-        "data": data_of([{"team": label, "than": label} for label in labels]),
+        "data": {"values": [{"team": label, "than": label} for label in labels]},
         "mark": {"type": "rect", "color": GRID},
         "encoding": place,
     }
     decided = {
-        "data": data_of(rows),
+        "data": {"values": rows},
         "transform": flattened("than"),
         "mark": {"type": "rect", "color": BLUE},
         "encoding": {**place, "tooltip": tooltip("team", "than")},
@@ -90,7 +78,7 @@ def violins_chart(
         "tooltip": tooltip("name", *ends, formats=ends),
     }
     violins: Specification = {
-        "data": data_of(outlines),
+        "data": {"values": outlines},
         "mark": {"type": "area", "color": PALE},
         "encoding": {
             "x": {"field": "tau", **x},
@@ -107,8 +95,8 @@ def violins_chart(
         "mark": {"type": "tick", "color": INK, "thickness": 2, "size": 20, "orient": "vertical"},
         "encoding": {"x": {"field": "median", **x}, **center},
     }
-    chart = layered([violins, bars, medians], height=_BAND * max(2, len(names)))
-    return {"data": data_of(rows), **chart}
+    height = _BAND * max(2, len(names))
+    return layered([violins, bars, medians], height=height, rows=rows)
 
 
 def _agreement_axis() -> Specification:
@@ -173,7 +161,7 @@ def podium_chart(
             "tooltip": tooltip("team", "place", "share", formats={"share": ".1%"}),
         },
     }
-    return {"data": data_of(rows), **layered([bars], height=_HEIGHT)}
+    return layered([bars], height=_HEIGHT, rows=rows)
 
 
 def _place() -> Specification:
@@ -205,4 +193,4 @@ def cases_chart(
             "tooltip": tooltip("team", "place", "value", formats={"value": ".4~g"}),
         },
     }
-    return {"data": data_of(rows), **layered([lines, dots], height=_HEIGHT)}
+    return layered([lines, dots], height=_HEIGHT, rows=rows)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-__all__ = ["MOST_ON_PODIUM", "Podium", "podium"]
-
 MOST_ON_PODIUM = len(TEAM_COLORS)
 """The number of colours that can be told apart in light and dark mode."""
 

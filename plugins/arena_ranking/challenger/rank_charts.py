@@ -9,29 +9,24 @@ from typing import Any
 import numpy as np
 
 from arena.charts import Specification, axis_labels
-from arena.charts.specification import layered, rank_scale, whole_axis
+from arena.charts.specification import (
+    category_axis,
+    layered,
+    named,
+    quantitative,
+    rank_scale,
+    whole_axis,
+)
 from arena.charts.theme import BLUE, INK, MUTED
 from arena.types import FloatArray, IntArray
 from arena.utils.tabular import as_json
 from arena_ranking.challenger.encodings import (
     STEP,
     TEAM_COLORS,
-    data_of,
     flattened,
-    quantitative,
-    team_axis,
     team_colors,
     tooltip,
 )
-
-__all__ = [
-    "blobs_chart",
-    "frequency_rows",
-    "heatmap_chart",
-    "methods_chart",
-    "ranks_together",
-    "task_ranks_chart",
-]
 
 _MOST_RANKS = 120
 _SMALLEST_SHOWN = 0.0005
@@ -89,7 +84,7 @@ def ranks_together(rank: IntArray) -> int:
 def blobs_chart(rows: Sequence[dict[str, Any]], what: str) -> Specification:
     """Draw :func:`frequency_rows`: circles with areas by share, the median, and a bar."""
     labels = [row["team"] for row in rows]
-    y = team_axis(labels)
+    y = category_axis("team", labels)
     last = math.ceil(max((max([row["high"], *row["rank"]]) for row in rows), default=1))
     x = quantitative("rank", axis=whole_axis(last), scale=rank_scale(last, padding=12))
     legend = {"orient": "top", "values": [0.05, 0.25, 0.5, 1], "format": ".0%", "columns": 2}
@@ -109,7 +104,7 @@ def blobs_chart(rows: Sequence[dict[str, Any]], what: str) -> Specification:
         "mark": {"type": "tick", "color": INK, "thickness": 2, "size": 14, "orient": "vertical"},
         "encoding": {"x": {**x, "field": "median"}, "y": y, "tooltip": ends},
     }
-    return {"data": data_of(rows), **layered([bars, blobs, medians], height=STEP)}
+    return layered([bars, blobs, medians], height=STEP, rows=rows)
 
 
 def _rank_tooltip() -> list[Specification]:
@@ -139,12 +134,12 @@ def heatmap_chart(rows: Sequence[dict[str, Any]], what: str) -> Specification:
         "mark": {"type": "rect", "color": BLUE},
         "encoding": {
             "x": x,
-            "y": team_axis(labels),
+            "y": category_axis("team", labels),
             "opacity": quantitative("share", what, scale=scale, legend=_legend(shares, ".0%")),
             "tooltip": _rank_tooltip(),
         },
     }
-    return {"data": data_of(rows), **layered([squares], height=STEP)}
+    return layered([squares], height=STEP, rows=rows)
 
 
 def _legend(values: Sequence[float], form: str) -> Specification:
@@ -173,8 +168,7 @@ def methods_chart(teams: Sequence[str], ranks: Mapping[str, IntArray]) -> Specif
     # One word a line: the names of methods are side by side, also on a telephone.
     lines_of_name = "split(datum.label, ' ')"
     axis = {"labelAngle": 0, "ticks": False, "labelExpr": lines_of_name}
-    scale = {"domain": names, "padding": 0.2}
-    x = {"field": "method", "type": "nominal", "title": None, "scale": scale, "axis": axis}
+    x = named("method", scale={"domain": names, "padding": 0.2}, axis=axis)
     down = rank_scale(last, reverse=True, padding=10)
     y = quantitative("rank", axis=whole_axis(last), scale=down)
     tips = tooltip("team", "method", "rank", formats={"rank": "d"})
@@ -195,8 +189,8 @@ def methods_chart(teams: Sequence[str], ranks: Mapping[str, IntArray]) -> Specif
         for some, mark, more in styles
         if some
     ]
-    named = {
-        "data": data_of(_names_at_the_end(rows)),
+    labelled = {
+        "data": {"values": _names_at_the_end(rows)},
         "mark": {"type": "text", "align": "left", "dx": 9, "color": INK, "fontSize": 11},
         "encoding": {
             "x": {**x, "field": "method"},
@@ -205,8 +199,7 @@ def methods_chart(teams: Sequence[str], ranks: Mapping[str, IntArray]) -> Specif
         },
     }
     height = max(220, 20 * last if last <= 2 * _MOST_LINES else 400)
-    chart = layered([*lines, named], height=height)
-    return {"data": data_of(rows), "padding": _NAMES_PADDING, **chart}
+    return {"padding": _NAMES_PADDING, **layered([*lines, labelled], height=height, rows=rows)}
 
 
 _NAMES_PADDING = {"left": 5, "top": 5, "right": 32, "bottom": 5}
@@ -244,7 +237,6 @@ def task_ranks_chart(teams: Sequence[str], tasks: Sequence[str], ranks: IntArray
         for label, own in zip(axis_labels(teams), ranks.tolist(), strict=True)
     ]
     axis = {"labelAngle": -40 if len(names) > 4 else 0, "orient": "top", "ticks": False}
-    x = {"field": "task", "type": "nominal", "title": None, "scale": {"domain": names}}
     last = max(2, int(ranks.max(initial=1)))
     scale = {"domain": [1, last], "range": [1, 0.06]}
     legend = _legend(whole_axis(last)["values"], "d")
@@ -252,10 +244,10 @@ def task_ranks_chart(teams: Sequence[str], tasks: Sequence[str], ranks: IntArray
         "transform": flattened("task", "rank"),
         "mark": {"type": "rect", "color": BLUE},
         "encoding": {
-            "x": {**x, "axis": axis},
-            "y": team_axis([row["team"] for row in rows]),
+            "x": named("task", names, axis=axis),
+            "y": category_axis("team", [row["team"] for row in rows]),
             "opacity": quantitative("rank", scale=scale, legend=legend),
             "tooltip": tooltip("team", "task", "rank", formats={"rank": "d"}),
         },
     }
-    return {"data": data_of(rows), **layered([squares], height=STEP)}
+    return layered([squares], height=STEP, rows=rows)

@@ -35,8 +35,6 @@ from arena_ranking.challenger.significance import SignificanceMap
 from arena_ranking.challenger.task_sections import task_sections
 from arena_ranking.challenger.top import TopOfBoard
 
-__all__ = ["reading_sections", "sections_of_result"]
-
 _TABLE_ROWS = 10
 _FLAT = 0.05
 """A podium on which the shares of every place differ by less says nothing."""
@@ -271,9 +269,11 @@ def _agreement(board: Board, methods: RankingMethods) -> Section:
             f"{whole.low:.2f} to {whole.high:.2f} (median {whole.median:.2f})."
         )
     if methods.agreement:
+        shown, m = len(board.top.positions), len(study.teams)
+        ranked = f"the first {shown:,} teams only" if shown < m else "the same teams"
         text += (
             " High agreement means that a method is stable, not that it is the right one. "
-            f"The other methods rank {_how_many(board)}."
+            f"The other methods rank {ranked}."
         )
     title = "Agreement of the ranking with samples"
     described = "The distribution of Kendall's tau for each ranking method."
@@ -283,11 +283,6 @@ def _agreement(board: Board, methods: RankingMethods) -> Section:
     )
     charts = () if same else (_chart("agreement", title, described, picture),)
     return Section(title, text, charts=charts)
-
-
-def _how_many(board: Board) -> str:
-    shown, m = len(board.top.positions), len(board.study.teams)
-    return f"the first {shown:,} teams only" if shown < m else "the same teams"
 
 
 def _heatmap(board: Board) -> Section | None:

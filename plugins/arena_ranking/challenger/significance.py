@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-__all__ = ["SignificanceMap", "significance_map", "significance_map_from_errors"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignificanceMap:

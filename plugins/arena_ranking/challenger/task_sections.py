@@ -14,8 +14,6 @@ from arena_ranking.challenger.podium import MOST_ON_PODIUM, podium
 from arena_ranking.challenger.rank_charts import blobs_chart, task_ranks_chart
 from arena_ranking.challenger.tasks import TaskScores
 
-__all__ = ["task_sections", "task_technical"]
-
 _MOST_TASKS = 30
 _MOST_COLUMNS = 8
 _SHARE = "share of the tasks"

@@ -14,8 +14,6 @@ from arena.interfaces import HasResample, HasRowValues, Study
 from arena.types import FloatArray, IntArray, WeightArray
 from arena_ranking.challenger.agreement import RankAgreement, kendall_tau_of_resamples
 
-__all__ = ["TaskScores", "task_scores"]
-
 _MOST_RESAMPLES = 500
 _FEWEST_RESAMPLES = 50
 _MOST_STEPS = 5e9

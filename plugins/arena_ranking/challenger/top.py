@@ -14,8 +14,6 @@ from arena.types import FloatArray, IntArray
 from arena_ranking.challenger.tasks import TaskScores, task_scores
 from arena_ranking.differences import sum_by_unit
 
-__all__ = ["TopOfBoard", "case_values", "top_of_board", "top_positions"]
-
 _MOST_VALUES = 10_000_000
 _BLOCK_BYTES = 16 * 2**20
 
@@ -92,17 +90,11 @@ def top_of_board(
         standard_errors=standard_errors,
         n_cases=n_units,
         clustered=study.clusters is not None,
-        tasks=_task_scores(study, positions, rng, workers),
+        tasks=None
+        if study.tasks is None
+        else task_scores(study, positions, int(rng.integers(2**32)), workers=workers),
         source=source,
     )
-
-
-def _task_scores(
-    study: Study, positions: IntArray, rng: np.random.Generator, workers: int
-) -> TaskScores | None:
-    if study.tasks is None:
-        return None
-    return task_scores(study, positions, int(rng.integers(2**32)), workers=workers)
 
 
 def _rises(study: Study, values: FloatArray) -> bool:

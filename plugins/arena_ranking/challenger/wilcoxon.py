@@ -12,8 +12,6 @@ from arena.errors import UsageError
 from arena.types import FloatArray
 from arena.utils.parallel import run_tasks
 
-__all__ = ["signed_rank_p_values"]
-
 _GRID = 2.0**40
 """Relative precision of the differences, so that mathematically equal differences tie."""
 
