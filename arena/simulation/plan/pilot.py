@@ -15,6 +15,7 @@ from arena.competition.view import CompetitionView
 from arena.errors import InputError, MetricError, UsageError
 from arena.evaluation.ranks import best_first
 from arena.evaluation.row_weights import metric_on_rows_of, row_weights_of
+from arena.evaluation.scores import round_significant
 from arena.evaluation.standard_errors import comparable_values
 from arena.hookspecs import hookimpl
 from arena.interfaces import Analysis, Study
@@ -33,6 +34,7 @@ from arena.types import (
     DEFAULT_RESAMPLES,
     Finding,
     FloatArray,
+    IntArray,
     SolutionColumns,
 )
 from arena.utils.parallel import Progress
@@ -333,13 +335,28 @@ def _ranked(result: ScoreResult) -> Study:
     n_classes = None if study.classes is None else len(study.classes)
     constant = best_constant_score(study.metric, study.truth, n_classes)
     greater = study.metric.greater_is_better
-    problem = degenerate_board(study.scores, constant, greater_is_better=greater)
+    problem = degenerate_board(
+        study.scores[_without_copies(study.resampled)], constant, greater_is_better=greater
+    )
     if problem is not None:
         raise InputError(
             f"{problem} A ranking of such submissions has no meaning, so there is no plan. Use "
             f"better submissions, more rows or another metric."
         )
     return study
+
+
+def _without_copies(resampled: FloatArray) -> IntArray:
+    """Return the positions of the submissions without copies of others, in order.
+
+    Those with the same scores in every resample are copies, unless these are constant: different
+    submissions may have a perfect score. All of them are returned if they are copies of one.
+    """
+    _, first = np.unique(round_significant(resampled), axis=0, return_index=True)
+    kept = np.ptp(resampled, axis=1) == 0
+    kept[first] = True
+    found = np.flatnonzero(kept) if len(first) > 1 else np.arange(len(resampled))
+    return np.asarray(found, dtype=np.intp)
 
 
 class _Reader:
