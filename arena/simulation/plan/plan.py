@@ -37,6 +37,7 @@ from arena.simulation.plan.priors import (
 from arena.simulation.plan.uncertainty import (
     board_critical_value,
     board_widths,
+    degrees_with_resamples,
     deviation_bounds,
     largest_error,
     normal_errors,
@@ -304,6 +305,7 @@ def plan_rows(
     factor = shrinkage(own, errors)
     true_by_other = draw_nonparametric(own, errors, kept, _DRAWN, rng)
     degrees = degrees_of_freedom or float(max((n_units or n_rows) - 1, 1))
+    drawn_degrees = degrees_with_resamples(degrees, errors.shape[1])
     until = rows_until_the_best_leads(true, fresh, n_rows) if factor else None
     until_by_other = rows_until_the_best_leads(true_by_other, fresh, n_rows)
     deviations = pair_errors(errors[kept])
@@ -318,14 +320,14 @@ def plan_rows(
     )
     scenarios = _Scenarios.of(
         [true_by_other, *([true] if factor else [])],
-        draw_flat(own[kept], errors[kept], degrees, _SCENARIOS, rng),
+        draw_flat(own[kept], errors[kept], drawn_degrees, _SCENARIOS, rng),
         least_favourable(own[kept], errors[kept], deciding.critical_value(n_rows)),
         deciding,
         fresh,
         n_rows,
         level,
     )
-    low, high = deviation_bounds(degrees, level)
+    low, high = deviation_bounds(drawn_degrees, level)
 
     def power(rows: int, factor: float = 1.0, comparisons: int = 1) -> float:
         scale = factor * float(np.sqrt(n_rows / rows))

@@ -10,6 +10,7 @@ from arena.types import FloatArray
 __all__ = [
     "board_critical_value",
     "board_widths",
+    "degrees_with_resamples",
     "deviation_bounds",
     "largest_error",
     "normal_errors",
@@ -90,6 +91,18 @@ def pair_degrees_of_freedom(values: FloatArray) -> float:
     degrees = np.concatenate(found) if found else np.empty(0)
     typical = float(np.median(degrees)) if len(degrees) else np.inf
     return float(max(1.0, min(n_units - 1.0, typical)))
+
+
+def degrees_with_resamples(degrees: float, resamples: int) -> float:
+    """Return the degrees of freedom of a standard error that so many resamples estimate.
+
+    Its relative variance, ``1 / (2 df)``, is that of the rows plus that of the resamples, whose
+    scores are about normal.
+
+    >>> round(degrees_with_resamples(1e9, 1_000)), round(degrees_with_resamples(10, 1_000), 1)
+    (999, 9.9)
+    """
+    return 1 / (1 / degrees + 1 / max(resamples - 1, 1))
 
 
 def deviation_bounds(degrees: float, level: float) -> tuple[float, float]:
