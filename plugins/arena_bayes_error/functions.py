@@ -10,6 +10,7 @@ import numpy as np
 from arena.errors import UsageError
 from arena.plugin.manager import PluginManager
 from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES
+from arena.utils.arguments import several
 from arena.utils.progress import stage
 from arena_bayes_error.kinds import Answer, answer
 from arena_bayes_error.label_file import label_table
@@ -22,13 +23,13 @@ def bayes_error(
     labels: Any,
     kind: str = "soft",
     *,
-    columns: Sequence[str] = (),
+    columns: str | Sequence[str] = (),
     sign: str | None = None,
     label: str | None = None,
     positive: str | None = None,
     prior: float | None = None,
     cluster: str | None = None,
-    metrics: Sequence[str] = (),
+    metrics: str | Sequence[str] = (),
     neighbours: int | None = None,
     delta: float = 0.05,
     level: float = DEFAULT_LEVEL,
@@ -93,13 +94,13 @@ def bayes_error(
     table = label_table(labels)
     request = Request(
         file=table,
-        columns=tuple(columns),
+        columns=several(columns),
         sign=sign,
         label=label,
         positive=positive,
         prior=prior,
         cluster=cluster,
-        metric=tuple(metrics),
+        metric=several(metrics),
         neighbours=neighbours,
         options={
             "level": level,

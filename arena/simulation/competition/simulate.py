@@ -16,6 +16,7 @@ from arena.simulation.competition.run import run_competition
 from arena.simulation.competition.seeds import options_of_seed, run_seeds
 from arena.simulation.competition.summary import summarize_seeds
 from arena.types import DEFAULT_LEVEL
+from arena.utils.arguments import several
 from arena.utils.engines import open_engine
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
@@ -58,7 +59,7 @@ class Simulation:
 
 def simulate(
     folder: str | Path,
-    mechanisms: Sequence[str] = (),
+    mechanisms: str | Sequence[str] = (),
     *,
     teams: int = 50,
     days: int = 30,
@@ -98,7 +99,7 @@ def simulate(
     folder
         A new folder, that of a simulation to continue, or a competition without submissions.
     mechanisms
-        Such as ``["full", "ladder-free(minimum_step=0.002)"]``; the same seeds under each. Empty:
+        Such as ``["full", "ladder-free(minimum_step=0.002)"]``, or one of them; the same seeds under each. Empty:
         the default, as ``arena simulate competition`` prints it.
     teams, days
         Number of participants, and length of the competition.
@@ -160,7 +161,7 @@ def simulate(
     )
     options = Options(
         directory=Path(folder),
-        mechanisms=", ".join(mechanisms) or None,
+        mechanisms=", ".join(several(mechanisms)) or None,
         teams=teams,
         days=days,
         seed=seed,

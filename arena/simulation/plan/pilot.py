@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,7 @@ from arena.types import (
     IntArray,
     SolutionColumns,
 )
+from arena.utils.arguments import several
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
 from arena.utils.text import printable
@@ -74,7 +76,8 @@ class Sweeps:
     Raises
     ------
     UsageError
-        If there is no public share, no number of submissions or no number of teams.
+        If there is no public share, no number of submissions or no number of teams, or a number
+        that counts something is not whole.
     """
 
     public_share: tuple[float, ...] = (0.3, 0.1, 0.2, 0.5)
@@ -89,27 +92,29 @@ class Sweeps:
                 "A plan needs at least one public share, one number of submissions per day and one "
                 "number of teams."
             )
+        if not all(isinstance(one, Integral) for one in (*self.per_day, *self.teams, *self.rows)):
+            raise UsageError("Rows, submissions per day and teams are whole numbers.")
 
 
 def plan(
     pilot: str | Path | CompetitionView,
-    submissions: Sequence[str | Path] = (),
+    submissions: str | Path | Sequence[str | Path] = (),
     metric: str | None = None,
     *,
     columns: SolutionColumns | None = None,
     split: str = "private",
     stratify: bool | None = None,
     difference: float | None = None,
-    rows: Sequence[int] = (),
+    rows: int | Sequence[int] = (),
     total_rows: int | None = None,
-    public_share: Sequence[float] = Sweeps.public_share,
-    per_day: Sequence[int] = Sweeps.per_day,
-    teams: Sequence[int] = Sweeps.teams,
+    public_share: float | Sequence[float] = Sweeps.public_share,
+    per_day: int | Sequence[int] = Sweeps.per_day,
+    teams: int | Sequence[int] = Sweeps.teams,
     days: int = 30,
     within: float = 0.5,
     prizes: int = 3,
     top: int = 10,
-    metrics: Sequence[str] = (),
+    metrics: str | Sequence[str] = (),
     resamples: int = DEFAULT_RESAMPLES,
     level: float = DEFAULT_LEVEL,
     seed: int = 0,
@@ -141,7 +146,7 @@ def plan(
         Public and private rows of the competition; None: as many private ones as the pilot.
     public_share, per_day, teams
         Shares of public rows, in (0, 1), submissions per team and day, and numbers of teams. The
-        first of each is the plan's, all are compared.
+        first of each is the plan's, all are compared; a single number compares nothing.
     days
         Length of the competition.
     within
@@ -176,14 +181,15 @@ def plan(
     >>> for question, answer in advice.answers():  # doctest: +SKIP
     ...     print(question, answer)
     """
-    sweeps = Sweeps(tuple(public_share), tuple(per_day), tuple(teams), tuple(rows))
+    sweeps = Sweeps(several(public_share), several(per_day), several(teams), several(rows))
+    given, others = several(submissions), several(metrics)
     with shown(progress) as display:
         if isinstance(pilot, CompetitionView):
-            if submissions or metric is not None or columns is not None:
+            if given or metric is not None or columns is not None:
                 raise UsageError("A competition has submissions, metric and columns: omit them.")
-            read = read_competition(pilot, metrics, seed, display)
+            read = read_competition(pilot, others, seed, display)
         else:
-            if not submissions or metric is None:
+            if not given or metric is None:
                 raise UsageError("A pilot needs its submissions and a metric besides the solution.")
             settings = ScoreSettings(
                 metric=metric,
@@ -193,9 +199,9 @@ def plan(
             )
             read = read_pilot(
                 Path(pilot),
-                [Path(one) for one in submissions],
+                [Path(one) for one in given],
                 settings,
-                metrics,
+                others,
                 manager,
                 display,
             )

@@ -260,6 +260,34 @@ def test_a_plan_needs_a_value_of_each(name):
         plan("none.csv", ["none"], "roc_auc", **{name: ()})
 
 
+@pytest.mark.parametrize("name", ["rows", "per_day", "teams"])
+@pytest.mark.parametrize("value", [10.5, float("nan")])
+def test_what_counts_is_whole(name, value):
+    with pytest.raises(UsageError, match="whole numbers"):
+        plan("none.csv", ["none"], "roc_auc", **{name: [10, value]})
+
+
+def test_one_value_needs_no_list(files):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=100)
+    made = {
+        name: np.where(rng.random(100) < right, truth, 1 - truth).tolist()
+        for name, right in (("a", 0.9), ("b", 0.7))
+    }
+    solution, (first, second) = files(truth.tolist(), made)
+    single = {"rows": 200, "public_share": 0.2, "per_day": 3, "teams": 5, "metrics": "mcc"}
+    listed = {name: [value] for name, value in single.items()}
+    folder = first.parent / "files"
+    folder.mkdir()
+    for path in (first, second):
+        path.rename(folder / path.name)
+    found = [
+        plan(str(solution), submissions, "accuracy", resamples=20, **values).to_dict()
+        for submissions, values in ((str(folder), single), ([folder], listed))
+    ]
+    assert found[0] == found[1]
+
+
 @pytest.fixture
 def ask():
     """Make a plan from a pilot's predictions."""
