@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 __all__ = ["several"]
 
-_T = TypeVar("_T")
 
-
-def several(given: _T | Iterable[_T]) -> tuple[_T, ...]:
+def several(given: Any) -> tuple[Any, ...]:
     """Return one value as a tuple of it, and several as a tuple of them.
 
     A text is one value and not its letters, and a path is one as well.
@@ -20,5 +18,5 @@ def several(given: _T | Iterable[_T]) -> tuple[_T, ...]:
     (('roc_auc',), ('f1', 'mcc'), (0.3,), ())
     """
     if isinstance(given, str | Path) or not isinstance(given, Iterable):
-        return (given,)  # type: ignore[return-value]
+        return (given,)
     return tuple(given)

@@ -99,8 +99,8 @@ def simulate(
     folder
         A new folder, that of a simulation to continue, or a competition without submissions.
     mechanisms
-        Such as ``["full", "ladder-free(minimum_step=0.002)"]``, or one of them; the same seeds under each. Empty:
-        the default, as ``arena simulate competition`` prints it.
+        Such as ``"full"`` or ``["full", "ladder-free(minimum_step=0.002)"]``; the same seeds under
+        each. Empty: the default, as ``arena simulate competition`` prints it.
     teams, days
         Number of participants, and length of the competition.
     kinds
