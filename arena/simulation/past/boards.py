@@ -132,7 +132,7 @@ def _read(path: Path) -> PastBoard:
         last = np.array([_time(row, found["last"]) for row in rows]) if "last" in found else None
         complete = np.isfinite(private) & np.isfinite(public)
         if entries is not None:
-            complete &= entries >= 1
+            complete &= np.isfinite(entries) & (entries >= 1)
         if last is not None and not np.isfinite(last[complete]).all():
             last = None
         kept = np.flatnonzero(complete)

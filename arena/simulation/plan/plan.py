@@ -285,6 +285,8 @@ def plan_rows(
     grid = list(test_rows or [max(2, round(n_rows * step)) for step in _STEPS])
     if min(grid) < 2:
         raise UsageError("The numbers of rows must be 2 or more.")
+    if min(prizes, top) < 1:
+        raise UsageError("The number of prizes and the k of the top k must be 1 or more.")
     ordered = best_first(scores, greater_is_better=greater_is_better)
     distinct = ordered[_distinct(resampled[ordered])]
     if len(distinct) < 2:

@@ -27,7 +27,7 @@ def test_a_board_with_ranks_is_ordered_best_first_and_larger_is_better(tmp_path)
     path = written(
         tmp_path, "loss.csv",
         "team,private_rank,private_score,public_rank,public_score,entries",
-        *rows, "e,4,0.4,5,1.1,2", "f,,,6,1.2,3", "g,6,1.0,7,2,0",
+        *rows, "e,4,0.4,5,1.1,2", "f,,,6,1.2,3", "g,6,1.0,7,2,0", "h,7,1.1,8,2,inf",
     )  # fmt: skip
     (board,) = read_boards(path)
     assert board.private.tolist() == [-0.1, -0.2, -0.3, -0.4, -0.9]

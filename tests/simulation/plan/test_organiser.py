@@ -204,6 +204,8 @@ def test_answers_name_every_question():
 def test_questions_out_of_range(change):
     with pytest.raises(UsageError):
         Questions(1_000, **change)
+    with pytest.raises(UsageError, match="at least 2 rows"):
+        Questions(1)
 
 
 def test_the_best_metric_is_compared_as_one_selected_on_the_same_splits():

@@ -291,6 +291,9 @@ def test_refusals(change, said):
         plan_rows(scores, resampled, 100, greater_is_better=True, **change)
     with pytest.raises(UsageError, match="two"):
         plan_rows(scores[:1], resampled[:1], 100, greater_is_better=True)
+    for none in ({"prizes": 0}, {"top": -3}):
+        with pytest.raises(UsageError, match="must be 1 or more"):
+            plan_rows(scores, resampled, 100, greater_is_better=True, **none)
     with pytest.raises(UsageError, match="state one"):
         plan_rows(np.ones(5), resampled, 100, greater_is_better=True)
 
