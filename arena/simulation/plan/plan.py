@@ -281,12 +281,8 @@ def plan_rows(
     UsageError
         With fewer than two submissions, a level or numbers out of range, or no difference.
     """
-    check_level(level)
     grid = list(test_rows or [max(2, round(n_rows * step)) for step in _STEPS])
-    if min(grid) < 2:
-        raise UsageError("The numbers of rows must be 2 or more.")
-    if min(prizes, top) < 1:
-        raise UsageError("The number of prizes and the k of the top k must be 1 or more.")
+    _check(grid, level, prizes, top)
     ordered = best_first(scores, greater_is_better=greater_is_better)
     distinct = ordered[_distinct(resampled[ordered])]
     if len(distinct) < 2:
@@ -406,6 +402,14 @@ def plan_rows(
             for target in targets_for(len(kept), prizes, top)
         ),
     )
+
+
+def _check(grid: Sequence[int], level: float, prizes: int, top: int) -> None:
+    check_level(level)
+    if min(grid) < 2:
+        raise UsageError("The numbers of rows must be 2 or more.")
+    if min(prizes, top) < 1:
+        raise UsageError("The number of prizes and the k of the top k must be 1 or more.")
 
 
 def _target_plan(

@@ -37,6 +37,13 @@ def test_a_board_with_ranks_is_ordered_best_first_and_larger_is_better(tmp_path)
     assert board.paired
 
 
+def test_an_empty_column_of_entries_is_no_entries(tmp_path):
+    rows = [f"{at},{1 - at / 10},{1 - at / 10}," for at in range(1, 7)]
+    path = written(tmp_path, "empty.csv", "private_rank,private_score,public_score,entries", *rows)
+    (board,) = read_boards(path)
+    assert (board.n_teams, board.entries) == (6, None)
+
+
 def test_a_file_of_kaggle_has_the_times_of_last_submissions(tmp_path):
     rows = [f"{at},t{at},2024-01-0{at} 10:00:00,{1 - at / 10},{at}" for at in range(1, 7)]
     path = written(
