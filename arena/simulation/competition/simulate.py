@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,11 @@ def simulate(
     check_level(level)
     if seed < 0 or seeds < 1:
         raise UsageError("A seed from 0 and at least 1 seed are needed.")
+    counts = (teams, days, seed, seeds, per_day, rows, train_rows, validation_rows)
+    if not all(one is None or isinstance(one, Integral) for one in counts):
+        raise UsageError("Teams, days, seeds, submissions per day and rows are whole numbers.")
+    if per_day is not None and per_day < 1:
+        raise UsageError("At least 1 submission per team and day is needed.")
     sizes, given = DEFAULT_SIZES.changed(
         training=train_rows, validation=validation_rows, population=rows
     )

@@ -142,6 +142,20 @@ def test_interval_of_a_difference_of_shares_covers_it(above, below):
     assert covered >= 0.94
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"teams": 2.5}, "whole numbers"),
+        ({"rows": 300.5}, "whole numbers"),
+        ({"per_day": 0}, "At least 1 submission per team and day"),
+    ],
+)
+def test_numbers_that_count_nothing_are_refused(tmp_path, changes, said):
+    with pytest.raises(UsageError, match=said):
+        simulate(tmp_path / "s", "full", **changes)
+    assert not (tmp_path / "s").exists()
+
+
 def test_seeds_without_a_meaning_are_left_out_and_said():
     none = "3 of 3 submissions share the best score, 0."
     stories = [
