@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -89,8 +90,8 @@ def bayes_error(
     >>> round(bayes_error(columns, "counts", resamples=20).found.estimate, 3)
     0.15
     """
-    if seed < 0:
-        raise UsageError("The seed must be 0 or more.")
+    if not isinstance(seed, Integral) or seed < 0:
+        raise UsageError("The seed must be 0 or more, and whole.")
     table = label_table(labels)
     request = Request(
         file=table,

@@ -11,6 +11,7 @@ from arena_sota.dependence import bounds, largest_rho0
 
 __all__ = [
     "board_scores",
+    "check_choice",
     "check_numbers",
     "check_theta0",
     "no_classifier_message",
@@ -49,6 +50,12 @@ def check_numbers(
         raise UsageError(f"theta0 is a probability between 0 and 1, not {theta0:g}.")
     if correct0 is not None and not 0 <= correct0 <= n_rows:
         raise UsageError(f"The easy rows must be between 0 and the {n_rows:,} rows there are.")
+
+
+def check_choice(name: str, given: str, allowed: tuple[str, ...]) -> None:
+    """Raise UsageError for a word that is none of those allowed."""
+    if given not in allowed:
+        raise UsageError(f"The {name} must be {' or '.join(allowed)}, not {given!r}.")
 
 
 def check_theta0(rho0: float, theta0: float) -> None:
