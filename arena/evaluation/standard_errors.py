@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from arena.types import FloatArray, IntArray
 _RESAMPLES = 200
 _PROBES = np.array([0.3, 0.7])
 _LARGEST_EXPONENT = 400
+_NO_MEAN = 1e-6
 
 
 def standard_error_of_difference(
@@ -75,6 +77,39 @@ def comparable_values(
     if isinstance(metric, HasRowValues) and (metric.from_mean(_PROBES) == _PROBES).all():
         return metric.row_values(truth, block)
     return influence_values(metric, truth, block)
+
+
+def class_means_are_removed(
+    values: FloatArray, truth: npt.NDArray[Any], classes: Sequence[str] | None
+) -> bool:
+    """Return whether the influence values of each class sum to 0, and are not all 0.
+
+    So do those of a balanced accuracy and a ROC AUC. The rows of the rarest class are then the
+    units that an error rests on.
+
+    Parameters
+    ----------
+    values
+        ``(k, n)``.
+    truth
+        ``(n,)`` codes, or ``(n, n_targets)``.
+    classes
+        The names of the codes; None: the target is a number.
+
+    Examples
+    --------
+    >>> values, truth = np.array([[0.2, -0.2, 0.1, -0.1]]), np.array([0, 0, 1, 1])
+    >>> class_means_are_removed(values, truth, ("no", "yes"))
+    True
+    >>> class_means_are_removed(values, truth[[0, 2, 1, 3]], ("no", "yes"))
+    False
+    """
+    if classes is None or truth.ndim > 1:
+        return False
+    centred = values - values.mean(axis=1, keepdims=True)
+    least = _NO_MEAN * np.abs(centred).sum(axis=1)
+    sums = (centred[:, truth == code].sum(axis=1) for code in np.unique(truth))
+    return bool(least.any()) and all((np.abs(one) <= least).all() for one in sums)
 
 
 def standard_error_of_mean(values: FloatArray, clusters: IntArray | None = None) -> float:

@@ -32,7 +32,13 @@ class FloorSettings(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FloorEstimate:
-    """The estimated Bayes error, a share of rows in [0, 1], as a plugin returns it."""
+    """The estimated Bayes error, a share of rows in [0, 1], as a plugin returns it.
+
+    Raises
+    ------
+    ValueError
+        If the estimate or an end of the interval is not in [0, 1], or the level not in (0, 1).
+    """
 
     estimate: float
     """The lowest error rate that any classifier can reach, as estimated."""
@@ -50,6 +56,15 @@ class FloorEstimate:
     """The number of groups of rows that were sampled; None: each row was."""
     bias_bound: tuple[float, float] | None = None
     """The smallest and the largest possible bias; None: no bound is known."""
+
+    def __post_init__(self) -> None:
+        low, high = self.interval
+        if not 0 <= self.estimate <= 1:
+            raise ValueError(f"The estimate must be from 0 to 1, not {self.estimate}.")
+        if not 0 <= low <= high <= 1:
+            raise ValueError(f"The interval must ascend from 0 to 1, not {low} to {high}.")
+        if not 0 < self.level < 1 or self.n < 1:
+            raise ValueError("The level must be between 0 and 1, and n at least 1.")
 
 
 class LabelColumns(Protocol):

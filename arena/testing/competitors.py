@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -120,19 +119,45 @@ def check_competitor(
     ()
     """
     problem = competitor_problem() if problem is None else problem
+    name = str(getattr(competitor, "name", type(competitor).__name__))
+    if not isinstance(competitor, Competitor):
+        message = "A competitor needs a name and a method start."
+        return Conformance(name, (Check("a game", Outcome.FAILED, message),))
     try:
-        competitor.start(problem.participation, np.random.default_rng(0))
+        _start((competitor, problem), 0)
     except UsageError as error:
         message = f"It does not support this problem: {error} Pass one that it supports."
-        return Conformance(competitor.name, (Check("a game", Outcome.NOT_TRIED, message),))
-    return run_checks(competitor.name, _CHECKS, (competitor, problem))
+        return Conformance(name, (Check("a game", Outcome.NOT_TRIED, message),))
+    except Exception as error:  # noqa: BLE001 - a plugin may raise any error
+        message = f"start raised {type(error).__name__}: {error}"
+        return Conformance(name, (Check("a game", Outcome.FAILED, message),))
+    return run_checks(name, _CHECKS, (competitor, problem))
 
 
 _Subject = tuple[Competitor, CompetitorProblem]
 
 
+def _own(part: Participation) -> Participation:
+    """Return it with copies of its arrays: what one game changes must not reach the next."""
+    return replace(
+        part,
+        baseline=None if part.baseline is None else np.array(part.baseline),
+        test=None if part.test is None else np.array(part.test),
+    )
+
+
+def _start(subject: _Subject, seed: int) -> Player:
+    competitor, problem = subject
+    return competitor.start(_own(problem.participation), np.random.default_rng(seed))
+
+
 def _play(
-    subject: _Subject, *, finishing: bool = False, elsewhere: bool = False, submissions: int = 0
+    subject: _Subject,
+    *,
+    finishing: bool = False,
+    elsewhere: bool = False,
+    submissions: int = 0,
+    shared: bool = False,
 ) -> tuple[list[Move], Player]:
     """Play to the end; return all moves and the player.
 
@@ -144,9 +169,11 @@ def _play(
         Whether computations ahead are run through pickle, as in another process.
     submissions
         0: as many as the problem allows.
+    shared
+        Whether the player gets the arrays of the problem, not copies.
     """
     competitor, problem = subject
-    part = problem.participation
+    part = problem.participation if shared else _own(problem.participation)
     part = replace(part, submissions=submissions or part.submissions)
     player = competitor.start(part, np.random.default_rng(7))
     moves: list[Move] = []
@@ -185,12 +212,16 @@ def _same(one: Sequence[Move], other: Sequence[Move]) -> bool:
 def _submits(subject: _Subject) -> Verdict:
     competitor, problem = subject
     part = problem.participation
-    player = competitor.start(part, np.random.default_rng(7))
+    player = _start(subject, 7)
     if not isinstance(player, Player):
         return Outcome.FAILED, "start must return a player: submit, receive and finish."
-    if not isinstance(player.submit(), Move):
+    first = player.submit()
+    if not isinstance(first, Move):
         return Outcome.FAILED, "submit must return a Move."
     teams = competitor.teams if isinstance(competitor, PlaysThroughTeams) else 1
+    fault = _fault(first, part, teams)  # before it is scored
+    if fault:
+        return Outcome.FAILED, fault
     for move in _play(subject)[0]:
         fault = _fault(move, part, teams)
         if fault:
@@ -200,7 +231,9 @@ def _submits(subject: _Subject) -> Verdict:
 
 def _fault(move: Move, part: Participation, teams: int) -> str | None:
     """Return what is wrong with a submission."""
-    sent = np.asarray(move.prediction)
+    sent = move.prediction
+    if not isinstance(sent, np.ndarray) or sent.ndim == 0:
+        return f"A prediction must be an array of the {part.n_rows} rows."
     if len(sent) != part.n_rows or sent.ndim > 2:
         return f"A prediction has the shape {sent.shape} for {part.n_rows} rows."
     if not 0 <= move.team < teams:
@@ -208,6 +241,8 @@ def _fault(move: Move, part: Participation, teams: int) -> str | None:
     kind, n_classes = part.metric.prediction, part.n_classes or 0
     if kind is PredictionKind.TEXT:
         return None
+    if sent.dtype.kind not in "biuf":
+        return f"A prediction holds {sent.dtype}, not numbers."
     shares = {PredictionKind.PROBABILITY, PredictionKind.CLASS_PROBABILITIES}
     rules = [
         (np.isfinite(sent.astype(np.float64)), "A prediction holds a value that is not finite."),
@@ -221,7 +256,9 @@ def _fault(move: Move, part: Participation, teams: int) -> str | None:
 
 
 def _repeats(subject: _Subject) -> Verdict:
-    if _same(_play(subject)[0], _play(subject)[0]):
+    first = _play(subject)[0]
+    _play(subject, submissions=1)  # so that a state that alternates is not where it was
+    if _same(first, _play(subject)[0]):
         return _OK
     return Outcome.FAILED, (
         "The same seed gave other submissions: use no randomness except rng, and keep no state in "
@@ -241,18 +278,18 @@ def _plays_a_short_game(subject: _Subject) -> Verdict:
 
 
 def _leaves_its_arguments(subject: _Subject) -> Verdict:
-    part = subject[1].participation
-    given = (part.baseline, part.test)
-    before = copy.deepcopy(given)
-    _play(subject)
-    if all(np.array_equal(a, b) for a, b in zip(given, before, strict=True) if a is not None):
+    competitor, problem = subject
+    given = _own(problem.participation)
+    before = _own(given)
+    _play((competitor, replace(problem, participation=given)), shared=True)
+    pairs = ((given.baseline, before.baseline), (given.test, before.test))
+    if all(np.array_equal(a, b) for a, b in pairs if a is not None and b is not None):
         return _OK
     return Outcome.FAILED, "It modifies the baseline or the test rows, which other teams share."
 
 
 def _computes_ahead(subject: _Subject) -> Verdict:
-    competitor, problem = subject
-    player = competitor.start(problem.participation, np.random.default_rng(7))
+    player = _start(subject, 7)
     if not isinstance(player, ComputesAhead):
         return Outcome.OK, "It computes nothing ahead."
     if player.computation().key != player.computation().key:
@@ -270,7 +307,7 @@ def _declares_itself(subject: _Subject) -> Verdict:
     if not variants or not all(isinstance(one, Competitor) for one in variants):
         return Outcome.FAILED, "variants must return at least one competitor, and nothing else."
     for one in variants:
-        one.start(problem.participation, np.random.default_rng(0))
+        _start((one, problem), 0)
     return _OK
 
 

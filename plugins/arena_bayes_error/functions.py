@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from arena.errors import UsageError
 from arena.plugin.manager import PluginManager
 from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES
+from arena.utils.arguments import several
 from arena.utils.progress import stage
 from arena_bayes_error.kinds import Answer, answer
 from arena_bayes_error.label_file import label_table
@@ -20,13 +22,13 @@ def bayes_error(
     labels: Any,
     kind: str = "soft",
     *,
-    columns: Sequence[str] = (),
+    columns: str | Sequence[str] = (),
     sign: str | None = None,
     label: str | None = None,
     positive: str | None = None,
     prior: float | None = None,
     cluster: str | None = None,
-    metrics: Sequence[str] = (),
+    metrics: str | Sequence[str] = (),
     neighbours: int | None = None,
     delta: float = 0.05,
     level: float = DEFAULT_LEVEL,
@@ -86,18 +88,18 @@ def bayes_error(
     >>> round(bayes_error(columns, "counts", resamples=20).found.estimate, 3)
     0.15
     """
-    if seed < 0:
-        raise UsageError("The seed must be 0 or more.")
+    if not isinstance(seed, Integral) or seed < 0:
+        raise UsageError("The seed must be 0 or more, and whole.")
     table = label_table(labels)
     request = Request(
         file=table,
-        columns=tuple(columns),
+        columns=several(columns),
         sign=sign,
         label=label,
         positive=positive,
         prior=prior,
         cluster=cluster,
-        metric=tuple(metrics),
+        metric=several(metrics),
         neighbours=neighbours,
         options={
             "level": level,

@@ -106,6 +106,8 @@ def answer(kind: str, request: Request, manager: PluginManager) -> Answer:
             )
     with attributed(manager.floor_estimators.plugin_of(kind), f"estimating from {kind} labels"):
         found: Any = chosen.estimate(chosen.parse(request), request.settings())
+        if not isinstance(found, Answer | FloorEstimate):
+            raise TypeError(f"It returned {type(found).__name__} and no FloorEstimate.")
     return found if isinstance(found, Answer) else Answer(kind, found, request.positive)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import kendalltau
 
-from arena.charts.theme import BLUE, GREY, ORANGE
+from arena.charts.theme import BLUE, GREY, INK, ORANGE
 from arena.evaluation.ranks import minimum_ranks
 from arena.interfaces import Metric, Move, PaperOptions, Reproduced, Reproduction, rounded, within
 from arena.plugin.manager import PluginManager
@@ -33,6 +33,7 @@ AT_THE_END = {"Kaggle": 0.4297, "Ladder": 0.4857, "Test": 0.5}
 _SD = 0.0079
 """Of a loss on 4,000 rows, in one repetition; the authors average five."""
 COLORS = {"Test": GREY, "Ladder": BLUE, "Kaggle": ORANGE}
+_OWN_LEGENDS = {"scale": {"color": "independent"}}
 SYBIL = (
     ("ladder(eta=0.01)", "team"),
     ("ladder(eta=0.01)", "rank"),
@@ -306,18 +307,19 @@ def authors_charts(authors: Path) -> Iterator[Chart]:
             "x": {"field": "public", "title": "public loss", **axis},
             "y": {"field": "private", "title": "private loss", **axis},
         }
-        labels = ["submission", "equal losses"]
-        scale = {"domain": labels, "range": [BLUE, GREY]}
         layers = [
             {
                 "data": {"values": own},
                 "mark": mark,
-                "encoding": {**encoding, "color": {"datum": label, "title": None, "scale": scale}},
+                "encoding": {**encoding, "color": _named(label, color)},
             }
-            for own, mark, label in zip((values, ends), ("point", "line"), labels, strict=True)
+            for own, mark, label, color in (
+                (values, "point", "submission", BLUE),
+                (ends, "line", "equal losses", GREY),
+            )
         ]
         title = f"Private and public losses of the 50 best submissions, {mechanism}"
-        specification = {"width": 320, "height": 320, "layer": layers}
+        specification = {"width": 320, "height": 320, "layer": layers, "resolve": _OWN_LEGENDS}
         yield Chart(name, title, f"{title}; the line marks equal losses.", specification)
     curves = read_curves(authors / "publicscore-top50.csv")
     values = [
@@ -344,6 +346,11 @@ def authors_charts(authors: Path) -> Iterator[Chart]:
     yield figure_6_chart(authors)
 
 
+def _named(label: str, color: str) -> dict[str, Any]:
+    """Return the colour of a layer, with its own entry and symbol in a legend."""
+    return {"datum": label, "title": None, "scale": {"domain": [label], "range": [color]}}
+
+
 def figure_6_chart(authors: Path) -> Chart:
     """Return bars of p-values per rank, before and after correction, with the line at 0.05."""
     raw = np.minimum(read_pairs(authors / "top10pvals.csv")[1:, 1], 1)
@@ -354,9 +361,10 @@ def figure_6_chart(authors: Path) -> Chart:
     ]
     line = {"data": {"values": [{"p": 0.05}]}, "mark": {"type": "rule", "strokeDash": [4, 3]}}
     height = {"y": {"field": "p", "type": "quantitative"}}
+    of_line = {**height, "color": _named("p = 0.05", INK)}
     across = {"x": {"field": "rank", "type": "ordinal", "title": "rank"}}
     bars = {"mark": {"type": "bar", "color": BLUE}, "encoding": {**across, **height}}
-    panel = {"width": 300, "height": 240, "layer": [bars, {**line, "encoding": height}]}
+    panel = {"width": 300, "height": 240, "layer": [bars, {**line, "encoding": of_line}]}
     facet = {"column": {"field": "correction", "type": "nominal", "sort": ["none", "Bonferroni"]}}
     title = "p-values of the first of the public board against ranks 2 to 10"
     specification = {"data": {"values": values}, "facet": facet, "spec": panel}

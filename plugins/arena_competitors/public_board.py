@@ -118,7 +118,8 @@ class PublicBoardRun:
             If its score is not finite.
         """
         number = len(self._predictions) + (self.baseline_score is None)
-        public = move.prediction[self._rows.public]
+        prediction = np.array(move.prediction)  # an attacker may use its array again
+        public = prediction[self._rows.public]
         compared = self._score(public)
         released = self._release(number, move.team, public, compared)
         previous = self._shown.get(move.team)
@@ -128,7 +129,7 @@ class PublicBoardRun:
             self._shown[move.team] = released.release.score
         plain = self._metric is self._rows.metric
         return Shown(
-            prediction=move.prediction,
+            prediction=prediction,
             public_score=compared if plain else self._rows.score(self._rows.public_truth, public),
             score=released.release.score,
             improved=released.release.improved,

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from arena.evaluation.clusters import cluster_leverage, size_degrees_of_freedom
 from arena.evaluation.row_weights import row_weights_of
 from arena.evaluation.scores import influence_values
+from arena.evaluation.standard_errors import class_means_are_removed
 from arena.interfaces import HasRowValues, Study, traits_of
 from arena.types import FloatArray, IntArray
 from arena.utils.parallel import run_tasks
@@ -33,7 +34,6 @@ from arena_ranking.small_samples import (
 _BLOCK_BYTES = 16 * 2**20
 _MOST_VALUES = 6e7
 _MOST_PRODUCTS = 2e11
-_NO_MEAN = 1e-6
 
 FEW_IN_CLASS = 10
 """With fewer units in a class, the class sets the degrees of freedom."""
@@ -169,18 +169,15 @@ def _units_of_the_rarest_class(
 
 
 def _is_by_class(study: Study, values: FloatArray) -> bool:
-    """Return whether the values of each class sum to 0: the metric subtracts the class's mean.
+    """Return whether the metric subtracts the class's mean, as a balanced accuracy and an AUC do.
 
-    So do a balanced accuracy and a ROC AUC. Where a class has 4 of 200 rows, the possible winners
-    of equal submissions by the balanced accuracy held on .93 of 600 simulated boards at nominal
-    .95 before its rows counted as the units, and on .99 since.
+    Where a class has 4 of 200 rows, the possible winners of equal submissions by the balanced
+    accuracy held on .93 of 600 simulated boards at nominal .95 before its rows counted as the
+    units, and on .99 since.
     """
-    if study.classes is None or study.truth.ndim > 1 or isinstance(study.metric, HasRowValues):
+    if isinstance(study.metric, HasRowValues):
         return False
-    centred = values - values.mean(axis=1, keepdims=True)
-    least = _NO_MEAN * np.abs(centred).sum(axis=1)
-    sums = (centred[:, study.truth == code].sum(axis=1) for code in np.unique(study.truth))
-    return bool(least.any()) and all((np.abs(one) <= least).all() for one in sums)
+    return class_means_are_removed(values, study.truth, study.classes)
 
 
 def _read(

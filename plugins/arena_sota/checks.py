@@ -43,6 +43,12 @@ def check_numbers(
         raise UsageError(f"The easy rows must be between 0 and the {n_rows:,} rows there are.")
 
 
+def check_choice(name: str, given: str, allowed: tuple[str, ...]) -> None:
+    """Raise UsageError for a word that is none of those allowed."""
+    if given not in allowed:
+        raise UsageError(f"The {name} must be {' or '.join(allowed)}, not {given!r}.")
+
+
 def check_theta0(rho0: float, theta0: float) -> None:
     """Raise UsageError for a common cause without variation."""
     if rho0 > 0 and not _LEAST <= theta0 <= 1 - _LEAST:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from numbers import Integral
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ from arena.errors import UsageError
 from arena.types import DEFAULT_LEVEL
 from arena.utils.progress import stage
 from arena_sota.auc_estimate import estimate_auc_sota
+from arena_sota.checks import check_choice
 from arena_sota.estimate import Method, SotaEstimate, Target, Theta, estimate_sota
 
 
@@ -68,6 +70,12 @@ def sota(
     >>> found.solved, found.sota < found.observed_maximum
     (True, True)
     """
+    check_choice("metric", metric, ("accuracy", "roc_auc"))
+    check_choice("method", method, get_args(Method))
+    check_choice("target", target, get_args(Target))
+    check_choice("theta", theta, get_args(Theta))
+    if not isinstance(seed, Integral) or seed < 0:
+        raise UsageError("The seed must be 0 or more, and whole.")
     if metric == "accuracy":
         if not isinstance(rows, int | np.integer):
             raise UsageError("The rows of an accuracy are one number.")
@@ -81,16 +89,12 @@ def sota(
             theta=theta,
             level=level,
         )
-    if metric != "roc_auc":
-        raise UsageError(f"The metric must be accuracy or roc_auc, not {metric!r}.")
     if isinstance(rows, int | np.integer) or len(rows) != 2:
         raise UsageError(
             "The rows of an area under the ROC curve are two numbers, (positives, negatives)."
         )
     if rho is not None and rho < 0:
         raise UsageError(f"The correlation rho must be at least 0 and below 1, not {rho:g}.")
-    if seed < 0:
-        raise UsageError("The seed must be 0 or more.")
     if method == "crop":
         raise UsageError("For roc_auc only the method shrink is available.")
     positives, negatives = rows

@@ -192,19 +192,19 @@ def _charts() -> Iterator[Chart]:
     yield from _bias_and_std(
         "figure-4-classifiers",
         [1, 2, 5, 10, 30, 100, 300, 1000, 3000, 5000],
-        {f"theta {t}": _along("m", theta=t) for t in (0.85, 0.90, 0.95)},
+        {f"theta {t:.2f}": _along("m", theta=t) for t in (0.85, 0.90, 0.95)},
         "classifiers",
     )
     yield from _bias_and_std(
         "figure-4-rows",
         [500, 1000, 2000, 3000, 5000, 10000],
-        {f"m {m}": _along("n", m=m) for m in (100, 1000, 5000)},
+        {f"m {m:,}": _along("n", m=m) for m in (100, 1000, 5000)},
         "rows",
     )
     yield from _bias_and_std(
         "figure-4-theta",
         np.linspace(0.5, 0.99, 15).tolist(),
-        {f"n {n}": _along("theta", n=n) for n in (1000, 3000, 10000)},
+        {f"n {n:,}": _along("theta", n=n) for n in (1000, 3000, 10000)},
         "theta",
     )
     yield from _bias_and_std(

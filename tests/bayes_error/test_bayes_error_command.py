@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import arena
-from arena.errors import ArenaError, UsageError
+from arena.errors import ArenaError, PluginError, UsageError
 from arena.hookspecs import hookimpl
 from arena.interfaces import FloorEstimate
 from arena.plugin.manager import PluginManager
@@ -337,6 +337,36 @@ class Stranger:
     @hookimpl
     def provide_floor_estimators(self):
         return [ShareOfDoubt()]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"estimate": float("nan")}, "The estimate must be from 0 to 1, not nan"),
+        ({"estimate": 7.0}, "not 7.0"),
+        ({"interval": (0.5, 0.1)}, "must ascend from 0 to 1, not 0.5 to 0.1"),
+        ({"interval": (0.1, float("nan"))}, "must ascend"),
+        ({"level": 95.0}, "The level must be between 0 and 1"),
+        ({"n": 0}, "n at least 1"),
+        (None, "It returned NoneType and no FloorEstimate"),
+    ],
+)
+def test_what_is_no_estimate_is_attributed_to_its_plugin(changes, said):
+    class Wrong(ShareOfDoubt):
+        def estimate(self, parsed, settings):
+            given = {"estimate": 0.1, "interval": (0.0, 0.5), "level": 0.95, "n": 4}
+            return None if changes is None else FloorEstimate(**given | changes, assumptions=())
+
+    class Its:
+        @hookimpl
+        def provide_floor_estimators(self):
+            return [Wrong()]
+
+    manager = PluginManager()
+    manager.register(Its(), "stranger")
+    marks = {"mark": ["sure", "sure", "doubtful", "sure"]}
+    with pytest.raises(PluginError, match=f"'stranger' failed .*{said}"):
+        arena.bayes_error(marks, "doubt", label="mark", manager=manager)
 
 
 def test_a_strangers_estimator_is_a_kind_like_ours():

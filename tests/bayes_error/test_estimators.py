@@ -362,6 +362,11 @@ def test_a_probability_above_one_by_rounding_leaves_no_error():
     assert row_floor(np.array([[1 + 1e-12, 0.0], [0.25, 0.75]])).tolist() == [0.0, 0.25]
 
 
+def test_a_seed_that_is_not_whole_is_refused():
+    with pytest.raises(UsageError, match="seed"):
+        bayes_error([0.9, 0.2], seed=1.5)
+
+
 def test_a_negative_seed_is_refused():
     with pytest.raises(UsageError, match="seed"):
         bayes_error([0.2, 0.8], seed=-1)

@@ -29,7 +29,7 @@ class Paper:
         values = {"values": [{"x": 1}]}
         bars = {"data": values, "mark": "bar", "encoding": {"x": {"field": "x"}}}
         data = "with data" if options.data else "without data"
-        chart = Chart("figure-1", "A bar", "A bar.", bars)
+        chart = Chart("figure-1", "A bar", "A bar; it is of height 1.", bars)
         return Reproduction(rows, (chart,), (f"Figure 3: {data}.",))
 
 
@@ -63,6 +63,9 @@ def test_charts_are_drawn_as_svg_and_png(tmp_path: Any) -> None:
     shown = run_here("reproduce", "tables", "--charts", "c", cwd=tmp_path)
     assert "The charts (1) are in c." in shown.stdout
     assert {path.name for path in (tmp_path / "c").iterdir()} == {"figure-1.svg", "figure-1.png"}
+    drawn = (tmp_path / "c" / "figure-1.svg").read_text(encoding="utf-8")
+    assert ">A bar</text>" in drawn
+    assert ">it is of height 1.</text>" in drawn
 
 
 def test_the_document(tmp_path: Any) -> None:

@@ -223,3 +223,16 @@ def test_the_smallest_honest_gain_of_other_metrics(metric: str) -> None:
 def test_a_negative_seed_is_refused():
     with pytest.raises(UsageError, match="seed"):
         arena.attack(seed=-1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"submissions": 0}, "At least 1 submission"),
+        ({"repeats": 0}, "1 repetition"),
+        ({"repeats": 2.5}, "whole numbers"),
+    ],
+)
+def test_an_attack_without_submissions_or_repetitions_is_refused(changes, said):
+    with pytest.raises(UsageError, match=said):
+        arena.attack(rows=20, **changes)

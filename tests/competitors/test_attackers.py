@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 from arena.errors import UsageError
-from arena.interfaces import Competitor, Feedback, HasVariants, Player
+from arena.interfaces import Competitor, Feedback, HasVariants, Move, Participation, Player
 from arena.plugin.registry import Registry
 from arena_competitors.attack import checkpoints, play
 from arena_competitors.catalogue import all_competitors
@@ -245,3 +245,47 @@ def test_an_attack_of_somebody_else_plays_too() -> None:
     registry.add("stubborn", Stubborn(), plugin="theirs")
     assert registry.resolve("stubborn").name == "stubborn"
     assert isinstance(Stubborn(), Competitor)
+
+
+@dataclass(frozen=True)
+class OneArray:
+    """Guesses at random; one array for all of its submissions, or a new one for each."""
+
+    again: bool
+    name: str = "one-array"
+
+    def start(self, participation: Participation, rng: np.random.Generator) -> Player:
+        return OneArrayPlayer(participation.n_rows, rng, self.again)
+
+
+class OneArrayPlayer:
+    def __init__(self, n_rows: int, rng: np.random.Generator, again: bool) -> None:
+        self.sent, self.rng, self.again = np.zeros(n_rows, dtype=np.intp), rng, again
+
+    def submit(self) -> Move:
+        self.sent[:] = self.rng.integers(0, 2, len(self.sent))
+        return Move(self.sent if self.again else self.sent.copy())
+
+    def receive(self, feedback: Feedback) -> None:
+        pass
+
+    def finish(self) -> Move:
+        return Move(np.zeros_like(self.sent))
+
+
+def test_an_attacker_may_use_its_array_again() -> None:
+    rows = synthetic_rows(metric_named("accuracy"), 60, 180, 2, np.random.default_rng(0))
+    found = [
+        play(
+            OneArray(again),
+            mechanism_named("full"),
+            rows,
+            BoardSettings(30),
+            checkpoints(30),
+            np.random.default_rng(1),
+            0,
+        )
+        for again in (True, False)
+    ]
+    assert found[0] == found[1]
+    assert found[0][-1].released > found[0][-1].released_fresh

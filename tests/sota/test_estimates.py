@@ -394,3 +394,11 @@ def test_assumptions_follow_the_model(method, rho0, source, theta, words):
     assert ("common cause" in cause) == (rho0 > 0)
     assert ("resampled with replacement" in drawn) == (theta == "bootstrap")
     assert last.startswith("No score is itself the best of several")
+
+
+@pytest.mark.parametrize("name", ["metric", "method", "target", "theta"])
+def test_a_word_that_is_no_choice_is_refused(name):
+    with pytest.raises(UsageError, match=f"The {name} must be .* or .*, not 'x'"):
+        sota([0.9, 0.8, 0.7], 100, **{name: "x"})
+    with pytest.raises(UsageError, match="seed"):
+        sota([0.9, 0.8, 0.7], (10, 90), metric="roc_auc", seed=1.5)

@@ -229,24 +229,33 @@ class Flawed(Guess):
             raise UsageError("flawed needs numbers.")
         if self.fault == "baseline":
             participation.baseline[0] = 1 - participation.baseline[0]
+        if self.fault == "wipes":  # the second game finds what the first one left
+            participation.baseline[:] = 0
+        if self.fault == "breaks":
+            raise ValueError("no such file")
         return FlawedPlayer(self.fault, player, participation)
 
 
 class FlawedPlayer:
+    all_sent = 0
+
     def __init__(self, fault: str, inner: Any, participation: Any) -> None:
         self.fault, self.inner, self.part, self.sent = fault, inner, participation, 0
 
     def submit(self) -> Move:
         move, self.sent = self.inner.submit(), self.sent + 1
-        if self.fault == "shape":
-            return Move(move.prediction[1:])
-        if self.fault == "labels":
-            return Move(move.prediction + 1)
-        if self.fault == "team":
-            return Move(move.prediction, team=1)
-        if self.fault == "chance":
-            return Move(np.random.default_rng().integers(0, 2, self.part.n_rows))
-        return move
+        FlawedPlayer.all_sent += 1
+        n_rows, alternating = self.part.n_rows, FlawedPlayer.all_sent % 2
+        wrong = {
+            "shape": move.prediction[1:],
+            "labels": move.prediction + 1,
+            "list": move.prediction.tolist(),
+            "words": np.full(n_rows, "yes"),
+            "alternates": np.full(n_rows, alternating),
+            "chance": np.random.default_rng().integers(0, 2, n_rows),
+        }
+        sent: Any = wrong.get(self.fault, move.prediction)
+        return Move(sent, team=int(self.fault == "team"))
 
     def receive(self, feedback: Any) -> None:
         self.inner.receive(feedback)
@@ -269,16 +278,29 @@ class FlawedPlayer:
         ("shape", "its submissions"),
         ("labels", "its submissions"),
         ("team", "its submissions"),
+        ("list", "its submissions"),
+        ("words", "its submissions"),
+        ("alternates", "the same seed twice"),
         ("chance", "the same seed twice"),
         ("finish", "finish at any time"),
         ("short", "a single submission"),
         ("baseline", "what it is given"),
+        ("wipes", "what it is given"),
+        ("breaks", "a game"),
         ("claims", "known labels"),
     ],
 )
 def test_every_mistake_of_a_competitor_is_found(fault: str, name: str) -> None:
     check_competitor(Flawed()).require()
     assert name in {check.name for check in check_competitor(Flawed(fault=fault)).failed}
+
+
+def test_what_is_no_competitor_fails_in_a_sentence() -> None:
+    no_competitor: Any = object()
+    (check,) = check_competitor(no_competitor).failed
+    assert check.message == "A competitor needs a name and a method start."
+    wrong_shape = check_competitor(Flawed(fault="shape")).failed[0]
+    assert wrong_shape.message == "A prediction has the shape (119,) for 120 rows."
 
 
 def test_a_competitor_that_does_not_support_the_problem_is_not_tried() -> None:

@@ -34,7 +34,7 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
-@options.solution_columns("id", "targets", "usage", "positive", "cluster")
+@options.solution_columns("id", "targets", "usage", "positive", "cluster", "weight", "submission")
 @options.engine()
 def plan(
     solution: Annotated[
@@ -70,9 +70,19 @@ def plan(
             "pilot's]"
         ),
     ] = None,
+    split: Annotated[
+        str, typer.Option(help="The pilot's rows: private, public or all.")
+    ] = "private",
     resamples: Annotated[
         int, typer.Option(help="Number of bootstrap resamples.")
     ] = DEFAULT_RESAMPLES,
+    stratify: Annotated[
+        bool | None,
+        typer.Option(
+            "--stratify/--no-stratify",
+            help="Resample within classes.  [default: as the metric declares]",
+        ),
+    ] = None,
     level: Annotated[
         float, typer.Option(help="Level of the test and of all intervals.")
     ] = DEFAULT_LEVEL,
@@ -185,6 +195,7 @@ def plan(
             directory = _first_competition(Path(stories[0].folder))
     with ProgressDisplay() as progress, where.open():
         if solution is None:
+            _refuse_of_a_solution((metric, lower_is_better, stratify), columns, split)
             with open_competition(directory, wait) as competition:
                 pilot = read_competition(competition, others, seed, progress, where.workers)
                 say_failures(competition.manager)
@@ -194,7 +205,8 @@ def plan(
             settings = ScoreSettings(
                 metric=with_parameters(metric, lower_is_better=lower_is_better),
                 columns=columns,
-                board=BoardSettings(resamples, level, seed, workers=where.workers),
+                split=split,
+                board=BoardSettings(resamples, level, seed, stratify, where.workers),
             )
             manager = PluginManager()
             pilot = read_pilot(solution, submissions, settings, others, manager, progress)
@@ -228,6 +240,15 @@ def plan(
         from arena.report.plan import plan_report
 
         write_outputs(plan_report(advice, compared), report, charts)
+
+
+def _refuse_of_a_solution(given: tuple[Any, ...], columns: SolutionColumns, split: str) -> None:
+    """Refuse options that a stored competition would ignore."""
+    if set(given) != {None} or columns != SolutionColumns() or split != "private":
+        raise UsageError(
+            "Without SOLUTION the pilot is a stored competition, which has its own metric, columns "
+            "and rows: omit these options, or name a solution."
+        )
 
 
 def _plan_questions(

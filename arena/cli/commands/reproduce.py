@@ -126,7 +126,11 @@ def _draw(chart: Chart, folder: Path) -> None:
     from arena.charts import themed
     from arena.charts.theme import PAGE
 
-    drawn = vl_convert.vegalite_to_svg({**themed(dict(chart.specification)), "background": PAGE})
+    # A file stands alone, without the heading and the alternative text that a report gives it.
+    more = chart.description.removeprefix(chart.title).lstrip(".;,: ")
+    title = {"text": chart.title, "subtitle": more, "anchor": "start", "fontSize": 12}
+    specification = {"title": title, **chart.specification}
+    drawn = vl_convert.vegalite_to_svg({**themed(specification), "background": PAGE})
     (folder / f"{chart.name}.svg").write_text(drawn, encoding="utf-8")
     (folder / f"{chart.name}.png").write_bytes(vl_convert.svg_to_png(drawn, scale=1.5))
 

@@ -2,7 +2,9 @@
 
 One simulation is one possible outcome. The same seeds run under every mechanism, so that the
 differences are paired by seed. They are tested with a paired t test, or with an exact sign test
-where the outcome is yes or no, and corrected for the number of comparisons (Bonferroni).
+where the outcome is yes or no, and corrected for the number of comparisons (Bonferroni). The
+interval of a difference of shares is Tango's (1998), because that of the t test has no width where
+no seed differs.
 """
 
 from __future__ import annotations
@@ -134,7 +136,8 @@ class Difference:
     low: float | None
     """Lower end of the interval of the mean difference."""
     high: float | None
-    """The interval of the mean at the corrected level; None: all differences are equal."""
+    """The interval of the mean at the corrected level, Tango's for a share; None: all differences
+    are equal, which leaves no variance to find one with."""
     p: float
     """Corrected for all comparisons."""
     shown: bool
@@ -322,19 +325,54 @@ def _difference(
     n, mean, sd = len(own), float(own.mean()), float(own.std(ddof=1))
     low: float | None = None
     high: float | None = None
+    tail = (1 - level) / (2 * comparisons)
+    error = sd / float(np.sqrt(n))
     # Equal differences leave no variance to test with, so only their signs are evidence.
-    if sd <= 1e-12 * abs(mean):
-        p = _sign_test(own)
-        low, high = (0.0, 0.0) if mean == 0 else (None, None)
-    else:
-        error = sd / np.sqrt(n)
-        tail = (1 - level) / (2 * comparisons)
-        reach = float(stats.t.ppf(1 - tail, n - 1) * error)
+    varies = sd > 1e-12 * abs(mean)
+    if measure.is_share:
+        low, high = _interval_of_shares(int((own > 0).sum()), int((own < 0).sum()), n, tail)
+    elif varies:
+        reach = float(stats.t.ppf(1 - tail, n - 1)) * error
         low, high = mean - reach, mean + reach
-        p = _sign_test(own) if measure.is_share else float(2 * stats.t.sf(abs(mean / error), n - 1))
+    if measure.is_share or not varies:
+        p = _sign_test(own)
+    else:
+        p = float(2 * stats.t.sf(abs(mean / error), n - 1))
     corrected = min(1.0, p * comparisons)
     shown = corrected < 1 - level
     return Difference(measure.name, *names, n, mean, sd, low, high, corrected, shown)
+
+
+def _interval_of_shares(above: int, below: int, n: int, tail: float) -> tuple[float, float]:
+    """Return the ends of the interval of a difference of two paired shares.
+
+    The score interval of Tango (1998), *Equivalence test and confidence interval for the difference
+    in proportions for the paired-sample design*, Statistics in Medicine 17: the differences whose
+    score statistic is within the normal quantile of the tail probability.
+
+    >>> [round(end, 3) for end in _interval_of_shares(0, 0, 20, 0.025)]
+    [-0.161, 0.161]
+    """
+    from scipy import optimize, special
+
+    mean, critical = (above - below) / n, float(special.ndtri(1 - tail))
+
+    def beyond(difference: float) -> float:
+        a = 2 * n
+        b = -above - below + (2 * n - above + below) * difference
+        c = -below * difference * (1 - difference)
+        likely = (np.sqrt(max(b * b - 4 * a * c, 0.0)) - b) / (2 * a)
+        variance = n * (2 * likely + difference * (1 - difference))
+        distance = abs(above - below - n * difference)
+        return float(distance - critical * np.sqrt(max(variance, 0.0)))
+
+    low, high = -1.0, 1.0
+    near = 1e-9  # at the mean itself the statistic may be 0 by 0
+    if mean > low + near and beyond(low) > 0:
+        low = float(optimize.brentq(beyond, low, mean - near))
+    if mean < high - near and beyond(high) > 0:
+        high = float(optimize.brentq(beyond, mean + near, high))
+    return low, high
 
 
 def _sign_test(differences: FloatArray) -> float:

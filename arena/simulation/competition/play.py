@@ -144,7 +144,7 @@ def _visit(
         submitter.select_final(answer)
     if answer.released is None or visit.is_last:
         return
-    published.offer(one, np.asarray(move.prediction), answer.released)
+    published.offer(one, np.array(move.prediction), answer.released)
     previous, one.shown[team] = one.shown.get(team), answer.released
     standing = _standing(board, team, answer.released, submitter.state.metric)
     one.call(manager, partial(one.player.receive, Feedback(answer.released, previous, standing)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from arena.simulation.competition.run import run_competition
 from arena.simulation.competition.seeds import options_of_seed, run_seeds
 from arena.simulation.competition.summary import summarize_seeds
 from arena.types import DEFAULT_LEVEL
+from arena.utils.arguments import several
 from arena.utils.engines import open_engine
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
@@ -56,7 +58,7 @@ class Simulation:
 
 def simulate(
     folder: str | Path,
-    mechanisms: Sequence[str] = (),
+    mechanisms: str | Sequence[str] = (),
     *,
     teams: int = 50,
     days: int = 30,
@@ -96,8 +98,8 @@ def simulate(
     folder
         A new folder, that of a simulation to continue, or a competition without submissions.
     mechanisms
-        Such as ``["full", "ladder-free(minimum_step=0.002)"]``; the same seeds under each. Empty:
-        the default, as ``arena simulate competition`` prints it.
+        Such as ``"full"`` or ``["full", "ladder-free(minimum_step=0.002)"]``; the same seeds under
+        each. Empty: the default, as ``arena simulate competition`` prints it.
     teams, days
         Number of participants, and length of the competition.
     kinds
@@ -153,12 +155,17 @@ def simulate(
     check_level(level)
     if seed < 0 or seeds < 1:
         raise UsageError("A seed from 0 and at least 1 seed are needed.")
+    counts = (teams, days, seed, seeds, per_day, rows, train_rows, validation_rows)
+    if not all(one is None or isinstance(one, Integral) for one in counts):
+        raise UsageError("Teams, days, seeds, submissions per day and rows are whole numbers.")
+    if per_day is not None and per_day < 1:
+        raise UsageError("At least 1 submission per team and day is needed.")
     sizes, given = DEFAULT_SIZES.changed(
         training=train_rows, validation=validation_rows, population=rows
     )
     options = Options(
         directory=Path(folder),
-        mechanisms=", ".join(mechanisms) or None,
+        mechanisms=", ".join(several(mechanisms)) or None,
         teams=teams,
         days=days,
         seed=seed,

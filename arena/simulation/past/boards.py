@@ -120,10 +120,12 @@ def _read(path: Path) -> PastBoard:
         of_order = public if ranks[:1] == ["public_rank"] else private
         sign = _direction(order, of_order)
         entries = numbers("entries") if "entries" in found else None
+        if entries is not None and not np.isfinite(entries).any():
+            entries = None  # an empty column
         last = np.array([_time(row, found["last"]) for row in rows]) if "last" in found else None
         complete = np.isfinite(private) & np.isfinite(public)
         if entries is not None:
-            complete &= entries >= 1
+            complete &= np.isfinite(entries) & (entries >= 1)
         if last is not None and not np.isfinite(last[complete]).all():
             last = None
         kept = np.flatnonzero(complete)

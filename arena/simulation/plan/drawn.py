@@ -21,6 +21,7 @@ from arena.simulation.plan.priors import (
     own_deviations,
     shrinkage,
 )
+from arena.simulation.plan.uncertainty import degrees_with_resamples
 from arena.types import FloatArray
 from arena.utils.parallel import NoProgress, Progress
 
@@ -165,7 +166,8 @@ def populations_of(
     drawn = [rng.integers(0, m, m) for _ in range(_SCENARIOS)]
     factors, spreads = np.ones(_SCENARIOS), np.sqrt((m - 1) / rng.chisquare(m - 1, _SCENARIOS))
     if np.isfinite(degrees_of_freedom):
-        factors = np.sqrt(degrees_of_freedom / rng.chisquare(degrees_of_freedom, _SCENARIOS))
+        degrees = degrees_with_resamples(degrees_of_freedom, errors.shape[1])
+        factors = np.sqrt(degrees / rng.chisquare(degrees, _SCENARIOS))
     centre = scores.mean()
     by_draw = [
         [

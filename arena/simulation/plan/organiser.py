@@ -76,6 +76,8 @@ class Questions:
         counts = (self.per_day, self.days, *self.per_days, *self.private_rows, self.total_rows)
         if min(counts) < 1 or min(self.teams, *self.team_counts) < 2:
             raise UsageError("Rows, days and submissions start at 1, and teams at 2.")
+        if self.total_rows < 2:
+            raise UsageError("A competition has at least 2 rows, public and private ones.")
         if not 0 <= self.within <= 1:
             raise UsageError("--within must be from 0 to 1.")
 

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 
 import numpy as np
 
 from arena.competition.view import CompetitionView
 from arena.errors import InputError, MetricError, UsageError
+from arena.evaluation.clusters import size_degrees_of_freedom
 from arena.evaluation.ranks import best_first
 from arena.evaluation.row_weights import metric_on_rows_of, row_weights_of
-from arena.evaluation.standard_errors import comparable_values
+from arena.evaluation.scores import round_significant
+from arena.evaluation.standard_errors import class_means_are_removed, comparable_values
 from arena.hookspecs import hookimpl
-from arena.interfaces import Analysis, Study
+from arena.interfaces import Analysis, HasRowValues, Study, traits_of
 from arena.plugin.manager import PluginManager
 from arena.public_board.clipping import conceivable_scores
 from arena.scoring.result import ScoreResult
@@ -33,11 +36,18 @@ from arena.types import (
     DEFAULT_RESAMPLES,
     Finding,
     FloatArray,
+    IntArray,
     SolutionColumns,
 )
+from arena.utils.arguments import several
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
+from arena.utils.text import printable
 
+
+FEW_IN_CLASS = 10
+"""With fewer units in a class, the class sets the degrees of freedom, as on a board."""
+_MOST_REJECTED = 5
 _SAME = 1e-12
 """A difference that varies this little over resamples, relative to the scores, is constant."""
 
@@ -52,7 +62,9 @@ class Pilot:
     agreements: Mapping[str, FloatArray]
     """Of each metric, the agreement of rankings by two halves of the rows; empty: only one."""
     notes: tuple[str, ...]
-    """Metrics that were left out, in sentences."""
+    """Files and metrics that were left out, in sentences."""
+    in_rarest_class: int | None = None
+    """Rows, or groups of rows, of the rarest class, if the metric averages within each class."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +74,8 @@ class Sweeps:
     Raises
     ------
     UsageError
-        If there is no public share, no number of submissions or no number of teams.
+        If there is no public share, no number of submissions or no number of teams, or a number
+        that counts something is not whole.
     """
 
     public_share: tuple[float, ...] = (0.3, 0.1, 0.2, 0.5)
@@ -77,25 +90,29 @@ class Sweeps:
                 "A plan needs at least one public share, one number of submissions per day and one "
                 "number of teams."
             )
+        if not all(isinstance(one, Integral) for one in (*self.per_day, *self.teams, *self.rows)):
+            raise UsageError("Rows, submissions per day and teams are whole numbers.")
 
 
 def plan(
     pilot: str | Path | CompetitionView,
-    submissions: Sequence[str | Path] = (),
+    submissions: str | Path | Sequence[str | Path] = (),
     metric: str | None = None,
     *,
     columns: SolutionColumns | None = None,
+    split: str = "private",
+    stratify: bool | None = None,
     difference: float | None = None,
-    rows: Sequence[int] = (),
+    rows: int | Sequence[int] = (),
     total_rows: int | None = None,
-    public_share: Sequence[float] = Sweeps.public_share,
-    per_day: Sequence[int] = Sweeps.per_day,
-    teams: Sequence[int] = Sweeps.teams,
+    public_share: float | Sequence[float] = Sweeps.public_share,
+    per_day: int | Sequence[int] = Sweeps.per_day,
+    teams: int | Sequence[int] = Sweeps.teams,
     days: int = 30,
     within: float = 0.5,
     prizes: int = 3,
     top: int = 10,
-    metrics: Sequence[str] = (),
+    metrics: str | Sequence[str] = (),
     resamples: int = DEFAULT_RESAMPLES,
     level: float = DEFAULT_LEVEL,
     seed: int = 0,
@@ -115,6 +132,10 @@ def plan(
         Such as ``"roc_auc"``; not with a competition.
     columns
         The columns of the solution; not with a competition.
+    split
+        The rows of the solution that are the pilot: ``private``, ``public`` or ``all``.
+    stratify
+        Whether to resample within classes; None: as the metric declares.
     difference
         The difference to detect, in units of the metric; None: the lead of the best submission.
     rows
@@ -123,7 +144,7 @@ def plan(
         Public and private rows of the competition; None: as many private ones as the pilot.
     public_share, per_day, teams
         Shares of public rows, in (0, 1), submissions per team and day, and numbers of teams. The
-        first of each is the plan's, all are compared.
+        first of each is the plan's, all are compared; a single number compares nothing.
     days
         Length of the competition.
     within
@@ -158,25 +179,27 @@ def plan(
     >>> for question, answer in advice.answers():  # doctest: +SKIP
     ...     print(question, answer)
     """
-    sweeps = Sweeps(tuple(public_share), tuple(per_day), tuple(teams), tuple(rows))
+    sweeps = Sweeps(several(public_share), several(per_day), several(teams), several(rows))
+    given, others = several(submissions), several(metrics)
     with shown(progress) as display:
         if isinstance(pilot, CompetitionView):
-            if submissions or metric is not None or columns is not None:
+            if given or metric is not None or columns is not None:
                 raise UsageError("A competition has submissions, metric and columns: omit them.")
-            read = read_competition(pilot, metrics, seed, display)
+            read = read_competition(pilot, others, seed, display)
         else:
-            if not submissions or metric is None:
+            if not given or metric is None:
                 raise UsageError("A pilot needs its submissions and a metric besides the solution.")
             settings = ScoreSettings(
                 metric=metric,
                 columns=columns or SolutionColumns(),
-                board=BoardSettings(resamples, level, seed),
+                split=split,
+                board=BoardSettings(resamples, level, seed, stratify),
             )
             read = read_pilot(
                 Path(pilot),
-                [Path(one) for one in submissions],
+                [Path(one) for one in given],
                 settings,
-                metrics,
+                others,
                 manager,
                 display,
             )
@@ -207,7 +230,7 @@ def read_competition(
     reader = _Reader(competition.manager, metrics)
     if result.study is not None:
         reader.run(result.study, np.random.default_rng(seed))
-    return Pilot(result, reader.degrees, reader.agreements, tuple(reader.notes))
+    return reader.pilot(result)
 
 
 def read_pilot(
@@ -226,7 +249,7 @@ def read_pilot(
         result = score(solution, submissions, settings, manager=manager, progress=progress)
     finally:
         manager.unregister("arena plan")
-    return Pilot(result, reader.degrees, reader.agreements, tuple(reader.notes))
+    return reader.pilot(result)
 
 
 def advise(
@@ -259,6 +282,13 @@ def advise(
             "All private rows of the pilot are in one group, so nothing can be said about other "
             "rows. Use a pilot with more groups, or another column as --cluster."
         )
+    rarest = pilot.in_rarest_class
+    if rarest == 1:
+        raise InputError(
+            f"One class of the pilot has a single {'row' if groups is None else 'group'} among the "
+            f"private rows, and {pilot.result.metric} averages within each class: nothing can be "
+            f"said about other rows of it. Use a pilot with more rows of each class."
+        )
     apart = study.resampled - study.resampled[0]
     if len(apart) > 1 and np.ptp(apart, axis=1).max() <= _SAME * np.abs(study.scores).max():
         raise InputError(
@@ -266,16 +296,23 @@ def advise(
             "drawn: any number of rows ranks them alike, and there is nothing to plan. Use "
             "submissions that fail on different rows."
         )
+    resampled = study.resampled
+    if rarest is not None and rarest < FEW_IN_CLASS:
+        # The mean of r rows of a class is subtracted from them: their variance is too small by
+        # (r - 1) / r.
+        centre = resampled.mean(axis=1, keepdims=True)
+        factor = float(np.sqrt(rarest / (rarest - 1)))
+        resampled = centre + factor * (resampled - centre)
     made = plan_rows(
         study.scores,
-        study.resampled,
+        resampled,
         len(study.truth),
         greater_is_better=study.metric.greater_is_better,
         difference=difference,
         test_rows=sweeps.rows or None,
         level=level,
         degrees_of_freedom=pilot.degrees,
-        n_units=groups,
+        n_units=rarest or groups,
         prizes=prizes,
         top=top,
         rng=np.random.default_rng(seed),
@@ -285,7 +322,7 @@ def advise(
     return advise_organiser(
         made,
         study.scores,
-        study.resampled,
+        resampled,
         Questions(
             total_rows=(
                 round(len(study.truth) / (1 - min(share, 0.99)))
@@ -326,17 +363,46 @@ def _ranked(result: ScoreResult) -> Study:
     """
     study = result.study
     if study is None:
-        raise InputError("No submission could be scored, so there is nothing to plan with.")
+        why = " ".join(_about_rejected(result))
+        raise InputError(
+            f"No submission could be scored, so there is nothing to plan with. {why}".rstrip()
+        )
     n_classes = None if study.classes is None else len(study.classes)
     constant = best_constant_score(study.metric, study.truth, n_classes)
     greater = study.metric.greater_is_better
-    problem = degenerate_board(study.scores, constant, greater_is_better=greater)
+    problem = degenerate_board(
+        study.scores[_without_copies(study.resampled)], constant, greater_is_better=greater
+    )
     if problem is not None:
         raise InputError(
             f"{problem} A ranking of such submissions has no meaning, so there is no plan. Use "
             f"better submissions, more rows or another metric."
         )
     return study
+
+
+def _about_rejected(result: ScoreResult) -> list[str]:
+    """Return which of the pilot's files are left out, and the first fault of each."""
+    found = [
+        f"{printable(one.file)} is rejected and left out: {one.faults[0].message}"
+        for one in result.rejected[:_MOST_REJECTED]
+        if one.faults
+    ]
+    more = len(result.rejected) - _MOST_REJECTED
+    return [*found, f"{more:,} more files are rejected."] if more > 0 else found
+
+
+def _without_copies(resampled: FloatArray) -> IntArray:
+    """Return the positions of the submissions without copies of others, in order.
+
+    Those with the same scores in every resample are copies, unless these are constant: different
+    submissions may have a perfect score. All of them are returned if they are copies of one.
+    """
+    _, first = np.unique(round_significant(resampled), axis=0, return_index=True)
+    kept = np.ptp(resampled, axis=1) == 0
+    kept[first] = True
+    found = np.flatnonzero(kept) if len(first) > 1 else np.arange(len(resampled))
+    return np.asarray(found, dtype=np.intp)
 
 
 class _Reader:
@@ -346,16 +412,22 @@ class _Reader:
 
     def __init__(self, manager: PluginManager, metrics: Sequence[str]) -> None:
         self.degrees: float | None = None
+        self.in_rarest_class: int | None = None
         self.agreements: dict[str, FloatArray] = {}
         self.notes: list[str] = []
         self._manager, self._metrics = manager, tuple(metrics)
+
+    def pilot(self, result: ScoreResult) -> Pilot:
+        """Return the scored pilot with what was read."""
+        notes = (*_about_rejected(result), *self.notes)
+        return Pilot(result, self.degrees, self.agreements, notes, self.in_rarest_class)
 
     @hookimpl
     def provide_analyses(self) -> list[Analysis]:
         return [self]
 
     def run(self, study: Study, rng: np.random.Generator) -> Finding:
-        self.degrees = _degrees_of_freedom(study)
+        self.degrees, self.in_rarest_class = _degrees_of_freedom(study)
         others, seed = self._metrics, int(rng.integers(2**32))
         n_targets = 1 if study.truth.ndim == 1 else study.truth.shape[1]
         for asked in dict.fromkeys((study.metric.name, *others)) if others else ():
@@ -375,17 +447,45 @@ class _Reader:
         return Finding(self.name, "", {})
 
 
-def _degrees_of_freedom(study: Study) -> float | None:
-    """Return those of the standard error of a difference; None: not known, as of a whole score."""
+def _degrees_of_freedom(study: Study) -> tuple[float | None, int | None]:
+    """Return those of the standard error of a difference, and the units of the rarest class.
+
+    As on a board, see ``arena_ranking.evidence``. The former is None if not known, as of a whole
+    score; the latter if the metric does not average within each class.
+    """
     order = best_first(study.scores, greater_is_better=study.metric.greater_is_better)
     chosen = study.predictions.subset(order[:MOST_SUBMISSIONS])
-    blocks = []
+    blocks: list[FloatArray] = []
+    by_class = not isinstance(study.metric, HasRowValues)
     for _, block in chosen.blocks(16):
         values = comparable_values(study.metric, study.truth, block)
         if values is None:
-            return None if study.clusters is None else float(study.clusters.max())
+            blocks, by_class = [], False
+            break
+        by_class = by_class and class_means_are_removed(values, study.truth, study.classes)
         if study.clusters is not None:
             centred = values - values.mean(axis=1, keepdims=True)
             values = np.stack([np.bincount(study.clusters, weights=one) for one in centred])
         blocks.append(values)
-    return pair_degrees_of_freedom(np.concatenate(blocks))
+    groups = None if study.clusters is None else len(np.unique(study.clusters))
+    rarest = _units_of_the_rarest_class(study, by_class=by_class)
+    found = [pair_degrees_of_freedom(np.concatenate(blocks))] if blocks else []
+    if not blocks and groups is not None:
+        found.append(groups - 1.0)
+    if rarest is not None and rarest < FEW_IN_CLASS:
+        found.append(rarest - 1.0)
+    weights = row_weights_of(study.metric)
+    if study.clusters is not None or weights is not None:
+        of_rows = np.arange(len(study.truth)) if study.clusters is None else study.clusters
+        found.append(size_degrees_of_freedom(of_rows, weights))
+    return max(1.0, min(found)) if found else None, rarest
+
+
+def _units_of_the_rarest_class(study: Study, *, by_class: bool) -> int | None:
+    if study.classes is None or study.truth.ndim > 1:
+        return None
+    if not (by_class or traits_of(study.metric).needs_every_class):
+        return None
+    of_rows = np.arange(len(study.truth)) if study.clusters is None else study.clusters
+    codes = np.unique(study.truth)
+    return min(len(np.unique(of_rows[study.truth == code])) for code in codes)

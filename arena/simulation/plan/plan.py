@@ -37,6 +37,7 @@ from arena.simulation.plan.priors import (
 from arena.simulation.plan.uncertainty import (
     board_critical_value,
     board_widths,
+    degrees_with_resamples,
     deviation_bounds,
     largest_error,
     normal_errors,
@@ -269,10 +270,8 @@ def plan_rows(
     UsageError
         With fewer than two submissions, a level or numbers out of range, or no difference.
     """
-    check_level(level)
     grid = list(test_rows or [max(2, round(n_rows * step)) for step in _STEPS])
-    if min(grid) < 2:
-        raise UsageError("The numbers of rows must be 2 or more.")
+    _check(grid, level, prizes, top)
     ordered = best_first(scores, greater_is_better=greater_is_better)
     distinct = ordered[_distinct(resampled[ordered])]
     if len(distinct) < 2:
@@ -293,6 +292,7 @@ def plan_rows(
     factor = shrinkage(own, errors)
     true_by_other = draw_nonparametric(own, errors, kept, _DRAWN, rng)
     degrees = degrees_of_freedom or float(max((n_units or n_rows) - 1, 1))
+    drawn_degrees = degrees_with_resamples(degrees, errors.shape[1])
     until = rows_until_the_best_leads(true, fresh, n_rows) if factor else None
     until_by_other = rows_until_the_best_leads(true_by_other, fresh, n_rows)
     deviations = pair_errors(errors[kept])
@@ -307,14 +307,14 @@ def plan_rows(
     )
     scenarios = _Scenarios.of(
         [true_by_other, *([true] if factor else [])],
-        draw_flat(own[kept], errors[kept], degrees, _SCENARIOS, rng),
+        draw_flat(own[kept], errors[kept], drawn_degrees, _SCENARIOS, rng),
         least_favourable(own[kept], errors[kept], deciding.critical_value(n_rows)),
         deciding,
         fresh,
         n_rows,
         level,
     )
-    low, high = deviation_bounds(degrees, level)
+    low, high = deviation_bounds(drawn_degrees, level)
 
     def power(rows: int, factor: float = 1.0, comparisons: int = 1) -> float:
         scale = factor * float(np.sqrt(n_rows / rows))
@@ -391,6 +391,14 @@ def plan_rows(
             for target in targets_for(len(kept), prizes, top)
         ),
     )
+
+
+def _check(grid: Sequence[int], level: float, prizes: int, top: int) -> None:
+    check_level(level)
+    if min(grid) < 2:
+        raise UsageError("The numbers of rows must be 2 or more.")
+    if min(prizes, top) < 1:
+        raise UsageError("The number of prizes and the k of the top k must be 1 or more.")
 
 
 def _target_plan(

@@ -80,6 +80,18 @@ def pair_degrees_of_freedom(values: FloatArray) -> float:
     return float(max(1.0, min(n_units - 1.0, typical)))
 
 
+def degrees_with_resamples(degrees: float, resamples: int) -> float:
+    """Return the degrees of freedom of a standard error that so many resamples estimate.
+
+    Its relative variance, ``1 / (2 df)``, is that of the rows plus that of the resamples, whose
+    scores are about normal.
+
+    >>> round(degrees_with_resamples(1e9, 1_000)), round(degrees_with_resamples(10, 1_000), 1)
+    (999, 9.9)
+    """
+    return 1 / (1 / degrees + 1 / max(resamples - 1, 1))
+
+
 def deviation_bounds(degrees: float, level: float) -> tuple[float, float]:
     """Return the factors from an estimated standard deviation to the ends of its interval.
 

@@ -12,13 +12,14 @@ from arena.simulation.data import Sizes
 from arena.simulation.ranks.prepare import Request, prepare, run
 from arena.simulation.ranks.study import RankSettings, RankSimulation
 from arena.types import DEFAULT_LEVEL
+from arena.utils.arguments import several
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
 
 
 def simulate_ranks(
-    test_rows: Sequence[int] = (1_000, 10_000),
-    competitors: Sequence[int] = (10, 40),
+    test_rows: int | Sequence[int] = (1_000, 10_000),
+    competitors: int | Sequence[int] = (10, 40),
     *,
     data: str | Path | None = None,
     target: str | None = None,
@@ -83,6 +84,7 @@ def simulate_ranks(
     >>> found = simulate_ranks([1_000, 10_000], [10, 40], tests=50)  # doctest: +SKIP
     >>> found.win_frequency[0].frequency  # doctest: +SKIP
     """
+    test_rows = several(test_rows)
     sizes, given = Sizes(4_000, 2_000, 5 * max(test_rows, default=1)).changed(
         training=train_rows, validation=validation_rows, population=population
     )
@@ -94,7 +96,7 @@ def simulate_ranks(
         search=with_parameters(search, grid=None if grid is None else str(grid)),
         sizes=sizes,
         settings=RankSettings(
-            tuple(test_rows), tuple(competitors), tests, boards, resamples, level, seed
+            test_rows, several(competitors), tests, boards, resamples, level, seed
         ),
         given_sizes=given,
         workers=workers,

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Integral
 from pathlib import Path
 from typing import Any, get_args
 
@@ -124,8 +125,13 @@ def prepare(
     """
     if request.budget is not None and not 0 <= request.budget < math.inf:
         raise UsageError(f"--budget must be a bias of 0 or more, not {request.budget:g}.")
+    counts = (request.seed, request.submissions, request.repeats)
+    if not all(isinstance(one, Integral) for one in counts):
+        raise UsageError("The seed, the submissions and the repetitions are whole numbers.")
     if request.seed < 0:
         raise UsageError("The seed must be 0 or more.")
+    if min(request.submissions, request.repeats) < 1:
+        raise UsageError("At least 1 submission and 1 repetition are needed.")
     if directory is None:
         return _on_random_labels(request, PluginManager() if manager is None else manager)
     return _on_own_solution(request, directory, wait)

@@ -9,7 +9,12 @@ import pytest
 from scipy import stats
 
 from arena.errors import InputError, UsageError
-from arena.simulation.competition.comparison import MEASURES, Story, compare_mechanisms
+from arena.simulation.competition.comparison import (
+    MEASURES,
+    Story,
+    _interval_of_shares,
+    compare_mechanisms,
+)
 from arena.simulation.competition.seeds import read_stories
 from arena.simulation.competition.simulate import simulate
 from arena.simulation.competition.summary import summarize_seeds
@@ -110,7 +115,45 @@ def test_a_yes_or_no_is_compared_by_its_signs():
     # Five of five differ, which has probability 2 / 32 under equal mechanisms.
     assert won.p == pytest.approx(min(1, 2 / 2**5 * found.comparisons))
     assert not won.shown
+    assert (won.low < 0, won.high) == (True, 1.0)
     assert "No difference between the mechanisms is shown." in " ".join(summarize_seeds(found))
+
+
+def test_equal_outcomes_on_all_seeds_are_no_proof_of_equality():
+    stories = [Story(seed, "", (outcome(0.1), outcome(0.1))) for seed in range(20)]
+    found = compare_mechanisms(["full", "ladder"], stories)
+    by_name = {one.measure: one for one in found.differences}
+    won, error = by_name["best_won"], by_name["leaderboard_error"]
+    assert (error.mean, error.low, error.high, error.p) == (0, None, None, 1)
+    # A difference on 1 of 10 seeds is missed by 20 seeds with a probability of 0.9^20 = 0.12.
+    assert (won.mean, won.low) == (0, pytest.approx(-won.high))
+    assert 0.1 < won.high < 0.3
+
+
+@pytest.mark.parametrize(("above", "below"), [(0.0, 0.02), (0.1, 0.0), (0.3, 0.1), (0.5, 0.5)])
+def test_interval_of_a_difference_of_shares_covers_it(above, below):
+    n, tail, covered = 20, 0.025, 0.0
+    for first in range(n + 1):
+        for second in range(n + 1 - first):
+            low, high = _interval_of_shares(first, second, n, tail)
+            counts = [first, second, n - first - second]
+            if low - 1e-9 <= above - below <= high + 1e-9:
+                covered += stats.multinomial.pmf(counts, n, [above, below, 1 - above - below])
+    assert covered >= 0.94
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"teams": 2.5}, "whole numbers"),
+        ({"rows": 300.5}, "whole numbers"),
+        ({"per_day": 0}, "At least 1 submission per team and day"),
+    ],
+)
+def test_numbers_that_count_nothing_are_refused(tmp_path, changes, said):
+    with pytest.raises(UsageError, match=said):
+        simulate(tmp_path / "s", "full", **changes)
+    assert not (tmp_path / "s").exists()
 
 
 def test_seeds_without_a_meaning_are_left_out_and_said():

@@ -27,7 +27,7 @@ def test_a_board_with_ranks_is_ordered_best_first_and_larger_is_better(tmp_path)
     path = written(
         tmp_path, "loss.csv",
         "team,private_rank,private_score,public_rank,public_score,entries",
-        *rows, "e,4,0.4,5,1.1,2", "f,,,6,1.2,3", "g,6,1.0,7,2,0",
+        *rows, "e,4,0.4,5,1.1,2", "f,,,6,1.2,3", "g,6,1.0,7,2,0", "h,7,1.1,8,2,inf",
     )  # fmt: skip
     (board,) = read_boards(path)
     assert board.private.tolist() == [-0.1, -0.2, -0.3, -0.4, -0.9]
@@ -35,6 +35,13 @@ def test_a_board_with_ranks_is_ordered_best_first_and_larger_is_better(tmp_path)
     assert board.entries is not None
     assert board.entries.tolist() == [9, 4, 2, 2, 1]
     assert board.paired
+
+
+def test_an_empty_column_of_entries_is_no_entries(tmp_path):
+    rows = [f"{at},{1 - at / 10},{1 - at / 10}," for at in range(1, 7)]
+    path = written(tmp_path, "empty.csv", "private_rank,private_score,public_score,entries", *rows)
+    (board,) = read_boards(path)
+    assert (board.n_teams, board.entries) == (6, None)
 
 
 def test_a_file_of_kaggle_has_the_times_of_last_submissions(tmp_path):

@@ -30,6 +30,7 @@ from arena.simulation.plan.priors import (
 from arena.simulation.plan.uncertainty import (
     board_critical_value,
     board_widths,
+    degrees_with_resamples,
     deviation_bounds,
     largest_error,
     normal_errors,
@@ -290,6 +291,9 @@ def test_refusals(change, said):
         plan_rows(scores, resampled, 100, greater_is_better=True, **change)
     with pytest.raises(UsageError, match="two"):
         plan_rows(scores[:1], resampled[:1], 100, greater_is_better=True)
+    for none in ({"prizes": 0}, {"top": -3}):
+        with pytest.raises(UsageError, match="must be 1 or more"):
+            plan_rows(scores, resampled, 100, greater_is_better=True, **none)
     with pytest.raises(UsageError, match="state one"):
         plan_rows(np.ones(5), resampled, 100, greater_is_better=True)
 
@@ -474,6 +478,28 @@ def test_degrees_of_freedom_are_the_median_over_all_pairs():
     assert pair_degrees_of_freedom(values[:1]) == 299.0  # no pair
 
 
+@pytest.mark.parametrize(("degrees", "resamples"), [(1e9, 100), (60, 1_000), (150, 150)])
+def test_few_resamples_widen_the_interval_of_a_standard_error(degrees, resamples):
+    rng = np.random.default_rng(0)
+    of_rows = np.sqrt(rng.chisquare(degrees, 3_000) / degrees)
+    estimated = of_rows * np.sqrt(rng.chisquare(resamples - 1, 3_000) / (resamples - 1))
+    low, high = deviation_bounds(degrees_with_resamples(degrees, resamples), 0.95)
+    held = ((low * estimated <= 1) & (high * estimated >= 1)).mean()
+    assert held == pytest.approx(0.95, abs=0.02)
+
+
+def test_intervals_of_a_plan_allow_for_its_resamples():
+    rng = np.random.default_rng(0)
+    scores, errors = np.array([0.8, 0.79]), 0.01 * rng.normal(size=(2, 100))
+    made = plan_rows(
+        scores, scores[:, None] + errors, 10**6, greater_is_better=True, difference=0.03,
+        test_rows=[10**6],
+    )  # fmt: skip
+    low, high = deviation_bounds(99, 0.95)
+    ends = [paired_power(0.03, factor * made.standard_error, 0.95) for factor in (high, low)]
+    assert made.rows[0].intervals["power"] == pytest.approx(ends, rel=1e-3)
+
+
 def test_two_rows_are_the_fewest_that_can_be_planned():
     scores, errors = np.array([0.6, 0.5]), np.random.default_rng(0).normal(size=(2, 200))
     pilot = (scores, scores[:, None] + 0.1 * errors, 50)
@@ -589,7 +615,7 @@ def test_a_plan_is_for_the_best_fifty():
 def test_degrees_of_freedom_are_given_or_one_less_than_the_units(given, degrees):
     made = tiny(2, 100, test_rows=[100], **given)
     assert made.degrees_of_freedom == degrees
-    low, high = deviation_bounds(degrees, 0.95)
+    low, high = deviation_bounds(degrees_with_resamples(degrees, 100), 0.95)
     for one in made.power_rows:  # a standard error that is larger by a factor needs its square
         assert one.low == pytest.approx(one.test_rows * low**2, abs=1 + low**2)
         assert one.high == pytest.approx(one.test_rows * high**2, abs=1 + high**2)
