@@ -504,7 +504,7 @@ class Store:
         return tuple(f"{what}: {count:,}" for what, count in counts.items() if count)
 
     def _events_before(self, journal: Acknowledged) -> int:
-        """Return how many events are older than the first of a journal; a repair begins a new one."""
+        """Return how many events are before the first of a journal; a repair begins a new one."""
         first = journal.events[0][0] if journal.events else 1
         begins = next(self.each_event(after=first - 1), None)
         repaired = begins is not None and begins.kind == "repair"
