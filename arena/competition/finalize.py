@@ -175,9 +175,10 @@ def _keep(
         **({} if report is None else {"report": text_digest(report)}),
     }
     with state.store.transaction() as transaction:
-        transaction.put_meta("final_result", json.dumps(document, allow_nan=False))
+        kept = json.dumps(document, allow_nan=False)
+        transaction.put_meta("final_result", kept, computed=True)
         if report is not None:
-            transaction.put_meta(KEPT, report)
+            transaction.put_meta(KEPT, report, computed=True)
         transaction.append_event("finalized", state.actor, payload, time=state.clock())
     return result
 

@@ -41,7 +41,7 @@ from arena.scoring.board import BoardRun
 from arena.store import Event, Store
 from arena.store.digests import keyed_digest, predictions_digest
 from arena.store.events import first_broken
-from arena.store.facts import facts_of
+from arena.store.facts import RECORDS_AGAIN, facts_of
 from arena.store.solutions import solution_digests
 from arena.types import Solution, SubmissionRecord, Usage
 from arena.utils.parallel import Progress
@@ -245,11 +245,14 @@ def _had_intervals(result: Mapping[str, Any], metric: Metric) -> bool:
 
 
 def _bound(claims: Claims, table: str, name: str | None = None) -> Any:
-    """Return the last record of a table, or of one value in it; None if there is none."""
+    """Return the last record of a table, or of one value in it; None if there is none.
+
+    What an event records again replaces nothing, as in the audit.
+    """
     found = None
     for event in claims.events:
         facts = facts_of(event.payload).get(table)
-        if isinstance(facts, dict):
+        if isinstance(facts, dict) and (found is None or event.kind not in RECORDS_AGAIN):
             found = facts if name is None else facts.get(name, found)
     return found
 

@@ -36,6 +36,8 @@ _DAMAGED = (
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
 _WORKBOOK = b"xl/workbook.xml"
+_OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet"
+_TAR, _TAR_AT = b"ustar", 257
 _PROBE = 4096
 _FORMATS = {
     b"\xd0\xcf\x11\xe0": "an old Excel workbook (xls)",
@@ -50,7 +52,9 @@ _FORMATS = {
     b"BZh": "a bzip2 archive",
     b"\xfd7zXZ": "an xz archive",
     b"\x28\xb5\x2f\xfd": "a Zstandard archive",
+    b"PK\x05\x06": "an empty ZIP archive",
     b"ARROW1": "an Arrow (Feather) file",
+    b"FEA1": "an Arrow (Feather) file",
     b"\x80\x04\x95": "a Python pickle",
 }
 """First bytes of a file -> its format."""
@@ -87,11 +91,11 @@ def read_content(path: Path, max_bytes: int, faults: FaultList) -> FileContent:
     raw = read_raw(path, max_bytes, faults)
     sha256 = hashlib.sha256(raw).hexdigest()
     data = raw
+    _refuse_other_format(data, faults)
     for start, unpack in ((_ZIP, _unzip), (_GZIP, _unpack)):
-        what = _other_format(data)
-        if what is not None:
-            faults.refuse("wrong format", f"This is {what}: export it as CSV (UTF-8) or Parquet.")
-        data = unpack(data, max_bytes, faults) if data.startswith(start) else data
+        if data.startswith(start):
+            data = unpack(data, max_bytes, faults)
+            _refuse_other_format(data, faults)
     if data is not raw and data.startswith((_ZIP, _GZIP)):
         faults.refuse("wrong format", "The file is compressed twice: compress it only once.")
     if not data:
@@ -99,10 +103,20 @@ def read_content(path: Path, max_bytes: int, faults: FaultList) -> FileContent:
     return FileContent(data, sha256)
 
 
+def _refuse_other_format(data: bytes, faults: FaultList) -> None:
+    what = _other_format(data)
+    if what is not None:
+        faults.refuse("wrong format", f"This is {what}: export it as CSV (UTF-8) or Parquet.")
+
+
 def _other_format(raw: bytes) -> str | None:
     """Return the format of a file that is sent by mistake, or None."""
     if raw.startswith(_ZIP) and _WORKBOOK in raw:
         return "an Excel workbook (xlsx)"
+    if raw.startswith(_ZIP) and _OPEN_DOCUMENT in raw[:_PROBE]:
+        return "a LibreOffice spreadsheet (ods)"
+    if raw.startswith(_TAR, _TAR_AT):
+        return "a tar archive"
     for start, what in _FORMATS.items():
         if raw.startswith(start):
             return what

@@ -21,6 +21,7 @@ from arena.store.digests import keyed_digest, predictions_digest, row_line
 from arena.store.events import Event, each_event
 from arena.store.facts import (
     RECORD_KEY,
+    RECORDS_AGAIN,
     UNBOUND_META,
     facts_of,
     meta_digest,
@@ -72,6 +73,8 @@ _ORPHANS_OF_TEXTS = {
 
 _OF_REVISION = 2**40
 """A row of a revision has the key ``revision * _OF_REVISION + number``."""
+_WRITTEN_ONCE = frozenset({RECORD_KEY, "identity", "seed"})
+"""The values of ``meta`` that arena never changes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,9 +89,18 @@ class _Bound:
     digest: str
 
 
+def _bounds(own: _Bound | tuple[_Bound, ...]) -> tuple[_Bound, ...]:
+    return own if isinstance(own, tuple) else (own,)
+
+
 @dataclass(slots=True, eq=False)
 class Recorded:
-    """The digests in the events, the last of each value, without the events themselves."""
+    """The digests in the events, without the events themselves.
+
+    Of what arena writes once the first digest counts, and of settings the last one. An event that
+    records what is stored already (:data:`~arena.store.facts.RECORDS_AGAIN`) replaces none:
+    otherwise a change from outside would be on record after an upgrade.
+    """
 
     meta: dict[str, tuple[int, Any]] = field(default_factory=dict)
     """A name -> the sequence of the event that recorded it, and what it recorded."""
@@ -96,24 +108,28 @@ class Recorded:
     predictions: dict[int, tuple[int, Any]] = field(default_factory=dict)
     objects: dict[int, tuple[int, Any]] = field(default_factory=dict)
     places: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
-    rows: dict[str, dict[int, _Bound]] = field(
+    jumps: list[str] = field(default_factory=list)
+    """A sentence on each count of submissions that does not follow from the one before."""
+    rows: dict[str, dict[int, _Bound | tuple[_Bound, ...]]] = field(
         default_factory=lambda: {"submissions": {}, "releases": {}, "scores": {}}
     )
-    """A table -> the key of a row -> the digest that includes the row."""
+    """A table -> the key of a row -> the digests that include the row; no tuple for one."""
 
     def add(self, event: Event) -> None:
         """Add the digests of the next event."""
         facts, sequence = facts_of(event.payload), event.sequence
+        again = event.kind in RECORDS_AGAIN
         for name, value in facts.get("meta", {}).items():
-            self.meta[name] = (sequence, value)
+            if name not in self.meta or not (again or name in _WRITTEN_ONCE):
+                self.meta[name] = (sequence, value)
         for name, value in facts.get("solutions", {}).items():
-            self.solutions[name] = (sequence, value)
+            self.solutions.setdefault(name, (sequence, value))
         for name, value in facts.get("predictions", {}).items():
-            self.predictions[int(name)] = (sequence, value)
+            self.predictions.setdefault(int(name), (sequence, value))
         for name, value in facts.get("objects", {}).items():
-            self.objects[int(name)] = (sequence, value)
+            self.objects.setdefault(int(name), (sequence, value))
         for team, day, used in facts.get("places", ()):
-            self.places[team, day] = (sequence, used)
+            self._add_count(event, team, day, used)
         for table, by_row in self.rows.items():
             own = facts.get(table)
             revisions = own if isinstance(own, dict) else {"0": own} if own else {}
@@ -122,7 +138,24 @@ class Recorded:
                 if numbers:
                     bound = _Bound(sequence, min(numbers), max(numbers), len(numbers), digest)
                     of_revision = int(revision) * _OF_REVISION
-                    by_row.update((of_revision + number, bound) for number in numbers)
+                    for number in numbers:
+                        row = of_revision + number
+                        by_row[row] = (*_bounds(by_row[row]), bound) if row in by_row else bound
+
+    def _add_count(self, event: Event, team: str, day: str, used: int) -> None:
+        """Add a count of submissions, which grows by one for each."""
+        before, counted = self.places.get((team, day), (0, 0))
+        if event.kind not in RECORDS_AGAIN:
+            if used != counted + 1:
+                self.jumps.append(
+                    f"The count of submissions of {_of(team, day)} was changed before event "
+                    f"{event.sequence} ({shorten(event.kind)}, {event.time[:19]}): that event "
+                    f"recorded {used}, and "
+                    + (f"event {before} {counted}." if before else "none was recorded before.")
+                )
+        elif before:
+            return
+        self.places[team, day] = (event.sequence, used)
 
 
 def differences(
@@ -134,7 +167,7 @@ def differences(
 ) -> Iterator[str]:
     """Yield a sentence on each difference between the tables and the events.
 
-    A value recorded several times, such as a setting, is compared with its last event.
+    A value recorded several times, such as a setting, is compared as :class:`Recorded` says.
     Reads every prediction once, in blocks of 16 MB.
 
     Parameters
@@ -170,6 +203,7 @@ def differences(
         yield from database.keeper.misplaced(cursor)
         yield from _of_rows(cursor, key, "releases", "release", recorded, since)
         yield from _of_rows(cursor, key, "scores", "submission", recorded, since)
+        yield from recorded.jumps
         yield from _of_places(cursor, recorded.places)
         for table in changed_tables(cursor):
             yield (
@@ -246,29 +280,32 @@ def _of_rows(
         while rows := result.fetchmany(_ROWS):
             for row in rows:
                 revision = 0 if revised is None else row[revised]
-                own = by_row.pop(revision * _OF_REVISION + row[numbered], None)
-                if own is not None:
+                bounds = _bounds(by_row.pop(revision * _OF_REVISION + row[numbered], ()))
+                changed = None
+                for own in bounds:
                     if own.sequence <= since:
                         continue
                     if own.n_rows > 1:
                         digest = computed.get(own) or hmac.new(key, digestmod="sha256")
                         digest.update(row_line(row))
                         computed[own] = digest
-                        continue
-                    if keyed_digest(key, row_line(row)) == own.digest:
-                        continue
+                    elif changed is None and keyed_digest(key, row_line(row)) != own.digest:
+                        changed = own
+                if bounds and changed is None:
+                    continue
                 values = dict(zip(names, row, strict=True))
                 named = _row_name(table, values)
-                if own is None:
+                if changed is None:
                     yield f"{named} is not in the record."
                 else:
-                    change = _change(cursor, table, values, _event(cursor, own.sequence))
+                    change = _change(cursor, table, values, _event(cursor, changed.sequence))
                     yield f"{named} was changed: {change}"
-    for row_key, own in sorted(by_row.items(), key=lambda item: item[0]):
+    for row_key, owned in sorted(by_row.items(), key=lambda item: item[0]):
+        own = _bounds(owned)[0]
         revision, number = divmod(row_key, _OF_REVISION)
         named = _row_name(table, {"revision": revision, column: number})
         yield f"{named} is missing: {_named(cursor, own.sequence)} recorded it."
-    incomplete = set(by_row.values())
+    incomplete = {own for owned in by_row.values() for own in _bounds(owned)}
     for own, digest in computed.items():
         if digest.hexdigest() != own.digest and own not in incomplete:
             yield (

@@ -36,6 +36,8 @@ from arena.types import PredictionKind
 
 RECORD_KEY = "record_key"
 """The name of the key among the values of ``meta``."""
+RECORDS_AGAIN = frozenset({"upgrade", "repair"})
+"""The kinds of events that may record digests of everything that is stored at that time."""
 UNBOUND_META = frozenset({"application", "schema_version"})
 """The values that are checked whenever the database is opened."""
 
@@ -149,6 +151,21 @@ def meta_digest(cursor: duckdb.DuckDBPyConnection, key: bytes, name: str) -> str
     content = "".join(value for (value,) in rows).encode()
     # The key cannot authenticate itself.
     return hashlib.sha256(content).hexdigest() if name == RECORD_KEY else keyed_digest(key, content)
+
+
+def meta_is_recorded(cursor: duckdb.DuckDBPyConnection, name: str) -> bool:
+    """Return whether a value of ``meta`` is the recorded one; also if there is no such value.
+
+    Reads the payloads of all events, for values that change seldom.
+    """
+    found = meta_digest(cursor, record_key(cursor), name)
+    query = "SELECT kind, payload FROM events WHERE contains(payload, ?) ORDER BY sequence"
+    recorded = None
+    for kind, payload in cursor.execute(query, [f'"{name}":']).fetchall():
+        digest = facts_of(json.loads(payload)).get("meta", {}).get(name)
+        if digest is not None and (recorded is None or kind not in RECORDS_AGAIN):
+            recorded = digest
+    return found is None or recorded is None or found == recorded
 
 
 def solution_facts(

@@ -486,16 +486,27 @@ class Store:
         series = ([sequence for sequence, _ in journal.events], numbers)
         disordered = sum(after <= one for found in series for one, after in pairwise(found))
         with self._database.reading() as cursor:
-            query = "SELECT coalesce(max(submission), 0) FROM submissions"
-            ((last,),) = cursor.execute(query).fetchall()
+            query = "SELECT submission FROM submissions ORDER BY submission"
+            stored = [number for (number,) in cursor.execute(query).fetchall()]
         known = set(numbers)
-        lacking = sum(one not in known for one in range(min(numbers, default=last + 1), last + 1))
+        # A journal that has nothing is reported by events_without_journal.
+        lacking = [one for one in stored if one not in known] if any(series) else []
+        before = sum(one < min(known, default=one + 1) for one in lacking)
         counts = {
             "damaged lines": journal.damaged,
             "entries that are there twice or in another order": disordered,
-            "missing submissions after its first": lacking,
+            "submissions before its first": before,
+            "missing submissions after its first": len(lacking) - before,
+            "events before its first": self._events_before(journal),
         }
         return tuple(f"{what}: {count:,}" for what, count in counts.items() if count)
+
+    def _events_before(self, journal: Acknowledged) -> int:
+        """Return how many events are before the first of a journal; a repair begins a new one."""
+        first = journal.events[0][0] if journal.events else 1
+        begins = next(self.each_event(after=first - 1), None)
+        repaired = begins is not None and begins.kind == "repair"
+        return 0 if repaired else first - 1
 
     def _broken(
         self, acknowledged: Sequence[tuple[int, str]], *watching: Callable[[Event], None]

@@ -11,12 +11,12 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from arena.errors import StoreError
+from arena.errors import StoreError, StoreFormatError
 from arena.evaluation.predictions import cell_bytes
 from arena.store.database import PLACE, Database
 from arena.store.derived import Pending, rebuild
 from arena.store.events import Event, insert_event
-from arena.store.facts import RECORD_KEY, Facts, all_facts
+from arena.store.facts import RECORD_KEY, Facts, all_facts, meta_is_recorded
 from arena.store.holders import Holder, select_holders
 from arena.store.journal import JournalEntry, Scoring
 from arena.store.prediction_table import PredictionTable
@@ -237,10 +237,28 @@ class Transaction:
 
     # -- settings and solutions ----------------------------------------------------------------
 
-    def put_meta(self, name: str, value: str) -> None:
-        """Store a value under a name, replacing an earlier one."""
+    def put_meta(self, name: str, value: str, *, computed: bool = False) -> None:
+        """Store a value under a name, replacing an earlier one.
+
+        Parameters
+        ----------
+        computed
+            Whether the value follows from other values, so that a changed one may be replaced.
+
+        Raises
+        ------
+        StoreFormatError
+            If the earlier value is not the recorded one: replacing it would hide who changed it.
+        """
         if name in {"application", "schema_version", "identity", PLACE, RECORD_KEY}:
             raise ValueError(f"{name} belongs to the store")
+        unrecorded = self._facts.meta | self._database.unbound.meta
+        if not computed and name not in unrecorded and not meta_is_recorded(self._cursor, name):
+            raise StoreFormatError(
+                f"The value '{name}' in the database '{self._database.path}' was changed by "
+                "another program, and is not replaced: restore a backup. `arena audit` names "
+                "every difference."
+            )
         self._cursor.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [name, value])
         self._facts.meta.add(name)
 

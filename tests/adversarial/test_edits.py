@@ -18,12 +18,13 @@ import pytest
 
 from arena.competition.competition import Competition
 from arena.competition.verify import missing_hash, receipt_problems, verify_bundle
-from arena.errors import ArenaError
+from arena.errors import ArenaError, StoreFormatError
 from arena.plugin.manager import PluginManager
 from arena.store import Store
 from arena.store.derived import rebuild
+from arena.store.upgrade import upgrade
 from arena.utils.parallel import NoProgress
-from competition_folder import change
+from competition_folder import as_older_version, change
 from program import write_csv
 from small_competition import N_ROWS, Clock, file_of, made
 
@@ -616,7 +617,7 @@ TURNED: dict[str, Callable[[list[bytes], int], list[bytes]]] = {
     "twice": lambda lines, at: lines[: at + 1] + lines[at:],
     "again at the end": lambda lines, at: [*lines, lines[at]],
     "moved to the end": lambda lines, at: [*lines[:at], *lines[at + 1 :], lines[at]],
-    "changed": lambda lines, at: [*lines[:at], lines[at].replace(b"o", b"0"), *lines[at + 1 :]],
+    "changed": lambda lines, at: [*lines[:at], lines[at].replace(b'"', b"'", 1), *lines[at + 1 :]],
     "cut off": lambda lines, at: lines[:at],
     "zeros before it": lambda lines, at: [*lines[:at], bytes(99) + b"\n", *lines[at:]],
 }
@@ -625,13 +626,14 @@ TURNED: dict[str, Callable[[list[bytes], int], list[bytes]]] = {
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("kind", TURNED)
-@pytest.mark.parametrize("where", ["head", "middle", "tail"])
+@pytest.mark.parametrize("where", ["begin", "head", "middle", "tail"])
 def test_a_changed_journal_is_named(there: Path, kind: str, where: str) -> None:
     """The record is whole without its journal; the audit says what the journal cannot confirm."""
     journal = there / "c" / f"{DATABASE}.journal"
     lines = journal.read_bytes().splitlines(keepends=True)
-    of_submissions = [at for at, line in enumerate(lines) if b'"status"' in line]
-    at = of_submissions[{"head": 1, "middle": len(of_submissions) // 2, "tail": -1}[where]]
+    of_submissions = [1, *(at for at, line in enumerate(lines) if b'"status"' in line)]
+    middle = len(of_submissions) // 2
+    at = of_submissions[{"begin": 0, "head": 2, "middle": middle, "tail": -1}[where]]
     if (kind, where) == ("moved to the end", "tail"):
         at = of_submissions[-2]
     journal.write_bytes(b"".join(TURNED[kind](lines, at)))
@@ -643,9 +645,103 @@ def test_a_changed_journal_is_named(there: Path, kind: str, where: str) -> None:
     assert any(said), said
 
 
+@pytest.mark.few(2)
+@pytest.mark.parametrize("left", range(2, 8))
+def test_first_lines_that_the_journal_lacks_are_counted(there: Path, left: int) -> None:
+    journal = there / "c" / f"{DATABASE}.journal"
+    header, *lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join([header, *lines[left:]]))
+    with Store.open(there / "c" / DATABASE, create=False, read_only=True) as store:
+        assert "before its first: " in "\n".join(store.journal_faults())
+        assert store.audit() == ()
+
+
 def test_the_journal_of_a_competition_has_no_faults(finished: Path) -> None:
     with Store.open(finished / "c" / DATABASE, create=False, read_only=True) as store:
         assert store.journal_faults() == ()
+
+
+# -- edits that arena would record by going on -----------------------------------------------------
+
+
+def submits_again(folder: Path) -> None:
+    clock = Clock()
+    clock.now += timedelta(days=1)
+    change(folder / "c", "total = 5", "total = 50")
+    with Competition.open(folder / "c", clock=clock) as competition:
+        for team in ("one", "two", "three"):
+            competition.submit(file_of(folder, 20), team)
+
+
+def is_upgraded(folder: Path) -> None:
+    """As if an older arena had written it: an upgrade records everything that is stored."""
+    with duckdb.connect(str(folder / "c" / DATABASE)) as connection:
+        connection.execute("DROP TABLE objects")
+        connection.execute("UPDATE meta SET value = '5' WHERE name = 'schema_version'")
+    assert upgrade(folder / "c" / DATABASE).before == 5
+
+
+def is_upgraded_from_the_oldest(folder: Path) -> None:
+    as_older_version(folder / "c" / DATABASE, with_digests=True)
+    assert upgrade(folder / "c" / DATABASE).before == 2
+
+
+def is_rescored_and_finalized(folder: Path) -> None:
+    with Competition.open(folder / "c", clock=Clock()) as competition:
+        competition.rescore(apply=True)
+        competition.finalize(intervals=False)
+
+
+GOES_ON = [submits_again, is_upgraded, is_upgraded_from_the_oldest, is_rescored_and_finalized]
+RECORDED_BEFORE = [
+    *("seed", "settings", "no settings", "labels", "usage", "ids", "sha256 of the solution"),
+    *("rejected", "accepted", "received", "faults", "key of a submission", "team"),
+    *("predictions half overwritten", "last digit", "released", "ranked by", "improved", "state"),
+    *("public score", "private score", "count lowered", "count raised", "count removed"),
+    *("time of a release", "release of the epoch", "result", "identity"),
+]
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("goes_on", GOES_ON, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("name", RECORDED_BEFORE)
+def test_an_edit_is_named_after_arena_went_on(
+    there: Path, name: str, goes_on: Callable[[Path], None]
+) -> None:
+    """What arena stores after an edit does not make the edit a part of the record."""
+    if (name, goes_on) == ("result", is_rescored_and_finalized):
+        return  # it is computed again
+    statement, _ = EDITS[name]
+    with duckdb.connect(str(there / "c" / DATABASE)) as connection:
+        connection.execute(str(statement))
+    try:
+        goes_on(there)
+    except (ArenaError, LookupError, ValueError) as error:
+        refused = str(error)
+    else:
+        refused = problems_after(there, ["SELECT 1"])
+    assert refused
+
+
+@pytest.mark.parametrize("goes_on", GOES_ON, ids=lambda one: one.__name__)
+def test_what_arena_stores_without_an_edit_agrees_with_the_record(
+    there: Path, goes_on: Callable[[Path], None]
+) -> None:
+    if goes_on is is_upgraded_from_the_oldest:
+        as_older_version(there / "c" / DATABASE)
+        upgrade(there / "c" / DATABASE)
+    else:
+        goes_on(there)
+    assert problems_after(there, ["SELECT 1"]) == ""
+
+
+def test_a_setting_that_was_edited_is_not_replaced(there: Path) -> None:
+    """Otherwise the record would have the new settings, and no trace of the edit."""
+    with duckdb.connect(str(there / "c" / DATABASE)) as connection:
+        connection.execute(str(EDITS["settings"][0]))
+    with pytest.raises(StoreFormatError, match="'settings' .* was changed by another program"):
+        submits_again(there)
+    assert "'settings' in meta was changed" in problems_after(there, ["SELECT 1"])
 
 
 # -- edits before the end, told by verify from the export ------------------------------------------
@@ -703,6 +799,18 @@ def test_an_export_without_an_edit_is_whole(there: Path) -> None:
 def test_an_edit_before_the_end_is_named_by_verify(there: Path, name: str) -> None:
     statements, said = BEFORE_THE_END[name]
     assert problems_after(there, statements)
+    exported(there)
+    assert said in "\n".join(verified(there))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["predictions swapped", "predictions half overwritten", "usage exchanged"]
+)
+def test_an_edit_before_an_upgrade_is_named_by_verify(there: Path, name: str) -> None:
+    statements, said = BEFORE_THE_END[name]
+    assert problems_after(there, statements)
+    is_upgraded(there)
     exported(there)
     assert said in "\n".join(verified(there))
 

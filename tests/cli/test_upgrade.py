@@ -28,7 +28,7 @@ def test_an_older_database_is_upgraded_and_goes_on(here: Path, arena_there: Any)
     assert "nothing was changed" in arena_there("upgrade").stdout
 
     again = document(arena_there("submit", here / "1.csv", "--team", "one", "--json"), "submit")
-    assert again == first
+    assert again == {**first, "receipt": again["receipt"]}  # the older hashes cover no digests
     write_file(here / "2.csv", 2)
     assert arena_there("submit", here / "2.csv", "--team", "two").returncode == 0
     assert arena_there("finalize").returncode == 0

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import os
+import tarfile
 import threading
 import tracemalloc
 import zlib
@@ -117,6 +119,15 @@ def test_impossible_names_are_refused(binary: Solution, tmp_path: Path, name: st
     }
 
 
+def tar_of(content: bytes) -> bytes:
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as archive:
+        member = tarfile.TarInfo("team.csv")
+        member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
+    return file.getvalue()
+
+
 @pytest.mark.parametrize(
     ("content", "what"),
     [
@@ -125,6 +136,15 @@ def test_impossible_names_are_refused(binary: Solution, tmp_path: Path, name: st
         (b"%PDF-1.7", "a PDF"),
         (b"\n<!DOCTYPE html><html>", "an HTML page"),
         (b"\x93NUMPY\x01", "a NumPy file"),
+        (b"PK\x05\x06" + bytes(18), "an empty ZIP archive"),
+        (b"FEA1", "an Arrow (Feather) file"),
+        (tar_of(PLAIN), "a tar archive"),
+        (gzip.compress(tar_of(PLAIN)), "a tar archive"),
+        (gzip.compress(b"\xd0\xcf\x11\xe0"), "an old Excel workbook (xls)"),
+        (
+            b"PK\x03\x04" + bytes(26) + b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet",
+            "a LibreOffice spreadsheet (ods)",
+        ),
     ],
 )
 def test_files_of_other_formats_are_named(send: Send, content: bytes, what: str) -> None:

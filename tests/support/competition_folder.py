@@ -11,6 +11,8 @@ import duckdb
 import jsonschema
 import numpy as np
 
+from arena.store.events import FIRST_PREVIOUS, Event, canonical_json
+from arena.store.timestamps import as_text
 from program import UNPROTECTED, write_csv
 
 OLDER_TABLES = Path(__file__).with_name("tables-2.sql")
@@ -54,8 +56,12 @@ def change(folder: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
-def as_older_version(path: Path) -> None:
-    """Write a database with the tables of version 2, and the contents that fit into them."""
+def as_older_version(path: Path, *, with_digests: bool = False) -> None:
+    """Write a database with the tables of version 2, and the contents that fit into them.
+
+    Its events have no digests, which came later: the chain of their hashes is computed again.
+    With ``with_digests`` it is a database of today in an older form.
+    """
     newer = path.with_name("newer.duckdb")
     path.rename(newer)
     with duckdb.connect(str(path)) as connection:
@@ -72,4 +78,23 @@ def as_older_version(path: Path) -> None:
             )
         connection.execute("DELETE FROM meta WHERE name = 'record_key'")
         connection.execute("UPDATE meta SET value = '2' WHERE name = 'schema_version'")
+        if not with_digests:
+            _leave_out_digests(connection)
     newer.unlink()
+    if with_digests:
+        return
+    path.with_name(f"{path.name}.journal").unlink()  # it names the hashes
+
+
+def _leave_out_digests(connection: duckdb.DuckDBPyConnection) -> None:
+    previous = FIRST_PREVIOUS
+    rows = connection.execute("SELECT * FROM events ORDER BY sequence").fetchall()
+    for sequence, time, actor, kind, text, *_ in rows:
+        payload = {name: value for name, value in json.loads(text).items() if name != "facts"}
+        event = Event(sequence, as_text(time), actor, kind, payload, previous, "")
+        new = [canonical_json(payload), previous, event.computed_hash()]
+        connection.execute(
+            "UPDATE events SET payload = ?, previous = ?, hash = ? WHERE sequence = ?",
+            [*new, sequence],
+        )
+        previous = new[-1]

@@ -170,8 +170,8 @@ def _without_journal(store: Store, *, whole: bool) -> list[str]:
     if whole and (faults := store.journal_faults()):
         said.append(
             f"Not compared: what the journal no longer has ({'; '.join(faults)}). A kill or a "
-            "power failure can damage or cost one line. If there are more, it was changed; the "
-            "record itself is compared without it."
+            "power failure can damage or cost one line. If there are more, it was changed, or a "
+            "new one was begun; the record itself is compared without it."
         )
     return said
 
