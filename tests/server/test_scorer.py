@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from arena.competition.competition import Competition
-from arena.config import CONFIG_NAME, DATABASE_NAME, ServerSection
+from arena.config import CONFIG_NAME, DATABASE_NAME, ServerSection, read_settings
 from arena.errors import StoreError
 from arena.server.records.intake import Intake, Kind
 from arena.server.records.layout import Layout
@@ -192,6 +192,9 @@ def test_after_an_error_of_duckdb_the_competition_is_opened_again(
     intake, stop, logs = Intake(layout.intake), threading.Event(), list[int]()
     log = folder / f"{DATABASE_NAME}.wal"
     opened = Competition.open
+    settings = read_settings(folder / CONFIG_NAME).server
+    with opened(folder) as competition, Scorer(competition, "race", layout, settings):
+        pass  # the settings of the server are on record, and no longer in the log
 
     def fail_at_first(*given: Any, **how: Any) -> Competition:
         logs.append(log.stat().st_size if log.exists() else 0)

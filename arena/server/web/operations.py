@@ -17,7 +17,7 @@ from arena.server.web.events import listeners
 from arena.server.web.problems import Problem
 from arena.server.web.site import SILENT_AFTER, Site
 
-__all__ = ["Metrics", "health", "log_as_json", "log_request"]
+__all__ = ["JsonLines", "Metrics", "health", "log_as_json", "log_request"]
 
 _LOGGER = logging.getLogger("arena.server.web")
 _LOOPBACK = {"127.0.0.1", "::1", "localhost", "testclient"}
@@ -106,8 +106,11 @@ def health(site: Site) -> Response:
     return JSONResponse({"well": well, "competitions": report}, 200 if well else 503)
 
 
-class _Json(logging.Formatter):
+class JsonLines(logging.Formatter):
+    """Writes a record as one JSON object."""
+
     def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -122,7 +125,7 @@ class _Json(logging.Formatter):
 def log_as_json() -> None:
     """Log to stderr, one JSON object a line."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json())
+    handler.setFormatter(JsonLines())
     for name in ("arena", "uvicorn"):
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
