@@ -365,10 +365,11 @@ def _check_deadline(state: CompetitionState, request: QueuedRequest) -> None:
             f"There is no deadline, so the board of a running competition could be published: set "
             f"[competition] deadline in {CONFIG_NAME}, restart the server, and publish after it."
         )
-    if request.kind == "publish" and deadline is not None and state.clock() <= deadline:
+    ends = request.kind in {"finalize", "publish"}  # no upload is received after either
+    if ends and deadline is not None and state.clock() <= deadline:
         raise UsageError(
-            f"The competition ends at {deadline:%Y-%m-%d %H:%M} UTC: publish after it, or set an "
-            f"earlier [competition] deadline."
+            f"The competition ends at {deadline:%Y-%m-%d %H:%M} UTC: {request.kind} after it, or "
+            f"set an earlier [competition] deadline."
         )
 
 

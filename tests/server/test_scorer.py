@@ -111,9 +111,15 @@ def test_requests_are_judged_and_published_in_order(folder: Path, layout: Layout
         assert not list(layout.uploads.iterdir())
 
         decide(intake, "rename", "blue", team="blue", to="green")
+        early = decide(intake, "finalize")
+        settle(scorer)
+        refused = public.answer(early)
+        assert refused is not None
+        assert (refused.status, public.state().phase) == ("refused", "open")
+        assert "finalize after it" in refused.message
+        later = timedelta(days=365_000)
         decide(intake, "finalize")
         settle(scorer)
-        later = timedelta(days=365_000)
         decide(intake, "publish")
         settle(scorer)
         private = public.document("private")

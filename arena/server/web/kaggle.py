@@ -401,11 +401,15 @@ async def _leaderboard_2(site: Site, request: Request, sent: dict[str, Any]) -> 
 
 async def _limits_2(site: Site, request: Request, sent: dict[str, Any]) -> Any:
     call = _call(site, request, _name(sent), "member", "read")
-    left = actions.left(call, call.team)
+    team, facts = call.team, call.competition.facts
+    left = actions.left(call, team)
+    used = call.competition.published.team(actions.record_name(call, team)).used_total
     possible = [one for one in (left.today, left.total) if one is not None]
     return {
         "numAllowedNow": min(possible) if possible else 1_000,
-        "numTotal": left.waiting,
+        "numToday": 0 if left.today is None else (facts.per_day or 0) - left.today,
+        "numTotal": used + left.waiting,
+        "limitedByTotal": left.total is not None and left.total == left.today,
     }
 
 
