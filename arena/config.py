@@ -249,7 +249,7 @@ class StoreSection(_Section):
 
 
 class ServerSection(_Section):
-    """The web server, arena serve; not part of the record."""
+    """The web server, arena serve, which records these settings when it starts."""
 
     url: str = Field("", description="The address that participants use, if a proxy is in front.")
     board: Literal["anyone", "members"] = Field(
@@ -438,7 +438,10 @@ class Settings(_Section):
         return BoardDisplay(self.metric.decimals, self.metric.unit, said[self.final.ties])
 
     def to_document(self) -> dict[str, Any]:
-        """Return the settings that are part of the record as JSON: all but ``[server]``."""
+        """Return the settings of the competition as JSON: all but ``[server]``.
+
+        What ``arena serve`` uses of that section is in events of its own.
+        """
         return self.model_dump(mode="json")
 
     def changes_to(self, other: Settings) -> list[list[Any]]:

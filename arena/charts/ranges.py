@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ MOST_TEAMS = 50
 """The maximum number of teams in a chart."""
 
 _STEP = 19
+_DASH, _LINE_WIDTH = [4, 3], 1.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +111,7 @@ def ranges_chart(
         "field": "what",
         "type": "nominal",
         "scale": {"domain": list(colors), "range": list(colors.values())},
-        "legend": {"orient": "top", "title": None, "symbolType": "circle", "columns": 1},
+        "legend": {"orient": "top", "title": None, "columns": 1, **_symbols(series, lines or {})},
     }
     encoding = {"y": category_axis("team", labels), "color": color}
     layers = [_line(label, at, color) for label, at in (lines or {}).items()]
@@ -135,10 +137,27 @@ def _layer(
     }
 
 
+def _symbols(series: Series, lines: Mapping[str, float]) -> Specification:
+    """Return what the legend shows: a bar, a point or a dashed line, as in the chart."""
+    width = {one.label: one.width for one in series if isinstance(one, Bars)}
+    width |= dict.fromkeys(lines, _LINE_WIDTH)
+    dashes: Mapping[str, Sequence[int]] = dict.fromkeys(lines, _DASH)
+
+    def of(values: Mapping[str, object], otherwise: object) -> Specification:
+        # Vega evaluates it for each symbol, whose label is the value of its datum.
+        return {"expr": f"({json.dumps(values)})[datum.value] || {json.dumps(otherwise)}"}
+
+    return {
+        "symbolType": of(dict.fromkeys(width, "stroke"), "circle"),
+        "symbolStrokeWidth": of(width, 0),
+        "symbolDash": of(dashes, []),
+    }
+
+
 def _line(label: str, at: float, color: Specification) -> Specification:
     return {
         "data": {"values": [{"what": label, "at": at}]},
-        "mark": {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 1.5},
+        "mark": {"type": "rule", "strokeDash": _DASH, "strokeWidth": _LINE_WIDTH},
         "encoding": {
             "x": {"field": "at", "type": "quantitative"},
             "color": color,

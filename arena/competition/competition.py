@@ -26,7 +26,7 @@ from arena.competition.submit import (
     submit_files,
 )
 from arena.competition.view import CompetitionView, now, organiser
-from arena.config import Settings
+from arena.config import ServerSection, Settings
 from arena.errors import InputError, UsageError
 from arena.intake import (
     SubmissionFile,
@@ -50,6 +50,10 @@ from arena.utils.progress import shown, stage
 if TYPE_CHECKING:
     from arena.competition.rescore import RankChange
     from arena.scoring.result import ScoreResult
+
+
+_SUBMISSIONS_IN_MEMORY = 16
+"""More than a transaction needs to store a group of them."""
 
 
 class Competition(CompetitionView):
@@ -226,6 +230,26 @@ class Competition(CompetitionView):
     def must_be_reopened(self) -> bool:
         """Whether to close and open it again: the log of its database grows since an error."""
         return self._state.store.must_be_reopened
+
+    def keep_little_in_memory(self) -> None:
+        """Keep little of the database in memory: 256 MB, or more for large submissions.
+
+        A process that judges submissions for weeks would otherwise fill a gigabyte with predictions
+        that it does not read again.
+        """
+        solution = self._state.solution
+        size = 8 * solution.n_rows * len(solution.columns)
+        self._state.store.limit_memory(_SUBMISSIONS_IN_MEMORY * size)
+
+    def record_server(self, server: ServerSection, rules: str | None) -> None:
+        """Record the settings with which it is served from now on, if they changed.
+
+        ``rules`` is the text that participants accept. See :mod:`arena.competition.server_settings`
+        for what is left out.
+        """
+        from arena.competition.server_settings import record_server_settings
+
+        record_server_settings(self._state, server, rules)
 
     def process(
         self,

@@ -135,7 +135,7 @@ def answers_in(events: Iterable[Event]) -> dict[str, RequestAnswer]:
         else:
             refused = payload.get("refused")
             status = "done" if refused is None else "refused"
-            done = payload.get("answer", _DONE.get(request["kind"], ""))
+            done = payload.get("answer") or _done(request["kind"], payload)
             message = str(done if refused is None else refused)
             answer = RequestAnswer(**common, status=status, message=message)
         answers[request["id"]] = answer
@@ -298,14 +298,29 @@ _DONE: Mapping[str, str] = {
 }
 
 
+def _done(kind: str, payload: Mapping[str, Any]) -> str:
+    """Return what was done, from the event that records it."""
+    submission, team, to = (payload.get(key) for key in ("submission", "team", "to"))
+    if kind in {"disqualify", "undo"} and (team or submission is not None):
+        whom = f"team {team}" if submission is None else f"submission {submission}"
+        reason = payload.get("reason")
+        if kind == "disqualify":
+            return f"The {whom} is disqualified: {reason}"
+        return f"The disqualification of the {whom} is undone: {reason}"
+    if kind == "rename" and to:
+        return f"The team {team} is called {to} now."
+    if kind == "merge" and to:
+        return f"The team {team} joined the team {to}."
+    return _DONE.get(kind, "")
+
+
 def _decide(state: CompetitionState, request: QueuedRequest) -> RequestAnswer:
     """Carry out anything but a submission; a refusal is recorded with its reason."""
     own = _for(state, request)
     refused: str | None = None
-    done: str | None = None
     try:
         _check_deadline(state, request)
-        done = _ACTIONS[request.kind](own, request)
+        _ACTIONS[request.kind](own, request)
     except StoreError:
         raise
     except ArenaError as error:
@@ -315,9 +330,11 @@ def _decide(state: CompetitionState, request: QueuedRequest) -> RequestAnswer:
     if refused is not None or request.kind == "finalize":
         payload = {"refused": refused} if refused is not None else {}
         own.record(ANSWERED, {"team": request.team, **payload})
-    status = "done" if refused is None else "refused"
-    message = refused if refused is not None else done or _DONE[request.kind]
-    return RequestAnswer(request.seq, request.request, request.kind, request.team, status, message)
+    # What the event says is also what is published when the server starts again.
+    answer = last_answer(state.store)
+    if answer is None or answer.request != request.request:
+        raise AssertionError(f"{request.kind} recorded no event.")
+    return replace(answer, team=request.team)
 
 
 def _check_deadline(state: CompetitionState, request: QueuedRequest) -> None:
@@ -333,10 +350,11 @@ def _check_deadline(state: CompetitionState, request: QueuedRequest) -> None:
             f"There is no deadline, so the board of a running competition could be published: set "
             f"[competition] deadline in {CONFIG_NAME}, restart the server, and publish after it."
         )
-    if request.kind == "publish" and deadline is not None and state.clock() <= deadline:
+    ends = request.kind in {"finalize", "publish"}  # no upload is received after either
+    if ends and deadline is not None and state.clock() <= deadline:
         raise UsageError(
-            f"The competition ends at {deadline:%Y-%m-%d %H:%M} UTC: publish after it, or set an "
-            f"earlier [competition] deadline."
+            f"The competition ends at {deadline:%Y-%m-%d %H:%M} UTC: {request.kind} after it, or "
+            f"set an earlier [competition] deadline."
         )
 
 
@@ -375,7 +393,9 @@ def _merge(state: CompetitionState, request: QueuedRequest) -> None:
     elif sent:
         decisions.rename_team(state, team, into)
     else:
-        state.record(ANSWERED, {"team": request.team})
+        state.record(
+            ANSWERED, {"team": request.team, "answer": f"The team {team} joined the team {into}."}
+        )
 
 
 @contextmanager
@@ -402,7 +422,7 @@ class _Said(NoProgress):
         self.said.append(message)
 
 
-def _rescore(state: CompetitionState, request: QueuedRequest) -> str | None:
+def _rescore(state: CompetitionState, request: QueuedRequest) -> None:
     """Answer what a rescore would change and a code for it; with this code, apply it.
 
     The answer has counts only, because the web process reads it. The code is keyed by the secret
@@ -440,14 +460,13 @@ def _rescore(state: CompetitionState, request: QueuedRequest) -> str | None:
             )
         )
         state.record(ANSWERED, {"team": request.team, "answer": answer})
-        return answer
+        return
     if not hmac.compare_digest(wanted.encode(), code.encode()):
         raise UsageError(
             "The code is not that of the current preview: a submission or the corrected solution "
             "changed since. Preview the rescore again."
         )
     rescore.apply(state, rescored)
-    return None
 
 
 def _finalize(state: CompetitionState, _: QueuedRequest) -> None:
@@ -466,7 +485,7 @@ def _publish(state: CompetitionState, _: QueuedRequest) -> None:
     state.record(PUBLISHED, {"sha256": fingerprint(document)})
 
 
-_ACTIONS: Mapping[str, Callable[[CompetitionState, QueuedRequest], str | None]] = {
+_ACTIONS: Mapping[str, Callable[[CompetitionState, QueuedRequest], None]] = {
     "select": _select,
     "disqualify": _disqualify,
     "undo": _undo,
@@ -476,7 +495,7 @@ _ACTIONS: Mapping[str, Callable[[CompetitionState, QueuedRequest], str | None]] 
     "finalize": _finalize,
     "publish": _publish,
 }
-"""Kind of a request -> what carries it out and may return its answer.
+"""Kind of a request -> what carries it out.
 
 Each but ``finalize`` records one event.
 """

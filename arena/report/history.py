@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from arena.competition.server_settings import SERVED
 from arena.store import Event
 from arena.types import Section, Table
 from arena.utils.text import shorten
@@ -58,7 +59,7 @@ def _epoch(payload: Mapping[str, Any]) -> list[str]:
 
 
 def _configuration(payload: Mapping[str, Any]) -> list[str]:
-    return [f"{_change(key, change)}." for key, *change in payload["changes"]]
+    return [f"{_change(key, change)}." for key, *change in payload.get("changes", ())]
 
 
 def _repair(payload: Mapping[str, Any]) -> list[str]:
@@ -88,6 +89,7 @@ _DESCRIPTIONS: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "epoch": _epoch,
     "repair": _repair,
     "rescored": _rescored,
+    SERVED: _configuration,
     "team merged": _merged,
     "team renamed": _renamed,
 }

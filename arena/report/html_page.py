@@ -23,6 +23,7 @@ from arena.utils.text import printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 _FOLDER = Path(__file__).parent / "template"
 _EXPORTS = "window.vegaEmbed = vegaEmbed;"
@@ -30,6 +31,7 @@ _EXPORTS = "window.vegaEmbed = vegaEmbed;"
 _QUIET_CONSOLE = "Object.assign(Object.create(console), { warn() {} })"
 _STILL_BYTES = 120_000
 _ALL_STILLS_BYTES = 800_000
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 _UNFOLDED = 5
 """How many sections are open when the page opens; the others have a line on what is in them."""
 
@@ -79,6 +81,7 @@ def _environment() -> Environment:
         "key": _key,
         "numeric_columns": _numeric_columns,
         "paragraphs": _paragraphs,
+        "prose": _prose,
     }
     environment.filters.update(filters)
     return environment
@@ -106,6 +109,13 @@ def _harmless(value: Any) -> Any:
 def _paragraphs(text: str) -> list[str]:
     """Return the paragraphs of a plain text, each on one line."""
     return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
+
+
+def _prose(text: str) -> Markup:
+    """Escape a text; an option of a command, such as ``--seed``, is not broken at its hyphens."""
+    from markupsafe import Markup, escape
+
+    return Markup(_OPTION.sub(r'<span class="whole">\g<0></span>', escape(printable(text))))  # noqa: S704
 
 
 def _gist(section: Section) -> str:

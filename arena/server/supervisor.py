@@ -35,6 +35,12 @@ _SECRETS = {
 _SECONDS_TO_END = {"web": 35.0, "scorer": 120.0, "checker": 5.0}
 """Uploads under way may end; the scorer finishes its group."""
 _BACKLOG = 2048
+_HTTP = 80
+_ALL = {
+    "0.0.0.0": (socket.AF_INET, "192.0.2.1"),  # noqa: S104 - compared with what is asked for
+    "::": (socket.AF_INET6, "2001:db8::1"),
+}
+"""What stands for all addresses of a machine, and an address of documentation (RFC 5737, 3849)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,25 @@ def is_loopback(host: str) -> bool:
     (True, True, False)
     """
     return host in {"localhost", "::1"} or host.startswith("127.")
+
+
+def address_of(host: str, port: int) -> str:
+    """Return the address under which a browser finds a server.
+
+    One that listens on all addresses is named by that with which this machine reaches others.
+
+    >>> address_of("127.0.0.1", 8000), address_of("::1", 80)
+    ('http://127.0.0.1:8000', 'http://[::1]')
+    """
+    if host in _ALL:
+        with (
+            contextlib.suppress(OSError),  # without a network
+            socket.socket(_ALL[host][0], socket.SOCK_DGRAM) as asking,
+        ):
+            asking.connect((_ALL[host][1], 9))  # sends nothing
+            host = asking.getsockname()[0]
+    named = f"[{host}]" if ":" in host else host
+    return f"http://{named}" if port == _HTTP else f"http://{named}:{port}"
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -41,6 +41,7 @@ _OLDEST_VERSION = 2
 _APPLICATION = "arena"
 _MEMORY_LIMIT = "1GB"
 _MEMORY_OF_ONE_READ = "128MB"
+_LEAST_MEMORY, _MOST_MEMORY = 256 * 10**6, 10**9
 _LONGEST_LOG = 16 * 2**20
 """A log of more bytes is written to the file after the transaction."""
 _NEVER = "1TB"
@@ -97,6 +98,7 @@ class Database:
             self.require_space(0)
         self._lock = lock_of(path)
         self._is_open = False
+        self._memory_limit = _MEMORY_LIMIT
         with (
             self._lock.held(),
             owner_only(),
@@ -152,13 +154,28 @@ class Database:
 
         DuckDB keeps what it read up to its limit, which is a gigabyte of a long history.
         """
+        with self._limited(_MEMORY_OF_ONE_READ):
+            yield
+
+    def limit_memory(self, size: int) -> None:
+        """Set how many bytes DuckDB keeps in memory from now on: at most a gigabyte.
+
+        What it read and wrote stays there up to this limit, for as long as the database is open.
+        """
+        self._memory_limit = f"{min(max(size, _LEAST_MEMORY), _MOST_MEMORY)}B"
+        with self.reading() as cursor:
+            cursor.execute(f"SET memory_limit = '{self._memory_limit}'")
+
+    @contextlib.contextmanager
+    def _limited(self, limit: str) -> Iterator[None]:
         with self.reading() as cursor:
             with contextlib.suppress(duckdb.Error):  # what is in use cannot be given up
-                cursor.execute(f"SET memory_limit = '{_MEMORY_OF_ONE_READ}'")
+                cursor.execute(f"SET memory_limit = '{limit}'")
             try:
                 yield
             finally:
-                cursor.execute(f"SET memory_limit = '{_MEMORY_LIMIT}'")
+                with contextlib.suppress(duckdb.Error):
+                    cursor.execute(f"SET memory_limit = '{self._memory_limit}'")
 
     @contextlib.contextmanager
     def _explaining(self) -> Iterator[None]:

@@ -297,6 +297,10 @@ class Store:
         """
         return self._database.reading_once()
 
+    def limit_memory(self, size: int) -> None:
+        """Set how many bytes of the database stay in memory: 256 MB to a gigabyte (the default)."""
+        self._database.limit_memory(size)
+
     @property
     def predictions_outside(self) -> str | None:
         """Where predictions are kept outside the database; None: they are in it."""

@@ -280,6 +280,56 @@ def memory(server: Server) -> dict[str, int]:
     return found
 
 
+class MemoryOverTime:
+    """Measures the memory of the processes while a server is under load.
+
+    At the start; when it has settled, which is after a minute or a quarter of a shorter load; at
+    half time; and at the end. Memory that grows with the number of uploads differs between the last
+    three.
+    """
+
+    def __init__(self, server: Server, seconds: float) -> None:
+        self._server = server
+        self.seconds = [0.0, min(60.0, seconds / 4), seconds / 2, seconds]
+        self._found: list[dict[str, int]] = []
+        self._most: Counter[str] = Counter()
+        self._ended = threading.Event()
+
+    @contextlib.contextmanager
+    def measured(self) -> Iterator[None]:
+        """Measure in another thread until the context ends."""
+        thread = threading.Thread(target=self._run)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._ended.set()
+            thread.join()
+
+    def _run(self) -> None:
+        begun = time.monotonic()
+        for at in self.seconds:
+            while not self._ended.wait(min(max(begun + at - time.monotonic(), 0.0), 1.0)):
+                self._look()
+                if time.monotonic() >= begun + at:
+                    break
+            self._found.append(self._look())
+
+    def _look(self) -> dict[str, int]:
+        found = memory(self._server)
+        for role, size in found.items():
+            self._most[role] = max(self._most[role], size)
+        return found
+
+    def document(self) -> dict[str, Any]:
+        """Return the megabytes of each role at these times, and the most."""
+        return {
+            "memory_seconds": [round(one, 1) for one in self.seconds],
+            "memory_mb": {role: [one[role] for one in self._found] for role in ROLES},
+            "memory_most_mb": dict(self._most),
+        }
+
+
 def check(folder: Path, tally: Tally) -> dict[str, Any]:
     """Compare the record of the competition with what was acknowledged."""
     with CompetitionView.open(folder, wait=30.0) as competition:
@@ -320,10 +370,10 @@ def measure(given: argparse.Namespace) -> dict[str, Any]:
             # The first submission starts the process that reads files.
             upload(server, tokens[0], "first", files[0], tally)
             wait_until_judged(server)
-            before = memory(server)
-            load(server, tokens, files, given, tally)
+            over_time = MemoryOverTime(server, given.seconds)
+            with over_time.measured():
+                load(server, tokens, files, given, tally)
             drained = wait_until_judged(server)
-            after = memory(server)
         found = check(folder, tally)
     return {
         "seconds": given.seconds,
@@ -333,7 +383,7 @@ def measure(given: argparse.Namespace) -> dict[str, Any]:
         "reads": len(tally.reads),
         "failed_reads": tally.failed_reads,
         "drained_seconds": round(drained, 1),
-        "memory_mb": {role: [before[role], after[role]] for role in ROLES},
+        **over_time.document(),
         **found,
         "reads_p50_ms": percentile(tally.reads, 50),
         "reads_p99_ms": percentile(tally.reads, 99),

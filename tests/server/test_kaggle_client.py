@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import venv
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 
 from web_site import NAME, WebSite, listening
 
+SAMPLE = b"id,y\na,0\n"
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_500)]
 
 
@@ -56,31 +58,47 @@ def installed(folder: Path, *packages: str) -> Path:
 
 
 def use(kaggle: Path, home: Path, token: str, variables: dict[str, str]) -> None:
-    """List, submit, read the submissions and the board."""
+    """What a participant does who copies commands from Kaggle's documentation."""
     (home / "mine.csv").write_text("id,y\na,0.5\n")
     environment = {
         "PATH": f"{kaggle.parent}:/usr/bin:/bin", "HOME": str(home), "KAGGLE_USERNAME": "ada",
-        "KAGGLE_KEY": token, "KAGGLE_CONFIG_DIR": str(home), "NO_PROXY": "*", **variables,
+        "KAGGLE_KEY": token, "KAGGLE_CONFIG_DIR": str(home), "NO_PROXY": "*", "PYTHONUTF8": "1",
+        **variables,
     }  # fmt: skip
 
-    def run(*arguments: str) -> str:
+    def run(*arguments: str, status: int = 0) -> str:
         done = subprocess.run(
             [kaggle, "competitions", *arguments], env=environment, cwd=home,
             capture_output=True, text=True, timeout=900, check=False,
         )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        assert done.returncode == status, done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+        return done.stdout if status == 0 else done.stdout + done.stderr
 
     assert NAME in run("list")
-    sent = run("submit", NAME, "-f", "mine.csv", "-m", "first try")
+    assert "sample_submission.csv" in run("files", NAME)
+    run("download", NAME, "-f", "sample_submission.csv", "-p", "data")
+    run("download", NAME, "-p", "data")
+    run("leaderboard", NAME, "--download", "-p", "board")
+    assert (home / "data" / "sample_submission.csv").read_bytes() == SAMPLE
+    for file in (home / "data" / f"{NAME}.zip", home / "board" / f"{NAME}.zip"):
+        assert zipfile.is_zipfile(file)
+    for refused in (
+        run("download", NAME, "-f", "train.csv", status=1),
+        run("files", "nowhere", status=1),
+        run("leaderboard", "nowhere", "--show", status=1),
+    ):
+        assert "There is no " in refused
+    sent = run("submit", NAME, "-f", "mine.csv", "-m", 'first "try" ☂ 测试')
     assert "Successfully submitted" in sent, sent
     end = time.monotonic() + 900
     while "0.8125" not in (mine := run("submissions", NAME)):
         assert time.monotonic() < end, mine
         time.sleep(0.2)
     assert "mine.csv" in mine
-    assert "first try" in mine
+    assert 'first "try" ☂ 测试' in mine
     assert "complete" in mine.lower()
+    assert 'first ""try"" ☂ 测试' in run("submissions", NAME, "-v")  # as CSV
     board = run("leaderboard", NAME, "--show")
     assert "Ants" in board
     assert "0.8125" in board
@@ -88,6 +106,7 @@ def use(kaggle: Path, home: Path, token: str, variables: dict[str, str]) -> None
 
 @pytest.fixture
 def token(web: WebSite) -> str:
+    web.scorer.publish(sample=SAMPLE)
     return web.token(web.person("ada", "Ants"))
 
 

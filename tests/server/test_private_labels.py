@@ -1,23 +1,28 @@
 """Whatever the private labels are, every byte that participants are served is the same.
 
-The same holds for public labels that change no released score. Headers, and the database that the
-web process reads, are compared too. Except for receipts: each is a hash of the record, keyed with a
-random number of the competition.
+The same holds for public labels that change no released score. Headers, the database that the web
+process reads, the events of open pages, their number and order, and the lines of the log are
+compared too. Except for receipts: each is a hash of the record, keyed with a random number of the
+competition; and for times.
 """
 
 from __future__ import annotations
 
+import asyncio
+import json
+import logging
 import re
 import shutil
 import sqlite3
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
+from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from arena.competition.competition import Competition
@@ -25,9 +30,14 @@ from arena.config import ServerSection, Settings
 from arena.server.records.accounts import Accounts
 from arena.server.records.intake import Intake
 from arena.server.records.layout import Layout, WebSettings
+from arena.server.records.published import Publisher
 from arena.server.records.uploads import Uploads
 from arena.server.scorer.scorer import Scorer
 from arena.server.web.app import create_app
+from arena.server.web.call import Call
+from arena.server.web.events import stream, wake
+from arena.server.web.operations import JsonLines
+from arena.server.web.people import identify
 from arena.server.web.site import Site
 from program import write_csv
 from served import N_ROWS
@@ -47,13 +57,93 @@ RANDOM = re.compile(rb"""[0-9a-f]{64}|name="key" value="[^"]+"|nonce-[^']+""")
 """Receipts and the last hash; what each page draws."""
 
 
+_CYCLES = 100
+"""Of the event loop: more than an open page needs to send what is new, for it waits for nothing."""
+
+
+class OpenPages:
+    """The events that a guest, a member and an organiser are sent, in order."""
+
+    def __init__(self, site: Site, tokens: Mapping[str, str]) -> None:
+        self.lines: list[str] = []
+        self._runner = asyncio.Runner()
+        self._site = site
+        self._streams: dict[str, AsyncIterator[str]] = {}
+        self._next: dict[str, asyncio.Task[str]] = {}
+        for who, token in tokens.items():
+            headers = [(b"authorization", f"Bearer {token}".encode())] if token else []
+            request = Request({
+                "type": "http", "method": "GET", "scheme": "http", "query_string": b"",
+                "path": "/api/v1/race/events", "headers": headers, "client": ("testclient", 1),
+            })  # fmt: skip
+            person = identify(request, site.accounts)
+            self._streams[who] = stream(Call(request, site, site.competitions["race"], person))
+        self.look()
+
+    def look(self) -> None:
+        """Take what is sent now."""
+        self._runner.run(self._look())
+
+    async def _look(self) -> None:
+        wake(self._site.competitions["race"])
+        for _cycle in range(_CYCLES):
+            for who, events in self._streams.items():
+                waiting = self._next.get(who)
+                if waiting is not None and waiting.done():
+                    self.lines.append(f"{who}: {waiting.result()!r}")
+                if waiting is None or waiting.done():
+                    self._next[who] = asyncio.ensure_future(anext(events))
+            await asyncio.sleep(0)
+
+    def close(self) -> None:
+        self._runner.close()  # ends the streams
+
+
+@contextmanager
+def logged() -> Iterator[list[str]]:
+    """Yield the lines that the web process and the scorer log, without times."""
+    lines: list[str] = []
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            line = json.loads(JsonLines().format(record))
+            lines.append(repr({key: line[key] for key in line if key not in {"time", "ms"}}))
+
+    root, handler = logging.getLogger("arena"), Handler()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    try:
+        yield lines
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
+
+
+@contextmanager
+def looking(pages: OpenPages) -> Iterator[None]:
+    """Let open pages look after everything that is published."""
+    publish = Publisher.publish
+
+    def look(self: Publisher, **given: Any) -> None:
+        publish(self, **given)
+        pages.look()
+
+    Publisher.publish = look  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Publisher.publish = publish  # type: ignore[method-assign]
+
+
 def served(
     root: Path,
     queue: Path,
-    token: str,
+    tokens: Mapping[str, str],
     truth: np.ndarray,
     scored_by: str,
     columns: Mapping[str, Sequence[object]] | None = None,
+    publish_seconds: float = 0.0,
     **sections: Mapping[str, Any],
 ) -> dict[str, bytes]:
     """Return what a member is served after everything in a queue was judged."""
@@ -69,22 +159,31 @@ def served(
         root / "race", root / "solution.csv", settings, seed=1, clock=lambda: NOON
     ).close()
     layout = Layout(shutil.copytree(queue, root / "server"))
+    # Nothing follows the clock: the board is published after each submission, or in the end.
+    server = ServerSection(publish_seconds=publish_seconds)
     with (
+        logged() as lines,
         Competition.open(root / "race", clock=lambda: NOON) as competition,
-        Scorer(competition, "race", layout, ServerSection(), clock=lambda: NOON) as scorer,
+        Scorer(competition, "race", layout, server, clock=lambda: NOON) as scorer,
     ):
-        while scorer.step():
-            pass
+        site = Site(WebSettings(layout, ("race",), "http://testserver"), clock=lambda: NOON)
+        pages = OpenPages(site, tokens)
+        with looking(pages):
+            while scorer.step():
+                pass
+        pages.close()
         released = [row["released"] for row in competition.submissions()]
-    found = {"released": repr(released).encode()}
-    site = Site(WebSettings(layout, ("race",), "http://testserver"), clock=lambda: NOON)
-    client = TestClient(create_app(site), headers={"Authorization": f"Bearer {token}"})
-    for address in ADDRESSES:
-        answer = client.get(address)
-        headers = repr(sorted(answer.headers.items())).encode()
-        found[address] = b"%d\n" % answer.status_code + RANDOM.sub(b"", answer.content)
-        found[f"headers of {address}"] = RANDOM.sub(b"", headers)
-    site.close()
+        found = {"released": repr(released).encode(), "events": "\n".join(pages.lines).encode()}
+        client = TestClient(
+            create_app(site), headers={"Authorization": f"Bearer {tokens['member']}"}
+        )
+        for address in ADDRESSES:
+            answer = client.get(address)
+            headers = repr(sorted(answer.headers.items())).encode()
+            found[address] = b"%d\n" % answer.status_code + RANDOM.sub(b"", answer.content)
+            found[f"headers of {address}"] = RANDOM.sub(b"", headers)
+        site.close()
+        found["log"] = RANDOM.sub(b"", "\n".join(lines).encode())
     with closing(sqlite3.connect(layout.public("race"))) as published:
         for table in ("answers", "teams", "names", "documents"):
             rows = published.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall()  # noqa: S608
@@ -93,8 +192,10 @@ def served(
     return found
 
 
-def asked(tmp_path: Path, submissions: Sequence[np.ndarray | None]) -> tuple[Layout, str]:
-    """Return a queue with submissions of two teams, and a token of a member.
+def asked(
+    tmp_path: Path, submissions: Sequence[np.ndarray | None]
+) -> tuple[Layout, Mapping[str, str]]:
+    """Return a queue with submissions of two teams and decisions, and a token of each role.
 
     None: a file with a fault.
     """
@@ -103,7 +204,12 @@ def asked(tmp_path: Path, submissions: Sequence[np.ndarray | None]) -> tuple[Lay
     accounts, intake = Accounts(queue.intake), Intake(queue.intake)
     account = accounts.register("Ada").account
     accounts.create_team("race", "red", account)
-    token = accounts.make_token(account, "test", "submit")[0]
+    host = accounts.register("Host", organiser=True).account
+    tokens = {
+        "guest": "",
+        "member": accounts.make_token(account, "test", "submit")[0],
+        "organiser": accounts.make_token(host, "test", "admin")[0],
+    }
     for number, values in enumerate(submissions):
         rows = ["r0,x"] if values is None else [f"r{at},{one}" for at, one in enumerate(values)]
         stored = Uploads(queue.uploads).put(["\n".join(["id,y", *rows, ""]).encode()])
@@ -114,26 +220,48 @@ def asked(tmp_path: Path, submissions: Sequence[np.ndarray | None]) -> tuple[Lay
             competition="race", team="blue" if number % 3 == 1 else "red", member=account,
             kind="submit", payload=payload, received=NOON,
         )  # fmt: skip
+    decisions: tuple[tuple[Literal["select", "disqualify", "undo"], str, str, Any], ...] = (
+        ("select", "red", account, {"submissions": [1]}),
+        ("disqualify", "", host, {"team": "blue", "reason": "x"}),
+        ("undo", "", host, {"team": "blue", "reason": "y"}),
+    )
+    for kind, team, member, payload in decisions:
+        intake.append(
+            competition="race", team=team, member=member, kind=kind, payload=payload,
+            received=NOON,
+        )  # fmt: skip
     accounts.close()
     intake.close()
-    return queue, token
+    return queue, tokens
 
 
 @pytest.mark.parametrize("metric", ["accuracy", pytest.param("roc_auc", marks=pytest.mark.slow)])
 def test_other_private_labels_leave_every_byte_unchanged(tmp_path: Path, metric: str) -> None:
     labels = np.random.default_rng(5).integers(0, 2, N_ROWS)
-    queue, token = asked(tmp_path, [labels, labels, None, np.random.default_rng(1).random(N_ROWS)])
+    queue, tokens = asked(tmp_path, [labels, labels, None, np.random.default_rng(1).random(N_ROWS)])
     other, public = labels.copy(), labels.copy()
     other[::2] = 1 - other[::2]
     public[1] = 1 - public[1]
-    first = served(tmp_path / "first", queue.root, token, labels, metric)
-    second = served(tmp_path / "second", queue.root, token, other, metric)
-    assert first == second
+    # Submissions that are judged together, and one by one.
+    for way, seconds in (("together", 1e6), ("alone", 0.0)):
+        first, second = (
+            served(tmp_path / f"{name} {way}", queue.root, tokens, own, metric,
+                   publish_seconds=seconds)
+            for name, own in (("first", labels), ("second", other))
+        )  # fmt: skip
+        assert first == second
+    events = first["events"].decode()
+    assert events.count("member: 'event: board") > events.count("member: 'event: announcement") == 1
+    assert events.count("member: 'event: answer") >= len(ADDRESSES) // 3
+    assert "organiser: 'event: answer" in events
+    assert "guest: 'event: answer" not in events
+    assert b"/api/v1/{competition}/board" in first["log"]
     refused = {one for one in ADDRESSES if not first[one].startswith(b"200")}
     assert refused <= {"/api/v1/race/private"}, refused
     # The kaggle client is told when the best submission of each team was received.
     assert b"2026-03-01T12:00:00.000Z" in first["/api/v1/competitions/race/leaderboard/view"]
-    changed = served(tmp_path / "third", queue.root, token, public, metric)
+    changed = served(tmp_path / "third", queue.root, tokens, public, metric)
+    assert changed["events"] != first["events"]
     assert changed["/api/v1/race/board"] != first["/api/v1/race/board"]  # a public label is seen
     assert first["/api/v1/race/submissions"].count(b'"accepted"') >= 1
 
@@ -188,13 +316,13 @@ def test_no_other_label_than_released_scores_tell_changes_a_byte(tmp_path: Path,
         tried = [rng.normal(10, 3, N_ROWS), labels, labels + 0.01, np.full(N_ROWS, 1e80)]
     (tmp_path / "metric.py").write_text(FOREIGN)
     metric = metric.replace("FILE", str(tmp_path / "metric.py"))
-    queue, token = asked(tmp_path, [*tried[:2], None, *tried[2:]])
+    queue, tokens = asked(tmp_path, [*tried[:2], None, *tried[2:]])
     public = {"mechanism": mechanism, **sections.get("public", {})}
     options = {**sections, "public": public}
 
     def found(number: int, truth: np.ndarray) -> dict[str, bytes]:
         shown = truth.astype(int) if step is None else truth
-        return served(tmp_path / str(number), queue.root, token, shown, metric, **options)
+        return served(tmp_path / str(number), queue.root, tokens, shown, metric, **options)
 
     def changed(rows: Sequence[int]) -> np.ndarray:
         other = labels.copy()

@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from arena.competition.competition import Competition
-from arena.config import CONFIG_NAME, DATABASE_NAME, ServerSection
+from arena.config import CONFIG_NAME, DATABASE_NAME, ServerSection, read_settings
 from arena.errors import StoreError
 from arena.server.records.intake import Intake, Kind
 from arena.server.records.layout import Layout
@@ -111,9 +111,15 @@ def test_requests_are_judged_and_published_in_order(folder: Path, layout: Layout
         assert not list(layout.uploads.iterdir())
 
         decide(intake, "rename", "blue", team="blue", to="green")
+        early = decide(intake, "finalize")
+        settle(scorer)
+        refused = public.answer(early)
+        assert refused is not None
+        assert (refused.status, public.state().phase) == ("refused", "open")
+        assert "finalize after it" in refused.message
+        later = timedelta(days=365_000)
         decide(intake, "finalize")
         settle(scorer)
-        later = timedelta(days=365_000)
         decide(intake, "publish")
         settle(scorer)
         private = public.document("private")
@@ -192,6 +198,9 @@ def test_after_an_error_of_duckdb_the_competition_is_opened_again(
     intake, stop, logs = Intake(layout.intake), threading.Event(), list[int]()
     log = folder / f"{DATABASE_NAME}.wal"
     opened = Competition.open
+    settings = read_settings(folder / CONFIG_NAME).server
+    with opened(folder) as competition, Scorer(competition, "race", layout, settings):
+        pass  # the settings of the server are on record, and no longer in the log
 
     def fail_at_first(*given: Any, **how: Any) -> Competition:
         logs.append(log.stat().st_size if log.exists() else 0)

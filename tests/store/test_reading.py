@@ -136,3 +136,18 @@ def test_what_is_read_once_is_not_kept(tmp_path: Path) -> None:
         with pytest.raises(ZeroDivisionError), store.reading_once():
             raise ZeroDivisionError
         assert limit() == usual
+
+
+def test_a_smaller_limit_of_memory_stays_after_a_read(tmp_path: Path) -> None:
+    def limit() -> Any:
+        with store._database.reading() as cursor:
+            return cursor.execute("SELECT current_setting('memory_limit')").fetchone()[0]
+
+    with Store.open(tmp_path / "a.duckdb") as store:
+        usual = limit()
+        for size, told in ((0, "244.1 MiB"), (512 * 2**20, "512.0 MiB"), (10**12, usual)):
+            store.limit_memory(size)
+            assert limit() == told
+            with store.reading_once():
+                assert limit() == "122.0 MiB"
+            assert limit() == told

@@ -187,7 +187,7 @@ def _run_all(
 ) -> None:
     from arena.server.marker import locked, marked, served_folder
     from arena.server.permissions import prepare
-    from arena.server.supervisor import Supervisor, User, bind, is_loopback
+    from arena.server.supervisor import Supervisor, User, address_of, bind, is_loopback
     from arena.server.web.main import in_use
 
     user, checker = (User.named(one) if one else None for one in users)
@@ -211,8 +211,7 @@ def _run_all(
         if not alone:
             raise InputError(in_use(layout))
     bound = bind(host, port)
-    shown = f"[{host}]" if ":" in host else host
-    address = public_url or f"http://{shown}:{bound.getsockname()[1]}"
+    address = public_url or address_of(host, bound.getsockname()[1])
     stop = _stop_event()
     with bound, contextlib.ExitStack() as stack:
         for one in served:

@@ -58,11 +58,6 @@ def _mechanism_text(mechanism: Mechanism) -> str:
 
 def documents(competition: CompetitionView, name: str, server: ServerSection) -> dict[str, Any]:
     """Return the documents that change only with the settings, and the boards."""
-    rules = None
-    if server.rules:
-        with contextlib.suppress(FileNotFoundError, IsADirectoryError):
-            path = competition.folder / server.rules
-            rules = path.read_bytes()[:_RULES_BYTES].decode("utf-8", "replace")
     sample = None
     with contextlib.suppress(FileNotFoundError):
         sample = (competition.folder / SAMPLE_NAME).read_bytes()
@@ -70,6 +65,15 @@ def documents(competition: CompetitionView, name: str, server: ServerSection) ->
         "competition": asdict(facts(competition, name, server)),
         "board": competition.leaderboard(),
         "private": competition.published_private_leaderboard(),
-        "rules": rules,
+        "rules": rules_of(competition, server),
         "sample": sample,
     }
+
+
+def rules_of(competition: CompetitionView, server: ServerSection) -> str | None:
+    """Return the text of the rules; None if there are none."""
+    if server.rules:
+        with contextlib.suppress(FileNotFoundError, IsADirectoryError):
+            path = competition.folder / server.rules
+            return path.read_bytes()[:_RULES_BYTES].decode("utf-8", "replace")
+    return None

@@ -22,7 +22,7 @@ from arena.server.records.layout import Layout
 from arena.server.records.published import Answer, Publisher, State, TeamFacts
 from arena.server.records.uploads import Uploads
 from arena.server.scorer.attempts import Attempts
-from arena.server.scorer.facts import documents
+from arena.server.scorer.facts import documents, rules_of
 from arena.types import Fault, SubmissionRecord
 
 _LOGGER = logging.getLogger("arena.server.scorer")
@@ -81,6 +81,8 @@ class Scorer:
         self._state = State(cursor=competition.cursor)
         try:
             self._check_queue()
+            competition.keep_little_in_memory()
+            competition.record_server(server, rules_of(competition, server))
             self._publish_everything()
             self.sweep()
         except BaseException:

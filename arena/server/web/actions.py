@@ -460,6 +460,15 @@ def check_final_step(call: Call, kind: str, digest: str) -> None:
                 "deadline in competition.toml and restart the server to end the competition."
             ),
         )
+    if kind == "finalize" and deadline is not None and call.site.clock() <= deadline:
+        raise Problem(
+            409,
+            _(
+                "Finalizing ends the competition, and the deadline is {deadline} UTC: finalize "
+                "after it, or set an earlier [competition] deadline in competition.toml and "
+                "restart the server."
+            ).format(deadline=deadline.strftime("%Y-%m-%d %H:%M")),
+        )
     if kind == "publish" and call.competition.state().phase not in {"finalized", "published"}:
         raise Problem(409, _("There is no private board yet: finalize first."))
     if digest != seen(call):

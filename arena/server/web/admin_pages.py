@@ -55,7 +55,9 @@ async def _overview(
         queue=queue,
         rejected=rejected.most_common(20),
         n_counted=sum(one.kind == "submit" for one in answers),
-        same_file=sorted(sorted(teams) for teams in same.values() if len(teams) > 1),
+        same_file=sorted(
+            Counter(tuple(sorted(teams)) for teams in same.values() if len(teams) > 1).items()
+        ),
         alike=_alike(names),
         events=call.competition.published.answers("", limit=20),
         decisions=[one for one in queue if not one.team],

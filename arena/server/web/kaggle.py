@@ -4,23 +4,29 @@ Versions 1.6 are pointed here by ``KAGGLE_API_ENDPOINT=URL``; versions 2 by
 ``KAGGLE_API_ENVIRONMENT=LOCALHOST``, which is http://localhost:80. The client sends an account name
 and a token by HTTP Basic, or the token as a bearer. It uploads a file in three steps: ask for a
 place, send the bytes to the place's address, which is the secret, then submit what is there.
+
+The client downloads from the address that a redirect names: the name of the file is its last part.
 """
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from email.utils import format_datetime
 from hashlib import sha256
 from typing import Any, TypeAlias
+from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from arena.server.records.uploads import Stored
-from arena.server.web import actions
+from arena.server.web import actions, api
 from arena.server.web.body import Received, base_name, read_fields, read_small, read_upload
 from arena.server.web.call import Call, check_who
 from arena.server.web.documents import fault_line
@@ -83,6 +89,7 @@ def _open_place(call: Call, file: str, size: int) -> dict[str, str]:
     call.limit("upload", call.account.account, call.competition.limits.uploads_per_minute)
     actions.check_may_submit(call)
     actions.check_open(call, call.site.clock())
+    _check_left(call)
     most = call.competition.facts.max_bytes
     if size > most:
         raise Problem(413, f"The file is too large: the limit is {most:,} bytes.")
@@ -94,6 +101,21 @@ def _open_place(call: Call, file: str, size: int) -> dict[str, str]:
     # The address must be the one that the client uses: it may differ from the server's public one.
     base = str(call.request.base_url).rstrip("/")
     return {"token": secret, "createUrl": f"{base}/api/v1/uploads/{secret}"}
+
+
+def _check_left(call: Call) -> None:
+    """Refuse what the scorer would refuse: the client says nothing of a later refusal."""
+    left = actions.left(call, call.team)
+    if left.waiting:
+        return  # a file that waits may have faults, which cost nothing
+    if left.total == 0:
+        raise Problem(409, "Your team has used all of its submissions.")
+    if left.today == 0:
+        raise Problem(
+            409,
+            f"Your team has used all of its submissions of today. A new day starts at "
+            f"{datetime.fromisoformat(left.resets):%Y-%m-%d %H:%M} UTC.",
+        )
 
 
 async def _fill(site: Site, request: Request) -> Response:
@@ -146,7 +168,12 @@ async def _submit(call: Call, secret: str, description: str) -> dict[str, Any]:
     }
 
 
-def _submissions(call: Call, status: Callable[[str], str]) -> list[dict[str, Any]]:
+def _submissions(call: Call, *, only_known: bool) -> list[dict[str, Any]]:
+    """Return what the team submitted.
+
+    The client shows no reason of an error. Versions 1 show any status, so the reason is there;
+    versions 2 know some only, so it is before the description.
+    """
     team = call.team
     shown = []
     for one in actions.sent(call, team):
@@ -158,17 +185,25 @@ def _submissions(call: Call, status: Callable[[str], str]) -> list[dict[str, Any
         member = answer.member if answer else request.member if request else ""
         score = answer.released if answer is not None else None
         fault = fault_line(answer.faults[0]) if answer and answer.faults else None
+        reason = fault or (answer.message if answer else "")
+        state = _STATUS.get(one.status, "error")
+        description = str(payload.get("description", ""))
+        if state == "error" and reason:
+            if only_known:
+                description = f"[{reason}] {description}".rstrip()
+            else:
+                state = f"{state}: {reason}"
         shown.append(
             {
                 "ref": answer.seq if answer else request.seq if request else 0,
                 "totalBytes": payload.get("bytes"),
                 "date": _time(one.received),
-                "description": payload.get("description", ""),
-                "errorDescription": fault,
+                "description": description,
+                "errorDescription": reason or None,
                 "fileName": one.file,
                 "publicScore": "" if score is None else f"{score:.10g}",
                 "privateScore": "",
-                "status": status(_STATUS.get(one.status, "error")),
+                "status": state.upper() if only_known else state,
                 "submittedBy": member,
                 "submittedByRef": member,
                 "teamName": team.name,
@@ -191,6 +226,74 @@ def _leaderboard(call: Call) -> list[dict[str, Any]]:
         }
         for number, row in enumerate(rows, 1)
     ]
+
+
+_SAMPLE = "sample_submission.csv"
+
+
+def _files(call: Call) -> list[dict[str, Any]]:
+    """Return the files that participants can download here: the sample submission."""
+    sample = call.competition.published.document("sample")
+    if sample is None:
+        return []
+    size = len(sample.body)
+    return [
+        {
+            "ref": _SAMPLE,
+            "name": _SAMPLE,
+            "description": "",
+            "totalBytes": size,
+            "size": size,
+            "url": f"{call.site.settings.url}/{call.competition.name}/{_SAMPLE}",
+            "creationDate": _time(call.site.started.isoformat()),
+        }
+    ]
+
+
+def _file(call: Call, name: str) -> Response:
+    """Return where a file is; without a name, an archive of all."""
+    files = [one["name"] for one in _files(call)]
+    if not files:
+        raise Problem(404, "This competition has no files here: ask the organiser for the data.")
+    if name and name not in files:
+        raise Problem(404, f"There is no file {name[:100]!r} here. There is: {', '.join(files)}.")
+    base = str(call.request.base_url).rstrip("/")
+    own = quote(name or f"{call.competition.name}.zip")
+    place = f"{base}/api/v1/competitions/data/file/{call.competition.name}/{own}"
+    return RedirectResponse(place, 303)
+
+
+async def _content(site: Site, request: Request) -> Response:
+    call = _call(site, request, request.path_params["id"], "anyone", "read")
+    name = request.path_params["file"]
+    sample = call.competition.published.document("sample")
+    if sample is None or name not in {_SAMPLE, f"{call.competition.name}.zip"}:
+        raise Problem(404, "There is no such file.")
+    body = sample.body if name == _SAMPLE else _archive(_SAMPLE, sample.body)
+    return _download(body, "text/csv" if name == _SAMPLE else "application/zip", site.started)
+
+
+def _board_archive(call: Call) -> Response:
+    name = f"{call.competition.name}-publicleaderboard.csv"
+    text = api.table_csv(_leaderboard(call), ("teamId", "teamName", "submissionDate", "score"))
+    return _download(_archive(name, text.encode()), "application/zip", call.site.clock())
+
+
+def _archive(name: str, content: bytes) -> bytes:
+    """Return a ZIP archive with one file, stored as it is: compressing costs time."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(name, content)
+    return file.getvalue()
+
+
+def _download(body: bytes, media: str, changed: datetime) -> Response:
+    """Return a file with the time without which the client fails."""
+    return Response(
+        body,
+        media_type=media,
+        headers={"Last-Modified": format_datetime(changed.astimezone(UTC), usegmt=True)},
+    )
 
 
 # Versions 1.6
@@ -227,12 +330,30 @@ async def _submissions_1(site: Site, request: Request) -> Any:
     call = _call(site, request, request.path_params["id"], "member", "read")
     if request.query_params.get("page", "1") not in {"", "0", "1", "-1"}:
         return []
-    return _submissions(call, str.lower)
+    return _submissions(call, only_known=False)
 
 
 async def _leaderboard_1(site: Site, request: Request) -> Any:
     call = _call(site, request, request.path_params["id"], "reader", "read")
     return {"submissions": _leaderboard(call)}
+
+
+async def _files_1(site: Site, request: Request) -> Any:
+    call = _call(site, request, request.path_params["id"], "anyone", "read")
+    return {"files": _files(call), "nextPageToken": ""}
+
+
+async def _file_1(site: Site, request: Request) -> Any:
+    call = _call(site, request, request.path_params["id"], "anyone", "read")
+    return _file(call, request.path_params.get("file", ""))
+
+
+async def _board_archive_1(site: Site, request: Request) -> Any:
+    return _board_archive(_call(site, request, request.path_params["id"], "reader", "read"))
+
+
+async def _nothing(_site: Site, _request: Request) -> Any:
+    raise Problem(404, _NO_SERVICE)
 
 
 # Versions 2
@@ -268,7 +389,7 @@ async def _submit_2(site: Site, request: Request, sent: dict[str, Any]) -> Any:
 
 async def _submissions_2(site: Site, request: Request, sent: dict[str, Any]) -> Any:
     call = _call(site, request, _name(sent), "member", "read")
-    return {"submissions": _submissions(call, str.upper)}
+    return {"submissions": _submissions(call, only_known=True)}
 
 
 async def _leaderboard_2(site: Site, request: Request, sent: dict[str, Any]) -> Any:
@@ -278,12 +399,30 @@ async def _leaderboard_2(site: Site, request: Request, sent: dict[str, Any]) -> 
 
 async def _limits_2(site: Site, request: Request, sent: dict[str, Any]) -> Any:
     call = _call(site, request, _name(sent), "member", "read")
-    left = actions.left(call, call.team)
+    team, facts = call.team, call.competition.facts
+    left = actions.left(call, team)
+    used = call.competition.published.team(actions.record_name(call, team)).used_total
     possible = [one for one in (left.today, left.total) if one is not None]
     return {
         "numAllowedNow": min(possible) if possible else 1_000,
-        "numTotal": left.waiting,
+        "numToday": 0 if left.today is None else (facts.per_day or 0) - left.today,
+        "numTotal": used + left.waiting,
+        "limitedByTotal": left.total is not None and left.total == left.today,
     }
+
+
+async def _files_2(site: Site, request: Request, sent: dict[str, Any]) -> Any:
+    call = _call(site, request, _name(sent), "anyone", "read")
+    return {"files": _files(call), "nextPageToken": ""}
+
+
+async def _file_2(site: Site, request: Request, sent: dict[str, Any]) -> Any:
+    call = _call(site, request, _name(sent), "anyone", "read")
+    return _file(call, str(sent.get("fileName") or ""))
+
+
+async def _board_archive_2(site: Site, request: Request, sent: dict[str, Any]) -> Any:
+    return _board_archive(_call(site, request, _name(sent), "reader", "read"))
 
 
 _SERVICES: dict[str, Service] = {
@@ -293,13 +432,21 @@ _SERVICES: dict[str, Service] = {
     "ListSubmissions": _submissions_2,
     "GetLeaderboard": _leaderboard_2,
     "GetSubmissionLimits": _limits_2,
+    "ListDataFiles": _files_2,
+    "DownloadDataFile": _file_2,
+    "DownloadDataFiles": _file_2,
+    "DownloadLeaderboard": _board_archive_2,
 }
+_NO_SERVICE = (
+    "This server does not have this service of the kaggle client. It has: list, files, download, "
+    "submit, submissions, leaderboard."
+)
 
 
 async def _service(site: Site, request: Request) -> Any:
     service = _SERVICES.get(request.path_params["service"])
     if service is None:
-        raise Problem(404, "This server does not have this service of the kaggle client.")
+        raise Problem(404, _NO_SERVICE)
     body = await read_small(request, site.limits())
     try:
         sent = json.loads(body or b"{}")
@@ -347,7 +494,14 @@ def routes(site: Site) -> list[Route]:
         ("POST", "/competitions/submissions/submit/{id}", _submit_1),
         ("GET", "/competitions/submissions/list/{id}", _submissions_1),
         ("GET", "/competitions/{id}/leaderboard/view", _leaderboard_1),
+        ("GET", "/competitions/{id}/leaderboard/download", _board_archive_1),
+        ("GET", "/competitions/data/list/{id}", _files_1),
+        ("GET", "/competitions/data/download-all/{id}", _file_1),
+        ("GET", "/competitions/data/download/{id}/{file:path}", _file_1),
+        ("GET", "/competitions/data/file/{id}/{file:path}", _content),
         ("POST", "/competitions.CompetitionApiService/{service}", _service),
+        ("GET", "/competitions/{rest:path}", _nothing),
+        ("POST", "/competitions/{rest:path}", _nothing),
     )
     return [
         Route(f"/api/v1{path}", _answered(site, handler), methods=[method])

@@ -104,8 +104,11 @@ def health(site: Site) -> Response:
     return JSONResponse({"well": well, "competitions": report}, 200 if well else 503)
 
 
-class _Json(logging.Formatter):
+class JsonLines(logging.Formatter):
+    """Writes a record as one JSON object."""
+
     def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -120,7 +123,7 @@ class _Json(logging.Formatter):
 def log_as_json() -> None:
     """Log to stderr, one JSON object a line."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json())
+    handler.setFormatter(JsonLines())
     for name in ("arena", "uvicorn"):
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]

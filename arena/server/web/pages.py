@@ -159,6 +159,7 @@ async def _private(call: Call) -> Response:
     return _page(
         call,
         "private.html",
+        verdicts=document.get("verdicts", []),
         rows=rows[(page - 1) * ROWS : page * ROWS],
         total=len(rows),
         page=page,

@@ -202,6 +202,7 @@ class Site:
                 raise ValueError(f"A competition cannot be called {name}: it is a page's address.")
         self.settings = settings
         self.clock = clock
+        self.started = clock()
         settings.layout.create()
         self.accounts = Accounts(settings.layout.intake, clock)
         self.intake = Intake(settings.layout.intake)

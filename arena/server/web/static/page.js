@@ -70,7 +70,7 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
     });
     request.addEventListener("error", () => {
       // Without the script the browser shows its own page about the broken connection.
-      state.textContent = "✗";
+      state.textContent = state.dataset.broken;
       for (const button of buttons) button.disabled = false;
     });
     request.send(new FormData(form));
