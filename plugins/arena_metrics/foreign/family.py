@@ -30,7 +30,7 @@ from arena_metrics.foreign.source import (
     inspect_source,
 )
 
-__all__ = ["FAMILIES", "ForeignFamily"]
+__all__ = ["FAMILIES", "ForeignFamily", "family_of"]
 
 _TIME_LIMIT = 60.0
 _COMMON: Mapping[str, Any] = {
@@ -288,3 +288,8 @@ FAMILIES: tuple[ForeignFamily, ...] = tuple(
     ForeignFamily(kind) for kind in (KAGGLE, HUGGING_FACE, EVALAI, CODABENCH, MLEBENCH, PLAIN)
 )
 """One family for each kind."""
+
+
+def family_of(prefix: str) -> ForeignFamily:
+    """Return the family of a prefix, such as ``kaggle``."""
+    return next(one for one in FAMILIES if one.prefix == prefix)
