@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Analysis,
         CaseReader,
         Competitor,
+        Deferred,
         FloorEstimator,
         Mechanism,
         Metric,
@@ -44,8 +45,12 @@ hookimpl = cast("Callable[[_Function], _Function]", pluggy.HookimplMarker(PROJEC
 
 
 @hookspec
-def provide_metrics() -> Iterable[Metric | MetricFamily] | None:
-    """Return metrics, and families of metrics made on demand. None means: no metric."""
+def provide_metrics() -> Iterable[Metric | MetricFamily | Deferred] | None:
+    """Return metrics, and families of metrics made on demand. None means: no metric.
+
+    A :class:`~arena.interfaces.Deferred`, as for every hook that provides something, is imported
+    when it is first used.
+    """
 
 
 @hookspec

@@ -101,7 +101,7 @@ def create_competition(
     check_truth(metric, solution)
     for other in secondary_metrics(settings, solution, manager).values():
         check_truth(other, solution)
-    review_mechanism(settings, solution, manager)
+    review_mechanism(settings, lambda: solution, manager)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the labels
     place = settings.store.predictions
     _prepare_place(place, folder)  # before the database: if it fails, nothing else was written

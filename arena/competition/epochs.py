@@ -52,13 +52,12 @@ def _propose(store: Store, manager: PluginManager, wanted: Settings) -> _Proposa
             f"merged. Submit the baseline under a new name, and set that name."
         )
     settings, notes, changes = _adopt(kept, wanted, store.has_releases(kept.public.epoch))
-    solution = store.solution()
     metric: Metric = manager.metrics.resolve(settings.metric.specification)
     better = metric.greater_is_better
     best = _baseline_score(store, settings, greater_is_better=better)
     for asked in dict.fromkeys((wanted.metric, settings.metric)):
         review = settings.model_copy(update={"metric": asked})
-        remarks = review_mechanism(review, solution, manager, best)
+        remarks = review_mechanism(review, store.solution, manager, best)
     return _Proposal(kept, settings, tuple(notes), tuple(changes), tuple(remarks))
 
 

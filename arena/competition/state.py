@@ -41,8 +41,8 @@ class CompetitionState:
     """The current settings: a new metric applies after a rescore."""
     notes: tuple[str, ...]
     """Notes on the settings, for the organiser."""
-    solution: Solution
-    metric: Metric
+    solution_number: int
+    """The number of the solution: the latest one when the state was read."""
     seed: int
     """The secret random seed of everything random in the competition."""
     revision: int
@@ -51,6 +51,25 @@ class CompetitionState:
     """``[key, before, after]`` of settings that a read-only view applies but does not record."""
     event_fields: Mapping[str, Any] = field(default_factory=dict)
     """What every event says besides its payload: the request of a served competition."""
+    _metrics: list[Metric] = field(default_factory=list, init=False, repr=False)
+
+    @property
+    def solution(self) -> Solution:
+        """The solution, read when it is used first: a look at the board needs no row of it."""
+        return self.store.solution(self.solution_number)
+
+    @property
+    def metric(self) -> Metric:
+        """The metric of the settings, averaged over the targets of the solution."""
+        if not self._metrics:
+            self._metrics.append(resolve_metric(self.settings, self.solution, self.manager))
+        return self._metrics[0]
+
+    @property
+    def greater_is_better(self) -> bool:
+        """The direction of the metric."""
+        single: Metric = self.manager.metrics.resolve(self.settings.metric.specification)
+        return single.greater_is_better
 
     @property
     def ledger(self) -> Ledger:
@@ -96,10 +115,9 @@ def read_state(
     else:
         settings, notes = adopt_settings(store, manager, wanted, actor, clock())
         notes += count_interrupted(store, settings, actor, clock())
-    solution = store.solution()
     notes += _changed_code(kept, code, manager)
     notes += _clock_set_back(store, clock())
-    return CompetitionState(
+    state = CompetitionState(
         folder=folder,
         store=store,
         manager=manager,
@@ -108,12 +126,14 @@ def read_state(
         wanted=wanted,
         settings=settings,
         notes=tuple(notes),
-        solution=solution,
-        metric=resolve_metric(settings, solution, manager),
+        solution_number=store.latest_solution(),
         seed=int(store.meta("seed") or 0),
         revision=int(store.meta("revision") or 1),
         unrecorded=unrecorded,
     )
+    if not view:
+        state.metric.greater_is_better  # noqa: B018 - what cannot be scored is refused here
+    return state
 
 
 def resolve_metric(settings: Settings, solution: Solution, manager: PluginManager) -> Metric:

@@ -14,7 +14,6 @@ from arena.competition.state import CompetitionState, read_state
 from arena.config import CONFIG_NAME, DATABASE_NAME, Settings, read_settings
 from arena.evaluation.multi_target import metric_of_each_target, target_column
 from arena.evaluation.similar import SimilarSubmissions
-from arena.intake.folder import team_name
 from arena.plugin.manager import PluginManager
 from arena.public_board.clipping import bounded_name
 from arena.public_board.instances import Scope
@@ -155,7 +154,11 @@ class CompetitionView:
 
     def submissions(self, team: str | None = None) -> list[dict[str, Any]]:
         """Return every submission, or those of a team, in the order of arrival."""
-        return self._state.ledger.submissions(None if team is None else team_name(team))
+        if team is None:
+            return self._state.ledger.submissions()
+        from arena.intake.folder import team_name  # and the parsers of files
+
+        return self._state.ledger.submissions(team_name(team))
 
     def records(self) -> tuple[SubmissionRecord, ...]:
         """Return every stored submission including its faults, for the organiser only."""
@@ -163,6 +166,8 @@ class CompetitionView:
 
     def quota_used(self, team: str, day: date | None = None) -> int:
         """Return how many submissions of a team count on a UTC day, or in total."""
+        from arena.intake.folder import team_name
+
         teams = self._state.ledger.teams()
         members = teams.members(teams.current(team_name(team)))
         return sum(self._state.store.quota_used(member, day) for member in members)
@@ -254,7 +259,7 @@ class CompetitionView:
     def leaderboard(self) -> list[dict[str, Any]]:
         """Return the public standings, best first, computed from released scores only."""
         ledger, settings = self._state.ledger, self._state.settings
-        better = self._state.metric.greater_is_better
+        better = self._state.greater_is_better
         return public_board(
             ledger.standings(greater_is_better=better),
             greater_is_better=better,
@@ -272,7 +277,7 @@ class CompetitionView:
     @property
     def greater_is_better(self) -> bool:
         """The direction of the metric."""
-        return self._state.metric.greater_is_better
+        return self._state.greater_is_better
 
     @property
     def has_ended(self) -> bool:

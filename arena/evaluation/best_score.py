@@ -39,10 +39,12 @@ __all__ = [
     "PRIZES",
     "BestScoreInterval",
     "CorrectedBest",
+    "Draws",
     "ScoreUnder",
     "WinnerIntervals",
     "best_score_interval",
     "corrected_best",
+    "corrected_best_on",
     "corrected_best_score",
     "intervals_of_teams",
     "winner_intervals",
@@ -176,14 +178,14 @@ def corrected_best_score(
     (True, True, True)
     """
     _check(errors.scores, resampled, chosen_on, judged_on, level)
-    draws = _Draws.of(len(errors.scores), score_under, [(chosen_on, judged_on)])
-    return _corrected(
+    draws = Draws.of(len(errors.scores), score_under, [(chosen_on, judged_on)])
+    return corrected_best_on(
         errors, resampled, draws, greater_is_better=greater_is_better, level=level, teams=teams
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Draws:
+class Draws:
     """R draws of the rows on which winners are selected, and scored on the other rows."""
 
     chosen: FloatArray
@@ -203,7 +205,7 @@ class _Draws:
         parts: Iterable[tuple[WeightArray, npt.NDArray[np.bool_]]],
         *,
         packed: bool = False,
-    ) -> _Draws:
+    ) -> Draws:
         """Score m submissions on the draws, given in parts as for :func:`corrected_best_score`.
 
         ``packed``: the masks of the other rows are kept as bits, and a part is otherwise forgotten
@@ -235,15 +237,16 @@ class _Draws:
         return cls(np.concatenate(chosen, axis=1), judge, np.concatenate(sizes), left_out)
 
 
-def _corrected(
+def corrected_best_on(
     errors: ScoreErrors,
     resampled: FloatArray,
-    draws: _Draws,
+    draws: Draws,
     *,
     greater_is_better: bool,
     level: float,
-    teams: IntArray | None,
+    teams: IntArray | None = None,
 ) -> CorrectedBest:
+    """Return what :func:`corrected_best_score` does, on draws that were made in parts."""
     scores = errors.scores
     sign = 1.0 if greater_is_better else -1.0
     estimate, selected, left_out = _judged_elsewhere(sign * scores, sign, draws)
@@ -294,7 +297,7 @@ def _check(
 
 
 def _judged_elsewhere(
-    scores: FloatArray, sign: float, draws: _Draws
+    scores: FloatArray, sign: float, draws: Draws
 ) -> tuple[float, FloatArray, int]:
     """Return the estimate, the share of wins, and the draws left out; larger is better."""
     m, left_out, sizes = len(scores), draws.left_out, draws.sizes
@@ -678,10 +681,10 @@ def corrected_best(
         )
 
     m = study.predictions.n_submissions
-    return _corrected(
+    return corrected_best_on(
         score_errors(study),
         study.resampled,
-        _Draws.of(m, score_under, parts(), packed=at_once < draws),
+        Draws.of(m, score_under, parts(), packed=at_once < draws),
         greater_is_better=study.metric.greater_is_better,
         level=study.level,
         teams=teams,

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from arena.interfaces import Metric, NeedsRowContext
 from arena.types import IntArray, RowContext, Solution
+from arena.utils.lazy import pa
 
 
 class BoundMetric:

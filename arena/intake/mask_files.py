@@ -27,13 +27,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from arena.intake.cells import Place
 from arena.intake.content import CHANGED, was_written
 from arena.intake.faults import FaultList, Refused, plural, show
 from arena.intake.table import RawTable, count_from_one
 from arena.types import Fault, FloatArray
+from arena.utils.lazy import pa
 
 SHAPE_COLUMNS = ("height", "width", "depth")
 """Columns of a solution with the size of each mask: its first, second and third axis."""

@@ -31,6 +31,7 @@ from arena.interfaces.competitors import (
     PlaysThroughTeams,
     Standing,
 )
+from arena.interfaces.deferred import Deferred
 from arena.interfaces.floors import (
     FloorEstimate,
     FloorEstimator,
@@ -85,6 +86,7 @@ __all__ = [
     "ComputesAhead",
     "Conduct",
     "DeclaresConduct",
+    "Deferred",
     "Evaluation",
     "ExplainsScores",
     "Feedback",

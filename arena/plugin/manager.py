@@ -24,6 +24,7 @@ from arena.interfaces import (
     Analysis,
     CaseReader,
     Competitor,
+    Deferred,
     FloorEstimator,
     Mechanism,
     Metric,
@@ -210,7 +211,7 @@ class PluginManager:
 
     def _registry(self, kind: str, hook: str, protocol: Any) -> Registry[Any]:
         if kind not in self._registries:
-            registry = Registry[Any](kind)
+            registry = Registry[Any](kind, protocol, self._fail)
             for plugin, items in self._call(hook, {}, _exhaust):
                 for item in items:
                     self._add(registry, plugin, item, protocol)
@@ -220,6 +221,9 @@ class PluginManager:
         return self._registries[kind]
 
     def _add(self, registry: Registry[Any], plugin: str, item: Any, protocol: Any) -> None:
+        if isinstance(item, Deferred):
+            registry.add_deferred(item, plugin=plugin)
+            return
         if registry.kind == "metric" and isinstance(item, MetricFamily):
             registry.add_family(item, plugin=plugin)
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import difflib
 from collections.abc import Callable, Iterator, Mapping
@@ -9,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
-from arena.errors import DuplicateNameError, UnknownNameError, UsageError
-from arena.interfaces import MetricFamily, MetricFamilyOfFiles
+from arena.errors import DuplicateNameError, PluginError, UnknownNameError, UsageError
+from arena.interfaces import Deferred, MetricFamily, MetricFamilyOfFiles
+from arena.plugin.info import attributed, missing_members
 from arena.plugin.specification import Specification, parse_specification
 
 _Item = TypeVar("_Item")
@@ -28,6 +30,15 @@ class Entry(Generic[_Item]):
 class Registry(Generic[_Item]):
     """Items of one kind by name. Names are unique across plugins.
 
+    Parameters
+    ----------
+    kind
+        What an item is, for messages.
+    protocol
+        What an item that is imported later must satisfy; None: it is not checked.
+    failed
+        Called with the plugin, what it did and the error of each item that cannot be listed.
+
     Examples
     --------
     >>> registry = Registry[object]("mechanism")
@@ -37,10 +48,19 @@ class Registry(Generic[_Item]):
     arena.errors.UnknownNameError: There is no mechanism 'ful'. Did you mean 'full'?
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(
+        self,
+        kind: str,
+        protocol: type[Any] | None = None,
+        failed: Callable[[str, str, BaseException], None] | None = None,
+    ) -> None:
         self.kind = kind
+        self._protocol, self._failed = protocol, failed
         self._entries: dict[str, Entry[_Item]] = {}
         self._families: dict[str, Entry[MetricFamily]] = {}
+        self._deferred: dict[str, Entry[Deferred]] = {}
+        self._deferred_families: dict[str, Entry[Deferred]] = {}
+        self._folder: Path | None = None
         self._pinned: dict[str, str] = {}
 
     def add(self, name: str, item: _Item, *, plugin: str) -> None:
@@ -51,13 +71,23 @@ class Registry(Generic[_Item]):
         DuplicateNameError
             If the name is taken.
         """
-        self._refuse_duplicate(name, plugin, self._entries)
+        self._refuse_duplicate(name, plugin, self._deferred | self._entries)
         self._entries[name] = Entry(name, item, plugin)
 
     def add_family(self, family: MetricFamily, *, plugin: str) -> None:
         """Register a family, which makes the items ``prefix:rest`` on demand."""
-        self._refuse_duplicate(family.prefix, plugin, self._families)
+        self._refuse_duplicate(family.prefix, plugin, self._deferred_families | self._families)
         self._families[family.prefix] = Entry(family.prefix, family, plugin)
+
+    def add_deferred(self, item: Deferred, *, plugin: str) -> None:
+        """Register an item or a family that is imported when it is first used."""
+        if item.is_family:
+            taken: Mapping[str, Entry[Any]] = self._deferred_families | self._families
+        else:
+            taken = self._deferred | self._entries
+        self._refuse_duplicate(item.name, plugin, taken)
+        known = self._deferred_families if item.is_family else self._deferred
+        known[item.name] = Entry(item.name, item, plugin)
 
     def _refuse_duplicate(self, name: str, plugin: str, taken: Mapping[str, Entry[Any]]) -> None:
         if name in taken:
@@ -67,12 +97,60 @@ class Registry(Generic[_Item]):
             )
 
     def __iter__(self) -> Iterator[Entry[_Item]]:
-        return iter(sorted(self._entries.values(), key=lambda entry: entry.name))
+        for name in sorted({*self._deferred, *self._entries}):
+            entry = None
+            with self._listing(self._deferred.get(name)):
+                entry = self._entry(name)
+            if entry is not None:
+                yield entry
 
     @property
     def families(self) -> tuple[Entry[MetricFamily], ...]:
         """The families, by prefix."""
-        return tuple(self._families[prefix] for prefix in sorted(self._families))
+        found = []
+        for prefix in self._prefixes():
+            with self._listing(self._deferred_families.get(prefix)):
+                found.append(self._family(prefix))
+        return tuple(one for one in found if one is not None)
+
+    def _prefixes(self) -> list[str]:
+        return sorted({*self._deferred_families, *self._families})
+
+    @contextlib.contextmanager
+    def _listing(self, deferred: Entry[Deferred] | None) -> Iterator[None]:
+        """Leave out what cannot be imported, and report it."""
+        try:
+            yield
+        except PluginError as error:
+            if deferred is None or self._failed is None:
+                raise
+            self._failed(deferred.plugin, f"loading the {self.kind} {deferred.name!r}", error)
+
+    def _entry(self, name: str) -> Entry[_Item] | None:
+        deferred = self._deferred.get(name)
+        if name not in self._entries and deferred is not None:
+            self._entries[name] = Entry(name, self._loaded(deferred), deferred.plugin)
+        return self._entries.get(name)
+
+    def _family(self, prefix: str) -> Entry[MetricFamily] | None:
+        deferred = self._deferred_families.get(prefix)
+        if prefix not in self._families and deferred is not None:
+            family = self._loaded(deferred)
+            if self._folder is not None and isinstance(family, MetricFamilyOfFiles):
+                family = family.within(self._folder)
+            self._families[prefix] = Entry(prefix, family, deferred.plugin)
+        return self._families.get(prefix)
+
+    def _loaded(self, deferred: Entry[Deferred]) -> Any:
+        with attributed(deferred.plugin, f"loading the {self.kind} {deferred.name!r}"):
+            item = deferred.item.load()
+            protocol = MetricFamily if deferred.item.is_family else self._protocol
+            missing = [] if protocol is None else missing_members(item, protocol)
+            if missing:
+                raise TypeError(
+                    f"{type(item).__name__} is no {self.kind}: it lacks {', '.join(missing)}"
+                )
+            return item
 
     def pin(self, text: str, code: str) -> None:
         """Resolve a specification to this code from now on, even if the file changes."""
@@ -84,8 +162,11 @@ class Registry(Generic[_Item]):
         File names in specifications are relative to this folder, and pinned code applies to this
         competition only.
         """
-        own = Registry[_Item](self.kind)
+        own = Registry[_Item](self.kind, self._protocol, self._failed)
         own._entries, own._pinned = dict(self._entries), dict(self._pinned)
+        own._deferred = dict(self._deferred)
+        own._deferred_families = dict(self._deferred_families)
+        own._folder = folder
         for prefix, entry in self._families.items():
             family = entry.item
             if isinstance(family, MetricFamilyOfFiles):
@@ -124,7 +205,7 @@ class Registry(Generic[_Item]):
         if family is not None:
             code = None if fresh else self._pinned.get(text)
             return self._make(family.item, specification, rest, code)
-        entry = self._entries.get(specification.name)
+        entry = self._entry(specification.name)
         if entry is None:
             raise UnknownNameError(self._unknown(specification.name, suggest))
         return _with_parameters(entry, specification.parameters, self.kind)
@@ -138,7 +219,8 @@ class Registry(Generic[_Item]):
             If the name is unknown.
         """
         name = parse_specification(text).name
-        entry = self._entries.get(name) or self._family_of(name)[0]
+        entry: Entry[Any] | None = self._deferred.get(name) or self._entries.get(name)
+        entry = entry or self._family_of(name)[0]
         if entry is None:
             raise UnknownNameError(self._unknown(name))
         return entry.plugin
@@ -160,9 +242,8 @@ class Registry(Generic[_Item]):
         prefix, colon, rest = name.partition(":")
         if not colon:
             return None, ""
-        if prefix in self._families:
-            return self._families[prefix], rest
-        return self._families.get(""), name
+        family = self._family(prefix)
+        return (self._family(""), name) if family is None else (family, rest)
 
     def _make(
         self, family: Any, specification: Specification, rest: str, code: str | None
@@ -173,14 +254,15 @@ class Registry(Generic[_Item]):
             return cast("_Item", family.make(rest, specification.parameters))
         except UnknownNameError as error:
             prefix = specification.name.partition(":")[0]
-            guess = nearest(prefix, [known for known in self._families if known])
-            if prefix in self._families or not guess:
+            known = self._prefixes()
+            guess = nearest(prefix, [one for one in known if one])
+            if prefix in known or not guess:
                 raise
             raise UnknownNameError(f"{error} Did you mean the prefix {guess}?") from error
 
     def _unknown(self, name: str, suggest: Callable[[_Item], bool] = lambda _: True) -> str:
-        named = [own for own, entry in self._entries.items() if suggest(entry.item)]
-        known = [*named, *(f"{prefix}:" for prefix in self._families if prefix)]
+        named = [entry.name for entry in self if suggest(entry.item)]
+        known = [*named, *(f"{prefix}:" for prefix in self._prefixes() if prefix)]
         if not known:
             return f"There is no {self.kind} {name!r}: no plugin provides any."
         guess = nearest(name, known)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -58,7 +60,7 @@ def submission_budget(settings: Settings) -> int | None:
 
 def review_mechanism(
     settings: Settings,
-    solution: Solution,
+    read_solution: Callable[[], Solution],
     manager: PluginManager,
     baseline: float | None = None,
 ) -> list[str]:
@@ -66,6 +68,8 @@ def review_mechanism(
 
     Parameters
     ----------
+    read_solution
+        Called if the mechanism reviews boards: some do not, and reading takes a while.
     baseline
         The public score of the baseline, if it was submitted.
 
@@ -75,8 +79,11 @@ def review_mechanism(
         If the mechanism does not exist, or cannot be used with this metric or these settings.
     """
     mechanism = find_mechanism(settings, manager)
+    if not isinstance(mechanism, ReviewsBoard):
+        return []
+    solution = read_solution()
     n_rows = int(public_rows(solution).sum())
-    if not isinstance(mechanism, ReviewsBoard) or n_rows == 0:
+    if n_rows == 0:
         return []
     metric = public_metric(settings, mechanism, solution, manager)
     board = PublicBoard(

@@ -6,11 +6,15 @@ all other steps of a submission.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    from arena.utils.lazy import pa
 
 
 def as_arrow(values: npt.NDArray[Any]) -> pa.Array:

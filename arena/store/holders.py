@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import duckdb
-import pyarrow as pa
+
+from arena.utils.lazy import pa
 
 RANK = "rank "
 """How the names of the instances begin: ``rank 1`` and so on."""

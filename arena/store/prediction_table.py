@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from arena.errors import StoreFormatError
 from arena.evaluation.predictions import cell_bytes
@@ -20,9 +19,14 @@ from arena.store.keepers import CellForm
 from arena.store.text_codes import insert_texts, select_texts
 from arena.types import FloatArray, IntArray, PredictionKind
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    from arena.utils.lazy import pa
+
+
 _BATCH_ROWS = 2**20
 _MOST_RUNS = 64
-_SCHEMA = pa.schema([("submission", pa.int32()), ("position", pa.int32()), ("value", pa.float64())])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,13 +205,14 @@ class TableReader:
 
 def _arrow(values: Mapping[int, FloatArray]) -> pa.Table:
     """Return predictions as rows of the long table, without copying the values."""
-    batches = []
+    kinds = {"submission": pa.int32(), "position": pa.int32(), "value": pa.float64()}
+    schema, batches = pa.schema(list(kinds.items())), []
     for submission, array in values.items():
         cells = np.ascontiguousarray(array, dtype=np.float64).reshape(-1)
         ids = np.full(len(cells), submission, dtype=np.int32)
         positions = np.arange(len(cells), dtype=np.int32)
         columns = [as_arrow(column) for column in (ids, positions, cells)]
-        batches.append(pa.record_batch(columns, schema=_SCHEMA))
+        batches.append(pa.record_batch(columns, schema=schema))
     return pa.Table.from_batches(batches)
 
 

@@ -13,8 +13,12 @@ import duckdb
 
 from arena.utils.text import shorten
 
-_ON_OPENING = ("table", "column", "constraint", "index")
-"""What is compared whenever a database is opened; listing the others takes ten times as long."""
+_ON_OPENING = (
+    "SELECT table_name, sql FROM duckdb_tables() WHERE NOT internal",
+    "SELECT index_name, sql FROM duckdb_indexes()",
+)
+"""What is compared whenever a database is opened. The statements name all columns and constraints;
+listing these one by one takes twice as long."""
 
 _QUERIES: Mapping[str, str] = {
     "table": "SELECT table_name, '' FROM duckdb_tables() WHERE NOT internal",
@@ -40,7 +44,7 @@ _QUERIES: Mapping[str, str] = {
 
 def fingerprint_of_tables(cursor: duckdb.DuckDBPyConnection) -> str:
     """Return a digest of the tables, their columns, constraints and indexes."""
-    listed = [sorted(_rows(cursor, _QUERIES[kind])) for kind in _ON_OPENING]
+    listed = [sorted(_rows(cursor, query)) for query in _ON_OPENING]
     return sha256(repr(listed).encode("utf-8", "surrogatepass")).hexdigest()
 
 

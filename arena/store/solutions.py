@@ -8,12 +8,11 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from arena.errors import StoreError
 from arena.store.arrow import as_arrow, as_numpy
@@ -21,6 +20,11 @@ from arena.store.digests import keyed_digest
 from arena.store.text_codes import insert_texts, select_texts
 from arena.store.timestamps import as_stored
 from arena.types import FloatArray, IntArray, PredictionKind, Solution, Target
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    from arena.utils.lazy import pa
 
 
 def fingerprint(solution: Solution) -> str:

@@ -180,14 +180,20 @@ class Store:
         StoreError
             If there is none.
         """
+        if number is None:
+            number = self.latest_solution()
         with self._database.reading() as cursor:
-            if number is None:
-                query = "SELECT coalesce(max(solution), 0) FROM solutions"
-                ((number,),) = cursor.execute(query).fetchall()
             found = self._solutions.get(number) or select_solution(cursor, number)
         if found is None:
             raise no_solution(self.path)
         return self._solutions.setdefault(number, found)
+
+    def latest_solution(self) -> int:
+        """Return the number of the latest solution; 0 if there is none."""
+        with self._database.reading() as cursor:
+            query = "SELECT coalesce(max(solution), 0) FROM solutions"
+            ((number,),) = cursor.execute(query).fetchall()
+        return int(number)
 
     def meta(self, name: str) -> str | None:
         """Return the value stored under a name, or None."""

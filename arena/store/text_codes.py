@@ -7,11 +7,11 @@ from typing import Any
 import duckdb
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from arena.errors import StoreFormatError
 from arena.store.arrow import as_arrow, as_numpy
 from arena.types import FloatArray
+from arena.utils.lazy import pa
 
 _MOST = 2.0**53
 """Codes are whole numbers below this, which a float holds exactly."""

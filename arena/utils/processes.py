@@ -25,6 +25,7 @@ import contextlib
 import ctypes
 import faulthandler
 import functools
+import gc
 import json
 import math
 import os
@@ -61,6 +62,9 @@ _SECONDS_TO_START, _SECONDS_TO_END = 60.0, 5.0
 """Time for a new guarded worker to become ready, and for a guard to kill all its descendants."""
 
 
+_NEW_OBJECTS = 500_000
+"""After which a worker for arena's own code looks for unreachable cycles; by default 700, which
+takes a tenth of the time of its first task, while modules are imported."""
 _LONGEST_TRANSFER = 10**6
 """Seconds; the system's own limit is higher."""
 
@@ -641,6 +645,7 @@ def _watched_main(descriptor: int, buffers_descriptor: int) -> None:
     from multiprocessing.connection import Connection
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and kills this process
+    gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
     # Arrow's default allocator reserves up to 1 GiB at once, which would count as memory in use.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     pipe, buffers = Connection(descriptor), os.fdopen(buffers_descriptor, "r+b", buffering=0)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from arena.evaluation.best_score import CorrectedBest, corrected_best_score
+from arena.evaluation.best_score import MOST_DRAWS, CorrectedBest, Draws, corrected_best_on
 from arena.evaluation.bootstrap import draw_resamples
 from arena.evaluation.score_intervals import errors_from_resamples
 from arena.evaluation.standard_errors import standard_error_of_mean
 from arena.interfaces import HasRowValues, Study
-from arena.types import FloatArray, IntArray, PredictionKind
+from arena.types import FloatArray, IntArray, PredictionKind, WeightArray
 from arena_bayes_error.best_scores import (
     METRIC_FLOORS,
     PROPER_SCORES,
@@ -31,7 +33,8 @@ from arena_bayes_error.floor_check import (
 )
 
 _BLOCK = 64
-_DRAWS = 400
+_BYTES_OF_DRAWS = 500_000_000
+"""Of the weights of draws that are held together, each as one byte, as a mask and in float32."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,21 +159,47 @@ def _errors(study: Study, rng: np.random.Generator) -> BoardErrors | None:
 def _headroom(
     study: Study, above: npt.NDArray[np.float32], rng: np.random.Generator
 ) -> CorrectedBest:
-    """Return the smallest mean difference to the floor, corrected for selection."""
-    m, n = above.shape
-    resamples = max(study.resampled.shape[1], 2)
-    drawn = draw_resamples(n, resamples, int(rng.integers(2**62)), clusters=study.clusters).weights
+    """Return the smallest mean difference to the floor, corrected for selection.
 
-    def score_under(weights: npt.NDArray[np.generic], submissions: IntArray) -> FloatArray:
-        each = above if len(submissions) == m else above[submissions]
+    The draws of the rows are made, scored and forgotten in parts of 500 MB; a bit for each row and
+    draw of those on which a winner is selected is kept. Sums in single precision differ from one
+    part to another in the ninth digit.
+    """
+    m, n = above.shape
+    resamples, seed = max(study.resampled.shape[1], 2), int(rng.integers(2**62))
+    at_once = max(1, _BYTES_OF_DRAWS // (6 * n))
+    resampled = np.empty((m, resamples))
+    winners: dict[bytes, npt.NDArray[np.float32]] = {}
+
+    def rows_of(submissions: IntArray) -> npt.NDArray[np.float32]:
+        if len(submissions) == m:
+            return above
+        key = submissions.tobytes()
+        if key not in winners:
+            winners[key] = above[submissions]
+        return winners[key]
+
+    def score_under(weights: npt.NDArray[Any], submissions: IntArray) -> FloatArray:
         counts = weights.astype(np.float32)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray((each @ counts) / counts.sum(axis=0), dtype=np.float64)
+            means = (rows_of(submissions) @ counts) / counts.sum(axis=0)
+        return np.asarray(means, dtype=np.float64)
 
-    resampled = score_under(drawn, np.arange(m))
+    def parts() -> Iterator[tuple[WeightArray, npt.NDArray[np.bool_]]]:
+        """Score the submissions on every draw, and yield those on which a winner is selected."""
+        for first in range(0, resamples, at_once):
+            count = min(at_once, resamples - first)
+            weights = draw_resamples(n, count, seed, clusters=study.clusters, first=first).weights
+            resampled[:, first : first + count] = score_under(weights, np.arange(m))
+            if first < MOST_DRAWS:
+                chosen_on = weights[:, : MOST_DRAWS - first]
+                del weights
+                yield chosen_on, chosen_on == 0
+                del chosen_on
+
+    draws = Draws.of(m, score_under, parts(), packed=at_once < resamples)
     n_units = n if study.clusters is None else len(np.unique(study.clusters))
-    chosen_on = drawn[:, :_DRAWS]
-    found = corrected_best_score(
+    found = corrected_best_on(
         errors_from_resamples(
             above.mean(axis=1, dtype=np.float64),
             resampled,
@@ -179,9 +208,7 @@ def _headroom(
             limit_units=n_units,
         ),
         resampled,
-        score_under,
-        chosen_on,
-        chosen_on == 0,
+        draws,
         greater_is_better=False,
         level=study.level,
     )

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from arena.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from arena.interfaces import Metric, MetricFamily
+    from arena.interfaces import Deferred
 
 __all__ = ["provide_metrics"]
 
 
 @hookimpl
-def provide_metrics() -> Iterable[Metric | MetricFamily]:
-    """Return all metrics and metric families of this plugin."""
-    from arena_metrics.catalogue import all_metrics
+def provide_metrics() -> Iterable[Deferred]:
+    """Return all metrics and metric families of this plugin, each imported when it is used."""
+    from arena_metrics.catalogue import METRICS
 
-    return all_metrics()
+    return METRICS

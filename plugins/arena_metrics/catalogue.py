@@ -2,70 +2,56 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from arena.interfaces import Deferred, Metric, MetricFamily
 
-from arena_metrics.classification import F1, BalancedAccuracy, Matthews, QuadraticWeightedKappa
-from arena_metrics.correlation import Pearson, RSquared
-from arena_metrics.detection import MeanAveragePrecision
-from arena_metrics.foreign.family import FAMILIES
-from arena_metrics.map_at_k import MapAtK
-from arena_metrics.ndcg import NdcgAtK
-from arena_metrics.pointwise import Accuracy, Brier, LogLoss
-from arena_metrics.rank_correlation import Gini, Spearman
-from arena_metrics.ranking import AveragePrecision, RocAuc
-from arena_metrics.regression import (
-    MeanAbsoluteError,
-    MeanAbsolutePercentageError,
-    MeanSquaredError,
-    QuantileLoss,
-    RootMeanSquaredError,
-    RootMeanSquaredLogError,
-    SymmetricMeanAbsolutePercentageError,
+_CLASSES = {
+    "accuracy": "pointwise:Accuracy",
+    "balanced_accuracy": "classification:BalancedAccuracy",
+    "f1": "classification:F1",
+    "mcc": "classification:Matthews",
+    "quadratic_weighted_kappa": "classification:QuadraticWeightedKappa",
+    "roc_auc": "ranking:RocAuc",
+    "average_precision": "ranking:AveragePrecision",
+    "gini": "rank_correlation:Gini",
+    "log_loss": "pointwise:LogLoss",
+    "brier": "pointwise:Brier",
+    "mae": "regression:MeanAbsoluteError",
+    "mse": "regression:MeanSquaredError",
+    "rmse": "regression:RootMeanSquaredError",
+    "rmsle": "regression:RootMeanSquaredLogError",
+    "mape": "regression:MeanAbsolutePercentageError",
+    "smape": "regression:SymmetricMeanAbsolutePercentageError",
+    "quantile_loss": "regression:QuantileLoss",
+    "r2": "correlation:RSquared",
+    "pearson": "correlation:Pearson",
+    "spearman": "rank_correlation:Spearman",
+    "ndcg_at_k": "ndcg:NdcgAtK",
+    "map_at_k": "map_at_k:MapAtK",
+    "mean_average_precision": "detection:MeanAveragePrecision",
+    "concordance_index": "survival:ConcordanceIndex",
+    "dice": "segmentation:Dice",
+    "iou": "segmentation:IntersectionOverUnion",
+    "surface_dice": "surfaces:SurfaceDice",
+    "hausdorff": "surfaces:Hausdorff",
+}
+"""The name of a metric -> its module and class."""
+_FAMILIES = ("kaggle", "hf", "evalai", "codabench", "mlebench", "")
+
+METRICS = (
+    *(Deferred(name, f"arena_metrics.{place}") for name, place in _CLASSES.items()),
+    Deferred("sklearn", "arena_metrics.sklearn_family:ScikitLearn", is_family=True),
+    *(
+        Deferred(prefix, "arena_metrics.foreign.family:family_of", (prefix,), is_family=True)
+        for prefix in _FAMILIES
+    ),
 )
-from arena_metrics.segmentation import Dice, IntersectionOverUnion
-from arena_metrics.sklearn_family import ScikitLearn
-from arena_metrics.surfaces import Hausdorff, SurfaceDice
-from arena_metrics.survival import ConcordanceIndex
-
-if TYPE_CHECKING:
-    from arena.interfaces import Metric, MetricFamily
+"""Every metric with its default parameters, and the metric families."""
 
 
 def all_metrics() -> tuple[Metric | MetricFamily, ...]:
-    """Return every metric with its default parameters, and the metric families.
+    """Return every metric with its default parameters, and the metric families; imports them.
 
     >>> [metric.name for metric in all_metrics() if hasattr(metric, "name")][:3]
     ['accuracy', 'balanced_accuracy', 'f1']
     """
-    return (
-        Accuracy(),
-        BalancedAccuracy(),
-        F1(),
-        Matthews(),
-        QuadraticWeightedKappa(),
-        RocAuc(),
-        AveragePrecision(),
-        Gini(),
-        LogLoss(),
-        Brier(),
-        MeanAbsoluteError(),
-        MeanSquaredError(),
-        RootMeanSquaredError(),
-        RootMeanSquaredLogError(),
-        MeanAbsolutePercentageError(),
-        SymmetricMeanAbsolutePercentageError(),
-        QuantileLoss(),
-        RSquared(),
-        Pearson(),
-        Spearman(),
-        NdcgAtK(),
-        MapAtK(),
-        MeanAveragePrecision(),
-        ConcordanceIndex(),
-        Dice(),
-        IntersectionOverUnion(),
-        SurfaceDice(),
-        Hausdorff(),
-        ScikitLearn(),
-        *FAMILIES,
-    )
+    return tuple(one.load() for one in METRICS)

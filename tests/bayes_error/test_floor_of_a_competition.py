@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 
 from arena.errors import InputError
 from arena.intake import read_solution
+from arena.interfaces import Study
 from arena.store import Store
 from arena.types import PredictionKind, SolutionColumns
+from arena_bayes_error import study
 from competition_folder import change
 from program import UNPROTECTED, run_here, write_csv
 
@@ -166,3 +170,21 @@ def test_soft_labels_that_cannot_be(tmp_path: Path, header, rows, columns, said)
             columns=SolutionColumns(targets=("y",), soft_labels=tuple(columns)),
         )
     assert "1.7" not in str(caught.value)
+
+
+def test_the_headroom_does_not_depend_on_the_parts_in_which_rows_are_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(0)
+    above = ((rng.random((5, 300)) < 0.2) * rng.random(300)).astype(np.float32)
+    study_of_five = cast(
+        "Study", SimpleNamespace(resampled=np.empty((5, 450)), clusters=None, level=0.9)
+    )
+
+    def headroom() -> list[float]:
+        found = study._headroom(study_of_five, above, np.random.default_rng(1))
+        return [found.estimate, found.low, found.high, *found.winners.low, *found.selected]
+
+    whole = headroom()
+    monkeypatch.setattr(study, "_BYTES_OF_DRAWS", 6 * 300 * 37)  # the 400th draw is inside a part
+    assert headroom() == pytest.approx(whole, rel=1e-6)

@@ -14,10 +14,9 @@ import pytest
 import arena_metrics
 from arena.errors import MetricError, UsageError
 from arena.interfaces import HasInfluenceValues, HasResample, HasRowValues, Metric, traits_of
+from arena_metrics.catalogue import all_metrics
 
-PROVIDED = {
-    metric.name: metric for metric in arena_metrics.provide_metrics() if isinstance(metric, Metric)
-}
+PROVIDED = {metric.name: metric for metric in all_metrics() if isinstance(metric, Metric)}
 
 LOWER = {
     *("log_loss", "brier", "mae", "mse", "rmse", "rmsle", "mape", "smape", "quantile_loss"),
@@ -34,8 +33,25 @@ AS_A_WHOLE = {"mean_average_precision"}
 
 def test_the_documented_names_are_provided() -> None:
     assert sorted(PROVIDED) == sorted(POINTWISE | STATISTICS | AS_A_WHOLE)
-    families = [item.prefix for item in arena_metrics.provide_metrics() if hasattr(item, "prefix")]
+    families = [item.prefix for item in all_metrics() if hasattr(item, "prefix")]
     assert families == ["sklearn", "kaggle", "hf", "evalai", "codabench", "mlebench", ""]
+
+
+def test_each_is_provided_by_its_own_name() -> None:
+    for one in arena_metrics.provide_metrics():
+        loaded = one.load()
+        assert one.name == (loaded.prefix if one.is_family else loaded.name)
+
+
+def test_one_metric_is_found_without_importing_the_others() -> None:
+    code = (
+        "import sys; from arena.plugin.manager import PluginManager; from pathlib import Path; "
+        "PluginManager().within(Path('.')).metrics.resolve('roc_auc'); "
+        "print([name for name in sys.modules if name.startswith('arena_metrics.') "
+        "and name.partition('.')[2] in ('detection', 'surfaces', 'regression', 'foreign.family')])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
 
 
 def test_every_metric_has_a_fast_path_and_standard_errors() -> None:
@@ -95,7 +111,7 @@ def test_needs_and_ranges() -> None:
 
 def test_the_package_is_imported_without_its_libraries() -> None:
     program = (
-        "import sys, arena_metrics; list(arena_metrics.provide_metrics()); "
+        "import sys, arena_metrics.catalogue; arena_metrics.catalogue.all_metrics(); "
         "print([name for name in ('numba', 'scipy', 'sklearn', 'pandas') if name in sys.modules])"
     )
     paths = os.pathsep.join(path for path in sys.path if path)

@@ -286,3 +286,8 @@ FAMILIES: tuple[ForeignFamily, ...] = tuple(
     ForeignFamily(kind) for kind in (KAGGLE, HUGGING_FACE, EVALAI, CODABENCH, MLEBENCH, PLAIN)
 )
 """One family for each kind."""
+
+
+def family_of(prefix: str) -> ForeignFamily:
+    """Return the family of a prefix, such as ``kaggle``."""
+    return next(one for one in FAMILIES if one.prefix == prefix)
