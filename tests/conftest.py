@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,9 +44,32 @@ settings.load_profile("arena")
 vars(providers).update(_get_local_constants=lambda: providers._local_constants)
 
 
+class _Examples:
+    """A plugin for all folders; the hooks of this file are only called for those below it."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(self, file_path: Path) -> Generator[None, Any, Any]:
+        """Search only files with examples for them: that costs an import of the whole file."""
+        found = yield
+        if file_path.suffix == ".py" and b">>>" not in file_path.read_bytes():
+            found = [one for one in found if type(one) is pytest.Module]
+        return found
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Learn which run this is, before any test is imported."""
     thinned.full = config.option.markexpr == "campaign"
+    config.pluginmanager.register(_Examples())
+
+
+_LEFT_OUT_AS_A_WHOLE = re.compile(rb"^pytestmark = .*\bmark\.(slow|campaign)\b", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import files of which the default run takes no test."""
+    if config.option.markexpr != "not slow and not campaign" or collection_path.suffix != ".py":
+        return None
+    return bool(_LEFT_OUT_AS_A_WHOLE.search(collection_path.read_bytes())) or None
 
 
 def _left_out(item: pytest.Item) -> bool:

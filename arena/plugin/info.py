@@ -6,6 +6,7 @@ import contextlib
 import functools
 import itertools
 import logging
+import sys
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -141,7 +142,7 @@ def unique_entry_points(group: str) -> list[metadata.EntryPoint]:
     DuplicateNameError
         If two distributions provide one name.
     """
-    found = sorted(metadata.entry_points(group=group), key=lambda point: point.name)
+    found = _entry_points(group, _search_path())
     for first, second in itertools.pairwise(found):
         if first.name == second.name:
             both = " and ".join(sorted(map(distribution_of, (first, second))))
@@ -149,4 +150,21 @@ def unique_entry_points(group: str) -> list[metadata.EntryPoint]:
                 f"Two installed distributions, {both}, both provide {first.name!r} in the entry "
                 f"points {group!r}. Uninstall one of them."
             )
-    return found
+    return list(found)
+
+
+@functools.lru_cache(maxsize=16)
+def _entry_points(
+    group: str, _where: tuple[tuple[str, int], ...]
+) -> tuple[metadata.EntryPoint, ...]:
+    """Return the entry points of a group by name, read again only after an installation."""
+    return tuple(sorted(metadata.entry_points(group=group), key=lambda point: point.name))
+
+
+def _search_path() -> tuple[tuple[str, int], ...]:
+    """Return where distributions are searched, and when each place was changed last."""
+    found = []
+    for place in sys.path:
+        with contextlib.suppress(OSError):
+            found.append((place, Path(place).stat().st_mtime_ns))
+    return tuple(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import platform
 import re
 from importlib import metadata
@@ -65,6 +66,7 @@ def software_section(manager: PluginManager) -> Section:
     return Section("Software", text if failures else "", (versions, plugins))
 
 
+@functools.cache  # the files of all distributions are read for it
 def _versions() -> tuple[tuple[str, str], ...]:
     """Return Python's version and those of arena and of what it depends on."""
     needed = [one for one in metadata.requires("arena") or [] if "extra ==" not in one]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import stat
+import struct
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -49,6 +50,27 @@ def flip(path: Path, place: int) -> None:
     content = bytearray(path.read_bytes())
     content[place] ^= 0x55
     path.write_bytes(content)
+
+
+LENGTH, CHECKSUM = 8, 8
+"""Bytes before the content of each entry of the log."""
+
+
+def entry_at(log: Path, place: int) -> int:
+    """Return where the entry begins that a byte of the log belongs to.
+
+    DuckDB writes what a transaction changed in the tables in any order: the same entries do not
+    begin at the same bytes in every log. The length of the log's header varies too.
+    """
+    content = log.read_bytes()
+    for first in range(200):
+        begins = [first]
+        while begins[-1] + LENGTH + CHECKSUM <= len(content):
+            (length,) = struct.unpack_from("<Q", content, begins[-1])
+            begins.append(begins[-1] + LENGTH + CHECKSUM + length)
+        if begins[-1] == len(content) and len(begins) > 9:
+            return max(begin for begin in begins if begin <= place)
+    raise AssertionError("The log has another format.")
 
 
 def assert_sound(path: Path, lost: list[int]) -> None:
@@ -98,7 +120,9 @@ def test_log_that_a_kill_left_needs_no_repair(broken: Path) -> None:
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.9, 0.999])
 def test_log_with_a_flipped_byte_is_cut_there(broken: Path, share: float) -> None:
     log = log_of(broken)
-    flip(log, round(share * log.stat().st_size))
+    place = round(share * log.stat().st_size)
+    # A wrong length is another damage: see below.
+    flip(log, max(place, entry_at(log, place) + LENGTH))
     before = contents(broken)
     with pytest.raises(StoreFormatError, match="damaged: run `arena repair`"):
         Store.open(broken)
@@ -107,7 +131,7 @@ def test_log_with_a_flipped_byte_is_cut_there(broken: Path, share: float) -> Non
     assert_quarantined(report, before)
     assert report.quarantine == broken.with_name("x.duckdb.quarantine-20260301T120000Z")
     assert report.cut_at is not None
-    assert report.cut_at <= share * len(before[log.name])
+    assert report.cut_at <= place
     lost = [entry.submission for entry in report.lost]
     assert lost == list(range(N_SUBMISSIONS - len(lost) + 1, N_SUBMISSIONS + 1))
     assert len(lost) == pytest.approx(6 * (1 - share), abs=1)
@@ -115,6 +139,21 @@ def test_log_with_a_flipped_byte_is_cut_there(broken: Path, share: float) -> Non
     assert f"submission {lost[0]} of t{lost[0]} ({lost[0]}.csv)" in report.sentence
     assert_sound(broken, lost)
     assert repair(broken).quarantine is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.02, 0.6])
+def test_an_entry_longer_than_the_log_is_noticed_by_the_journal(broken: Path, share: float) -> None:
+    """DuckDB takes it for one that a kill cut short, and says nothing."""
+    log = log_of(broken)
+    flip(log, entry_at(log, round(share * log.stat().st_size)) + LENGTH - 1)
+    with pytest.raises(StoreFormatError, match="lacks acknowledged data: submission"):
+        Store.open(broken)
+    report = repair(broken)
+    lost = [entry.submission for entry in report.lost]
+    assert lost == list(range(N_SUBMISSIONS - len(lost) + 1, N_SUBMISSIONS + 1))
+    assert len(lost) == pytest.approx(6 * (1 - share), abs=1)
+    assert_sound(broken, lost)
 
 
 @pytest.mark.slow

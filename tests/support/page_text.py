@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterator
@@ -42,6 +43,7 @@ class _Text(HTMLParser):
         return any(left_out for _, left_out in self.open)
 
 
+@functools.lru_cache(maxsize=16)
 def text_of(html: str, *, without: str | None = None) -> str:
     """Return what is read on a page, but for an element of a class; every tag must be closed."""
     reader = _Text(without)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any, cast
 
@@ -18,8 +19,9 @@ _PARAMETERS = {
 }
 
 
+@functools.cache
 def document(version: str) -> dict[str, Any]:
-    """Return the OpenAPI 3.1 document of the API."""
+    """Return the OpenAPI 3.1 document of the API, made once; not to be changed."""
     models = {
         model
         for one in ENDPOINTS

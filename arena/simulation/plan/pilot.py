@@ -44,7 +44,6 @@ from arena.utils.parallel import Progress
 from arena.utils.progress import shown
 from arena.utils.text import printable
 
-
 FEW_IN_CLASS = 10
 """With fewer units in a class, the class sets the degrees of freedom, as on a board."""
 _MOST_REJECTED = 5

@@ -79,8 +79,12 @@ def kendall_tau(
     check_level(level)
     tau = np.full(others.shape[1], np.nan)
     if len(own) > 1 and (own != own[0]).any():
-        for b in np.flatnonzero((others != others[0]).any(axis=0)):
-            tau[b] = round(kendalltau(own, others[:, b]).statistic, 12)
+        # Resamples of few submissions have few different rankings.
+        different, places = np.unique(others, axis=1, return_inverse=True)
+        found = np.full(different.shape[1], np.nan)
+        for one in np.flatnonzero((different != different[0]).any(axis=0)):
+            found[one] = round(kendalltau(own, different[:, one]).statistic, 12)
+        tau = found[places.reshape(-1)]
     defined = tau[np.isfinite(tau)]
     tail = (1 - level) / 2
     ends = np.quantile(defined, [0.5, tail, 1 - tail]) if len(defined) else np.full(3, np.nan)
