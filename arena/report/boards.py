@@ -27,7 +27,7 @@ def private_board(result: ScoreResult) -> Board:
     others = others[:_MOST_OTHERS]
     kinds = (
         *ranked_columns(len(standings)),
-        *(StandingColumn(other_title(key), (key,), lambda _: _anything) for key in others),
+        *(StandingColumn(other_title(key), (key,), _anything) for key in others),
     )
     say = result.wording
     columns = [

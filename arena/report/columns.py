@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from arena.utils.formatting import Show, percent, plain, span
 
 
-def _plain(_: Show) -> Show:
-    return plain
-
-
 def _yes(value: Any) -> str:
     return "yes" if value else ""
-
-
-def _percent(_: Show) -> Show:
-    return percent
-
-
-def _score(score: Show) -> Show:
-    return score
 
 
 @dataclass(frozen=True, slots=True)
 class StandingColumn:
     """A column of a board: which values of a standing it holds, and how they are shown.
 
-    >>> ranks = StandingColumn("ranks", ("low", "high"), _plain)
+    >>> ranks = StandingColumn("ranks", ("low", "high"), plain)
     >>> ranks.cell({"low": 1, "high": 3}, score=plain)
     '1 to 3'
     """
@@ -37,8 +25,8 @@ class StandingColumn:
     title: str
     keys: tuple[str, ...]
     """Keys of a standing: one value, or both ends of a range."""
-    show: Callable[[Show], Show]
-    """Takes the formatter of scores and returns the formatter of this column."""
+    show: Show | None
+    """Its formatter; None: that of scores."""
     meaning: str = ""
     """In plain words; empty where the title is enough."""
     importance: int | None = None
@@ -53,23 +41,23 @@ class StandingColumn:
 
     def cell(self, row: Mapping[str, Any], score: Show) -> str:
         """Return what the cell of a standing holds; nothing where that is unknown."""
-        show, first, last = self.show(score), row.get(self.keys[0]), row.get(self.keys[-1])
+        show, first, last = self.show or score, row.get(self.keys[0]), row.get(self.keys[-1])
         if self.is_range:
             return span(first, last, show)
         return "" if first is None else show(first)
 
 
-_RANK = StandingColumn("rank", ("rank",), _plain, importance=1)
-_TEAM = StandingColumn("team", ("team",), lambda _: str, importance=2)
+_RANK = StandingColumn("rank", ("rank",), plain, importance=1)
+_TEAM = StandingColumn("team", ("team",), str, importance=2)
 
 RANKED_COLUMNS = (
     _RANK,
     _TEAM,
-    StandingColumn("score", ("score",), _score, "The score on the ranked rows.", 3),
+    StandingColumn("score", ("score",), None, "The score on the ranked rows.", 3),
     StandingColumn(
         "rank interval",
         ("rank_low", "rank_high"),
-        _plain,
+        plain,
         "The ranks that the data do not exclude, for all teams at once.",
         4,
         compares=True,
@@ -77,7 +65,7 @@ RANKED_COLUMNS = (
     StandingColumn(
         "tier",
         ("tier",),
-        _plain,
+        plain,
         "Tier 1: teams that no other team provably beats. Each team in tier 2 is provably beaten "
         "by a team in tier 1, and so on. Teams of one tier need not be equally good.",
         5,
@@ -86,7 +74,7 @@ RANKED_COLUMNS = (
     StandingColumn(
         "may be first",
         ("possible_winner",),
-        lambda _: _yes,
+        _yes,
         "Whether the team may truly be the best. The best team is among those marked at the "
         "confidence of the board. The question is narrower than that of the rank intervals, so "
         "fewer teams can be marked than have rank 1 in their interval.",
@@ -95,14 +83,14 @@ RANKED_COLUMNS = (
     StandingColumn(
         "score interval",
         ("score_low", "score_high"),
-        _score,
+        None,
         "A confidence interval for the true score of this team alone.",
         6,
     ),
     StandingColumn(
         "bootstrap rank range",
         ("bootstrap_rank_low", "bootstrap_rank_high"),
-        _plain,
+        plain,
         "How the rank varies when rows are drawn again: no confidence interval.",
         8,
         compares=True,
@@ -110,7 +98,7 @@ RANKED_COLUMNS = (
     StandingColumn(
         "win rate",
         ("win_rate",),
-        _percent,
+        percent,
         "How often the team comes first when rows are drawn again, ties included.",
         9,
         compares=True,
@@ -118,16 +106,16 @@ RANKED_COLUMNS = (
     StandingColumn(
         "prize share",
         ("prize_share",),
-        _percent,
+        percent,
         "The average share of one first prize when rows are drawn again; ties split it.",
         7,
         compares=True,
     ),
     StandingColumn(
-        "public score", ("public_score",), _score, "The same submission on the public rows.", 10
+        "public score", ("public_score",), None, "The same submission on the public rows.", 10
     ),
     StandingColumn(
-        "public rank", ("public_rank",), _plain, "Its rank by that score.", compares=True
+        "public rank", ("public_rank",), plain, "Its rank by that score.", compares=True
     ),
 )
 """The columns of a ranked board, in order."""
@@ -145,10 +133,10 @@ def ranked_columns(m: int) -> tuple[StandingColumn, ...]:
 PUBLIC_COLUMNS = (
     _RANK,
     _TEAM,
-    StandingColumn("score", ("score",), _score, importance=3),
-    StandingColumn("submission", ("submission",), _plain, importance=5),
+    StandingColumn("score", ("score",), None, importance=3),
+    StandingColumn("submission", ("submission",), plain, importance=5),
     StandingColumn(
-        "sent", ("n_submissions",), _plain, "How many accepted submissions the team has.", 4
+        "sent", ("n_submissions",), plain, "How many accepted submissions the team has.", 4
     ),
 )
 """The columns of the public board, in order."""

@@ -142,10 +142,11 @@ def _sweep_section(sweep: Sweep, advice: Advice) -> Section:
     base = advice.questions.design
     text = (
         f"Drawn competitions with {base.teams:,} teams, {base.private_rows:,} private rows, "
-        f"{base.public_rows:,} public rows and {base.submissions:,} submissions per team, but for "
-        f"what is varied. Teams that matter: the winner is one of so many truly best teams in 95% "
-        f"of the competitions. The last column compares the winner's expected true score with the "
-        f'best of the table; "not shown" is a difference within what the pilot leaves open.'
+        f"{base.public_rows:,} public rows and {base.submissions:,} submissions per team, except "
+        f"for the quantity that is varied. Teams that matter: the winner is one of so many truly "
+        f"best teams in 95% of the competitions. The last column compares the winner's expected "
+        f'true score with the best of the table; "not shown" is a difference within what the '
+        f"pilot leaves open."
     )
     if sweep.name == "teams":
         text += " With more teams the best of them is better; the organiser cannot choose this."

@@ -56,7 +56,7 @@ class Request:
     root: Path
     data: CompetitionData
     settings: Settings
-    """Of every competition, but for the mechanism."""
+    """Of every competition, except for the mechanism."""
     mechanisms: tuple[str, ...]
     kinds: tuple[Kind, ...]
     baseline: Kind | None

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from arena.types import RowContext
 from arena_metrics.foreign.failures import failed
-from arena_metrics.foreign.kinds import Call, Kind, Request
+from arena_metrics.foreign.kinds import Call, Kind, Request, module_of
 from arena_metrics.foreign.scratch import select_value
 from arena_metrics.foreign.source import Source, StaticInfo
 
@@ -158,20 +158,14 @@ def _decorator(*_: Any, **__: Any) -> Callable[[Any], Any]:
     return lambda decorated: decorated
 
 
-def _module(name: str, **contents: Any) -> ModuleType:
-    made = ModuleType(name)
-    made.__dict__.update(contents)
-    return made
-
-
 def _evaluate() -> ModuleType:
     logging = importlib.import_module("logging")
-    made = _module(
+    made = module_of(
         "evaluate",
         MetricInfo=_Described,
         EvaluationModuleInfo=_Described,
         load=_Offline(),
-        logging=_module("evaluate.logging", get_logger=logging.getLogger),
+        logging=module_of("evaluate.logging", get_logger=logging.getLogger),
         logger=logging.getLogger("evaluate"),
         __path__=[],
     )
@@ -189,21 +183,21 @@ _FEATURES: Mapping[str, Any] = {
 
 
 def _datasets() -> ModuleType:
-    return _module("datasets", **_FEATURES, Metric=_Base, MetricInfo=_Described, __path__=[])
+    return module_of("datasets", **_FEATURES, Metric=_Base, MetricInfo=_Described, __path__=[])
 
 
 def _configuration() -> ModuleType:
     version = importlib.import_module("packaging.version")
-    return _module("datasets.config", PY_VERSION=version.parse(platform.python_version()))
+    return module_of("datasets.config", PY_VERSION=version.parse(platform.python_version()))
 
 
 _HELPERS = {"add_start_docstrings": _decorator, "add_end_docstrings": _decorator}
 _STAND_INS: Mapping[str, Callable[[], ModuleType]] = {
     "evaluate": _evaluate,
-    "evaluate.utils": partial(_module, "evaluate.utils", __path__=[]),
-    "evaluate.utils.file_utils": partial(_module, "evaluate.utils.file_utils", **_HELPERS),
+    "evaluate.utils": partial(module_of, "evaluate.utils", __path__=[]),
+    "evaluate.utils.file_utils": partial(module_of, "evaluate.utils.file_utils", **_HELPERS),
     "datasets": _datasets,
-    "datasets.features": partial(_module, "datasets.features", **_FEATURES),
+    "datasets.features": partial(module_of, "datasets.features", **_FEATURES),
     "datasets.config": _configuration,
 }
 

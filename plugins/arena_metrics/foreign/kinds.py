@@ -82,3 +82,10 @@ class Request:
     """Whether a call may use the network."""
     takes_weights: bool = False
     """Whether the function has a parameter ``sample_weight``."""
+
+
+def module_of(name: str, **contents: Any) -> ModuleType:
+    """Return a module with these contents, for :attr:`Kind.stand_ins`."""
+    made = ModuleType(name)
+    made.__dict__.update(contents)
+    return made

@@ -10,14 +10,14 @@ import csv
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import ModuleType
+from functools import partial
 from typing import Any
 
 import numpy.typing as npt
 
 from arena.types import RowContext
 from arena_metrics.foreign.frames import Frames
-from arena_metrics.foreign.kinds import Call, Kind, Request
+from arena_metrics.foreign.kinds import Call, Kind, Request, module_of
 from arena_metrics.foreign.source import Source
 
 
@@ -60,18 +60,13 @@ class InvalidSubmissionError(Exception):
     """The submission cannot be graded; the text says why."""
 
 
-def _grade_helpers() -> ModuleType:
-    made = ModuleType("mlebench.grade_helpers")
-    made.InvalidSubmissionError = InvalidSubmissionError  # type: ignore[attr-defined]
-    return made
-
-
-def _utils() -> ModuleType:
-    """Return what graders use of ``mlebench.utils``, which needs packages for downloads."""
-    made = ModuleType("mlebench.utils")
-    made.get_logger = logging.getLogger  # type: ignore[attr-defined]
-    return made
-
+# What graders use of these modules, of which ``utils`` needs packages for downloads.
+_STAND_INS = {
+    "mlebench.utils": partial(module_of, "mlebench.utils", get_logger=logging.getLogger),
+    "mlebench.grade_helpers": partial(
+        module_of, "mlebench.grade_helpers", InvalidSubmissionError=InvalidSubmissionError
+    ),
+}
 
 MLEBENCH = Kind(
     prefix="mlebench",
@@ -82,6 +77,6 @@ MLEBENCH = Kind(
     prepare=_prepare,
     row_sets=True,
     shown_errors=("InvalidSubmissionError", "ParticipantVisibleError"),
-    stand_ins={"mlebench.utils": _utils, "mlebench.grade_helpers": _grade_helpers},
+    stand_ins=_STAND_INS,
     direction=_direction,
 )

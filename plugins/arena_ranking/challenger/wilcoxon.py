@@ -22,7 +22,7 @@ def signed_rank_p_values(values: FloatArray, *, workers: int = 1) -> FloatArray:
     Wilcoxon's signed-rank test of the paired differences, in its normal approximation with the
     corrections for ties and for continuity; differences of zero are dropped. The same as
     ``scipy.stats.wilcoxon(v_j, v_k, alternative="greater", zero_method="wilcox",
-    correction=True, method="asymptotic")``, but for this: differences are first rounded to 2^-40
+    correction=True, method="asymptotic")``, except that differences are first rounded to 2^-40
     of the largest absolute value, since 0.3 - 0.1 and 0.4 - 0.2 must tie.
 
     Parameters
