@@ -6,6 +6,7 @@ In a campaign every test with hypothesis runs again, with all of its examples.
 from __future__ import annotations
 
 import gc
+import math
 import os
 import re
 import signal
@@ -72,6 +73,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return bool(_LEFT_OUT_AS_A_WHOLE.search(collection_path.read_bytes())) or None
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Run more slow tests at once than there are cores: they wait for a quarter of the time."""
+    if config.option.markexpr != "slow" or "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None
+    return math.ceil(1.5 * (os.cpu_count() or 1))
+
+
 def _left_out(item: pytest.Item) -> bool:
     return any(item.get_closest_marker(name) for name in ("slow", "campaign"))
 
@@ -95,6 +103,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for position, item in enumerate(group):
             if position not in chosen:
                 item.add_marker("slow")
+    # What takes long must not start last, when the other workers have nothing left to do.
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
     for item in items if thinned.full else ():
         if is_hypothesis_test(getattr(item, "obj", None)):
             item.add_marker("campaign")

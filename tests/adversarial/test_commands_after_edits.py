@@ -109,8 +109,7 @@ def assert_is_refused(folder: Path) -> None:
         Store.open(folder / DATABASE, create=False)
 
 
-@pytest.mark.few(3)
-@pytest.mark.parametrize("statements", [*edits_of_tables()][::37], ids=" ".join)
+@pytest.mark.parametrize("statements", [*edits_of_tables()][::250], ids=" ".join)
 def test_changed_tables_are_refused_when_they_are_opened(
     there: Path, statements: Sequence[str]
 ) -> None:
@@ -119,6 +118,7 @@ def test_changed_tables_are_refused_when_they_are_opened(
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("share", [9, pytest.param(1, marks=pytest.mark.campaign)])
 def test_every_change_of_a_table_is_refused_when_it_is_opened(there: Path, share: int) -> None:
     original = (there / DATABASE).read_bytes()

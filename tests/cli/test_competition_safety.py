@@ -113,6 +113,7 @@ def test_what_a_repair_finds_lost_is_told(here: Path, arena_there: Any) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_second_process_is_told_which_one_holds_the_competition_or_waits(
     here: Path, arena_there: Any
 ) -> None:

@@ -27,6 +27,7 @@ def run_harness(name: str, *options: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 @pytest.mark.timeout(3_600)  # on a busy machine the start of a program can take a minute
 @pytest.mark.parametrize(
     "options",
@@ -51,6 +52,7 @@ def test_kills_lose_nothing_and_leave_nothing_half_there(options: tuple[str, ...
     assert done.returncode == 0
 
 
+@pytest.mark.long
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize(
     "kills",

@@ -26,6 +26,7 @@ PAGES = [
 ]
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 QUICK = {"docs/how-to/grouped-rows.md"}
+LONG = {"README.md", "docs/tutorials/plan-and-rehearse.md"}
 INSTALLS = ("pip ", "uv ", "env/bin/pip ")
 """What these commands install is what the test run uses."""
 THINNED = {
@@ -98,7 +99,13 @@ def test_the_two_commands_are_in_the_readme() -> None:
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
+        pytest.param(
+            name,
+            marks=[
+                *([] if name in QUICK else [pytest.mark.slow]),
+                *([pytest.mark.long] if name in LONG else []),
+            ],
+        )
         for name in NAMES
         if blocks(name)
     ],
@@ -126,8 +133,9 @@ def test_a_page_runs_from_top_to_bottom(
                 continue
             for long, short in THINNED.items():
                 command = command.replace(long, short)  # noqa: PLW2901
-            # The README's commands are run as processes; the others save themselves the imports.
-            as_process = page == "README.md" or not re.fullmatch(r"arena [^|<>;&$]*", command)
+            # The README's first command, `arena demo`, is run as a process; the others save
+            # themselves the imports.
+            as_process = not re.fullmatch(r"arena [^|<>;&$]*", command)
             done = (
                 _shell(command, own) if as_process else run_here(*shlex.split(command)[1:], cwd=own)
             )

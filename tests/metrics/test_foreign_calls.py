@@ -97,7 +97,7 @@ def test_the_time_is_said_first_and_the_steps_are_calls(monkeypatch: pytest.Monk
     [
         pytest.param(
             *("hangs(time_limit=6)", "too slow", "took longer than 6 s and was stopped"),
-            marks=pytest.mark.slow,
+            marks=[pytest.mark.slow, pytest.mark.long],
         ),
         ("crashes", "metric failed", "crashed or was killed"),
     ],
