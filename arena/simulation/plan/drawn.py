@@ -5,7 +5,8 @@ makes several submissions, which differ less from each other than teams do, sele
 best public score, and is ranked on the private rows. Errors are normal. What a pilot leaves open is
 drawn as well: its submissions are resampled, and the distribution is estimated again, under a
 normal prior, under a nonparametric one, and with each atom of the latter as crowded as can be: a
-pilot does not show differences that are much smaller than its errors.
+pilot does not show differences that are much smaller than its errors. Nor do a few submissions show
+whether the best of many teams are far ahead, so a distribution with a long upper tail joins them.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ _CELLS = 30_000
 _ATOM = 1e-3
 """Width of an atom of the most crowded population, relative to that of the nonparametric prior."""
 _PAIRS = 4
+_TAIL_STEPS = 151
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +156,10 @@ def populations_of(
 
     Returns
     -------
-    One under each prior, and for each of three kinds 20 others with drawn standard errors: normal
-    with a drawn variance of the scores (by the chi-square distribution, since a bootstrap of few
-    submissions varies too little), and of resampled submissions the nonparametric and the most
-    crowded.
+    One under each prior, and for each of four kinds 20 others with drawn standard errors: normal
+    and Gumbel's with a drawn variance of the scores (by the chi-square distribution, since a
+    bootstrap of few submissions varies too little), and of resampled submissions the nonparametric
+    and the most crowded.
     """
     own = errors - errors.mean(axis=0)
     own = own - own.mean(axis=1, keepdims=True)
@@ -169,13 +171,11 @@ def populations_of(
         degrees = degrees_with_resamples(degrees_of_freedom, errors.shape[1])
         factors = np.sqrt(degrees / rng.chisquare(degrees, _SCENARIOS))
     centre = scores.mean()
-    by_draw = [
-        [
-            _normal(centre + spread * (scores - centre), factor * own, n_rows, bounds),
-            *_estimated(scores[chosen], factor * own[chosen], n_rows, bounds)[1:],
-        ]
-        for chosen, factor, spread in zip(drawn, factors, spreads, strict=True)
-    ]
+    by_draw = []
+    for chosen, factor, spread in zip(drawn, factors, spreads, strict=True):
+        normal = _normal(centre + spread * (scores - centre), factor * own, n_rows, bounds)
+        estimated = _estimated(scores[chosen], factor * own[chosen], n_rows, bounds)[1:]
+        by_draw.append([normal, *estimated, _with_a_long_tail(normal)])
     return points, [list(kind) for kind in zip(*by_draw, strict=True)]
 
 
@@ -190,6 +190,24 @@ def _normal(
     spread = shrinkage(scores, errors) * float(np.std(scores, ddof=1))
     error = _error_on_a_row(errors, n_rows)
     return Population(np.array([scores.mean()]), np.ones(1), spread, error, bounds)
+
+
+def _with_a_long_tail(normal: Population) -> Population:
+    """Return Gumbel's distribution with the mean and the spread of a normal one, on a grid.
+
+    Its upper tail is exponential, so that the best of many teams are apart from each other.
+    """
+    steps = np.linspace(-3.0, 12.0, _TAIL_STEPS)
+    weights = np.exp(-steps - np.exp(-steps))
+    weights /= weights.sum()
+    mean = float(steps @ weights)
+    scale = normal.spread / float(np.sqrt(((steps - mean) ** 2) @ weights))
+    return replace(
+        normal,
+        centres=normal.centres[0] + scale * (steps - mean),
+        weights=weights,
+        width=scale * float(steps[1] - steps[0]) / 2,
+    )
 
 
 def _estimated(

@@ -125,6 +125,18 @@ def test_the_spread_of_true_scores_is_as_uncertain_as_few_submissions_leave_it(
     assert spreads.min() < 1 < spreads.max()
 
 
+def test_one_kind_of_population_has_a_long_upper_tail():
+    rng = np.random.default_rng(0)
+    scores, errors = rng.normal(size=8), 0.01 * rng.normal(size=(8, 400))
+    kinds = populations_of(scores, errors, 100, rng)[1]
+    normal, tailed = kinds[0][0], kinds[-1][0]
+    assert tailed.spread == pytest.approx(normal.spread, rel=0.01)
+    drawn = tailed.draw((1_000, 100), rng).ravel()
+    assert drawn.mean() == pytest.approx(normal.centres[0], abs=0.02 * normal.spread)
+    assert drawn.std() == pytest.approx(normal.spread, rel=0.02)
+    assert stats.skew(drawn) == pytest.approx(1.14, abs=0.1)  # of Gumbel's distribution
+
+
 def test_standard_errors_of_few_groups_are_drawn():
     rng = np.random.default_rng(0)
     scores, errors = rng.normal(size=8), 0.01 * rng.normal(size=(8, 400))
@@ -439,6 +451,8 @@ def competition_boards(kind, rng, teams=30):
         return 0.8 + 0.01 * rng.normal(size=teams)
     if kind == "long tail":
         return 0.82 - 0.01 * rng.exponential(1.0, teams)
+    if kind == "outstanding":
+        return 0.8 + 0.01 * rng.gumbel(size=teams)
     crowd = rng.random(teams) < 0.5
     return np.where(
         crowd, 0.82 + 0.001 * rng.normal(size=teams), 0.79 + 0.01 * rng.normal(size=teams)
@@ -447,7 +461,7 @@ def competition_boards(kind, rng, teams=30):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("submissions", [6, 30])
-@pytest.mark.parametrize("kind", ["normal", "long tail", "crowded top"])
+@pytest.mark.parametrize("kind", ["normal", "long tail", "crowded top", "outstanding"])
 def test_drawn_competitions_hold_over_pilots(kind, submissions):
     """The interval of the chance to win holds that of new teams of the same kind."""
     rng = np.random.default_rng(0)
