@@ -9,8 +9,6 @@ from typing import Any
 from arena.competition.state import CompetitionState
 from arena.config import ServerSection
 
-__all__ = ["SERVED", "UNRECORDED", "record_server_settings"]
-
 SERVED = "server settings"
 """The kind of the events: the first has all settings, each later one what changed."""
 UNRECORDED = frozenset(

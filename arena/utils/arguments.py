@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["several"]
-
 
 def several(given: Any) -> tuple[Any, ...]:
     """Return one value as a tuple of it, and several as a tuple of them.

@@ -164,16 +164,17 @@ def test_a_deadline_and_a_day_follow_what_was_received(
         assert [one.status for one in answers[-2:]] == ["refused", "done"]
         assert "--late" not in answers[-2].message
         assert [row["submission"] for row in competition.submissions() if row["selected"]] == [3]
-        # A request to publish can be forged, its time included, but it waits for the deadline.
+        # These requests can be forged, their times included, but they wait for the deadline.
+        ends = [
+            replace(decision(8 + at, kind), received=whens[-1])
+            for at, kind in enumerate(("finalize", "publish"))
+        ]
         clock.now = deadline
-        end = [replace(decision(8 + at, kind), received=whens[-1]) for at, kind in enumerate(
-            ("finalize", "publish"))]  # fmt: skip
-        assert [one.status for one in process_all(competition, end)] == ["done", "refused"]
+        assert [one.status for one in process_all(competition, ends)] == ["refused", "refused"]
         assert competition.published_private_leaderboard() is None
         clock.now = whens[-1]
-        assert [one.status for one in process_all(competition, [decision(10, "publish")])] == [
-            "done"
-        ]
+        again = [decision(10, "finalize"), decision(11, "publish")]
+        assert [one.status for one in process_all(competition, again)] == ["done", "done"]
 
 
 @pytest.mark.slow
