@@ -14,7 +14,6 @@ from arena.utils.formatting import level_text
 from arena.utils.tabular import as_json
 from arena.utils.text import shorten
 from arena_bayes_error.annotators import DEPENDENT
-from arena_bayes_error.best_scores import MetricFloor
 from arena_bayes_error.estimate import BayesErrorEstimate
 from arena_bayes_error.estimators import CONTRADICTED
 from arena_bayes_error.kinds import Answer
@@ -56,7 +55,9 @@ def sentences_of(answer: Answer) -> Iterator[str]:
     else:
         yield from _of_estimate(found)
     for floor in answer.metric_floors:
-        yield _of_metric(floor)
+        error = floor.standard_error
+        sure = "" if error is None else f" (standard error {error:.2g})"
+        yield f"The best possible {floor.metric} on rows like these: {floor.value:.5g}{sure}."
     if answer.positive is not None:
         yield f"Positive: {answer.positive}."
     yield "Assumptions:"
@@ -150,12 +151,6 @@ def _model_free(found: BayesErrorEstimate) -> Iterator[str]:
 
 def _points(share: float) -> str:
     return f"{100 * share:.3f} percentage points"
-
-
-def _of_metric(floor: MetricFloor) -> str:
-    error = floor.standard_error
-    sure = "" if error is None else f" (standard error {error:.2g})"
-    return f"The best possible {floor.metric} on rows like these: {floor.value:.5g}{sure}."
 
 
 def named(teams: Sequence[str], shown: int = _SHOWN) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from arena_competitors.campaign import Curve
@@ -29,14 +29,7 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON."""
-        return {
-            "mechanism": self.mechanism,
-            "worst_attack": self.worst_attack,
-            "bias": self.bias,
-            "smallest_gain": self.smallest_gain,
-            "within_budget": self.within_budget,
-            "bias_high": self.bias_high,
-        }
+        return asdict(self)
 
 
 def evaluate(
