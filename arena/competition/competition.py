@@ -232,7 +232,7 @@ class Competition(CompetitionView):
         return self._state.store.must_be_reopened
 
     def keep_little_in_memory(self) -> None:
-        """Keep little of the database in memory: 256 MB, or more for large submissions.
+        """Keep little of the database in memory: 128 MB, or more for large submissions.
 
         A process that judges submissions for weeks would otherwise fill a gigabyte with predictions
         that it does not read again.

@@ -292,7 +292,8 @@ _DONE: Mapping[str, str] = {
     "undo": "The disqualification is undone.",
     "rename": "The new name is recorded.",
     "merge": "The teams are merged.",
-    "finalize": "The private leaderboard is computed.",
+    "finalize": "The private leaderboard is computed. Look at it with arena leaderboard --private, "
+    "then publish it.",
     "publish": "The private leaderboard is published.",
     "rescore": "All submissions are rescored. Finalize again if the private board is computed.",
 }

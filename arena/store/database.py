@@ -41,7 +41,7 @@ _OLDEST_VERSION = 2
 _APPLICATION = "arena"
 _MEMORY_LIMIT = "1GB"
 _MEMORY_OF_ONE_READ = "128MB"
-_LEAST_MEMORY, _MOST_MEMORY = 256 * 10**6, 10**9
+_LEAST_MEMORY, _MOST_MEMORY = 128 * 10**6, 10**9
 _LONGEST_LOG = 16 * 2**20
 """A log of more bytes is written to the file after the transaction."""
 _NEVER = "1TB"

@@ -304,7 +304,7 @@ class Store:
         return self._database.reading_once()
 
     def limit_memory(self, size: int) -> None:
-        """Set how many bytes of the database stay in memory: 256 MB to a gigabyte (the default)."""
+        """Set how many bytes of the database stay in memory: 128 MB to a gigabyte (the default)."""
         self._database.limit_memory(size)
 
     @property

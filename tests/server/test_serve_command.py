@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import sqlite3
 import threading
 import time
@@ -17,7 +18,7 @@ from typer.testing import CliRunner
 from arena.cli.commands import audit, backup, serve
 from arena.cli.folder import find_folder
 from arena.competition.competition import Competition
-from arena.config import CONFIG_NAME, ServerSection, read_settings
+from arena.config import CONFIG_NAME, DATABASE_NAME, ServerSection, read_settings
 from arena.errors import InputError, StoreBusyError
 from arena.server import supervisor
 from arena.server.backup import backup as copy
@@ -28,9 +29,10 @@ from arena.server.records.intake import Intake
 from arena.server.records.layout import OIDC_SECRET, Layout, WebSettings
 from arena.server.records.mails import SMTP_PASSWORD
 from arena.server.scorer.scorer import Scorer
-from arena.server.supervisor import User, bind
+from arena.server.supervisor import User, address_of, bind
 from arena.server.units import unit_files
 from arena.server.web.main import run
+from competition_folder import as_older_version
 from served import predictions, send
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "deploy"
@@ -67,6 +69,22 @@ def test_what_is_not_safe_or_not_possible_is_refused(folder: Path) -> None:
     with bind("127.0.0.1", 0) as bound:
         port = str(bound.getsockname()[1])
         assert f"port {port} cannot be used" in refusal(*where, "--port", port)
+
+
+def test_an_older_database_is_not_served(folder: Path) -> None:
+    as_older_version(folder / DATABASE_NAME)
+    assert "run `arena upgrade`" in refusal("-C", str(folder))
+    assert not (folder / MARKER_NAME).exists()
+
+
+def test_a_server_on_all_addresses_names_one_that_others_reach(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    every = "0.0.0.0"  # noqa: S104
+    monkeypatch.setattr(supervisor, "_ALL", {every: (socket.AF_INET, "127.0.0.7")})
+    assert address_of(every, 8000) in {"http://127.0.0.7:8000", "http://127.0.0.1:8000"}
+    monkeypatch.setattr(supervisor, "_ALL", {every: (socket.AF_INET, "no address")})
+    assert address_of(every, 8000) == f"http://{every}:8000"  # without a network
 
 
 def test_a_check_names_what_is_missing(folder: Path) -> None:

@@ -20,7 +20,7 @@ import typer
 
 from arena.cli.console import console, say_note
 from arena.cli.folder import find_folder
-from arena.config import CONFIG_NAME, Settings, read_settings
+from arena.config import CONFIG_NAME, DATABASE_NAME, Settings, read_settings
 from arena.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ _SAME_USER = (
 )
 
 
+_SECONDS_TO_OPEN = 30.0
 _FIRST_PASSED = 3
 """The first descriptor that systemd passes to a process (``sd_listen_fds``)."""
 
@@ -189,6 +190,7 @@ def _run_all(
     from arena.server.permissions import prepare
     from arena.server.supervisor import Supervisor, User, address_of, bind, is_loopback
     from arena.server.web.main import in_use
+    from arena.store import Store
 
     user, checker = (User.named(one) if one else None for one in users)
     if checker is not None and user is None:
@@ -206,6 +208,10 @@ def _run_all(
     for one in served:
         if (running := served_folder(one.folder)) is not None:
             raise InputError(f"{one.folder} is served already, at {running.url}.")
+        # Else its scorer would end at once, again and again, while the pages say that it starts.
+        Store.open(
+            one.folder / DATABASE_NAME, create=False, wait=_SECONDS_TO_OPEN, read_only=True
+        ).close()
     prepare(layout, [one.folder for one in served], user, checker)
     with locked(layout.intake.parent) as alone:
         if not alone:
