@@ -44,7 +44,7 @@ def test_no_byte_is_lost_without_a_word(killed: Path, name: str) -> None:
     assert came == ({"whole"} if name == JOURNAL else {"not opened", "repaired"})
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("trials", [1, pytest.param(200, marks=pytest.mark.campaign)])
 @pytest.mark.parametrize("name", FILES)
 def test_repair_then_submit(killed: Path, tmp_path: Path, name: str, trials: int) -> None:

@@ -185,6 +185,7 @@ def test_no_command_on_changed_values_ends_with_a_fault(there: Path, name: str) 
         assert called.returncode in (0, 1), (command, called.stderr)
 
 
+@pytest.mark.slow
 def test_a_line_of_the_journal_that_arena_never_writes_is_named_by_the_audit(there: Path) -> None:
     journal = there / f"{DATABASE}.journal"
     begin = journal.stat().st_size

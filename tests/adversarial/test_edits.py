@@ -464,7 +464,7 @@ ALWAYS_NAMED = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ALWAYS_NAMED)
 def test_an_audit_since_an_event_names_what_is_compared_as_a_whole(there: Path, name: str) -> None:
     statement, said = EDITS[name]
@@ -474,7 +474,7 @@ def test_an_audit_since_an_event_names_what_is_compared_as_a_whole(there: Path, 
     assert set(since.splitlines()) <= set(whole.splitlines())
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
@@ -624,7 +624,7 @@ TURNED: dict[str, Callable[[list[bytes], int], list[bytes]]] = {
 """A journal's lines, and the position of one -> the lines of a changed journal."""
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", TURNED)
 @pytest.mark.parametrize("where", ["begin", "head", "middle", "tail"])
 def test_a_changed_journal_is_named(there: Path, kind: str, where: str) -> None:

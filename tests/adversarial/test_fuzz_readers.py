@@ -25,6 +25,7 @@ def test_mutated_files() -> None:
     assert run_apart(0, 300)[0] == []
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60))
 @given(
     at=st.deferred(lambda: st.integers(0, len(corpus()) - 1)),

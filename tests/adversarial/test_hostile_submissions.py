@@ -321,6 +321,7 @@ def test_memory_and_open_files_are_limited(tmp_path: Path) -> None:
     assert ended.too_long
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("text", ["9007199254740993", "1e401", "9007199254740992.5"])
 def test_labels_that_are_different_numbers_are_never_merged(tmp_path: Path, text: str) -> None:
     from arena.intake import read_solution

@@ -244,6 +244,7 @@ def test_rows_are_counted_as_in_an_editor(folder):
     assert "row 3" in refused(folder, "gap.csv", *asked)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("content", [b"", b"\x93NUMPYgarbage", b"PAR1", b"\xff\x00", b"a,a\n1,2\n"])
 def test_damaged_files(folder, content):
     (folder / "bad").write_bytes(content)

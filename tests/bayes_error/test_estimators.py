@@ -113,6 +113,7 @@ def test_unbiased(setup, kind, repetitions):
     assert abs(z) < 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [3, *(pytest.param(m, marks=pytest.mark.slow) for m in (10, 50))])
 @pytest.mark.parametrize("boards", [5, pytest.param(40, marks=pytest.mark.campaign)])
 def test_proportions_of_hard_labels_are_too_low_within_the_bound(m, boards):
@@ -233,6 +234,7 @@ def test_iclr_2017():
     assert 50 * (found.refit_interval[1] - found.refit_interval[0]) == pytest.approx(2.1, abs=0.1)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("call", "said"),
     [
@@ -321,6 +323,7 @@ def test_coverage_of_the_t_interval(setup, repetitions):
     assert np.mean(inside) == pytest.approx(0.95, abs=0.01)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("find", "top"),
     [

@@ -107,7 +107,7 @@ def test_finalize_finds_the_floor(tmp_path):
     assert "lowest possible error rate on rows like these" in done.stdout + done.stderr
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("columns", "warned"), [("soft", 0), ("other", 1), ("other,soft", 0), ("soft,other", 1)]
 )

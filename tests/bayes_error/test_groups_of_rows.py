@@ -69,6 +69,7 @@ def test_a_group_for_each_row_changes_nothing():
     assert grouped_.bootstrap_interval == pytest.approx(plain.bootstrap_interval, abs=2e-4)
 
 
+@pytest.mark.slow
 def test_many_groups_are_drawn_in_bins():
     c, codes = grouped(5_000, np.random.default_rng(4))
     found = from_soft_labels(c, clusters=codes, resamples=4_000)

@@ -63,6 +63,7 @@ def test_the_model_can_be_wrong_and_the_bounds_are_not():
     assert found.moment_interval[0] <= truth <= found.moment_interval[1]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("labels", [2, 3, 50])
 def test_unanimous_counts_of_few_rows_leave_room(labels):
     found = moment_bounds(counts_of(np.zeros(30, dtype=int), labels), np.random.default_rng(0))
@@ -223,6 +224,7 @@ def test_counts_that_no_distribution_gives_are_met_as_nearly_as_possible():
         assert (low < high).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("labels", [2, 12])
 def test_the_interval_is_within_that_of_the_cells(labels):
     counts, truth = two_points(500, labels, np.random.default_rng(2))
@@ -293,6 +295,7 @@ def test_the_t_bound_of_one_or_two_rows_has_one_degree_of_freedom(rows):
     assert found == pytest.approx(mean - z * variance**0.5)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("n", "k", "codes"), [(12, 2, None), (20, 3, None), (8, 12, None), (36, 3, np.arange(36) // 4)]
 )

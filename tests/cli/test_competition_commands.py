@@ -32,6 +32,7 @@ def test_init_writes_what_a_competition_needs(here: Path, arena_there: Any) -> N
     assert (answer["status"], answer["released"]) == ("accepted", 0.5)
 
 
+@pytest.mark.slow
 def test_options_of_init_reach_the_settings(tmp_path: Path) -> None:
     rows = [(row // 2, i, row % 2, "Private", "z") for row, i in enumerate(IDS)]
     write_csv(tmp_path / "solution.csv", ["group", "key", "label", "part", "other"], rows)

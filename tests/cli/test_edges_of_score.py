@@ -78,6 +78,7 @@ def test_one_row_prints_no_nan(arena_here: Any, tmp_path: Path) -> None:
     assert "nan" not in called.stdout
 
 
+@pytest.mark.slow
 def test_several_targets_are_split_at_commas(arena_here: Any, tmp_path: Path) -> None:
     rows = [(f"r{row}", row, 2 * row, "x") for row in range(N_ROWS)]
     write_csv(tmp_path / "solution.csv", ["id", "a", "b", "note"], rows)

@@ -87,6 +87,7 @@ def test_teams_and_submissions_are_completed(solution: Path) -> None:
     assert complete_team(nowhere, "") == []
 
 
+@pytest.mark.slow
 def test_select_lists_the_submissions_of_the_team(solution: Path) -> None:
     with Competition.create(solution.parent / "c", solution, metric="accuracy") as made:
         made.submit({"id": [row[0] for row in ROWS], "animal": ["cat"] * 24}, "one")
@@ -137,6 +138,7 @@ def test_help_has_a_short_name(tmp_path: Path) -> None:
     assert run_here("score", "-h", cwd=tmp_path).stdout.startswith("Usage: arena score")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("part", "counts"),
     [

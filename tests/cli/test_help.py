@@ -14,6 +14,7 @@ COMMANDS = sorted(PROJECT["project"]["entry-points"]["arena.commands"])
 BELOW = ("simulate competition", "simulate ranks", "sota max", "sota estimate", "sota similarity")
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", [*COMMANDS, *BELOW])
 def test_help_shows_options_of_the_command_only(name, tmp_path):
     called = run_here(*name.split(), "--help", cwd=tmp_path)

@@ -69,6 +69,7 @@ def test_the_public_names_are_imported_on_first_use() -> None:
         _ = arena.sotta
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("module", ["typer", "arena.errors", "arena.cli.discovery"])
 def test_an_interrupt_while_the_program_is_imported_leaves_no_traceback(
     module: str, tmp_path: Path

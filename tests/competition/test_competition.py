@@ -73,6 +73,7 @@ def test_a_submission_is_released_and_stored_once(
         assert competition.verify_events() is None
 
 
+@pytest.mark.slow
 def test_earlier_predictions_are_read_in_the_order_asked_for(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:

@@ -86,7 +86,7 @@ def test_a_step_too_large_is_said_once_the_baseline_is_known(tmp_path: Path) -> 
         assert "Choose a smaller eta" in note
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [(0.55, 0.95), (0.95, 0.55)], ids=["rising", "falling"])
 def test_the_best_of_several_baselines_decides_what_is_said_of_the_step(
     tmp_path: Path, order: tuple[float, float]

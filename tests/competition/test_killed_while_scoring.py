@@ -120,6 +120,7 @@ def test_a_kill_is_still_counted_after_a_repair(folder: Path) -> None:
     assert used(folder) == [2, 2]
 
 
+@pytest.mark.slow
 def test_nothing_is_scored_if_the_journal_cannot_be_written(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -208,6 +208,7 @@ def test_a_mechanism_that_fails_has_used_a_place_and_a_full_disk_has_not(
         assert send(competition, tmp_path, FINE).faults[0].kind == "limit"
 
 
+@pytest.mark.slow
 def test_what_fails_before_it_is_scored_has_used_no_place(
     tmp_path: Path, plugin: Plugin, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -259,6 +260,7 @@ def test_what_was_stored_when_the_program_was_interrupted_is_counted_once(
         assert len(announced) == 2  # what is scored, and nothing else
 
 
+@pytest.mark.slow
 def test_submissions_of_a_queue_are_not_announced_one_by_one(
     tmp_path: Path, plugin: Plugin, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -273,6 +275,7 @@ def test_submissions_of_a_queue_are_not_announced_one_by_one(
     assert (answer.status, announced) == ("accepted", [])
 
 
+@pytest.mark.slow
 def test_a_new_name_that_looks_like_another_one_is_said_once(
     tmp_path: Path, plugin: Plugin, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -288,6 +291,7 @@ def test_a_new_name_that_looks_like_another_one_is_said_once(
     assert "A" in said[0]
 
 
+@pytest.mark.slow
 def test_what_a_metric_refuses_is_final_and_a_new_name_is_on_record(
     tmp_path: Path, plugin: Plugin, clock: Clock
 ) -> None:

@@ -78,6 +78,7 @@ def test_a_group_gives_what_single_submissions_give(
         assert competition.leaderboard() == grouped
 
 
+@pytest.mark.slow
 def test_a_group_that_fails_is_not_stored_and_can_be_taken_again(
     tmp_path: Path, solution: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,6 +204,7 @@ def test_a_file_that_ends_its_reader_twice_is_set_aside(
         assert event.payload["sha256"] is not None
 
 
+@pytest.mark.slow
 def test_an_upload_that_was_changed_after_it_was_received_is_set_aside(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:
@@ -293,6 +295,7 @@ def test_answers_that_the_web_process_reads_quote_no_label(
         assert "secret" not in str([event.payload for event in competition.events()])
 
 
+@pytest.mark.slow
 def test_the_published_board_has_the_public_scores_that_were_released(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:

@@ -26,6 +26,7 @@ ALIKE = [
 DIFFERENT = [("owls", "owl"), ("ab", "a b"), ("m\u00fcller", "muller"), ("a", "\u0431"), ("1", "2")]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("one", "other"), ALIKE)
 def test_names_that_look_alike(one: str, other: str) -> None:
     assert one != other

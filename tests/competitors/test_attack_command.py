@@ -112,6 +112,7 @@ def test_people_get_tables_and_a_picture(tmp_path: Path) -> None:
     assert "boosting" in drawn
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [

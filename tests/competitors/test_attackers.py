@@ -46,6 +46,7 @@ def predictions(player: Player, rows: Rows, count: int) -> list[np.ndarray]:
     return [*sent, player.finish().prediction]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("attack", "metric"), ATTACKS.items())
 def test_it_plays_and_the_same_seed_gives_the_same_play(attack: str, metric: str) -> None:
     once, again = (
@@ -57,6 +58,7 @@ def test_it_plays_and_the_same_seed_gives_the_same_play(attack: str, metric: str
     assert once.submissions == tuple(range(1, 13))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("attack", "metric"), ATTACKS.items())
 def test_it_sees_nothing_but_released_scores(attack: str, metric: str) -> None:
     """Other labels on the hidden rows change nothing that it sends."""
@@ -74,6 +76,7 @@ def test_it_sees_nothing_but_released_scores(attack: str, metric: str) -> None:
         np.testing.assert_array_equal(first, second)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("attack", "metric"), ATTACKS.items())
 def test_the_end_changes_nothing(attack: str, metric: str) -> None:
     """What is measured on the way does not show in what follows."""
@@ -86,6 +89,7 @@ def test_the_end_changes_nothing(attack: str, metric: str) -> None:
     assert ends[0][-1] == ends[1][-1]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("attack", "metric"), ATTACKS.items())
 def test_its_submissions_are_valid(attack: str, metric: str) -> None:
     rows = rows_for(metric)

@@ -125,6 +125,7 @@ def test_a_signed_vote_beats_the_majority_where_every_score_is_shown() -> None:
     assert signed.mean["bias"][-1] > plain.mean["bias"][-1] + 0.02
 
 
+@pytest.mark.slow
 def test_loss_and_score_give_mirrored_plays() -> None:
     score, zero_one = (
         run_attack("boosting", "kaggle", metric=metric, rows=300, submissions=30, repeats=2)

@@ -18,6 +18,7 @@ from thinned import examples
 RECOVERED, MISTAKEN = "labels_recovered", "labels_mistaken"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mechanism", ["full", "kaggle"])
 def test_198_labels_in_at_most_20_submissions(mechanism: str) -> None:
     curve = run_attack(

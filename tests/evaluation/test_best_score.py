@@ -636,6 +636,7 @@ def test_the_error_of_a_lead_is_bounded_from_below():
         assert found.contenders == contenders
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("m", [2, 3, 5])
 @pytest.mark.parametrize("level", [0.9, 0.99, 0.995, 0.996, 0.9999])
 def test_the_joint_critical_value_lies_between_that_of_one_and_that_of_bonferroni(m, level):

@@ -44,6 +44,7 @@ def errors_of(
     )
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("right", [0, 1, 17, 39, 40])
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
 def test_an_accuracy_has_the_interval_of_clopper_and_pearson(study_of, right, level):
@@ -436,6 +437,7 @@ def test_fewer_effective_units_than_three_and_a_half_are_too_few(score_range, de
     assert reason is None if said is None else said in reason
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("score", "score_range", "ends", "given"),
     [

@@ -130,6 +130,7 @@ FORMATS: dict[str, tuple[str, Callable[[Any], bytes]]] = {
 }
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", FORMATS)
 def test_each_format_is_read_from_a_zip_and_from_a_folder(tmp_path: Path, name: str) -> None:
     suffix, write = FORMATS[name]
@@ -269,6 +270,7 @@ HOSTILE: dict[str, tuple[str, bytes, str]] = {
 }
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_is_a_fault_in_a_sentence(tmp_path: Path, name: str) -> None:
     path, data, kind = HOSTILE[name]

@@ -22,6 +22,7 @@ prefixes = st.sampled_from(["", "id_", "0", "a1b", "é", "-"])
 forms = st.sampled_from(["{}", "{:04}", "{:08}"])
 
 
+@pytest.mark.slow
 @given(prefixes, forms, st.integers(1, 60), st.integers(0, 2000), st.randoms(), st.data())
 def test_positions_are_those_of_a_hash_table(prefix, form, n, start, random, data):
     numbers = random.sample(range(start, start + 3 * n), n)

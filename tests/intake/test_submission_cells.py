@@ -33,6 +33,7 @@ CELLS = [
 ]
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(("cell", "kind", "said"), CELLS)
 def test_bad_cell_is_reported_with_its_place(send: Send, cell: str, kind: str, said: str) -> None:
     fault = only(send("id,y\n" + rows_of({7: cell})), kind)

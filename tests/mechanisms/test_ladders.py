@@ -134,6 +134,7 @@ class CountingGenerator(np.random.Generator):
         return super().laplace(loc, scale, size)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("mechanism", ALL, ids=str)
 @given(scores=losses, better=st.floats(0, 1), worse=st.floats(0, 1))
 @settings(max_examples=examples(25))
@@ -231,6 +232,7 @@ def test_a_baseline_of_which_only_the_score_is_known_cannot_be_paired() -> None:
 # -- what holds for every one ------------------------------------------------------------------
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("mechanism", LADDERS, ids=str)
 @given(scores=losses)
 @quiet
@@ -242,6 +244,7 @@ def test_released_scores_never_get_worse(mechanism: Mechanism, scores: list[floa
         assert after.improved == (after.score < before.score)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("mechanism", ALL, ids=str)
 @given(scores=losses)
 @quiet
@@ -249,6 +252,7 @@ def test_a_state_that_was_stored_is_the_state(mechanism: Mechanism, scores: list
     assert run_all(mechanism, scores) == run_all(mechanism, scores, kept=True)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "mechanism", [one for one in ALL if isinstance(one, Ladder | LadderFree)], ids=str
 )
@@ -260,6 +264,7 @@ def test_a_score_is_a_loss_mirrored(mechanism: Mechanism, scores: list[float]) -
     assert [one.improved for one in up] == [one.improved for one in down]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("mechanism", ALL, ids=str)
 @given(scores=losses)
 @quiet
@@ -319,6 +324,7 @@ def test_a_noisy_ladder_releases_noise_and_hardly_ever_a_gain_of_nothing() -> No
 # -- what an organiser is told -----------------------------------------------------------------
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -102,7 +102,7 @@ def _cases() -> list[Case]:
 CASES = _cases()
 
 
-@pytest.fixture(params=thinned(CASES, every=2), ids=lambda case: case.label)
+@pytest.fixture(params=thinned(CASES, every=4), ids=lambda case: case.label)
 def case(request: pytest.FixtureRequest) -> Case:
     """Every metric, on the numbers of classes and with the parameters that matter."""
     return request.param  # type: ignore[no-any-return]

@@ -140,7 +140,7 @@ def _label(case: tuple[Metric, int]) -> str:
     return f"{metric.name}({inside})-{n_classes}"
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("case", CASES, ids=_label)
 def test_whether_a_score_is_defined_does_not_depend_on_the_truth(case: tuple[Metric, int]) -> None:
     _check(*case, seed=0, most=5)
@@ -153,6 +153,7 @@ def test_the_same_of_many_truths(case: tuple[Metric, int]) -> None:
         _check(*case, seed=seed, most=100)
 
 
+@pytest.mark.few(25)
 @pytest.mark.parametrize("case", CASES, ids=_label)
 def test_an_ordinary_truth_is_accepted(case: tuple[Metric, int]) -> None:
     metric, n_classes = case

@@ -89,6 +89,7 @@ def test_boxes_around_crowds_are_cocos() -> None:
     assert {fault.kind for fault in metric.faults_of_truth(marked, info)} == {"not 0 or 1"}
 
 
+@pytest.mark.slow
 def test_a_submission_has_no_column_iscrowd(tmp_path: Path) -> None:
     text = "image,class,x,y,width,height,IsCrowd\n1,cat,0,0,10,10,0\n1,cat,20,20,9,9,1\n"
     (tmp_path / "solution.csv").write_text(text)

@@ -114,6 +114,7 @@ def test_threads_do_not_disturb_each_other(problem: Any) -> None:
             np.testing.assert_array_equal(block.result()[0], alone)
 
 
+@pytest.mark.slow
 def test_logarithms_are_right_to_the_last_place() -> None:
     rng = np.random.default_rng(0)
     probabilities = np.concatenate(

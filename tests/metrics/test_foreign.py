@@ -179,6 +179,7 @@ def test_a_plain_function_gets_arrays(metrics: Any, monkeypatch: pytest.MonkeyPa
         metrics.resolve("plain:nothing").score(TRUTH, SENT)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

@@ -106,6 +106,7 @@ def test_no_file_that_can_be_scored_is_an_answer_too(work: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_metric_that_fails_on_all_drawn_rows_gets_rows_without_copies(work: Path) -> None:
     distinct = [(f"r{row}", 0.1 + row / 100) for row in range(N_ROWS)]
     write_csv(work / "distinct" / "good.csv", ["id", "y"], distinct)

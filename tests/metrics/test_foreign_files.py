@@ -406,6 +406,7 @@ def test_a_competition_of_whole_files_gets_no_sample_of_columns(home: Path) -> N
     assert [one.faults[0].kind for one in result.rejected] == ["metric failed"]
 
 
+@pytest.mark.slow
 def test_a_solution_of_ids_alone(home: Path) -> None:
     """As for a problem of optimisation: the metric needs the submission only."""
     (home / "metric.py").write_text(

@@ -143,6 +143,7 @@ def test_every_mask_that_cannot_be_scored_is_named() -> None:
     assert list(Dice().faults_of_truth(cells, info)) == faults
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kernels", [kernels_text, text_cells], ids=["compiled", "python"])
 def test_minus_one_is_an_empty_mask(kernels: Any) -> None:
     truth, sent = _texts("-1", "-1", "1 4", ""), _texts("", "1 2", "-1", " -1 ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 from collections.abc import Iterator
 from importlib import metadata
@@ -262,6 +263,13 @@ def test_a_plugin_that_cannot_be_imported_is_named(site: Path) -> None:
     assert manager.plugins[2].origin == "good-plugin 1.2"
     assert list(manager.metrics) == []
     assert "plugin 'bad' failed while loading: ModuleNotFoundError" in str(manager.failures[0])
+
+
+def test_a_plugin_that_is_installed_later_is_found(site: Path) -> None:
+    os.utime(site, (0, 0))
+    assert PluginManager().plugins == ()
+    _install(site, "later", "later_module", "", "later")
+    assert [info.name for info in PluginManager().plugins] == ["later"]
 
 
 def test_an_installed_plugin_with_a_misspelt_hook_is_skipped(site: Path) -> None:

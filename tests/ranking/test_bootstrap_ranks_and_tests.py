@@ -259,6 +259,7 @@ def test_the_verdict_follows_the_order_of_the_board():
     assert undecided_at_the_top(better, np.array([2, 1, 0])) == 2
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(seeds, st.sampled_from([0.3, 1.0, 5.0]), st.sampled_from([0.0, 0.2]), st.booleans())
 def test_corrections_of_some_tests_are_those_of_all(seed, scale, step, tied):

@@ -55,6 +55,7 @@ def by_the_book(scores, resampled, level):
     return better, low, high, c, rounds
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("level", [0.5, 0.9])
 def test_the_definition_pair_by_pair(seed, level):

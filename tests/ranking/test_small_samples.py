@@ -73,6 +73,7 @@ def test_a_part_of_the_units_holds_the_largest_values(monkeypatch):
     assert part.degrees_of_freedom[1, 2] == pytest.approx(whole.degrees_of_freedom[1, 2], rel=0.3)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("df", [1.0, 2.5, 7.0, 40.0, 3000.0])
 @pytest.mark.parametrize("c", [0.5, 2.0, 3.7, 9.0])
 def test_t_statistics_have_normal_equivalents(df, c):
@@ -153,6 +154,7 @@ def test_a_pair_that_differs_in_too_few_rows_is_not_decided():
     assert few[0, 1] == 0.1  # every unit differs: degrees of freedom deal with it
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("groups", [3, 5])
 def test_equal_submissions_on_few_groups_are_not_told_apart(study_of, metrics, groups):
     decided = 0
@@ -252,6 +254,7 @@ def test_possible_winners_by_hand():
         assert ranks.possible_winner.tolist() == possible
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(seeds)
 def test_the_compiled_leads_have_the_bits_of_the_numpy_form(seed):

@@ -74,6 +74,7 @@ def test_labels_that_are_numbers_are_in_the_order_of_their_values(
     assert board.standings[0]["score"] == pytest.approx(log_loss(y, predicted))
 
 
+@pytest.mark.slow
 def test_groups_are_resampled_whole_and_never_split() -> None:
     groups = np.arange(90) // 3
     board = arena.from_estimators(

@@ -57,7 +57,7 @@ def test_every_form_gives_the_board_of_the_files(tmp_path: Path) -> None:
     assert rejected.faults[0].id == expected.faults[0].id == IDS[0]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["roc_auc", "mae"])
 def test_resamples_that_are_drawn_in_parts_give_the_same_board(
     metric: str, monkeypatch: pytest.MonkeyPatch
@@ -125,6 +125,7 @@ def test_weights_and_levels_are_keywords() -> None:
         arena.rank(cases, board=arena.BoardSettings(20), level=0.9)
 
 
+@pytest.mark.slow
 def test_a_competition_takes_frames_and_keywords(tmp_path: Path) -> None:
     with arena.Competition.create(
         str(tmp_path / "c"), SOLUTION, metric="roc_auc", target="y", per_day=2, seed=1

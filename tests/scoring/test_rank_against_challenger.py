@@ -51,6 +51,7 @@ def table() -> dict[str, Any]:
     return tables
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("aggregate", "task"), list(RANKS))
 def test_the_ranks_are_those_of_challenger(aggregate: str, task: str) -> None:
     values = table()[task]

@@ -94,6 +94,7 @@ def numbers(*values: float) -> bytes:
     return np.array(values, "<f8").tobytes()
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("kind", "parts"),
     [

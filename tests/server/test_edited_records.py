@@ -202,7 +202,7 @@ def test_every_column_of_the_queue_is_edited(judged: Path) -> None:
     assert [name for name in columns if f"SET {name} = " not in text] == []
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edit_of_a_judged_request_is_named(there: Path, name: str) -> None:
     statement, said = EDITS[name]
@@ -233,7 +233,7 @@ def test_a_queue_without_the_recorded_requests_is_said_to_be_another_one(
     assert "does not have any of the 6 requests of the record" in told_of(there)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("statement", "code", "said"),
     [

@@ -230,7 +230,7 @@ FORGED: dict[str, Callable[..., str]] = {
 }
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("case", [*CLAIMS, *FORGED])
 def test_an_answer_that_proves_nothing_is_refused(
     case: str, site: Any, provider: FakeProvider
@@ -366,7 +366,7 @@ ANSWERS: dict[str, Response | Callable[[], Response]] = {
 }
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("case", ANSWERS)
 @pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/token", "/keys",
                                   "/userinfo"])  # fmt: skip
@@ -401,6 +401,7 @@ def test_a_provider_that_is_slow_or_down_is_asked_once_for_all(
     assert_nobody(down, down.get(START), 503)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "discovery",
     [
@@ -539,7 +540,7 @@ def test_who_signed_in_is_kept_for_half_an_hour_and_can_be_dropped(
     assert guest.post("/sign-in", data={"key": key}).status_code == 303  # with a key, as before
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name",
     [

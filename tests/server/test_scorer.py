@@ -145,6 +145,7 @@ def test_requests_are_judged_and_published_in_order(folder: Path, layout: Layout
     intake.close()
 
 
+@pytest.mark.slow
 def test_what_fails_in_a_group_is_judged_alone_and_then_set_aside(
     folder: Path, layout: Layout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,6 +192,7 @@ def test_what_ends_the_scorer_twice_is_not_tried_again(folder: Path, layout: Lay
     intake.close()
 
 
+@pytest.mark.slow
 def test_after_an_error_of_duckdb_the_competition_is_opened_again(
     folder: Path, layout: Layout, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -159,6 +159,7 @@ def test_a_metric_that_reads_cells_itself_is_refused(here):
     assert "reads the cells of a submission itself" in called.stderr
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -179,6 +180,7 @@ def test_bad_data_is_refused_in_a_line(here, given, said):
     assert not called.stdout
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -203,6 +205,7 @@ def test_refusals_before_training(here, given, said):
     assert "models to train" not in called.stderr
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("grid", "said"),
     [

@@ -172,6 +172,7 @@ def test_without_the_blocks_saved_there_is_no_checkpoint(
     require_sound(path, 5)
 
 
+@pytest.mark.slow
 def test_after_an_error_of_duckdb_the_log_is_kept(
     killed: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -186,6 +187,7 @@ def test_after_an_error_of_duckdb_the_log_is_kept(
     require_sound(path, 4)
 
 
+@pytest.mark.slow
 def test_a_second_store_in_a_process_does_not_drop_the_lock(store: Store, database: Path) -> None:
     connect = f"import duckdb; duckdb.connect({str(database)!r})"
     for _ in range(2):

@@ -221,7 +221,7 @@ def test_labels_come_back_as_codes(solution: Solution) -> None:
     assert block.tolist() == [[1, 2]]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "damage",
     [
@@ -264,6 +264,7 @@ def test_threads_write_and_read_at_once(store: Store, solution: Solution) -> Non
     np.testing.assert_array_equal(block[:, 0, 0], np.arange(40))
 
 
+@pytest.mark.slow
 def test_two_stores_of_one_file_in_one_process_share_its_lock(
     store: Store, database: Path, solution: Solution
 ) -> None:

@@ -80,7 +80,7 @@ def is_whole(path: Path) -> bool:
         return False
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "trials",
     [1, pytest.param(4, marks=pytest.mark.slow), pytest.param(30, marks=pytest.mark.campaign)],
@@ -191,7 +191,7 @@ def test_one_changed_digit_of_the_journal_is_no_loss(killed: Path, tmp_path: Pat
     assert is_whole(path)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statement", "said"),
     [

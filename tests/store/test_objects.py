@@ -187,6 +187,7 @@ def exchange(file: Path, store: Store) -> None:
     shutil.copy(object_file(store, 3), file)
 
 
+@pytest.mark.slow
 def test_a_damaged_object_is_named(path: Path) -> None:
     with filled(path, n=3) as store:
         file = object_file(store, 2)
@@ -267,6 +268,7 @@ def add_and_stop(store: Store) -> None:
         raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_a_transaction_that_fails_stores_nothing_and_leaves_a_harmless_object(path: Path) -> None:
     with filled(path, n=1) as store:
         with pytest.raises(KeyboardInterrupt):
@@ -333,6 +335,7 @@ def test_a_kill_before_the_commit_leaves_no_submission(path: Path, when: str) ->
         assert store.audit() == ()
 
 
+@pytest.mark.slow
 def test_a_place_that_cannot_be_written_stores_nothing(path: Path) -> None:
     with filled(path, n=1) as store:
         folder = object_file(store, 1).parent
@@ -471,6 +474,7 @@ def test_a_place_can_be_sent_to_a_worker(tmp_path: Path) -> None:
         assert pickle.loads(pickle.dumps(place)) == place  # noqa: S301 - our own
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     "url",
     [

@@ -81,6 +81,7 @@ def test_rows_that_come_in_another_order_are_sorted(
         np.testing.assert_array_equal(block, values)
 
 
+@pytest.mark.slow
 def test_an_audit_reads_every_prediction_once_and_compares_them_as_well(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

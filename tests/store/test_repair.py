@@ -173,7 +173,7 @@ def test_log_that_ends_early_is_noticed_by_the_journal(broken: Path, length: flo
     assert_sound(broken, [entry.submission for entry in report.lost])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("place", range(0, 60, 3))
 def test_damage_of_the_beginning_of_the_log_never_goes_unnoticed(broken: Path, place: int) -> None:
     flip(log_of(broken), place)

@@ -147,7 +147,7 @@ def test_texts_that_are_gone_are_a_damaged_file(tmp_path: Path) -> None:
         _read(store, 1)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("code", ["'nan'", "'inf'", "-1e300", "1e15", "0.5"])
 @pytest.mark.parametrize("table", ["predictions", "truth"])
 def test_codes_that_no_text_has_are_a_damaged_file(tmp_path: Path, table: str, code: str) -> None:
@@ -164,6 +164,7 @@ def test_codes_that_no_text_has_are_a_damaged_file(tmp_path: Path, table: str, c
         assert store.audit()
 
 
+@pytest.mark.slow
 def test_an_older_database_is_upgraded_on_record(tmp_path: Path) -> None:
     path = tmp_path / "c.duckdb"
     numbers = dataclasses.replace(_solution(1, PredictionKind.VALUE), extra={})

@@ -48,6 +48,7 @@ def test_a_single_task_is_given_to_no_other_thread() -> None:
     assert list(run_tasks(threading.get_ident, [], workers=2)) == []
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("workers", "processes"), [(1, False), (1, True), (2, False), (2, True)])
 def test_results_come_in_the_order_of_the_tasks(workers: int, processes: bool) -> None:
     tasks = ((base, 2) for base in range(20))
@@ -62,6 +63,7 @@ def test_processes_are_other_processes_and_threads_are_not() -> None:
     assert set(run_tasks(os.getpid, [()] * 3, workers=1, processes=True)) == {own}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("workers", "processes"), [(1, False), (2, False), (2, True)])
 def test_what_a_task_raises_is_raised_here(workers: int, processes: bool) -> None:
     results = run_tasks(divmod, [(7, 2), (1, 0), (9, 2)], workers=workers, processes=processes)

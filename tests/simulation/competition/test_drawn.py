@@ -37,6 +37,7 @@ def solution(n_classes, seed=0):
     )  # fmt: skip
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("metric", "n_classes"),
     [("accuracy", 2), ("roc_auc", 2), ("log_loss", 2), ("accuracy", 4), ("rmse", None)],

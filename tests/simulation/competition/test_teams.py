@@ -216,7 +216,7 @@ def test_a_team_that_falls_works_or_quits_and_one_far_behind_quits(manager):
     assert not stays.has_stopped()
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("n_classes", [2, 3, None])
 def test_families_learn_from_numbers_categories_and_missing_values(family, n_classes):

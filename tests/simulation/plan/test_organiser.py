@@ -109,7 +109,7 @@ def test_few_submissions_do_not_make_errors_look_small(monkeypatch):
     assert [one.error for one in points] == pytest.approx([0.5, 0.5], rel=0.05)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("submissions", "expected"), [(4, 3.73), (40, 1.28)])
 def test_the_spread_of_true_scores_is_as_uncertain_as_few_submissions_leave_it(
     submissions, expected, monkeypatch
@@ -238,6 +238,7 @@ def agreement_of_halves(first, second):
     return 2 * same.mean(axis=-1) - 1
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("spread", [0.0, 1.0, 4.0, 8.0])
 @pytest.mark.parametrize("m", [2, 3, 5, 12])
 def test_intervals_of_tau_hold_over_pilots(m, spread):
@@ -327,6 +328,7 @@ def test_submissions_that_differ_by_a_constant_leave_nothing_to_plan(ask):
         ask("rmse", truth, truth + 0.1 * np.arange(1, 5)[:, None])
 
 
+@pytest.mark.slow
 def test_an_attack_gains_no_more_than_the_range_of_the_metric(ask):
     rng = np.random.default_rng(0)
     truth = rng.integers(2, size=60)
@@ -343,6 +345,7 @@ def test_an_attack_gains_no_more_than_the_range_of_the_metric(ask):
             assert -1 <= one.low["overstatement"] <= one.high["overstatement"] <= 1
 
 
+@pytest.mark.slow
 def test_a_perfect_submission_does_not_put_a_point_outside_its_interval(ask):
     rng = np.random.default_rng(0)
     truth = rng.integers(2, size=400)
