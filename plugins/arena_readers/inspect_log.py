@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from arena.errors import InputError
 from arena.interfaces import CaseScores
-from arena_readers.files import as_number, chosen, file_start, find, read_json, refuse
+from arena_readers.files import as_number, chosen, file_start, find, read_json, refuse, refusing
 
 __all__ = ["InspectReader"]
 
@@ -82,6 +82,7 @@ def _is_log(path: Path) -> bool:
     return path.suffix == ".json" and b'"status"' in start and b'"eval"' in start
 
 
+@refusing
 def _log(file: Path) -> dict[str, Any] | None:
     """Return a log with ``status``, ``eval`` and ``samples``; None if it has no samples."""
     log = _archive(file) if file.suffix == ".eval" else read_json(file)
@@ -127,6 +128,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
         return json.loads(stream.read(info.file_size))
 
 
+@refusing
 def _scores(
     file: Path, model: str, task: str, samples: list[Any], value: str | None, notes: tuple[str, ...]
 ) -> CaseScores:
