@@ -616,7 +616,8 @@ def receipt_problems(path: Path, events: Sequence[Event]) -> tuple[str, ...]:
     if not _HASH.search(text):
         raise InputError(f"The receipt {path} contains no hash: give the output of submit.")
     for answer in answers if isinstance(answers, list) else ():
-        event = by_hash.get(answer.get("receipt", "")) if isinstance(answer, dict) else None
+        noted = answer.get("receipt") if isinstance(answer, dict) else None
+        event = by_hash.get(noted) if isinstance(noted, str) else None
         for name in ("submission", "team", "status", "released") if event else ():
             if event is None:
                 continue

@@ -31,6 +31,9 @@ _MOST_COMPARED = 10_000
 _NAMED = 10
 _MOST_HASHES = 0.9
 _COPIED, _FEWEST_COPIED = 0.25, 20
+_TIED = 1e-5
+"""Numbers this close, relative to the interquartile range, have the same rank: otherwise the
+smallest noise would give many equal numbers, such as clipped ones, ranks far from each other."""
 _CATEGORIES = (PredictionKind.LABEL, PredictionKind.TEXT)
 
 
@@ -68,7 +71,8 @@ def similar_submissions(
 
     The distance of two submissions is the share of predictions that differ or, for numbers, the
     root mean square difference after standardisation (mean 0, variance 1), if that is smaller. For
-    probabilities and scores, ranks are compared, because only their order may matter. Two
+    probabilities and scores, ranks are compared, because only their order may matter; numbers
+    closer than 1e-5 of the interquartile range have the same rank. Two
     submissions are nearly identical if their distance is at most 1%, and at most a quarter of the
     90th percentile over pairs of teams: on an easy task, independent submissions are close too.
     Numbers are also nearly identical if more of them are equal than repeated values explain: the
@@ -361,12 +365,25 @@ def _equal_columns(
 def _scaled(cells: npt.NDArray[Any], kind: PredictionKind) -> FloatArray:
     """Return the cells, or their ranks, with mean 0 and norm 1; constant ones become 0."""
     ordered = kind in (PredictionKind.PROBABILITY, PredictionKind.SCORE)
-    values = np.stack([_ranks(own) for own in cells]) if ordered else cells
+    values = np.stack([_ranks(_nearly_tied(own)) for own in cells]) if ordered else cells
     # Scaled first: the squares of very large numbers would overflow.
     values = values / np.maximum(np.abs(values).max(axis=1, keepdims=True), np.finfo(float).tiny)
     values = values - values.mean(axis=1, keepdims=True)
     norms = np.linalg.norm(values, axis=1, keepdims=True)
     return np.asarray(np.divide(values, norms, out=np.zeros_like(values), where=norms > 0))
+
+
+def _nearly_tied(values: FloatArray) -> FloatArray:
+    """Return the values, rounded to steps so small that only noise is lost.
+
+    >>> _nearly_tied(np.array([0.0, 1e-9, 0.2, 0.6, 1.0])).round(3).tolist()
+    [0.0, 0.0, 0.2, 0.6, 1.0]
+    """
+    low, high = np.quantile(values, [0.25, 0.75])
+    with np.errstate(over="ignore", invalid="ignore"):
+        step = _TIED * (high - low)
+        rounded = np.round(values / step) * step if step > 0 else values
+    return rounded if np.isfinite(rounded).all() else values
 
 
 def _ranks(values: FloatArray) -> FloatArray:

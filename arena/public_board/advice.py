@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from arena.config import CONFIG_NAME, Settings
 from arena.interfaces import Metric
 from arena.plugin.manager import PluginManager
@@ -26,7 +28,7 @@ def with_default_mechanism(settings: Settings, manager: PluginManager) -> Settin
 
 
 def protection_notes(
-    settings: Settings, solution: Solution, manager: PluginManager
+    settings: Settings, solution: Solution, manager: PluginManager, now: datetime
 ) -> tuple[str, ...]:
     """Return sentences on a board, a limit or a deadline that leaves a competition unprotected."""
     notes = []
@@ -48,7 +50,13 @@ def protection_notes(
             f"Warning: the number of submissions is not limited. Set per_day or total under "
             f"[limits] of {CONFIG_NAME}."
         )
-    if settings.competition.deadline is None:
+    deadline = settings.competition.deadline
+    if deadline is not None and deadline < now:
+        notes.append(
+            f"Warning: the deadline {deadline:%Y-%m-%d %H:%M} UTC has passed: every submission is "
+            f"refused. Set a later one under [competition] of {CONFIG_NAME}."
+        )
+    if deadline is None:
         notes.append(
             f"No deadline is set: submissions are taken until you set one under [competition] of "
             f"{CONFIG_NAME}."

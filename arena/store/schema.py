@@ -38,6 +38,8 @@ _QUERIES: Mapping[str, str] = {
     "index": "SELECT index_name, sql FROM duckdb_indexes()",
     "view": "SELECT view_name, '' FROM duckdb_views() WHERE NOT internal",
     "macro": "SELECT function_name, '' FROM duckdb_functions() WHERE NOT internal",
+    "sequence": "SELECT sequence_name, '' FROM duckdb_sequences()",
+    "type": "SELECT type_name, '' FROM duckdb_types() WHERE NOT internal",
 }
 """The kind of a thing -> a query for names and definitions."""
 

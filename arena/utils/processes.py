@@ -347,6 +347,7 @@ class _GuardedWorker(_Worker):
         self._tasks = 0
         self._first: tuple[Any, ...] = ()
         self.deadline = self._seconds = 0.0
+        self._overdue = False
         with contextlib.suppress(OSError):
             self.pipe.send(key[1])
 
@@ -375,7 +376,8 @@ class _GuardedWorker(_Worker):
         dead = self.process.poll() is not None  # polled before the pipe, which may still hold data
         try:
             while self.pipe.poll():
-                number, good, result, clean = self.pipe.recv()
+                with self._ended_at_the_deadline():
+                    number, good, result, clean = self.pipe.recv()
                 if number != self._tasks:  # from a process that an earlier task forked
                     continue
                 if good is None:
@@ -383,7 +385,7 @@ class _GuardedWorker(_Worker):
                     continue
                 if not good:
                     self._first = ()  # it may be the argument that could not be received
-                if clean:
+                if clean and not self._overdue:
                     _keep(self)
                 else:
                     self.kill()
@@ -397,14 +399,36 @@ class _GuardedWorker(_Worker):
             return False, _portable(error)
         if dead or time.monotonic() > self.deadline:
             self.kill()
-            return True, Ended(not dead, self._seconds)
+            return True, Ended(not dead or self._overdue, self._seconds)
         return None
+
+    @contextlib.contextmanager
+    def _ended_at_the_deadline(self) -> Iterator[None]:
+        """End the worker if it has begun an answer and does not complete it.
+
+        The time limit of a transfer is no deadline: it starts again with every byte.
+        """
+
+        def end() -> None:
+            self._overdue = True
+            self._tell_guard()
+
+        timer = threading.Timer(max(0.0, self.deadline - time.monotonic()) + _GRACE, end)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _tell_guard(self) -> None:
+        with contextlib.suppress(OSError):
+            self._alive.send_bytes(b"end")  # closing is not enough if a fork holds the pipe
 
     def kill(self) -> None:
         """Kill the worker and every process that it started."""
         if self.process.poll() is None:
-            with contextlib.suppress(OSError):
-                self._alive.send_bytes(b"end")  # closing is not enough if a fork holds the pipe
+            self._tell_guard()
         self._alive.close()
         if _LINUX:
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -2,20 +2,58 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Iterator, Sequence
+import struct
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from arena.errors import InputError
+from arena.errors import ArenaError, InputError
 from arena.intake.faults import clean, show_all
 
 _START = 2**12
+_OTHER_FORM = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zlib.error,
+)
+"""What a function that expects the form of a tool raises on a file of another form."""
+_Rest = ParamSpec("_Rest")
+_Read = TypeVar("_Read")
 
 
 def refuse(path: Path | str, why: str) -> InputError:
     """Return the error for a file that is not what its format says."""
     return InputError(f"{path} cannot be read: {clean(why).rstrip('.')}.")
+
+
+def refusing(
+    function: Callable[Concatenate[Path, _Rest], _Read],
+) -> Callable[Concatenate[Path, _Rest], _Read]:
+    """Let a function that reads a file refuse a file of another form in a sentence.
+
+    The tools document no schema, so that a value of any type can stand anywhere.
+    """
+
+    @functools.wraps(function)
+    def read(file: Path, /, *rest: _Rest.args, **named: _Rest.kwargs) -> _Read:
+        try:
+            return function(file, *rest, **named)
+        except ArenaError:
+            raise
+        except _OTHER_FORM as error:
+            why = f"a part of it has another form than expected ({type(error).__name__}: {error})"
+            raise refuse(file, why) from error
+
+    return read
 
 
 def find(path: Path, pattern: str) -> Iterator[Path]:
@@ -39,7 +77,7 @@ def read_json(path: Path) -> Any:
     """Return the document in a file; raises InputError."""
     try:
         return json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise refuse(path, str(error)) from error
 
 
@@ -51,7 +89,7 @@ def json_lines(path: Path) -> Iterator[Any]:
                 if line.strip():
                     try:
                         yield json.loads(line)
-                    except ValueError as error:
+                    except (ValueError, RecursionError) as error:
                         raise refuse(f"{path}, line {number},", str(error)) from error
     except OSError as error:
         raise refuse(path, str(error)) from error

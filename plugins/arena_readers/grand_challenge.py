@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from arena.errors import InputError
 from arena.interfaces import CaseScores
-from arena_readers.files import as_number, chosen, find, read_json, refuse
+from arena_readers.files import as_number, chosen, find, read_json, refuse, refusing
 
 _NAMES = (
     "case",
@@ -79,6 +79,7 @@ def _cases(document: Any) -> list[dict[str, Any]]:
     return []
 
 
+@refusing
 def _read(file: Path, value: str | None) -> CaseScores:
     cases = _cases(read_json(file))
     if not cases:

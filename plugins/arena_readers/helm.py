@@ -13,7 +13,7 @@ import numpy as np
 from arena.errors import InputError
 from arena.intake.faults import show_all
 from arena.interfaces import CaseScores
-from arena_readers.files import as_number, find, read_json, refuse
+from arena_readers.files import as_number, find, read_json, refuse, refusing
 
 _FILE = "per_instance_stats.json"
 _MODEL = re.compile(r"[:,]model=[^,]*")
@@ -43,6 +43,7 @@ class HelmReader:
             yield _read(file, value)
 
 
+@refusing
 def _read(file: Path, value: str | None) -> CaseScores:
     instances = read_json(file)
     if not isinstance(instances, list):

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from arena.errors import InputError
 from arena.interfaces import CaseScores
-from arena_readers.files import as_number, chosen, file_start, find, read_json, refuse
+from arena_readers.files import as_number, chosen, file_start, find, read_json, refuse, refusing
 
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -80,6 +80,7 @@ def _is_log(path: Path) -> bool:
     return path.suffix == ".json" and b'"status"' in start and b'"eval"' in start
 
 
+@refusing
 def _log(file: Path) -> dict[str, Any] | None:
     """Return a log with ``status``, ``eval`` and ``samples``; None if it has no samples."""
     log = _archive(file) if file.suffix == ".eval" else read_json(file)
@@ -125,6 +126,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
         return json.loads(stream.read(info.file_size))
 
 
+@refusing
 def _scores(
     file: Path, model: str, task: str, samples: list[Any], value: str | None, notes: tuple[str, ...]
 ) -> CaseScores:

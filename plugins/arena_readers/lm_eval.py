@@ -16,7 +16,7 @@ import numpy as np
 
 from arena.errors import InputError
 from arena.interfaces import CaseScores
-from arena_readers.files import as_number, chosen, find, json_lines, read_json, refuse
+from arena_readers.files import as_number, chosen, find, json_lines, read_json, refuse, refusing
 
 _PATTERN = "samples_*.jsonl"
 _NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d{2}-\d{2}T[\d.:-]+))?\.jsonl")
@@ -62,6 +62,7 @@ def _results(folder: Path, date: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+@refusing
 def _read(
     file: Path, task: str, results: dict[str, Any], value: str | None, notes: tuple[str, ...]
 ) -> CaseScores:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from arena.interfaces import CaseScores
-from arena_readers.files import as_number, chosen, file_start, find, read_json, refuse
+from arena_readers.files import as_number, chosen, file_start, find, read_json, refuse, refusing
 
 _MAIN = "main_score"
 
@@ -44,6 +44,7 @@ def _is_result(file: Path) -> bool:
     return file.name != "model_meta.json" and b'"task_name"' in start and b'"scores"' in start
 
 
+@refusing
 def _read(file: Path, value: str) -> CaseScores:
     result = read_json(file)
     if not isinstance(result, Mapping) or not isinstance(result.get("scores"), Mapping):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from arena.interfaces import CaseScores
-from arena_readers.files import as_number, chosen, file_start, find, read_json, refuse
+from arena_readers.files import as_number, chosen, file_start, find, read_json, refuse, refusing
 
 _DICE = "Dice"
 _ERRORS = frozenset(("FN", "FP", "n_pred", "n_ref", "TN", "TP"))
@@ -52,6 +52,7 @@ def _is_summary(file: Path) -> bool:
     )
 
 
+@refusing
 def _read(file: Path, value: str) -> CaseScores:
     records = list(_records(read_json(file), file, value))
     if not records:

@@ -6,6 +6,7 @@ from the files alone stands at the end, with what notices it all the same.
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable, Sequence
@@ -432,6 +433,11 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
         "constraint scores: PRIMARY KEY.* is missing",
     ),
     "index dropped": (["DROP INDEX submissions_key", "SELECT 1"], "index submissions_key"),
+    "sequence": (["CREATE SEQUENCE x", "SELECT 1"], "sequence x .* is not of arena"),
+    "type of another program": (
+        ["CREATE TYPE mood AS ENUM ('a')", "SELECT 1"],
+        "type mood .* is not of arena",
+    ),
     "macro": (["CREATE MACRO trunc(x) AS 0", "SELECT 1"], "macro trunc .* is not of arena"),
 }
 
@@ -861,6 +867,14 @@ def test_an_end_cut_off_everywhere_shows_only_by_a_receipt(there: Path) -> None:
     (told,) = receipt_problems(there / "receipt.txt", events)
     assert "does not contain the event" in told
     assert not verified_receipt(there, events[1].hash, events)
+
+
+@pytest.mark.parametrize("noted", [[], {}, 7, None])
+def test_a_receipt_of_another_form_is_no_fault(there: Path, noted: object) -> None:
+    with Store.open(there / "c" / DATABASE, create=False, read_only=True) as store:
+        events = store.events()
+    document = {"answers": [{"receipt": noted, "note": events[1].hash}]}
+    assert verified_receipt(there, json.dumps(document), events) == ()
 
 
 def verified_receipt(folder: Path, noted: str, events: Sequence[object]) -> tuple[str, ...]:

@@ -61,6 +61,11 @@ def test_a_hanging_call_is_ended_in_time() -> None:
     assert time.monotonic() - started < SECONDS + 300
 
 
+@pytest.mark.slow
+def test_an_answer_without_end_is_ended_at_the_deadline() -> None:
+    assert run(tasks.answer_without_end) == Ended(too_long=True, seconds=SECONDS)
+
+
 def test_a_fork_that_keeps_the_pipe_does_not_hide_the_end() -> None:
     assert run(tasks.fork_and_keep_the_pipe, seconds=60.0) == Ended(too_long=False, seconds=60.0)
 

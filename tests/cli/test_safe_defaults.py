@@ -41,6 +41,12 @@ def test_init_protects_the_public_board_by_default(tmp_path: Path) -> None:
         assert status == ("refused" if number == 5 else "accepted")
 
 
+def test_init_says_that_a_deadline_has_passed(tmp_path: Path) -> None:
+    said, _ = init(tmp_path, "--deadline", "2020-01-01T00:00:00+02:00")
+    assert "Warning: the deadline 2019-12-31 22:00 UTC has passed" in said
+    assert "No deadline" not in said
+
+
 @pytest.mark.slow
 def test_init_says_what_it_does_for_a_metric_without_bounds(tmp_path: Path) -> None:
     said, settings = init(tmp_path, "--deadline", "2999-01-01", metric="mae")

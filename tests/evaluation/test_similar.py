@@ -66,6 +66,16 @@ def test_numbers_with_noise_scaled_or_with_the_same_order() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("kind", [PredictionKind.PROBABILITY, PredictionKind.SCORE])
+@pytest.mark.parametrize("noise", [1e-12, 1e-9, 1e-7])
+def test_copies_with_noise_where_many_values_are_equal(kind: PredictionKind, noise: float) -> None:
+    """Noise orders clipped values at random, and a mean rank becomes ranks of all sizes."""
+    clipped = np.clip(VALUES, -0.5, 0.5) + 0.5
+    clipped[2] = clipped[0] + noise * RNG.normal(size=N)
+    clipped[4] = np.clip(clipped[1] + noise * RNG.normal(size=N), 0, 1)
+    assert {one.submissions for one in found(clipped, kind)} == {(1, 3), (2, 5)}
+
+
 def test_good_models_of_an_easy_task_and_constants_are_no_copies() -> None:
     right = RNG.random((M, N)) < 0.998
     easy = np.where(right, TRUTH > 0, TRUTH <= 0).astype(np.intp)

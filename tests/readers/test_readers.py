@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -269,6 +272,89 @@ def test_damaged_files_are_refused_in_a_sentence(reader: CaseReader, tmp_path: P
         file.write_text(text)
         with pytest.raises(InputError):
             list(reader.read(file, None))
+
+
+FORMS: dict[str, tuple[str, str | None, Any]] = {
+    "grand-challenge": ("metrics.json", None, {"results": [{"case_id": "c", "dice": 0.5}]}),
+    "helm": (
+        "per_instance_stats.json",
+        "em",
+        [
+            {
+                "instance_id": "i",
+                "train_trial_index": 0,
+                "stats": [{"name": {"name": "em", "split": "test"}, "mean": 0.5}],
+            }
+        ],
+    ),
+    "inspect": (
+        "a.json",
+        None,
+        {
+            "status": "success",
+            "eval": {"model": "m", "task": "t", "created": "2026"},
+            "samples": [{"id": 1, "epoch": 1, "scores": {"acc": {"value": "C"}}}],
+        },
+    ),
+    "lm-eval": ("samples_a.jsonl", None, {"doc_id": 1, "metrics": ["acc"], "acc": 1.0}),
+    "mteb": (
+        "a.json",
+        None,
+        {"task_name": "t", "scores": {"test": [{"main_score": 0.5, "hf_subset": "en"}]}},
+    ),
+    "nnunet": (
+        "summary.json",
+        None,
+        {
+            "foreground_mean": {"Dice": 0.5},
+            "metric_per_case": [{"metrics": {"1": {"Dice": 0.5}}, "reference_file": "c.nii"}],
+        },
+    ),
+}
+"""A reader -> the name of a file that it reads, the value that is read, and its content."""
+ANYTHING: tuple[Any, ...] = (
+    None,
+    1,
+    0.5,
+    True,
+    "x",
+    "",
+    [],
+    {},
+    [None],
+    [[]],
+    {"a": None},
+    10**400,
+    math.inf,
+)
+
+
+def changed(document: Any) -> Iterator[Any]:
+    """Yield the document with each of its parts replaced by anything, or removed."""
+    yield from ANYTHING
+    parts = document if isinstance(document, dict) else dict(enumerate(document))
+    for key, part in parts.items():
+        whole = dict(parts)
+        del whole[key]
+        yield whole if isinstance(document, dict) else [*whole.values()]
+        for other in changed(part) if isinstance(part, dict | list) else ANYTHING:
+            whole = {**parts, key: other}
+            yield whole if isinstance(document, dict) else [*whole.values()]
+
+
+@pytest.mark.parametrize("reader", provide_case_readers(), ids=lambda one: str(one.name))
+def test_a_file_of_another_form_is_read_or_refused(reader: CaseReader, tmp_path: Path) -> None:
+    name, value, document = FORMS[reader.name]
+    folder = tmp_path / "task:model=m"
+    assert list(reader.read(write(folder / name, document).parent, value))
+    for other in changed(document):
+        write(folder / name, other)
+        with contextlib.suppress(InputError):
+            reader.recognises(folder)
+            list(reader.read(folder, value))
+    (folder / name).write_text("[" * 100_000)
+    with pytest.raises(InputError):
+        list(reader.read(folder / name, value))
 
 
 def write(path: Path, document: Any) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import os
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -55,6 +56,21 @@ def become_daemons() -> None:
                 time.sleep(FOREVER)
             os._exit(0)
     time.sleep(FOREVER)
+
+
+def answer_without_end() -> None:
+    """Announce an answer of two gigabytes on every pipe, and write a byte of it now and then."""
+    pipes = []
+    for descriptor in range(3, 64):
+        try:
+            os.write(descriptor, struct.pack("!i", 2**31 - 1))
+        except OSError:
+            continue
+        pipes.append(descriptor)
+    while True:
+        time.sleep(0.2)
+        for pipe in pipes:
+            os.write(pipe, b"x")
 
 
 def return_twice() -> int:

@@ -6,7 +6,7 @@ import shlex
 import sys
 import unicodedata
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -199,7 +199,9 @@ def _say_what_was_made(folder: Path, competition: Competition) -> None:
         *notes_of(asked),
         *meaning_of_columns(competition.solution),
         *soft_label_warnings(competition.solution),
-        *protection_notes(competition.settings, competition.solution, competition.manager),
+        *protection_notes(
+            competition.settings, competition.solution, competition.manager, datetime.now(UTC)
+        ),
         "To submit a file and show the public board:",
         f"    arena submit {example} --team sample -C {where}",
         f"    arena leaderboard -C {where}",
