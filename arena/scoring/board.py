@@ -404,16 +404,19 @@ def _notes(board: PrivateBoard | None) -> list[str]:
             f"more for figures that are published or decide a prize."
         )
     n_rows, clusters = len(board.study.truth), board.study.clusters
-    units, what = n_rows, "rows"
+    units, what = n_rows, "row" if n_rows == 1 else "rows"
     if clusters is not None:
-        units, what = len(np.unique(clusters)), "groups of rows"
+        units = len(np.unique(clusters))
+        one = units == 1
+        what = f"group{'' if one else 's'} of rows"
         notes.append(
-            f"The {n_rows:,} rows are in {plural(units, 'group')}, which are resampled as a whole."
+            f"The {n_rows:,} rows are in {plural(units, 'group')}, which {'is' if one else 'are'} "
+            f"resampled as a whole."
         )
     if units < _FEWEST_ROWS:
         notes.append(
-            f"{units:,} {what} are too few for reliable bootstrap intervals: treat all intervals "
-            f"and tiers as rough estimates."
+            f"{units:,} {what} {'is' if units == 1 else 'are'} too few for reliable "
+            f"bootstrap intervals: treat all intervals and tiers as rough estimates."
         )
     return notes
 

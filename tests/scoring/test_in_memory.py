@@ -166,6 +166,16 @@ def test_a_board_counts_the_groups_that_it_resamples(groups: int, few: bool) -> 
     assert [one.split(" are")[0] for one in warned] == (["4 groups of rows"] if few else [])
 
 
+def test_a_single_group_is_said_in_the_singular() -> None:
+    sent = {"good": _frame(GOOD)}
+    found = arena.score(
+        SOLUTION.assign(user="u"), sent, metric="brier", target="y", cluster="user", resamples=20,
+        workers=1,
+    )  # fmt: skip
+    assert "The 60 rows are in 1 group, which is resampled as a whole." in found.notes
+    assert any(one.startswith("1 group of rows is too few for") for one in found.notes)
+
+
 def test_a_board_without_groups_does_not_mention_them() -> None:
     found = arena.score(SOLUTION, {"good": _frame(GOOD)}, metric="brier", resamples=20, workers=1)
     assert not any("group" in one for one in found.notes)
