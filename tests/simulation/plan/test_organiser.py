@@ -282,6 +282,7 @@ def test_what_counts_is_whole(name, value):
         plan("none.csv", ["none"], "roc_auc", **{name: [10, value]})
 
 
+@pytest.mark.slow
 def test_one_value_needs_no_list(files):
     rng = np.random.default_rng(0)
     truth = rng.integers(2, size=100)
@@ -407,6 +408,7 @@ def test_the_rows_of_the_rarest_class_count_as_on_a_board(files):
     assert few == 3 > many
 
 
+@pytest.mark.slow
 def test_copies_of_the_best_are_one_submission_and_rejected_files_are_named(files):
     rng = np.random.default_rng(0)
     truth = rng.integers(2, size=200)
