@@ -28,7 +28,7 @@ from arena.evaluation.score_intervals import (
 from arena.evaluation.scores import round_significant, score_under_weights
 from arena.interfaces import Study, traits_of
 from arena.types import DEFAULT_LEVEL, FloatArray, IntArray, WeightArray
-from arena.utils.parallel import Progress
+from arena.utils.parallel import Progress, one_thread_each
 from arena.utils.tabular import Tabular
 
 if TYPE_CHECKING:
@@ -482,9 +482,10 @@ def intervals_of_teams(study: Study) -> tuple[FloatArray, FloatArray]:
     _, correlated = _standardised(study.candidates.resampled)
     flattering = np.full(len(errors.scores), float(-ndtri(tail)))
     order = np.argsort(study.candidates.team, kind="stable")
-    for own in np.split(order, np.flatnonzero(np.diff(study.candidates.team[order])) + 1):
-        errors_of_team = None if correlated is None else correlated[own]
-        (flattering[own],) = _joint_criticals(errors_of_team, [np.ones(len(own), np.bool_)], tail)
+    with one_thread_each():  # for so small products, others would wait most of the time
+        for own in np.split(order, np.flatnonzero(np.diff(study.candidates.team[order])) + 1):
+            of_team = None if correlated is None else correlated[own]
+            (flattering[own],) = _joint_criticals(of_team, [np.ones(len(own), np.bool_)], tail)
     near, far = interval_ends(errors, flattering), interval_ends(errors, float(-ndtri(tail)))
     low, high = (near[0], far[1]) if study.metric.greater_is_better else (far[0], near[1])
     counting = study.candidates.counting

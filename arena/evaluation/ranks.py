@@ -10,7 +10,14 @@ import numpy.typing as npt
 
 from arena.types import FloatArray, IntArray
 
-__all__ = ["BestOfTeams", "best_first", "best_of_each_team", "minimum_ranks"]
+__all__ = [
+    "BestOfTeams",
+    "best_first",
+    "best_of_each_team",
+    "doubled_mean_ranks",
+    "minimum_ranks",
+    "tied_ranks",
+]
 
 _COLUMNS_AT_ONCE = 16
 
@@ -60,6 +67,50 @@ def _minimum_ranks_of_rows(values: FloatArray) -> IntArray:
     own = np.empty_like(ranks)
     np.put_along_axis(own, order, ranks, axis=1)
     return own
+
+
+def tied_ranks(values: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return the first and the last rank of the ties of each value in a column, 1 = smallest.
+
+    As ``scipy.stats.rankdata`` with the methods ``min`` and ``max``, whose import takes a second.
+
+    Parameters
+    ----------
+    values
+        ``(m, n)`` without NaN.
+
+    Examples
+    --------
+    >>> first, last = tied_ranks(np.array([[0.5], [0.1], [0.5]]))
+    >>> first.ravel().tolist(), last.ravel().tolist()
+    ([2, 1, 2], [3, 1, 3])
+    """
+    rows = np.ascontiguousarray(values.T)
+    first = _minimum_ranks_of_rows(rows).T
+    last = len(values) + 1 - _minimum_ranks_of_rows(-rows).T
+    return first, last
+
+
+def doubled_mean_ranks(values: FloatArray) -> IntArray:
+    """Return twice the rank of each value within its row, 1 = smallest; ties share their mean rank.
+
+    ``values`` are ``(k, n)`` without NaN. Twice a mean rank is an integer.
+
+    >>> doubled_mean_ranks(np.array([[0.5, 0.1, 0.5]])).tolist()
+    [[5, 2, 5]]
+    """
+    n = values.shape[1]
+    order = np.argsort(values, axis=1)
+    ordered = np.take_along_axis(values, order, axis=1)
+    differs = ordered[:, 1:] != ordered[:, :-1]
+    first, last = np.ones(values.shape, dtype=np.intp), np.full(values.shape, n, dtype=np.intp)
+    np.multiply(differs, np.arange(2, n + 1), out=first[:, 1:])
+    np.maximum.accumulate(first, axis=1, out=first)
+    last[:, :-1] = np.where(differs, np.arange(1, n), n)
+    first += np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
+    doubled = np.empty_like(first)
+    np.put_along_axis(doubled, order, first, axis=1)
+    return doubled
 
 
 def best_first(scores: npt.ArrayLike, *, greater_is_better: bool) -> IntArray:

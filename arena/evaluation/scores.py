@@ -126,7 +126,7 @@ def score_under_weights(
         for start, block_scores in results:
             scores[start : start + len(block_scores)] = block_scores
             progress.advance(len(block_scores))
-    return round_significant(scores)
+    return round_significant(scores, overwrite=True)
 
 
 def _resample_task(
@@ -247,15 +247,19 @@ def slope_of_score(metric: HasRowValues, mean: FloatArray) -> FloatArray:
     return np.divide(rise, 2 * step, out=np.zeros_like(mean), where=step > 0)
 
 
-def round_significant(values: npt.ArrayLike, digits: int = 12) -> FloatArray:
+def round_significant(
+    values: npt.ArrayLike, digits: int = 12, *, overwrite: bool = False
+) -> FloatArray:
     """Round to significant digits, so that sums in another order compare as equal.
+
+    ``overwrite``: the memory of the values, C-contiguous float64, is used for the result.
 
     >>> float(round_significant(0.1 + 0.2))
     0.3
     """
     array = np.asarray(values, dtype=np.float64)
     flat = np.ascontiguousarray(array).reshape(-1)
-    rounded = np.empty_like(flat)
+    rounded = flat if overwrite else np.empty_like(flat)
     for start in range(0, len(flat), _ROUNDED_AT_ONCE):  # what is in the cache is not written out
         part = slice(start, start + _ROUNDED_AT_ONCE)
         rounded[part] = _rounded(flat[part], digits)

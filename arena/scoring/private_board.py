@@ -143,10 +143,7 @@ def evaluate_board(
             )
             redrawn += resamples.redrawn
             part = _resampled(metric, rows, predictions, resamples.weights, 2, workers, progress)
-            if part is None or found is None:
-                found = None
-            else:
-                found[:, columns_of_part] = part
+            found = _with_part(found, columns_of_part, part)
             if is_black_box(metric):
                 drawn = resamples.weights
             del resamples  # before the next ones are drawn
@@ -223,6 +220,18 @@ def evaluate_board(
     )
     undefined = int((~defined).sum())
     return PrivateBoard(study, corrected, findings, columns, redrawn, undefined, halves=halves)
+
+
+def _with_part(
+    found: FloatArray | None, columns: slice, part: FloatArray | None
+) -> FloatArray | None:
+    """Return the scores with those of a part of the resamples; None if there are none of either."""
+    if part is None or found is None:
+        return None
+    if part.shape == found.shape:
+        return part  # not a copy: many candidates take a gigabyte
+    found[:, columns] = part
+    return found
 
 
 def _with_best_interval(study: Study, corrected: CorrectedBest) -> Study:

@@ -13,6 +13,7 @@ from scipy import special
 
 from arena.errors import UsageError
 from arena.evaluation.levels import check_level
+from arena.evaluation.ranks import doubled_mean_ranks
 from arena.types import DEFAULT_LEVEL, FloatArray, IntArray
 from arena.utils.tabular import Tabular
 
@@ -125,14 +126,12 @@ class ClassRanks:
 
     def put(self, start: int, scores: npt.NDArray[Any]) -> None:
         """Rank the ``(k, n)`` scores of the submissions from ``start`` on."""
-        from scipy.stats import rankdata
-
         size = max(1, _CELLS // scores.shape[1])
         for first in range(0, len(scores), size):
             block = np.asarray(scores[first : first + size], dtype=np.float64)
             rows = slice(start + first, start + first + len(block))
             for part, doubled in zip(self.parts, self.doubled, strict=True):
-                doubled[rows] = 2 * rankdata(block[:, part], axis=1)
+                doubled[rows] = doubled_mean_ranks(block[:, part])
 
 
 def auc_dependence(ranks: ClassRanks, *, level: float = DEFAULT_LEVEL) -> Dependence:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from arena.errors import UsageError
 from arena.evaluation.best_score import best_score_interval
+from arena.evaluation.ranks import doubled_mean_ranks
 from arena.evaluation.score_intervals import score_errors
 from arena.interfaces import HasRowValues, Study
 from arena.types import FloatArray
@@ -203,10 +204,8 @@ def _block_size(study: Study) -> int:
 
 
 def _area(positive: npt.NDArray[np.bool_], scores: FloatArray) -> float:
-    from scipy.stats import rankdata
-
     n_positive = int(positive.sum())
-    ranks = float(rankdata(scores)[positive].sum())
+    ranks = float(doubled_mean_ranks(scores[np.newaxis])[0, positive].sum()) / 2
     n_negative = len(positive) - n_positive
     return (ranks - n_positive * (n_positive + 1) / 2) / (n_positive * n_negative)
 

@@ -112,9 +112,10 @@ def cost_of(folder: Path, command: Sequence[str], code: int = 0) -> Cost:
 @contextlib.contextmanager
 def made(history: History, keep: Path | None) -> Iterator[Path]:
     """Make a competition, or copy one that was kept, and remove it in the end."""
-    with tempfile.TemporaryDirectory(prefix="arena-commands-") as name:
-        folder = Path(name) / "race"
-        source = folder if keep is None else keep / f"{history.submissions}-{history.rows}"
+    with tempfile.TemporaryDirectory(prefix="arena-commands-") as scratch:
+        folder = Path(scratch) / "race"
+        name = f"{history.submissions}-{history.rows}-{history.samples}"
+        source = folder if keep is None else keep / name
         if not source.exists():
             make(source, history)
         if source != folder:
@@ -168,12 +169,16 @@ def main() -> None:
     parser.add_argument("--teams", type=int, default=5_000, help="at most half the submissions")
     parser.add_argument("--rows", type=int, default=1_000, help="rows of a submission")
     parser.add_argument("--until", choices=COMMANDS, default="report", help="the last command")
+    parser.add_argument("--rule", default="best_public", help="of the final submissions")
     parser.add_argument("--keep", type=Path, help="keep the histories in this folder")
     parser.add_argument("--out", type=Path, help="write the figures as a page")
     options = parser.parse_args()
     commands = dict(list(COMMANDS.items())[: list(COMMANDS).index(options.until) + 1])
     histories = [
-        History(length, min(options.teams, length // 2), options.rows, samples=options.teams)
+        # One fewer than teams: then the submissions of a team differ.
+        History(length, min(options.teams, length // 2), options.rows, samples=options.teams - 1)
+        if options.rule == "best_private"
+        else History(length, min(options.teams, length // 2), options.rows, samples=options.teams)
         for length in sorted(int(length) for length in options.submissions.split(","))
     ]
     with tempfile.TemporaryDirectory() as nowhere:
@@ -183,6 +188,9 @@ def main() -> None:
     found: dict[int, dict[str, Cost]] = {}
     for history in histories:
         with made(history, options.keep) as folder:
+            settings = folder / "competition.toml"
+            text = settings.read_text("utf-8").replace('"best_public"', f'"{options.rule}"')
+            settings.write_text(text, "utf-8")
             late = history.submissions * 99 // 100
             own = {
                 name: cost_of(folder, [part.format(late=late) for part in command])

@@ -25,7 +25,7 @@ except SystemExit as end:
 heavy = ["scipy", "pandas", "sklearn", "numba", "altair", "lightgbm", "statsmodels"]
 heavy += ["arena.charts", "arena.report.contents", "http.client", "ssl"]
 if sys.argv[1] == "leaderboard":  # reads no file of predictions
-    heavy += ["pyarrow.compute", "pyarrow.parquet", "arena.intake.reader", "joblib"]
+    heavy += ["pyarrow", "arena.intake.reader", "joblib"]
     heavy += ["arena.competition.submit", "arena.competition.finalize", "arena.scoring.board"]
 if sys.argv[1] == "--help":
     heavy += ["numpy", "duckdb", "pyarrow"]
@@ -50,11 +50,35 @@ def test_help_imports_no_library_of_arrays_or_storage(tmp_path: Path) -> None:
 def test_submit_and_leaderboard_import_nothing_heavy(tmp_path: Path, command: str) -> None:
     rows = [[f"r{i}", i % 2] for i in range(40)]
     write_csv(tmp_path / "solution.csv", ["id", "y"], rows)
-    made = run_here("init", "c", "--solution", "solution.csv", "--metric", "accuracy", cwd=tmp_path)
+    made = run_here(
+        *("init", "c", "--solution", "solution.csv", "--metric", "accuracy"),
+        *("--mechanism", "kaggle"), cwd=tmp_path,
+    )  # fmt: skip
     assert made.returncode == 0, made.stderr
     write_csv(tmp_path / "team.csv", ["id", "y"], rows)
     arguments = [command, "-C", "c"] + (["team.csv", "-t", "a"] if command == "submit" else [])
     assert _run(*arguments, folder=tmp_path) == "[]"
+
+
+def test_the_end_calls_what_was_registered_and_keeps_the_exit_code(tmp_path: Path) -> None:
+    """The program ends before Python takes itself apart, but not before everything else."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'arena.cli.main':\n"
+        "            import atexit\n"
+        "            atexit.register(print, 'registered')\n"
+        "sys.meta_path.insert(0, Finder())\n"
+    )
+    for arguments, code in ((["--version"], 0), (["no-such-command"], 2)):
+        called = subprocess.run(
+            [sys.executable, "-m", "arena", *arguments],
+            env={**os.environ, "PYTHONPATH": str(tmp_path)},
+            capture_output=True, text=True, check=False, timeout=900,
+        )  # fmt: skip
+        assert called.returncode == code
+        assert called.stdout.splitlines()[-1] == "registered"
 
 
 def test_the_public_names_are_imported_on_first_use() -> None:

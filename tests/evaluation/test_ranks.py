@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import rankdata
 
-from arena.evaluation.ranks import best_first, best_of_each_team, minimum_ranks
+from arena.evaluation.ranks import (
+    best_first,
+    best_of_each_team,
+    doubled_mean_ranks,
+    minimum_ranks,
+    tied_ranks,
+)
 from thinned import examples
 
 SETTINGS = settings(max_examples=examples(40))
@@ -24,6 +31,16 @@ def test_a_rank_is_one_more_than_the_number_of_better_scores(
     assert ranks.tolist() == expected
     order = best_first(np.array(values), greater_is_better=greater_is_better)
     assert ranks[order].tolist() == sorted(expected)
+
+
+@SETTINGS
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 30), st.integers(1, 20))
+def test_ranks_of_ties_are_those_of_scipy(seed: int, k: int, n: int, values: int) -> None:
+    drawn = np.random.default_rng(seed).integers(0, values, (k, n)) / 7
+    assert (doubled_mean_ranks(drawn) == 2 * rankdata(drawn, axis=1)).all()
+    first, last = tied_ranks(drawn)
+    assert (first == rankdata(drawn, method="min", axis=0)).all()
+    assert (last == rankdata(drawn, method="max", axis=0)).all()
 
 
 def test_a_score_that_is_not_finite_is_not_ranked() -> None:

@@ -257,6 +257,9 @@ def test_rounding_keeps_twelve_digits(value: float, ulps: int) -> None:
 def test_rounding_leaves_the_special_values_alone() -> None:
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-308, 5e-324])
     np.testing.assert_array_equal(round_significant(special)[:5], special[:5])
+    given = special.copy()
+    assert round_significant(given, overwrite=True).base is given.base or given.base is None
+    np.testing.assert_array_equal(given, round_significant(special))
 
 
 @pytest.mark.parametrize(

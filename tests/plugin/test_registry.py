@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from arena.errors import DuplicateNameError, UnknownNameError, UsageError
+from arena.errors import DuplicateNameError, PluginError, UnknownNameError, UsageError
+from arena.interfaces import Deferred
 from arena.plugin.registry import Registry
 from arena.plugin.specification import Specification, parse_specification, split_specifications
 
@@ -95,3 +96,28 @@ def test_specifications_survive_being_written() -> None:
 
 def test_lists_are_split_outside_brackets() -> None:
     assert split_specifications("a(x=[1,2], y=3), b ,, c()") == ("a(x=[1,2], y=3)", "b", "c()")
+
+
+def test_what_is_imported_later_is_checked_and_left_out_of_lists() -> None:
+    failed: list[tuple[str, str]] = []
+    registry = Registry[Any]("metric", Named, lambda plugin, what, _: failed.append((plugin, what)))
+    registry.add_deferred(Deferred("fraction", "fractions:Fraction", (1, 2)), plugin="mine")
+    registry.add_deferred(Deferred("lost", "no_such_module:Metric"), plugin="mine")
+    registry.add_deferred(Deferred("named", "types:SimpleNamespace"), plugin="mine")
+    registry.add("here", object(), plugin="mine")
+    with pytest.raises(DuplicateNameError, match="named 'lost'"):
+        registry.add("lost", object(), plugin="other")
+    with pytest.raises(PluginError, match="loading the metric 'lost': ModuleNotFoundError"):
+        registry.resolve("lost")
+    with pytest.raises(PluginError, match="SimpleNamespace is no metric: it lacks numerator"):
+        registry.resolve("named")
+    assert registry.plugin_of("lost") == "mine"
+    assert registry.resolve("fraction") is registry.resolve("fraction")
+    assert [entry.name for entry in registry] == ["fraction", "here"]
+    assert failed == [("mine", f"loading the metric {one!r}") for one in ("lost", "named")]
+
+
+class Named:
+    """What an item must have."""
+
+    numerator = 0

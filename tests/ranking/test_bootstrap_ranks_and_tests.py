@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import ttest_rel
+from statsmodels.stats.multitest import multipletests
 
 from arena.errors import UsageError
 from arena_ranking.bootstrap_ranks import (
@@ -30,6 +31,18 @@ from thinned import examples
 SETTINGS = settings(max_examples=examples(25))
 seeds = st.integers(0, 2**32 - 1)
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "ladder"
+
+
+@SETTINGS
+@given(seed=seeds, k=st.integers(1, 60), coarse=st.booleans())
+def test_corrections_have_the_numbers_of_statsmodels(seed: int, k: int, coarse: bool) -> None:
+    p_values = np.random.default_rng(seed).random(k) ** 3
+    p_values = np.round(p_values, 1) if coarse else p_values
+    for name, theirs in (
+        ("bonferroni", "bonferroni"), ("holm", "holm"), ("benjamini_hochberg", "fdr_bh")
+    ):  # fmt: skip
+        expected = multipletests(p_values, method=theirs)[1]
+        assert correct_p_values(p_values, name).tolist() == expected.tolist()
 
 
 # -- spread ----------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 
 from arena.errors import UsageError
 from arena.evaluation.medians import weighted_medians
-from arena.evaluation.ranks import minimum_ranks
+from arena.evaluation.ranks import minimum_ranks, tied_ranks
 from arena.evaluation.scores import round_significant
 from arena.types import DEFAULT_LEVEL, FloatArray, IntArray, WeightArray
 from arena.utils.tabular import as_json
@@ -113,15 +113,13 @@ def compare_ranking_methods(
     >>> compared.to_frame(["a", "b", "c"]).loc["a"].to_dict()
     {'score': 2, 'median': 1, 'mean rank': 1, 'median rank': 1}
     """
-    from scipy.stats import rankdata
-
     _check(scores, values, p_values, weights)
     sign = -1.0 if greater_is_better else 1.0
     ranks = {"score": minimum_ranks(sign * scores, greater_is_better=False)}
     agreement: dict[str, RankAgreement] = {}
     if values is not None:
         signed = sign * values
-        of_cases = rankdata(signed, method="min", axis=0).astype(np.float64)
+        of_cases = tied_ranks(signed)[0].astype(np.float64)
         of_all = {
             "median": np.median(signed, axis=1),
             "mean rank": round_significant(of_cases.mean(axis=1)),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arena.errors import UsageError
+from arena.evaluation.ranks import tied_ranks
 from arena.types import FloatArray, IntArray
 from arena.utils.tabular import as_json
 from arena_ranking.challenger.encodings import TEAM_COLORS
@@ -84,15 +85,12 @@ def podium(values: FloatArray, *, greater_is_better: bool = True) -> Podium:
     >>> podium(np.array([[0.9, 0.8, 0.5, 0.7], [0.6, 0.9, 0.5, 0.6]])).shares.tolist()
     [[0.625, 0.375], [0.375, 0.625]]
     """
-    from scipy.stats import rankdata
-
     if values.ndim != 2 or not values.size or not np.isfinite(values).all():
         raise UsageError("A podium needs one row of finite values per submission.")
     if len(values) > MOST_ON_PODIUM:
         raise UsageError(f"A podium shows at most {MOST_ON_PODIUM} submissions: pass fewer.")
     signed = -values if greater_is_better else values
-    first = rankdata(signed, method="min", axis=0).astype(np.intp)
-    last = rankdata(signed, method="max", axis=0).astype(np.intp)
+    first, last = tied_ranks(signed)
     sizes = last - first + 1
     place = np.arange(1, len(values) + 1)[:, np.newaxis, np.newaxis]
     holds = (first <= place) & (place <= last)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from arena.charts import Specification
-from arena.evaluation.ranks import minimum_ranks
+from arena.evaluation.ranks import minimum_ranks, tied_ranks
 from arena.evaluation.scores import round_significant
 from arena.interfaces import Study
 from arena.types import Chart, IntArray, Section, Table
@@ -286,12 +286,10 @@ def _agreement(board: Board, methods: RankingMethods) -> Section:
 
 
 def _heatmap(board: Board) -> Section | None:
-    from scipy.stats import rankdata
-
     values = board.values
     if values is None:
         return None
-    ranks = rankdata(-values, method="min", axis=0).astype(np.intp)
+    ranks, _ = tied_ranks(-values)
     if _all_alike(np.floor(np.median(ranks, axis=1)).astype(np.intp)):
         return None  # one colour: most teams tie for the same rank in most cases
     found = rank_frequencies(ranks, board.study.level)

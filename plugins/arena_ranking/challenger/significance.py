@@ -148,7 +148,7 @@ def significance_map_from_errors(
     >>> found.better.astype(int).tolist(), found.adjusted.round(4).tolist()
     ([[0, 1], [0, 0]], [[1.0, 0.0012], [0.9994, 1.0]])
     """
-    from scipy.stats import t
+    from scipy.special import stdtr
 
     m = len(scores)
     if standard_errors.shape != (m, m):
@@ -160,7 +160,7 @@ def significance_map_from_errors(
     compared = (standard_errors > 0) & ~np.eye(m, dtype=bool)
     statistic = np.full((m, m), -np.inf)
     np.divide(differences, standard_errors, out=statistic, where=compared)
-    return _corrected(np.asarray(t.sf(statistic, degrees_of_freedom)), level, "t")
+    return _corrected(np.asarray(stdtr(degrees_of_freedom, -statistic)), level, "t")
 
 
 def _corrected(p_values: FloatArray, level: float, test: str) -> SignificanceMap:

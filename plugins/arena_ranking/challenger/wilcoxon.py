@@ -94,7 +94,7 @@ def _signed_ranks(first: FloatArray, second: FloatArray) -> tuple[float, int, fl
 
 
 def _p_values(sums: FloatArray, counts: FloatArray, ties: FloatArray) -> FloatArray:
-    from scipy.stats import norm
+    from scipy.special import ndtr
 
     mean = counts * (counts + 1) / 4
     variance = counts * (counts + 1) * (2 * counts + 1) / 24 - ties / 48
@@ -102,4 +102,4 @@ def _p_values(sums: FloatArray, counts: FloatArray, ties: FloatArray) -> FloatAr
     statistic = np.full(counts.shape, -np.inf)
     excess = sums - mean - 0.5
     np.divide(excess, np.sqrt(variance), out=statistic, where=differ)
-    return np.asarray(norm.sf(statistic))
+    return np.asarray(ndtr(-statistic))

@@ -101,10 +101,11 @@ def test_values_that_are_no_matrix_of_numbers_are_refused(bad: Any) -> None:
         significance_map(bad)
 
 
-def test_agreement_is_kendalls_tau_b() -> None:
+@pytest.mark.parametrize("m", [15, 120])
+def test_agreement_is_kendalls_tau_b(m: int) -> None:
     rng = np.random.default_rng(0)
-    scores = rng.integers(0, 6, 15).astype(float)
-    resampled = np.rint(scores[:, np.newaxis] + rng.normal(size=(15, 40)))
+    scores = rng.integers(0, 6, m).astype(float)
+    resampled = np.rint(scores[:, np.newaxis] + rng.normal(size=(m, 40)))
     resampled[:, 3] = 1.0
     resampled[0, 5] = np.nan
     found = kendall_tau_of_resamples(scores, resampled, 0.8)
