@@ -115,7 +115,8 @@ def _prose(text: str) -> Markup:
     """Escape a text; an option of a command, such as ``--seed``, is not broken at its hyphens."""
     from markupsafe import Markup, escape
 
-    return Markup(_OPTION.sub(r'<span class="whole">\g<0></span>', escape(printable(text))))  # noqa: S704
+    escaped = str(escape(printable(text)))  # a replacement in a Markup would be escaped, too
+    return Markup(_OPTION.sub(r'<span class="whole">\g<0></span>', escaped))  # noqa: S704
 
 
 def _gist(section: Section) -> str:

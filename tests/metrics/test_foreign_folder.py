@@ -73,14 +73,14 @@ def test_a_folder_may_be_moved_with_its_metric(work: Path, asked: str, settled: 
 @pytest.mark.slow
 def test_the_direction_that_is_taken_is_said_wherever_one_looks(work: Path) -> None:
     made(work, "kaggle:c/metric.py")
-    taken = "kaggle:metric.py: assuming higher is better; pass --lower-is-better otherwise"
+    option, taken = "--lower-is-better", "kaggle:metric.py: assuming higher is better; pass"
     toml = (work / "c" / "competition.toml").read_text()
-    assert f"[metric]\n# {taken}" in toml
+    assert f"[metric]\n# {taken} {option} otherwise" in toml
     assert run_here("import", work, cwd=work / "c").returncode == 0
     finalized = run_here("finalize", "--report", "../report.html", cwd=work / "c")
     assert finalized.returncode == 0, finalized.stderr
     technical = (work / "report.html").read_text().partition("How it was computed</h2>")[2]
-    assert taken in technical
+    assert f'{taken} <span class="whole">{option}</span> otherwise' in technical
 
 
 @pytest.mark.slow

@@ -94,6 +94,12 @@ def test_what_reorders_a_line_is_written_out(report: Report) -> None:
     assert "\\x1b[31mred" in text
 
 
+def test_an_option_in_a_sentence_is_whole(report: Report) -> None:
+    html = page(replace(report, verdicts=("Pass --lower-is-better <b>otherwise</b>.",)))
+    whole = '<span class="whole">--lower-is-better</span>'
+    assert f"Pass {whole} &lt;b&gt;otherwise&lt;/b&gt;." in html
+
+
 def test_nothing_is_fetched_and_no_other_script_runs(html: str) -> None:
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', html)
     assert policy is not None
