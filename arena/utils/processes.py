@@ -63,8 +63,8 @@ _SECONDS_TO_START, _SECONDS_TO_END = 60.0, 5.0
 
 
 _NEW_OBJECTS = 500_000
-"""After which a worker for arena's own code looks for unreachable cycles; by default 700, which
-takes a tenth of the time of its first task, while modules are imported."""
+"""After which a worker for arena's own code looks for unreachable cycles during its first task; by
+default 700, which takes a tenth of that task's time, while modules are imported."""
 _LONGEST_TRANSFER = 10**6
 """Seconds; the system's own limit is higher."""
 
@@ -669,7 +669,8 @@ def _watched_main(descriptor: int, buffers_descriptor: int) -> None:
     from multiprocessing.connection import Connection
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and kills this process
-    gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
+    usual = gc.get_threshold()
+    gc.set_threshold(_NEW_OBJECTS, *usual[1:])
     # Arrow's default allocator reserves up to 1 GiB at once, which would count as memory in use.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     pipe, buffers = Connection(descriptor), os.fdopen(buffers_descriptor, "r+b", buffering=0)
@@ -694,6 +695,7 @@ def _watched_main(descriptor: int, buffers_descriptor: int) -> None:
         with one_thread_each():
             answer = _run(function, (*task, *shared) if takes_shared else task)
         watchdog.stop()
+        gc.set_threshold(*usual)
         swollen = (
             at_start is not None
             and limits is not None

@@ -296,9 +296,11 @@ def _baseline(request: Request, state: CompetitionState, cache: ResultCache) -> 
 
 def sample_prediction(state: CompetitionState) -> npt.NDArray[Any]:
     """Return what the sample submission predicts."""
-    values = read_submission(state.folder / SAMPLE_NAME, state.solution).values
+    path = state.folder / SAMPLE_NAME
+    parsed = read_submission(path, state.solution)
+    values = parsed.values
     if values is None:
-        raise InputError(f"{state.folder / SAMPLE_NAME} cannot be read.")
+        raise InputError(f"{path} cannot be read: {parsed.faults[0].message}")
     flat = values[:, 0] if values.shape[1] == 1 else values
     return flat.astype(np.intp) if state.solution.kind is PredictionKind.LABEL else flat
 
