@@ -41,10 +41,15 @@ def disqualified_in(events: Sequence[Event], teams: Mapping[int, str]) -> dict[i
     ``teams`` maps each submission to its team's current name: no submission of a disqualified team
     counts. The events include those that renamed or merged teams.
     """
-    decided = [one for one in events if one.kind in _DECISIONS]
+    decided = _decided(events)
     by_team = _disqualified_teams(decided, Teams.of(events))
     of_teams = {number: by_team[team] for number, team in teams.items() if team in by_team}
     return of_teams | _disqualified_by("submission", decided)
+
+
+def _decided(events: Iterable[Event]) -> list[Event]:
+    """Return the events that disqualify or undo it."""
+    return [one for one in events if one.kind in _DECISIONS]
 
 
 def _disqualified_by(key: str, events: Iterable[Event]) -> dict[Any, str]:
@@ -121,7 +126,8 @@ class Ledger:
 
     def disqualified_teams(self) -> dict[str, str]:
         """Return the disqualified teams, each with the reason."""
-        return _disqualified_teams(self.store.events(*_DECISIONS), self.teams())
+        events = self.store.events(*_DECISIONS, *TEAM_CHANGES)
+        return _disqualified_teams(_decided(events), Teams.of(events))
 
     def sent(self) -> Counter[str]:
         """Return the number of accepted submissions of each team."""
@@ -135,12 +141,14 @@ class Ledger:
 
         A merged team has several.
         """
+        events = self.store.events(*_DECISIONS, *TEAM_CHANGES)  # once: this looks at all events
+        decided, teams = _decided(events), Teams.of(events)
+        disqualified = _disqualified_teams(decided, teams)
         found = self.store.standings(
             self.epoch,
             greater_is_better=greater_is_better,
-            excluded=_disqualified_by("submission", self.store.events(*_DECISIONS)).keys(),
+            excluded=_disqualified_by("submission", decided).keys(),
         )
-        teams, disqualified = self.teams(), self.disqualified_teams()
         candidates = [
             Candidate(
                 one.submission,

@@ -58,12 +58,18 @@ class Tabular:
         return {field.name: getattr(self, field.name) for field in fields}
 
 
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
 def as_json(value: Any) -> Any:
     """Return plain JSON: numpy numbers as Python numbers, and None for non-finite numbers.
 
     >>> as_json({"n": np.int64(3), "x": [float("nan"), np.float64(0.5)]})
     {'n': 3, 'x': [None, 0.5]}
     """
+    kind = type(value)
+    if kind in _PLAIN:  # first, for documents of thousands of teams
+        return None if kind is float and not math.isfinite(value) else value
     if isinstance(value, Mapping):
         return {str(key): as_json(item) for key, item in value.items()}
     if hasattr(value, "tolist"):
