@@ -247,6 +247,14 @@ def in_worker() -> bool:
 # -- in the parent process -------------------------------------------------------------------------
 
 
+def _working_folder() -> Path:
+    """Return the folder in which a task runs: the current one, unless it was removed."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return Path("/")
+
+
 class _Worker:
     """A worker process and the pipe to it."""
 
@@ -303,8 +311,9 @@ class _WatchedWorker(_Worker):
         last = (shared is not None, (shared,) if is_new else None)
         self._shared = shared if is_new else self._shared
         self.limit_transfers((1 + _SLACK) * seconds + _GRACE)
+        sent = (function, task, last, seconds, limits, _working_folder())
         try:
-            self.pipe.send((function, task, last, seconds, limits, Path.cwd()))
+            self.pipe.send(sent)
         except BlockingIOError:
             self._suspended = True
             self.process.kill()
@@ -359,7 +368,14 @@ class _GuardedWorker(_Worker):
             self.deadline += _SECONDS_TO_START  # until it reports that it has received the task
         known = bool(task and self._first) and task[0] is self._first[0]
         self._first = task[:1]
-        sent = (self._tasks, function, known, task[1:] if known else task, seconds, Path.cwd())
+        sent = (
+            self._tasks,
+            function,
+            known,
+            task[1:] if known else task,
+            seconds,
+            _working_folder(),
+        )
         self.limit_transfers(self.deadline - time.monotonic() + _GRACE)
         try:
             self.pipe.send(sent)
@@ -625,6 +641,14 @@ def _receive(pipe: Any, file: Any) -> Any:
 # -- in the worker process -------------------------------------------------------------------------
 
 
+def _enter(folder: Path) -> None:
+    """Change to a folder; to the root if it was removed just now."""
+    try:
+        os.chdir(folder)
+    except OSError:
+        os.chdir("/")
+
+
 class _Watchdog:
     """Terminates the process when a call exceeds the time limit."""
 
@@ -685,7 +709,7 @@ def _watched_main(descriptor: int, buffers_descriptor: int) -> None:
         except Exception as error:  # noqa: BLE001 - raised in the parent process
             _send(pipe, buffers, (False, _portable(error), False))
             continue
-        os.chdir(folder)
+        _enter(folder)
         if limits is not None and HAS_LIMITS:
             at_start = at_start or _data_bytes()
             _limit(limits, at_start)
@@ -761,7 +785,7 @@ def _work(pipe: Any) -> None:
             continue
         task = (*first, *task) if known else task
         first = task[:1]
-        os.chdir(folder)
+        _enter(folder)
         _clock = _Announcer(pipe, number, seconds)
         _clock.start()
         with one_thread_each():

@@ -51,6 +51,17 @@ def test_both_kinds_of_call_tell_a_long_one_from_a_crash() -> None:
     assert call_limited(pow, 2, 3, seconds=60.0) == 8
 
 
+def test_a_caller_whose_folder_was_removed_has_its_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removed = tmp_path / "removed"
+    removed.mkdir()
+    monkeypatch.chdir(removed)
+    removed.rmdir()
+    assert call_limited(os.getcwd, seconds=60.0) == "/"
+    assert list(run_limited(os.getcwd, [()], workers=1, seconds=60.0)) == ["/"]
+
+
 @pytest.mark.slow
 def test_each_part_of_a_task_has_the_full_time() -> None:
     (result,) = run_limited(tasks.take_two_parts, [(5.0,)], workers=1, seconds=9.0)
