@@ -95,9 +95,24 @@ def run_tasks(
     )
     with one_thread_each():
         if processes:
-            yield from pool(delayed(call_with_one_thread)(function, *task) for task in tasks)
+            folder = _working_folder()  # joblib keeps its processes, with the folder of their start
+            yield from pool(delayed(_call_in)(folder, function, *task) for task in tasks)
         else:
             yield from pool(delayed(function)(*task) for task in tasks)
+
+
+def _working_folder() -> str | None:
+    try:
+        return os.getcwd()  # noqa: PTH109 - as it is, for another process
+    except FileNotFoundError:  # it was removed
+        return None
+
+
+def _call_in(folder: str | None, function: Callable[..., _Result], *arguments: Any) -> _Result:
+    """Call in the folder of the caller, which relative paths refer to."""
+    if folder is not None:
+        os.chdir(folder)
+    return call_with_one_thread(function, *arguments)
 
 
 def call_with_one_thread(function: Callable[..., _Result], *arguments: Any) -> _Result:

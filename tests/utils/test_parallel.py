@@ -6,6 +6,7 @@ import os
 import threading
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from threadpoolctl import threadpool_limits
@@ -85,6 +86,16 @@ def test_blas_has_its_threads_again_afterwards(monkeypatch: pytest.MonkeyPatch) 
             assert blas_threads() == {1}
         assert list(run_tasks(blas_threads, [()], workers=1)) == [{1}]
         assert blas_threads() == before
+
+
+def test_processes_follow_the_caller_into_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "other"):
+        folder = tmp_path / name
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        assert set(run_tasks(os.getcwd, [(), ()], workers=2, processes=True)) == {str(folder)}
 
 
 def test_only_what_is_asked_for_is_run_by_one_worker() -> None:
