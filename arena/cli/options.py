@@ -72,6 +72,13 @@ Intervals = Annotated[
         help="--no-intervals: only scores and ranks, with one call of a slow metric for each file.",
     ),
 ]
+Stratify = Annotated[
+    bool | None,
+    typer.Option(
+        "--stratify/--no-stratify",
+        help="Resample within classes.  [default: as the metric declares]",
+    ),
+]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if any file is rejected.")]
 Wide = Annotated[
     bool, typer.Option("--wide", help="Print every column, also if the terminal is narrower.")

@@ -165,10 +165,7 @@ def public_board(
     for candidate in candidates:
         if candidate.ranked_by is not None:
             by_team.setdefault(candidate.team, []).append(candidate)
-    bests = [
-        own[0] if len(own) == 1 else _best_first(own, _shown, greater_is_better)[0]
-        for own in by_team.values()
-    ]
+    bests = [_best_first(own, _shown, greater_is_better)[0] for own in by_team.values()]
     best = _best_first(bests, _shown, greater_is_better)
     ranked = [one for one in best if one.team != baseline]
     ranks = board_ranks([one.ranked_by for one in ranked], ties)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from arena.evaluation.ranks import doubled_mean_ranks
 from arena.interfaces import PredictionBlocks
 from arena.types import FloatArray, IntArray, PredictionKind
 from arena.utils.text import printable
@@ -365,9 +366,10 @@ def _equal_columns(
 def _scaled(cells: npt.NDArray[Any], kind: PredictionKind) -> FloatArray:
     """Return the cells, or their ranks, with mean 0 and norm 1; constant ones become 0."""
     ordered = kind in (PredictionKind.PROBABILITY, PredictionKind.SCORE)
-    values = np.stack([_ranks(_nearly_tied(own)) for own in cells]) if ordered else cells
+    if ordered:
+        cells = doubled_mean_ranks(np.stack([_nearly_tied(own) for own in cells])) / 2 - 1
     # Scaled first: the squares of very large numbers would overflow.
-    values = values / np.maximum(np.abs(values).max(axis=1, keepdims=True), np.finfo(float).tiny)
+    values = cells / np.maximum(np.abs(cells).max(axis=1, keepdims=True), np.finfo(float).tiny)
     values = values - values.mean(axis=1, keepdims=True)
     norms = np.linalg.norm(values, axis=1, keepdims=True)
     return np.asarray(np.divide(values, norms, out=np.zeros_like(values), where=norms > 0))
@@ -384,16 +386,6 @@ def _nearly_tied(values: FloatArray) -> FloatArray:
         step = _TIED * (high - low)
         rounded = np.round(values / step) * step if step > 0 else values
     return rounded if np.isfinite(rounded).all() else values
-
-
-def _ranks(values: FloatArray) -> FloatArray:
-    """Return the mean rank of each value, from 0; importing scipy.stats takes a second.
-
-    >>> _ranks(np.array([0.5, 0.1, 0.5])).tolist()
-    [1.5, 0.0, 1.5]
-    """
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts + 1) / 2)[inverse])
 
 
 def _distance(correlations: FloatArray) -> FloatArray:

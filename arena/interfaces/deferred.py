@@ -29,6 +29,6 @@ class Deferred:
     """Whether it is a family of metrics."""
 
     def load(self) -> Any:
-        """Import the module and return the object; whatever the module raises is raised."""
+        """Import the module and return the object. Errors that the module raises propagate."""
         module, _, attribute = self.place.partition(":")
         return getattr(importlib.import_module(module), attribute)(*self.arguments)

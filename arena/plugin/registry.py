@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import difflib
 from collections.abc import Callable, Iterator, Mapping
@@ -56,10 +55,9 @@ class Registry(Generic[_Item]):
     ) -> None:
         self.kind = kind
         self._protocol, self._failed = protocol, failed
-        self._entries: dict[str, Entry[_Item]] = {}
-        self._families: dict[str, Entry[MetricFamily]] = {}
-        self._deferred: dict[str, Entry[Deferred]] = {}
-        self._deferred_families: dict[str, Entry[Deferred]] = {}
+        # An item may be a Deferred, which is replaced by what it stands for when it is first used.
+        self._entries: dict[str, Entry[Any]] = {}
+        self._families: dict[str, Entry[Any]] = {}
         self._folder: Path | None = None
         self._pinned: dict[str, str] = {}
 
@@ -71,22 +69,18 @@ class Registry(Generic[_Item]):
         DuplicateNameError
             If the name is taken.
         """
-        self._refuse_duplicate(name, plugin, self._deferred | self._entries)
+        self._refuse_duplicate(name, plugin, self._entries)
         self._entries[name] = Entry(name, item, plugin)
 
     def add_family(self, family: MetricFamily, *, plugin: str) -> None:
         """Register a family, which makes the items ``prefix:rest`` on demand."""
-        self._refuse_duplicate(family.prefix, plugin, self._deferred_families | self._families)
+        self._refuse_duplicate(family.prefix, plugin, self._families)
         self._families[family.prefix] = Entry(family.prefix, family, plugin)
 
     def add_deferred(self, item: Deferred, *, plugin: str) -> None:
         """Register an item or a family that is imported when it is first used."""
-        if item.is_family:
-            taken: Mapping[str, Entry[Any]] = self._deferred_families | self._families
-        else:
-            taken = self._deferred | self._entries
-        self._refuse_duplicate(item.name, plugin, taken)
-        known = self._deferred_families if item.is_family else self._deferred
+        known = self._families if item.is_family else self._entries
+        self._refuse_duplicate(item.name, plugin, known)
         known[item.name] = Entry(item.name, item, plugin)
 
     def _refuse_duplicate(self, name: str, plugin: str, taken: Mapping[str, Entry[Any]]) -> None:
@@ -97,60 +91,52 @@ class Registry(Generic[_Item]):
             )
 
     def __iter__(self) -> Iterator[Entry[_Item]]:
-        for name in sorted({*self._deferred, *self._entries}):
-            entry = None
-            with self._listing(self._deferred.get(name)):
-                entry = self._entry(name)
-            if entry is not None:
-                yield entry
+        yield from self._listed(self._entries)
 
     @property
     def families(self) -> tuple[Entry[MetricFamily], ...]:
         """The families, by prefix."""
-        found = []
-        for prefix in self._prefixes():
-            with self._listing(self._deferred_families.get(prefix)):
-                found.append(self._family(prefix))
-        return tuple(one for one in found if one is not None)
+        return tuple(self._listed(self._families))
 
-    def _prefixes(self) -> list[str]:
-        return sorted({*self._deferred_families, *self._families})
+    def _listed(self, known: dict[str, Entry[Any]]) -> Iterator[Entry[Any]]:
+        """Yield the entries by name; what cannot be imported is left out and reported."""
+        for name in sorted(known):
+            try:
+                entry = self._loaded(known, name)
+            except PluginError as error:
+                if self._failed is None:
+                    raise
+                self._failed(known[name].plugin, self._loading(name), error)
+            else:
+                if entry is not None:
+                    yield entry
 
-    @contextlib.contextmanager
-    def _listing(self, deferred: Entry[Deferred] | None) -> Iterator[None]:
-        """Leave out what cannot be imported, and report it."""
-        try:
-            yield
-        except PluginError as error:
-            if deferred is None or self._failed is None:
-                raise
-            self._failed(deferred.plugin, f"loading the {self.kind} {deferred.name!r}", error)
+    def _loaded(self, known: dict[str, Entry[Any]], name: str) -> Entry[Any] | None:
+        """Return an entry, imported if it was not yet; None if there is none."""
+        entry = known.get(name)
+        if entry is not None and isinstance(entry.item, Deferred):
+            with attributed(entry.plugin, self._loading(name)):
+                item = self._import(entry.item)
+            entry = known[name] = dataclasses.replace(entry, item=item)
+        return entry
 
-    def _entry(self, name: str) -> Entry[_Item] | None:
-        deferred = self._deferred.get(name)
-        if name not in self._entries and deferred is not None:
-            self._entries[name] = Entry(name, self._loaded(deferred), deferred.plugin)
-        return self._entries.get(name)
+    def _loading(self, name: str) -> str:
+        return f"loading the {self.kind} {name!r}"
 
-    def _family(self, prefix: str) -> Entry[MetricFamily] | None:
-        deferred = self._deferred_families.get(prefix)
-        if prefix not in self._families and deferred is not None:
-            family = self._loaded(deferred)
-            if self._folder is not None and isinstance(family, MetricFamilyOfFiles):
-                family = family.within(self._folder)
-            self._families[prefix] = Entry(prefix, family, deferred.plugin)
-        return self._families.get(prefix)
+    def _import(self, deferred: Deferred) -> Any:
+        item = deferred.load()
+        protocol = MetricFamily if deferred.is_family else self._protocol
+        missing = [] if protocol is None else missing_members(item, protocol)
+        if missing:
+            raise TypeError(
+                f"{type(item).__name__} is no {self.kind}: it lacks {', '.join(missing)}"
+            )
+        return self._placed(item)
 
-    def _loaded(self, deferred: Entry[Deferred]) -> Any:
-        with attributed(deferred.plugin, f"loading the {self.kind} {deferred.name!r}"):
-            item = deferred.item.load()
-            protocol = MetricFamily if deferred.item.is_family else self._protocol
-            missing = [] if protocol is None else missing_members(item, protocol)
-            if missing:
-                raise TypeError(
-                    f"{type(item).__name__} is no {self.kind}: it lacks {', '.join(missing)}"
-                )
-            return item
+    def _placed(self, item: Any) -> Any:
+        """Return a family of files for the folder of this registry; anything else as it is."""
+        of_files = self._folder is not None and isinstance(item, MetricFamilyOfFiles)
+        return item.within(self._folder) if of_files else item
 
     def pin(self, text: str, code: str) -> None:
         """Resolve a specification to this code from now on, even if the file changes."""
@@ -164,14 +150,11 @@ class Registry(Generic[_Item]):
         """
         own = Registry[_Item](self.kind, self._protocol, self._failed)
         own._entries, own._pinned = dict(self._entries), dict(self._pinned)
-        own._deferred = dict(self._deferred)
-        own._deferred_families = dict(self._deferred_families)
         own._folder = folder
-        for prefix, entry in self._families.items():
-            family = entry.item
-            if isinstance(family, MetricFamilyOfFiles):
-                family = family.within(folder)
-            own._families[prefix] = dataclasses.replace(entry, item=family)
+        own._families = {
+            prefix: dataclasses.replace(entry, item=own._placed(entry.item))
+            for prefix, entry in self._families.items()
+        }
         return own
 
     def resolve(
@@ -205,7 +188,7 @@ class Registry(Generic[_Item]):
         if family is not None:
             code = None if fresh else self._pinned.get(text)
             return self._make(family.item, specification, rest, code)
-        entry = self._entry(specification.name)
+        entry: Entry[_Item] | None = self._loaded(self._entries, specification.name)
         if entry is None:
             raise UnknownNameError(self._unknown(specification.name, suggest))
         return _with_parameters(entry, specification.parameters, self.kind)
@@ -219,8 +202,7 @@ class Registry(Generic[_Item]):
             If the name is unknown.
         """
         name = parse_specification(text).name
-        entry: Entry[Any] | None = self._deferred.get(name) or self._entries.get(name)
-        entry = entry or self._family_of(name)[0]
+        entry = self._entries.get(name) or self._family_of(name)[0]
         if entry is None:
             raise UnknownNameError(self._unknown(name))
         return entry.plugin
@@ -242,8 +224,9 @@ class Registry(Generic[_Item]):
         prefix, colon, rest = name.partition(":")
         if not colon:
             return None, ""
-        family = self._family(prefix)
-        return (self._family(""), name) if family is None else (family, rest)
+        if prefix in self._families:
+            return self._loaded(self._families, prefix), rest
+        return self._loaded(self._families, ""), name
 
     def _make(
         self, family: Any, specification: Specification, rest: str, code: str | None
@@ -254,15 +237,14 @@ class Registry(Generic[_Item]):
             return cast("_Item", family.make(rest, specification.parameters))
         except UnknownNameError as error:
             prefix = specification.name.partition(":")[0]
-            known = self._prefixes()
-            guess = nearest(prefix, [one for one in known if one])
-            if prefix in known or not guess:
+            guess = nearest(prefix, [known for known in self._families if known])
+            if prefix in self._families or not guess:
                 raise
             raise UnknownNameError(f"{error} Did you mean the prefix {guess}?") from error
 
     def _unknown(self, name: str, suggest: Callable[[_Item], bool] = lambda _: True) -> str:
         named = [entry.name for entry in self if suggest(entry.item)]
-        known = [*named, *(f"{prefix}:" for prefix in self._prefixes() if prefix)]
+        known = [*named, *(f"{prefix}:" for prefix in self._families if prefix)]
         if not known:
             return f"There is no {self.kind} {name!r}: no plugin provides any."
         guess = nearest(name, known)

@@ -40,7 +40,7 @@ _ALL = {
     "0.0.0.0": (socket.AF_INET, "192.0.2.1"),  # noqa: S104 - compared with what is asked for
     "::": (socket.AF_INET6, "2001:db8::1"),
 }
-"""What stands for all addresses of a machine, and an address of documentation (RFC 5737, 3849)."""
+"""The wildcard addresses, each with an address for documentation (RFC 5737, RFC 3849)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,9 +39,8 @@ _OLDEST_VERSION = 2
 """The versions that can be upgraded."""
 
 _APPLICATION = "arena"
-_MEMORY_LIMIT = "1GB"
-_MEMORY_OF_ONE_READ = "128MB"
 _LEAST_MEMORY, _MOST_MEMORY = 128 * 10**6, 10**9
+"""Bytes of a database that DuckDB keeps in memory."""
 _LONGEST_LOG = 16 * 2**20
 """A log of more bytes is written to the file after the transaction."""
 _NEVER = "1TB"
@@ -98,7 +97,7 @@ class Database:
             self.require_space(0)
         self._lock = lock_of(path)
         self._is_open = False
-        self._memory_limit = _MEMORY_LIMIT
+        self._memory_limit = _MOST_MEMORY
         with (
             self._lock.held(),
             owner_only(),
@@ -154,7 +153,7 @@ class Database:
 
         DuckDB keeps what it read up to its limit, which is a gigabyte of a long history.
         """
-        with self._limited(_MEMORY_OF_ONE_READ):
+        with self._limited(_LEAST_MEMORY):
             yield
 
     def limit_memory(self, size: int) -> None:
@@ -162,20 +161,20 @@ class Database:
 
         What it read and wrote stays there up to this limit, for as long as the database is open.
         """
-        self._memory_limit = f"{min(max(size, _LEAST_MEMORY), _MOST_MEMORY)}B"
+        self._memory_limit = min(max(size, _LEAST_MEMORY), _MOST_MEMORY)
         with self.reading() as cursor:
-            cursor.execute(f"SET memory_limit = '{self._memory_limit}'")
+            cursor.execute(f"SET memory_limit = '{self._memory_limit}B'")
 
     @contextlib.contextmanager
-    def _limited(self, limit: str) -> Iterator[None]:
+    def _limited(self, limit: int) -> Iterator[None]:
         with self.reading() as cursor:
             with contextlib.suppress(duckdb.Error):  # what is in use cannot be given up
-                cursor.execute(f"SET memory_limit = '{limit}'")
+                cursor.execute(f"SET memory_limit = '{limit}B'")
             try:
                 yield
             finally:
                 with contextlib.suppress(duckdb.Error):
-                    cursor.execute(f"SET memory_limit = '{self._memory_limit}'")
+                    cursor.execute(f"SET memory_limit = '{self._memory_limit}B'")
 
     @contextlib.contextmanager
     def _explaining(self) -> Iterator[None]:
@@ -340,7 +339,7 @@ class Database:
 
     def _connect(self, journaled: bool) -> duckdb.DuckDBPyConnection:
         settings: dict[str, Any] = {
-            "memory_limit": _MEMORY_LIMIT,
+            "memory_limit": f"{_MOST_MEMORY}B",
             "enable_external_access": False,
             "preserve_insertion_order": True,
         }

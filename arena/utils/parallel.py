@@ -95,16 +95,17 @@ def run_tasks(
     )
     with one_thread_each():
         if processes:
-            folder = _working_folder()  # joblib keeps its processes, with the folder of their start
+            folder = working_folder()  # joblib keeps its processes, with the folder of their start
             yield from pool(delayed(_call_in)(folder, function, *task) for task in tasks)
         else:
             yield from pool(delayed(function)(*task) for task in tasks)
 
 
-def _working_folder() -> str | None:
+def working_folder() -> str | None:
+    """Return the current folder, in which a task runs; None if it was removed."""
     try:
         return os.getcwd()  # noqa: PTH109 - as it is, for another process
-    except FileNotFoundError:  # it was removed
+    except FileNotFoundError:
         return None
 
 

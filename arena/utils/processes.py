@@ -40,7 +40,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from arena.utils.parallel import one_thread_each
+from arena.utils.parallel import one_thread_each, working_folder
 
 HAS_LIMITS = sys.platform.startswith("linux")
 """Whether this system enforces :class:`Limits`. macOS accepts a memory limit and ignores it, and
@@ -247,14 +247,6 @@ def in_worker() -> bool:
 # -- in the parent process -------------------------------------------------------------------------
 
 
-def _working_folder() -> Path:
-    """Return the folder in which a task runs: the current one, unless it was removed."""
-    try:
-        return Path.cwd()
-    except FileNotFoundError:
-        return Path("/")
-
-
 class _Worker:
     """A worker process and the pipe to it."""
 
@@ -311,7 +303,7 @@ class _WatchedWorker(_Worker):
         last = (shared is not None, (shared,) if is_new else None)
         self._shared = shared if is_new else self._shared
         self.limit_transfers((1 + _SLACK) * seconds + _GRACE)
-        sent = (function, task, last, seconds, limits, _working_folder())
+        sent = (function, task, last, seconds, limits, working_folder())
         try:
             self.pipe.send(sent)
         except BlockingIOError:
@@ -374,7 +366,7 @@ class _GuardedWorker(_Worker):
             known,
             task[1:] if known else task,
             seconds,
-            _working_folder(),
+            working_folder(),
         )
         self.limit_transfers(self.deadline - time.monotonic() + _GRACE)
         try:
@@ -641,10 +633,10 @@ def _receive(pipe: Any, file: Any) -> Any:
 # -- in the worker process -------------------------------------------------------------------------
 
 
-def _enter(folder: Path) -> None:
-    """Change to a folder; to the root if it was removed just now."""
+def _enter(folder: str | None) -> None:
+    """Change to a folder; to the root if it was removed."""
     try:
-        os.chdir(folder)
+        os.chdir(folder or "/")
     except OSError:
         os.chdir("/")
 

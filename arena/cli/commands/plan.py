@@ -76,13 +76,7 @@ def plan(
     resamples: Annotated[
         int, typer.Option(help="Number of bootstrap resamples.")
     ] = DEFAULT_RESAMPLES,
-    stratify: Annotated[
-        bool | None,
-        typer.Option(
-            "--stratify/--no-stratify",
-            help="Resample within classes.  [default: as the metric declares]",
-        ),
-    ] = None,
+    stratify: options.Stratify = None,
     level: Annotated[
         float, typer.Option(help="Level of the test and of all intervals.")
     ] = DEFAULT_LEVEL,

@@ -53,13 +53,7 @@ def score(
         float, typer.Option(help="The confidence level of every interval.")
     ] = DEFAULT_LEVEL,
     intervals: options.Intervals = True,
-    stratify: Annotated[
-        bool | None,
-        typer.Option(
-            "--stratify/--no-stratify",
-            help="Resample within classes.  [default: as the metric declares]",
-        ),
-    ] = None,
+    stratify: options.Stratify = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     as_json: options.AsJson = False,
     wide: options.Wide = False,

@@ -282,15 +282,21 @@ def test_what_counts_is_whole(name, value):
         plan("none.csv", ["none"], "roc_auc", **{name: [10, value]})
 
 
+def answers(n_rows, **right):
+    """Return labels of two classes and, for each name, answers right with this probability."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=n_rows)
+    made = {
+        name: np.where(rng.random(n_rows) < share, truth, 1 - truth).tolist()
+        for name, share in right.items()
+    }
+    return truth.tolist(), made
+
+
 @pytest.mark.slow
 def test_one_value_needs_no_list(files):
-    rng = np.random.default_rng(0)
-    truth = rng.integers(2, size=100)
-    made = {
-        name: np.where(rng.random(100) < right, truth, 1 - truth).tolist()
-        for name, right in (("a", 0.9), ("b", 0.7))
-    }
-    solution, (first, second) = files(truth.tolist(), made)
+    truth, made = answers(100, a=0.9, b=0.7)
+    solution, (first, second) = files(truth, made)
     single = {"rows": 200, "public_share": 0.2, "per_day": 3, "teams": 5, "metrics": "mcc"}
     listed = {name: [value] for name, value in single.items()}
     folder = first.parent / "files"
@@ -410,20 +416,15 @@ def test_the_rows_of_the_rarest_class_count_as_on_a_board(files):
 
 @pytest.mark.slow
 def test_copies_of_the_best_are_one_submission_and_rejected_files_are_named(files):
-    rng = np.random.default_rng(0)
-    truth = rng.integers(2, size=200)
-    made = {
-        name: np.where(rng.random(200) < right, truth, 1 - truth).tolist()
-        for name, right in (("a", 0.9), ("b", 0.7), ("c", 0.6))
-    }
-    pilot = files(truth.tolist(), {**made, "copy": made["a"], "wrong": ["maybe"] * 200})
+    truth, made = answers(200, a=0.9, b=0.7, c=0.6)
+    pilot = files(truth, {**made, "copy": made["a"], "wrong": ["maybe"] * 200})
     found = plan(*pilot, "accuracy", resamples=50)
     assert (found.plan.submissions, found.plan.copies) == (3, 1)
     assert found.notes[0].startswith("wrong.csv is rejected and left out: 'maybe' is not a label")
-    perfect = files(truth.tolist(), {"a": truth.tolist(), "b": made["b"], "c": truth.tolist()})
+    perfect = files(truth, {"a": truth, "b": made["b"], "c": truth})
     with pytest.raises(InputError, match="2 of 3 submissions share the best score, 1"):
         plan(*perfect, "accuracy", resamples=50)
-    nothing = files(truth.tolist(), {"wrong": ["maybe"] * 200})
+    nothing = files(truth, {"wrong": ["maybe"] * 200})
     with pytest.raises(InputError, match=r"nothing to plan with\. wrong\.csv is rejected"):
         plan(*nothing, "accuracy", resamples=50)
 
@@ -436,7 +437,7 @@ def test_a_plan_takes_the_options_of_a_score(files, tmp_path):
         name: np.where(rng.random(200) < right, truth, 1 - truth).tolist()
         for name, right in (("a", 0.9), ("b", 0.7), ("c", 0.6))
     }
-    files(truth.tolist(), made, weight=(1 + np.arange(200) % 3 * 4).tolist())
+    files(truth, made, weight=(1 + np.arange(200) % 3 * 4).tolist())
     command = ("plan", "solution.csv", "a.csv", "b.csv", "c.csv", "-m", "accuracy")
     options = ("--target", "y", "--resamples", 50, "--json")
     plain, weighted = (
