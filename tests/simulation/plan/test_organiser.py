@@ -437,7 +437,7 @@ def test_a_plan_takes_the_options_of_a_score(files, tmp_path):
         name: np.where(rng.random(200) < right, truth, 1 - truth).tolist()
         for name, right in (("a", 0.9), ("b", 0.7), ("c", 0.6))
     }
-    files(truth, made, weight=(1 + np.arange(200) % 3 * 4).tolist())
+    files(truth.tolist(), made, weight=(1 + np.arange(200) % 3 * 4).tolist())
     command = ("plan", "solution.csv", "a.csv", "b.csv", "c.csv", "-m", "accuracy")
     options = ("--target", "y", "--resamples", 50, "--json")
     plain, weighted = (
