@@ -431,13 +431,8 @@ def test_copies_of_the_best_are_one_submission_and_rejected_files_are_named(file
 
 @pytest.mark.slow
 def test_a_plan_takes_the_options_of_a_score(files, tmp_path):
-    rng = np.random.default_rng(0)
-    truth = rng.integers(2, size=200)
-    made = {
-        name: np.where(rng.random(200) < right, truth, 1 - truth).tolist()
-        for name, right in (("a", 0.9), ("b", 0.7), ("c", 0.6))
-    }
-    files(truth.tolist(), made, weight=(1 + np.arange(200) % 3 * 4).tolist())
+    truth, made = answers(200, a=0.9, b=0.7, c=0.6)
+    files(truth, made, weight=(1 + np.arange(200) % 3 * 4).tolist())
     command = ("plan", "solution.csv", "a.csv", "b.csv", "c.csv", "-m", "accuracy")
     options = ("--target", "y", "--resamples", 50, "--json")
     plain, weighted = (
