@@ -173,13 +173,10 @@ def competition(
     --seeds 20 or more before you decide anything.
     """
     from arena.plugin.manager import PluginManager
-    from arena.simulation.competition.prepare import DEFAULT_SIZES, Options, prepare
+    from arena.simulation.competition.prepare import Options, prepare
 
     check_outputs(report, charts)
     manager = PluginManager()
-    sizes, given = DEFAULT_SIZES.changed(
-        training=train_rows, validation=validation_rows, population=rows
-    )
     options_given = Options(
         directory=directory,
         mechanisms=mechanisms,
@@ -194,8 +191,9 @@ def competition(
         target=target,
         test=test,
         positive=positive,
-        sizes=sizes,
-        given_sizes=given,
+        rows=rows,
+        train_rows=train_rows,
+        validation_rows=validation_rows,
         public_share=public_share,
         like=like,
         drawn=drawn,
