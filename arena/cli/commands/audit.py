@@ -1,4 +1,4 @@
-"""Compare what is stored with the record of events."""
+"""Compare the stored data with the record of events."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def audit(
         str | None,
         typer.Option(
             metavar="HASH|N",
-            help="Compare what was recorded after this event: its hash, or its number.",
+            help="Compare only data recorded after this event: its hash, or its number.",
         ),
     ] = None,
     directory: Directory = None,
@@ -69,11 +69,11 @@ def audit(
     """Compare submissions, predictions, solution, scores and settings with the record of events.
 
     Each event holds digests of what it stored and the hash of the event before it. Exits with 1
-    and names every difference. A record that was rewritten, cut off or extended together with all
-    that follows from it shows only with --head. The queue and the accounts of a server are compared
-    too, as far as the record has what they hold. Then it lists identical and nearly identical
-    submissions of different teams. With --since the chain of all events is checked, but of what
-    older events stored only what is small; it says what was not compared.
+    and names every difference. If somebody rewrote, cut off or extended the record and changed the
+    stored data to match, only --head detects it. The queue and the accounts of a server are
+    compared too, as far as the record has their content. Then identical and nearly identical
+    submissions of different teams are listed. With --since the chain of all events is checked, but
+    only the small data of older events are compared; the omissions are listed.
     """
     if head is not None:
         check_hash(head)
@@ -87,7 +87,7 @@ def audit(
     with (
         borrow_served(folder, wait),
         collection_paused(),
-        stage("Comparing what is stored with the record"),
+        stage("Comparing the stored data with the record"),
         Store.open(path, create=False, wait=wait, read_only=True) as store,
     ):
         after, problems = _after(store, since)
@@ -141,7 +141,7 @@ def audit(
     if as_json:
         return
     if after:
-        said = "The record is whole, and what was recorded since agrees with it."
+        said = "The record is whole, and the data recorded since then agree with it."
     else:
         said = "The record is whole, and everything that is stored agrees with it."
     console().print(f"{said} Its last hash is {seen.last}.", soft_wrap=True)
@@ -151,25 +151,26 @@ def audit(
     say_similar(similar)
     if unused:
         console().print(
-            f"{len(unused):,} objects with predictions belong to no submission, as an interrupted "
-            "one leaves them. They harm nothing; arena repair --remove-unused removes them.",
+            f"{len(unused):,} objects with predictions belong to no submission: an interrupted "
+            "submission leaves such objects. They do no harm; arena repair --remove-unused removes "
+            "them.",
             soft_wrap=True,
         )
 
 
 def _without_journal(store: Store, *, whole: bool) -> list[str]:
-    """Say what the journal does not confirm; ``whole``: not only of the end of the record."""
+    """Name the parts that the journal does not confirm; ``whole``: not only the end."""
     said = []
     if count := store.events_without_journal():
         events = "event" if count == 1 else f"{count:,} events"
         said.append(
             f"Not compared: the last {events} with the journal, which lacks them. A kill can cost "
-            "the journal one event. If more are lacking, it was removed or cut off, and only a "
+            "the journal one event. If more are missing, it was removed or cut off, and only a "
             "noted hash shows whether the record was rewritten."
         )
     if whole and (faults := store.journal_faults()):
         said.append(
-            f"Not compared: what the journal no longer has ({'; '.join(faults)}). A kill or a "
+            f"Not compared: lost lines of the journal ({'; '.join(faults)}). A kill or a "
             "power failure can damage or cost one line. If there are more, it was changed, or a "
             "new one was begun; the record itself is compared without it."
         )
@@ -229,7 +230,7 @@ class _Seen:
             self.others.append(event)
 
     def not_compared(self) -> list[str]:
-        """Say what was left out."""
+        """Name the parts that were not compared."""
         if not self.after:
             return []
         return [

@@ -81,7 +81,7 @@ def _form(
     show: Callable[..., Awaitable[Response]],
     act: Callable[[Call, dict[str, str]], Awaitable[Response]],
 ) -> Handler:
-    """Return a handler of a form: a refusal is shown on its page, with what the person entered."""
+    """Return a handler of a form: a refusal is shown on its page, with the person's input."""
 
     async def handle(call: Call) -> Response:
         fields: dict[str, str] = {}
@@ -130,7 +130,7 @@ async def _board(call: Call) -> Response:
 
 
 def _announcements(call: Call, *, below: int, most: int | None = None) -> dict[str, Any]:
-    """Return what the templates need to show the newest announcements below a heading's level."""
+    """Return the templates' values for the newest announcements below a heading's level."""
     found = call.site.announcements.of(call.competition.name)
     return {
         "announcements": [(one, markdown(one.text, below=below)) for one in found[:most]],
@@ -218,7 +218,11 @@ async def _check(call: Call) -> Response:
     checked = await api.validate_file(call)
     if checked is None:
         raise Problem(
-            503, _("The file was not checked within a minute, because many wait. Try again later.")
+            503,
+            _(
+                "The file was not checked within a minute, because many files are waiting. "
+                "Try again later."
+            ),
         )
     return await _show_submit(call, checked=checked)
 
@@ -567,7 +571,7 @@ def _plain_routes(site: Site) -> list[Route]:  # noqa: PLR0915 - seven small pag
         return response
 
     async def invitation(request: Request) -> Response:
-        """Show what a link invites to; it is used by the form, because previews open links too."""
+        """Show the invitation of a link; only the form uses it, because previews open links too."""
         secret = request.path_params["secret"]
         invite = site.accounts.invitation(secret)
         if invite is None:
