@@ -19,7 +19,7 @@ from arena.cli.tables import Column, print_table
 from arena.competition.ledger import Ledger
 from arena.competition.verify import check_hash, missing_hash
 from arena.config import DATABASE_NAME
-from arena.evaluation.similar import Comparison
+from arena.evaluation.similar import Comparison, SimilarSubmissions
 from arena.server.compare import QueueComparison, RecordedRequests, files_compared
 from arena.server.marker import served_folder
 from arena.server.records.layout import Layout
@@ -80,78 +80,91 @@ def audit(
     if since is not None and not _is_number(since):
         check_hash(since)
     folder = find_folder(directory)
-    path = folder / DATABASE_NAME
     served = served_folder(folder)
     layout = Layout(data or (served.data if served else folder / "server"))
-    requests = RecordedRequests()
     with (
         borrow_served(folder, wait),
         collection_paused(),
         stage("Comparing the stored data with the record"),
-        Store.open(path, create=False, wait=wait, read_only=True) as store,
+        Store.open(folder / DATABASE_NAME, create=False, wait=wait, read_only=True) as store,
     ):
-        after, problems = _after(store, since)
-        seen = _Seen(after, head)
-
-        def watch(event: Event) -> None:
-            seen.add(event)
-            requests.add(event)
-
-        comparison = Comparison()
-        problems += store.audit(
-            since=after,
-            watch=watch,
-            compare=comparison if not after and len(store.teams()) > 1 else None,
-        )
-        compared = QueueComparison() if problems else files_compared(requests, layout)
-        problems += compared.differences
-        similar = () if problems or after else Ledger(store).similar_in(comparison)
-        unused = [] if problems or after else store.unused_objects()
-        not_compared = [
-            *seen.not_compared(),
-            *_without_journal(store, whole=not after),
-            *compared.not_compared,
-        ]
-        if head is not None and seen.noted is None:
-            problems += missing_hash((), head)
+        found = _compare(store, since, head, layout)
         if as_json:
-            names = [one.name for one in dataclasses.fields(Event)]
-            print_document(
-                {
-                    "schema": "arena/audit/1",
-                    "problem": problems[0] if problems else None,
-                    "problems": problems,
-                    "head": seen.last,
-                    "similar": [dataclasses.asdict(one) for one in similar],
-                    "unused_objects": len(unused),
-                    "not_compared": not_compared,
-                    # Not asdict, which copies every payload.
-                    "events": (
-                        {name: getattr(event, name) for name in names}
-                        for event in store.each_event(after=after or None)
-                    ),
-                }
-            )
+            print_document(_document(store, found))
         else:
-            _print_events(seen)
-    for problem in problems:
+            _print_events(found.seen)
+    for problem in found.problems:
         say_error(problem)
-    if problems:
+    if found.problems:
         raise typer.Exit(1)
-    if as_json:
-        return
-    if after:
-        said = "The record is whole, and the data recorded since then agree with it."
+    if not as_json:
+        _print_conclusion(found)
+
+
+def _compare(store: Store, since: str | None, head: str | None, layout: Layout) -> _Found:
+    """Compare the store, and the queue of a server, with the record."""
+    requests = RecordedRequests()
+    after, problems = _after(store, since)
+    seen = _Seen(after, head)
+
+    def watch(event: Event) -> None:
+        seen.add(event)
+        requests.add(event)
+
+    comparison = Comparison()
+    problems += store.audit(
+        since=after,
+        watch=watch,
+        compare=comparison if not after and len(store.teams()) > 1 else None,
+    )
+    compared = QueueComparison() if problems else files_compared(requests, layout)
+    problems += compared.differences
+    similar = () if problems or after else Ledger(store).similar_in(comparison)
+    unused = [] if problems or after else store.unused_objects()
+    not_compared = [
+        *seen.not_compared(),
+        *_without_journal(store, whole=not after),
+        *compared.not_compared,
+    ]
+    if head is not None and seen.noted is None:
+        problems += missing_hash((), head)
+    return _Found(seen, problems, similar, len(unused), not_compared)
+
+
+def _document(store: Store, found: _Found) -> dict[str, Any]:
+    """Return the document ``arena/audit/1``; its events are read while it is written."""
+    names = [one.name for one in dataclasses.fields(Event)]
+    return {
+        "schema": "arena/audit/1",
+        "problem": found.problems[0] if found.problems else None,
+        "problems": found.problems,
+        "head": found.seen.last,
+        "similar": [dataclasses.asdict(one) for one in found.similar],
+        "unused_objects": found.unused,
+        "not_compared": found.not_compared,
+        # Not asdict, which copies every payload.
+        "events": (
+            {name: getattr(event, name) for name in names}
+            for event in store.each_event(after=found.seen.after or None)
+        ),
+    }
+
+
+def _print_conclusion(found: _Found) -> None:
+    """Print the result of an audit without a difference."""
+    seen = found.seen
+    if seen.after:
+        text = "The record is whole, and the data recorded since then agree with it."
     else:
-        said = "The record is whole, and everything that is stored agrees with it."
-    console().print(f"{said} Its last hash is {seen.last}.", soft_wrap=True)
-    for sentence in not_compared:
+        text = "The record is whole, and everything that is stored agrees with it."
+    console().print(f"{text} Its last hash is {seen.last}.", soft_wrap=True)
+    for sentence in found.not_compared:
         console().print(sentence, soft_wrap=True)
-    console().print(seen.since_noted() if head else _NOTE, soft_wrap=True)
-    say_similar(similar)
-    if unused:
+    console().print(seen.since_noted() if seen.head else _NOTE, soft_wrap=True)
+    say_similar(found.similar)
+    if found.unused:
         console().print(
-            f"{len(unused):,} objects with predictions belong to no submission: an interrupted "
+            f"{found.unused:,} objects with predictions belong to no submission: an interrupted "
             "submission leaves such objects. They do no harm; arena repair --remove-unused removes "
             "them.",
             soft_wrap=True,
@@ -249,6 +262,18 @@ class _Seen:
             f"Nothing up to the noted hash was changed or removed. {which} it: check that you know "
             "of each, and note the last hash."
         )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    """The result of an audit."""
+
+    seen: _Seen
+    problems: list[str]
+    similar: Sequence[SimilarSubmissions]
+    unused: int
+    """The number of objects with predictions that belong to no submission."""
+    not_compared: list[str]
 
 
 def _print_events(seen: _Seen) -> None:
