@@ -23,7 +23,7 @@ _LINES_SHOWN = 5
 
 
 def print_result(result: ScoreResult, console: Console) -> None:
-    """Print the board, what it means, and the rejected files."""
+    """Print the board, its explanation, and the rejected files."""
     print_board(result.to_dict(), console, result.display, result.wording)
     for rejected in result.rejected:
         print_rejected(rejected, console)
@@ -32,7 +32,7 @@ def print_result(result: ScoreResult, console: Console) -> None:
 def print_board(
     document: Row, out: Console, display: BoardDisplay, say: Wording | None = None
 ) -> None:
-    """Print a board and what it means, from the document ``arena/score/2``."""
+    """Print a board and its explanation, from the document ``arena/score/2``."""
     say = say or Wording()
     score = score_format(document["standings"], display)
     if document["standings"]:

@@ -84,7 +84,7 @@ def say_note(message: str) -> None:
 
 
 def say_failures(manager: PluginManager) -> None:
-    """Print on stderr which plugins failed; what they provide is missing.
+    """Print on stderr which plugins failed; their items are missing.
 
     With ``--verbose`` the traceback follows.
     """

@@ -1,7 +1,7 @@
 """Finds the installed commands: entry points of group ``arena.commands``, name -> module:app.
 
 arena's own commands are entry points like any plugin's. For the help a module is read, not
-imported: its docstring's first line says what the command does.
+imported: its docstring's first line describes the command.
 """
 
 from __future__ import annotations

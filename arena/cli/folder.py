@@ -24,7 +24,7 @@ Directory = Annotated[
     typer.Option("-C", metavar="DIR", help="The competition's folder.  [default: here or above]"),
 ]
 _PATIENCE = 30.0
-"""Seconds in which the scorer of a served competition must finish what it judges."""
+"""Seconds in which the scorer of a served competition must finish its current requests."""
 _found: list[Path] = []
 """The folders that this command found."""
 _Opened = TypeVar("_Opened", bound=CompetitionView)
@@ -65,7 +65,7 @@ def changed_outside() -> str | None:
     path = _found[-1] / DATABASE_NAME
     try:
         with (
-            stage("Comparing what is stored with the record"),
+            stage("Comparing the stored data with the record"),
             Store.open(path, create=False, read_only=True) as store,
         ):
             problems = store.audit(outside=False)

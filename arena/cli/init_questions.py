@@ -1,4 +1,4 @@
-"""The questions of ``arena init`` in a terminal, and the command that says the same."""
+"""The questions of ``arena init`` in a terminal, and the equivalent command."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MECHANISMS = {
     "kaggle": "shows every score, rounded; teams can overfit the public rows",
     "full": "shows every score at full precision; no protection",
 }
-"""Mechanism -> what it costs, the recommended one first."""
+"""Mechanism -> its trade-off, the recommended one first."""
 
 
 def ask(manager: PluginManager, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def _metric(manager: PluginManager) -> str:
 
 def _mechanism(manager: PluginManager) -> str:
     known = {entry.name for entry in manager.mechanisms}
-    say_note("What the public board shows:")
+    say_note("Mechanism of the public board:")
     for name, cost in _MECHANISMS.items():
         say_note(f"  {name}: {cost}")
     while True:

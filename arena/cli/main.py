@@ -81,7 +81,7 @@ def _explained(error: BaseException) -> tuple[int, str]:
         return error.exit_code, str(error)
     # Ctrl-C inside of a library can reach the caller as an error of that library.
     if isinstance(error, KeyboardInterrupt) or _interrupts:
-        return _INTERRUPTED, "Interrupted. What was stored before is intact."
+        return _INTERRUPTED, "Interrupted. Data stored before are intact."
     if isinstance(error, OSError) and error.strerror:
         where = f": {error.filename}" if error.filename else ""
         return 1, f"{error.strerror}{where}. Nothing more was written."

@@ -219,7 +219,8 @@ _ENGINE: dict[str, tuple[Any, Any]] = {
         Annotated[
             int,
             typer.Option(
-                min=0, help="Workers of the engine; 0: all that it has, one per processor here."
+                min=0,
+                help="Workers of the engine; 0: all of them, one per processor on this machine.",
             ),
         ],
         0,
@@ -257,7 +258,7 @@ def engine() -> Callable[[Callable[..., None]], Callable[..., None]]:
 def _filled(
     parameter: str, chosen: Mapping[str, tuple[Any, Any]], made: Callable[..., Any]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Replace a parameter of a command by options, and fill it with what is made of them.
+    """Replace a parameter of a command by options, and fill it with the object made of them.
 
     Parameters
     ----------

@@ -145,7 +145,7 @@ def _filled(rows: Sequence[Row], columns: Sequence[Column]) -> dict[Column, list
 def _fitting(filled: Mapping[Column, list[str]], width: int) -> dict[Column, int]:
     """Return the most important columns that fit into a width, with the width of each.
 
-    One that can be narrowed takes what is left for it.
+    One that can be narrowed takes the remaining width.
     """
     chosen: dict[Column, int] = {}
     left = width - 2

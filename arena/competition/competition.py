@@ -245,7 +245,7 @@ class Competition(CompetitionView):
         """Record the settings with which it is served from now on, if they changed.
 
         ``rules`` is the text that participants accept. See :mod:`arena.competition.server_settings`
-        for what is left out.
+        for the parts that are left out.
         """
         from arena.competition.server_settings import record_server_settings
 
@@ -296,7 +296,7 @@ class Competition(CompetitionView):
                 before_each=before_each,
             )
         except BaseException:
-            self._handler = None  # what it has cached may not be stored
+            self._handler = None  # its cache may hold results that were not stored
             self._cursor[0] = cursor_of(
                 self._state.store
             )  # the failure may have followed the commit

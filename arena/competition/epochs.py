@@ -70,7 +70,7 @@ def view_settings(
 
     Returns
     -------
-    The settings, notes for the organiser, and what differs from the record.
+    The settings, notes for the organiser, and the differences from the record.
 
     Raises
     ------
@@ -113,8 +113,8 @@ def adopt_settings(
             releases = _release_again(store, manager, settings, store.solution())
             notes.append(
                 f"Epoch {settings.public.epoch} of the public board began: {len(releases):,} "
-                f"submissions were released again by {settings.public.mechanism}. What was "
-                f"shown before stays on record."
+                f"submissions were released again by {settings.public.mechanism}. The "
+                f"scores shown before stay on record."
             )
         with store.transaction() as transaction:
             if settings.store != proposal.before.store:
@@ -185,7 +185,7 @@ def _check_epoch(current: PublicSection, wanted: PublicSection, has_releases: bo
         f"Scores were released by the mechanism {current.mechanism}, an instance for each "
         f"{current.scope}. To change that to {wanted.mechanism} for each {wanted.scope}, start "
         f"a new epoch: set epoch = {following} under [public] of {CONFIG_NAME}. Every accepted "
-        f"submission is then released again, and what was shown stays on record."
+        f"submission is then released again, and the scores shown before stay on record."
     )
 
 

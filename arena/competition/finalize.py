@@ -352,10 +352,11 @@ def for_everybody(
     *,
     also: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return what everybody may see of a private board and its rows; ``also`` names more columns.
+    """Return the public parts of a private board and its rows; ``also`` names more columns.
 
-    Only what is named here is published. The documents of the analyses are not: they have counts of
-    labels (``effective_units``) and name copied submissions, as the notes and file names may.
+    Only the parts named here are published. The documents of the analyses are not: they have
+    counts of labels (``effective_units``) and name copied submissions, as the notes and file names
+    may.
     """
     corrected = document.get("best_score_corrected")
     return {

@@ -19,11 +19,11 @@ from arena.store.digests import text_digest
 from arena.types import Chart, Fault, Finding, Section, Table
 
 KEPT = "final_report"
-"""The name of what is kept in the store."""
+"""The name of the entry in the store."""
 
 
 def to_keep(result: ScoreResult, manager: PluginManager) -> str | None:
-    """Return what a report needs besides the document of the board, as JSON.
+    """Return the data of a report besides the document of the board, as JSON.
 
     None if a plugin failed, or made something that JSON cannot hold: the report then computes the
     board again.
@@ -48,9 +48,9 @@ def to_keep(result: ScoreResult, manager: PluginManager) -> str | None:
 def restored(
     state: CompetitionState, document: Mapping[str, Any], digest: str | None
 ) -> ScoreResult | None:
-    """Return the result of a finalized board for its report, from what was kept.
+    """Return the result of a finalized board for its report, from the kept data.
 
-    None if what was kept does not have this digest, or was kept by other software.
+    None if the kept data do not have this digest, or other software kept them.
     """
     text = state.store.meta(KEPT)
     if text is None or text_digest(text) != digest:

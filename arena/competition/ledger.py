@@ -1,4 +1,4 @@
-"""Reads from the record which submissions count, what was selected, and what was released."""
+"""Reads from the record which submissions count, the selections and the releases."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _decided(events: Iterable[Event]) -> list[Event]:
 
 
 def _disqualified_by(key: str, events: Iterable[Event]) -> dict[Any, str]:
-    """Return what is disqualified and not reinstated, by the given key of the events."""
+    """Return the values of a key of events that are disqualified and not reinstated."""
     found: dict[Any, str] = {}
     for event in sorted(events, key=lambda event: event.sequence):
         if key in event.payload:

@@ -1,9 +1,9 @@
 """Processes the queued requests of a served competition, each exactly once.
 
 Every request has a number in the queue and leaves exactly one event, written in the transaction
-that stores its result. The highest number among the events, the cursor, therefore says after any
-interruption what was done. Submissions are stored in groups, because a commit takes as long as
-scoring does.
+that stores its result. The highest number among the events, the cursor, therefore tells after any
+interruption which requests are done. Submissions are stored in groups, because a commit takes as
+long as scoring does.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class QueuedRequest:
     received: datetime
     """When it came in: the deadline and the limits of a day follow it."""
     payload: Mapping[str, Any] = field(default_factory=dict)
-    """Of ``submit``: ``file``, the name to show, and ``sha256``, the digest of what was received;
+    """Of ``submit``: ``file``, the name to show, and ``sha256``, the digest of the received file;
     an upload that differs from it is set aside. Of ``select``: ``submissions``. Of ``disqualify``
     and ``undo``: ``submission`` or ``team``, and ``reason``. Of ``rename``: ``team``, ``to``. Of
     ``merge``: ``team``, ``into``. Of ``rescore``: ``preview``, the code of the preview to apply;
@@ -300,7 +300,7 @@ _DONE: Mapping[str, str] = {
 
 
 def _done(kind: str, payload: Mapping[str, Any]) -> str:
-    """Return what was done, from the event that records it."""
+    """Return the result of a request, from the event that records it."""
     submission, team, to = (payload.get(key) for key in ("submission", "team", "to"))
     if kind in {"disqualify", "undo"} and (team or submission is not None):
         whom = f"team {team}" if submission is None else f"submission {submission}"
@@ -331,7 +331,7 @@ def _decide(state: CompetitionState, request: QueuedRequest) -> RequestAnswer:
     if refused is not None or request.kind == "finalize":
         payload = {"refused": refused} if refused is not None else {}
         own.record(ANSWERED, {"team": request.team, **payload})
-    # What the event says is also what is published when the server starts again.
+    # The text of the event is published again when the server starts again.
     answer = last_answer(state.store)
     if answer is None or answer.request != request.request:
         raise AssertionError(f"{request.kind} recorded no event.")
@@ -414,7 +414,7 @@ def _without_quotes(command: str, *shown: type[ArenaError]) -> Iterator[None]:
 
 
 class _Said(NoProgress):
-    """Keeps what is said."""
+    """Keeps the messages."""
 
     def __init__(self) -> None:
         self.said: list[str] = []
@@ -424,7 +424,7 @@ class _Said(NoProgress):
 
 
 def _rescore(state: CompetitionState, request: QueuedRequest) -> None:
-    """Answer what a rescore would change and a code for it; with this code, apply it.
+    """Preview a rescore and return a code for it; with this code, apply it.
 
     The answer has counts only, because the web process reads it. The code is keyed by the secret
     seed: it depends on private ranks and labels.

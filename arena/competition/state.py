@@ -27,7 +27,7 @@ _INEXACT = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompetitionState:
-    """The store with what was read from it; read again after a rescore."""
+    """The store and the objects read from it; read again after a rescore."""
 
     folder: Path
     store: Store
@@ -50,7 +50,7 @@ class CompetitionState:
     unrecorded: tuple[list[Any], ...] = ()
     """``[key, before, after]`` of settings that a read-only view applies but does not record."""
     event_fields: Mapping[str, Any] = field(default_factory=dict)
-    """What every event says besides its payload: the request of a served competition."""
+    """Fields of every event besides its payload: the request of a served competition."""
     _metrics: list[Metric] = field(default_factory=list, init=False, repr=False)
 
     @property
@@ -132,7 +132,7 @@ def read_state(
         unrecorded=unrecorded,
     )
     if not view:
-        state.metric.greater_is_better  # noqa: B018 - what cannot be scored is refused here
+        state.metric.greater_is_better  # noqa: B018 - refuses a metric that cannot score
     return state
 
 

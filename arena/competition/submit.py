@@ -160,7 +160,7 @@ class QueuedSubmission:
     actor: str
     key: str
     event_fields: Mapping[str, Any] = field(default_factory=dict)
-    """What its event says of the queue."""
+    """The fields of its event on the queue."""
 
 
 @dataclass(slots=True, eq=False)
@@ -257,7 +257,8 @@ class SubmissionHandler:
 
         As :meth:`submit` with limits, for a caller that judges each submission again if the
         process is killed: nothing is announced in the journal, and a failure counts for no team.
-        After a failure this handler must not be used again: what it has cached may not be stored.
+        After a failure this handler must not be used again: it may have cached results that
+        were not stored.
 
         Parameters
         ----------
@@ -418,12 +419,12 @@ class SubmissionHandler:
                     return _Outcome(fault=Fault(error.kind, error.shown))
                 log_failure(error, f"{file.name} of {file.team}")
                 return _Outcome(fault=_COULD_NOT_BE_SCORED, detail=str(error))
-        # A metric of arena has already refused what it cannot score, based on the cells alone.
+        # A metric of arena has already refused files that it cannot score, by their cells alone.
         foreign = traits_of(self.metric).time_limit is not None
         rows = rows_of(self.solution, "private")
         if not foreign or not rows.any():
             return _Outcome(public)
-        # The team must learn what the metric refuses while it can still correct the file. Any
+        # The team must learn of a refusal while it can still correct the file. Any
         # other outcome on these rows stays secret: whether a score exists may depend on one label.
         _, error = self._score(values, rows)
         if error is None:

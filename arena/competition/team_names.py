@@ -47,7 +47,7 @@ class ConfusableNames:
         """Add a name; if it is new and looks like others, return a sentence that names them.
 
         >>> ConfusableNames(["owls"]).add("Owls")
-        "The new team 'Owls' looks like 'owls'. They are two teams here: is that meant?"
+        "The new team 'Owls' looks like 'owls'. They are two teams here: is that intended?"
         """
         alike = self._names.setdefault(skeleton(name), [])
         if name in alike:
@@ -58,7 +58,7 @@ class ConfusableNames:
             return None
         return (
             f"The new team {_shown(name)} looks like {others}. They are two teams here: is that "
-            f"meant?"
+            f"intended?"
         )
 
 

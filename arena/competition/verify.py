@@ -2,7 +2,7 @@
 
 An export is untrusted input. Its events are a chain of hashes and contain digests of the solution,
 the split, the settings and every submission's predictions, so that each part of the export is
-compared with what was recorded at the time.
+compared with the record of that time.
 """
 
 from __future__ import annotations
@@ -417,7 +417,7 @@ def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -
 def _of_public_board(
     claims: Claims, recorded: Mapping[int, Mapping[str, Any]], sent: Counter[str]
 ) -> Iterator[str]:
-    """Compare public.csv with what was released, and with the ranks that follow from it."""
+    """Compare public.csv with the releases, and with the ranks that follow from them."""
     counting = [row for row in recorded.values() if row["status"] == "accepted"]
     # Two teams may look the same once a leading "=" is escaped, so rows are found by submission.
     shown = list(_read(claims.folder / "public.csv", _rows))
@@ -454,7 +454,7 @@ def _of_public_board(
         elif row["rank"]:
             yield f"public.csv: the baseline {printable(team)} has a rank."
     for team, (loss, rank) in ranked.items():
-        # Ties of released scores may be broken by what the mechanism did not release.
+        # Ties of released scores may be broken by scores that the mechanism did not release.
         better = sum(other < loss for other, _ in ranked.values())
         as_good = sum(other <= loss for other, _ in ranked.values())
         if not (rank.isdecimal() and better < int(rank) <= as_good):
@@ -467,7 +467,7 @@ def _of_public_board(
 def _unknown_columns(
     file: str, rows: Sequence[Mapping[str | None, Any]], known: Iterable[str]
 ) -> Iterator[str]:
-    """Name columns that no cell of the record stands for; cells beyond the header are in None."""
+    """Name columns that the record does not have; cells beyond the header are in None."""
     for name in sorted({str(name or "") for row in rows for name in row} - set(known)):
         column = shorten(name or "without a name", 40)
         yield f"{file} has the column {column}, which is not of an export."

@@ -205,10 +205,10 @@ class CompetitionView:
     def published_private_leaderboard(self) -> dict[str, Any] | None:
         """Return the private board for everybody: None unless it was published and is current.
 
-        It has the rows of :meth:`private_leaderboard` under ``leaderboard``, and otherwise what the
-        final page for participants shows: no file names, counts of labels, faults or copies. Its
-        ``public_score`` is what the mechanism released for the submission, and ``public_rank`` is
-        the team's rank on the public board.
+        It has the rows of :meth:`private_leaderboard` under ``leaderboard``, and otherwise the
+        content of the final page for participants: no file names, counts of labels, faults or
+        copies. Its ``public_score`` is the score that the mechanism released for the submission,
+        and ``public_rank`` is the team's rank on the public board.
         """
         from arena.competition import finalize
         from arena.competition.queued_requests import published_digest

@@ -40,7 +40,7 @@ class StandingColumn:
         return len(self.keys) == 2
 
     def cell(self, row: Mapping[str, Any], score: Show) -> str:
-        """Return what the cell of a standing holds; nothing where that is unknown."""
+        """Return the text of a cell; empty if its value is unknown."""
         show, first, last = self.show or score, row.get(self.keys[0]), row.get(self.keys[-1])
         if self.is_range:
             return span(first, last, show)

@@ -33,7 +33,7 @@ class PublicBoard:
     facts: tuple[tuple[str, str], ...] = ()
     """Name and value, such as the deadline."""
     display: BoardDisplay = field(default_factory=BoardDisplay)
-    """Digits and unit of the scores, and what is said about ties."""
+    """Digits and unit of the scores, and the wording for ties."""
 
 
 def board_report(
@@ -163,8 +163,8 @@ def public_board(public: PublicBoard, name: str = "public-board") -> Board:
     """Return the public board as a table of a report."""
     direction = "larger" if public.greater_is_better else "smaller"
     caption = (
-        f"{public.metric}, a {direction} score is better: what the public board showed, each team "
-        "with its best."
+        f"{public.metric}, a {direction} score is better: the scores that the public board showed, "
+        "each team with its best."
     )
     return competition_board(
         public.standings,

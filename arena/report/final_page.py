@@ -33,7 +33,7 @@ _FINAL = {
     "chosen": "the best of the submissions that the team selected",
     "best_private": "the submission with the best private score",
 }
-"""Rule of the final selection -> what counts for a team."""
+"""Rule of the final selection -> the submission that counts for a team."""
 
 
 def final_page(competition: CompetitionView, *, progress: Progress | None = None) -> Report:

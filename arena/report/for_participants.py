@@ -1,4 +1,4 @@
-"""What a page for participants says besides its board: the end, the last change, how to submit."""
+"""The parts of a page for participants besides its board: end, last change, how to submit."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def with_last_entries(board: Board, teams: list[str], entries: Mapping[str, str]
 
 
 def how_to_submit(competition: CompetitionView) -> Section:
-    """Return a section: what a submission holds, how many a team may send, and where to."""
+    """Return a section: content of a submission, limits, and where to send it."""
     settings = competition.settings
     limits, server = settings.limits, settings.server
     metric = competition.manager.metrics.resolve(settings.metric.specification)
@@ -62,7 +62,7 @@ def how_to_submit(competition: CompetitionView) -> Section:
         f"Upload the file at {server.url}, or with arena submit FILE --to {server.url} "
         f"--token-file FILE."
         if server.url
-        else "Send the file to the organiser, or upload it where the organiser says."
+        else "Send the file to the organiser, or upload it at the address from the organiser."
     )
     if server.contact:
         where += f" Contact: {server.contact}."

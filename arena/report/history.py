@@ -12,8 +12,8 @@ from arena.utils.text import shorten
 
 _SHOWN = 120
 _EXPLANATION = (
-    "Scores by an earlier revision and what an earlier epoch of the public board showed are kept "
-    "in the record; this page shows the last of each."
+    "The record also has the scores of earlier revisions and the releases of earlier epochs of the "
+    "public board; this page shows the latest of each."
 )
 
 

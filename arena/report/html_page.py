@@ -33,7 +33,7 @@ _STILL_BYTES = 120_000
 _ALL_STILLS_BYTES = 800_000
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 _UNFOLDED = 5
-"""How many sections are open when the page opens; the others have a line on what is in them."""
+"""How many sections are open when the page opens; the others show one line on their content."""
 
 
 def page(report: Report) -> str:
@@ -102,7 +102,7 @@ def _numeric_columns(table: Table) -> list[bool]:
 
 
 def _harmless(value: Any) -> Any:
-    """Write out what could reorder or hide text; what is markup is ours."""
+    """Escape characters that could reorder or hide text; the markup is ours."""
     return printable(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
@@ -120,7 +120,7 @@ def _prose(text: str) -> Markup:
 
 
 def _gist(section: Section) -> str:
-    """Return one line on what a section holds: its first picture, table or sentence."""
+    """Return one line on the content of a section: its first picture, table or sentence."""
     if section.charts:
         return section.charts[0].description
     if section.tables:
@@ -130,7 +130,7 @@ def _gist(section: Section) -> str:
 
 
 def _key(value: float | None) -> str:
-    """Return what a cell is sorted by."""
+    """Return the sort key of a cell."""
     return "" if value is None else f"{value:.12g}"
 
 

@@ -100,7 +100,7 @@ class Report:
     summary: Summary | None = None
     """The first places, at the head."""
     wording: Wording = field(default_factory=Wording)
-    """The words for teams and rows in what the page itself says."""
+    """The words for teams and rows in the page's own sentences."""
 
     def reworded(self, say: Wording) -> Report:
         """Return the report with other words in sentences, titles and labels; names are kept."""

@@ -1,4 +1,4 @@
-"""The report of a plan: an organiser's questions, their answers, and what they assume."""
+"""The report of a plan: an organiser's questions, their answers, and the assumptions."""
 
 from __future__ import annotations
 
@@ -145,8 +145,8 @@ def _sweep_section(sweep: Sweep, advice: Advice) -> Section:
         f"{base.public_rows:,} public rows and {base.submissions:,} submissions per team, except "
         f"for the quantity that is varied. Teams that matter: the winner is one of so many truly "
         f"best teams in 95% of the competitions. The last column compares the winner's expected "
-        f'true score with the best of the table; "not shown" is a difference within what the '
-        f"pilot leaves open."
+        f'true score with the best of the table; "not shown" is a difference within the '
+        f"uncertainty of the pilot."
     )
     if sweep.name == "teams":
         text += " With more teams the best of them is better; the organiser cannot choose this."

@@ -1,4 +1,4 @@
-"""The report of simulations with several seeds: what they show, and what they do not."""
+"""The report of simulations with several seeds."""
 
 from __future__ import annotations
 

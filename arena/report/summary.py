@@ -30,7 +30,7 @@ def winner_sentence(result: ScoreResult) -> str:
 
 
 def board_summary(result: ScoreResult) -> Summary | None:
-    """Return the first places, and what is known of the best team; None without a ranking."""
+    """Return the first places, and the findings on the best team; None without a ranking."""
     standings = result.standings
     if not standings:
         return None

@@ -61,14 +61,14 @@ def software_section(manager: PluginManager) -> Section:
         ),
     )
     failures = "\n\n".join(str(failure) for failure in manager.failures)
-    text = f"Some of them failed, and what they would have added is missing:\n\n{failures}"
+    text = f"Some of them failed, and their results are missing:\n\n{failures}"
     versions = Table("Versions", ("package", "version"), _versions())
     return Section("Software", text if failures else "", (versions, plugins))
 
 
 @functools.cache  # the files of all distributions are read for it
 def _versions() -> tuple[tuple[str, str], ...]:
-    """Return Python's version and those of arena and of what it depends on."""
+    """Return the versions of Python, arena and its dependencies."""
     needed = [one for one in metadata.requires("arena") or [] if "extra ==" not in one]
     names = ["arena", *sorted(re.split(r"[^\w.-]", one, maxsplit=1)[0] for one in needed)]
     return (

@@ -247,7 +247,7 @@ def _check_numbers(values: npt.NDArray[np.float64], form: SubmissionForm) -> Non
         low, high = form.layout(form.names[: 1 + len(form.columns)]).bounds
         valid = np.isfinite(values) & (values >= low) & (values <= high)
     if not valid.all():
-        raise ValueError("The answer has numbers outside of what a file may have.")
+        raise ValueError("The answer has numbers that no file can have.")
 
 
 # -- the checker's side ------------------------------------------------------------------------

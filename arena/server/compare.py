@@ -106,7 +106,7 @@ class RecordedRequests:
             Its name in the queue; None: the one that most of the recorded requests have.
         """
         differences = [
-            f"The queue has the {kind} {shorten(name)}, which arena does not make."
+            f"The queue has the {kind} {shorten(name)}, which arena does not create."
             for kind, name in intake.foreign_objects()
         ]
         if competition is None:

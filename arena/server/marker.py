@@ -88,7 +88,7 @@ def locked(folder: Path, *, shared: bool = False) -> Iterator[bool]:
 
 
 def served_folder(folder: Path) -> ServedFolder | None:
-    """Return what the running server of a folder noted, or None.
+    """Return the notes of the running server of a folder, or None.
 
     Examples
     --------

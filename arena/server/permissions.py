@@ -14,7 +14,7 @@ from arena.server.supervisor import User
 def prepare(
     layout: Layout, folders: Sequence[Path], web: User | None, checker: User | None = None
 ) -> None:
-    """Create the folders of a server; with a user for the web process, give it what it needs.
+    """Create the folders of a server; with a user for the web process, grant its access.
 
     The web process owns the intake. What is published belongs to the owner of the first
     competition's folder and can be read by the web process's group.

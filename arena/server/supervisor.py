@@ -37,7 +37,7 @@ _SECONDS_TO_END = {"web": 35.0, "scorer": 120.0, "checker": 5.0}
 _BACKLOG = 2048
 _HTTP = 80
 _ALL = {
-    "0.0.0.0": (socket.AF_INET, "192.0.2.1"),  # noqa: S104 - compared with what is asked for
+    "0.0.0.0": (socket.AF_INET, "192.0.2.1"),  # noqa: S104 - compared with the requested one
     "::": (socket.AF_INET6, "2001:db8::1"),
 }
 """The wildcard addresses, each with an address for documentation (RFC 5737, RFC 3849)."""
@@ -228,7 +228,7 @@ class Supervisor:
                     child.look(reading)
                 stop.wait(_POLL_SECONDS)
         finally:
-            # The web process first: what it still receives, the scorer finds at its next start.
+            # The web process first: the scorer finds the last requests at its next start.
             # The scorer needs its checker until it has finished its group.
             for checkers in (False, True):
                 ending = [one for one in self._children if (one.role == "checker") is checkers]

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 import escaping_tasks as tasks
-from arena.utils import processes
-from arena.utils.processes import Confinement, Ended, descendants, run_limited
+from arena.utils.processes import Confinement, Ended, descendants, run_limited, workers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the guard is Linux's")
 
@@ -31,13 +30,13 @@ def run(function: Callable[..., Any], *task: Any, **options: Any) -> Any:
 @pytest.fixture(autouse=True)
 def _no_process_is_left() -> Any:
     run(pow, 2, 3)  # joblib's resource tracker is started once and stays
-    for worker in processes._idle[:]:
-        processes._idle.remove(worker)
+    for worker in workers._idle[:]:
+        workers._idle.remove(worker)
         worker.kill()
     before = set(descendants(os.getpid()))
     yield
-    for worker in processes._idle[:]:
-        processes._idle.remove(worker)
+    for worker in workers._idle[:]:
+        workers._idle.remove(worker)
         worker.kill()
     until = time.monotonic() + 600
     while set(descendants(os.getpid())) - before and time.monotonic() < until:

@@ -23,8 +23,7 @@ import pytest
 
 from arena.intake import ReadSubmission, read_submission, reader
 from arena.types import Solution
-from arena.utils import processes
-from arena.utils.processes import HAS_LIMITS, Ended, Limits, call_limited
+from arena.utils.processes import HAS_LIMITS, Ended, Limits, call_limited, workers
 from submission_files import N_ROWS, die, fail, kinds, rows_of, swell
 
 Read = Callable[[bytes], ReadSubmission]
@@ -349,6 +348,6 @@ def test_the_process_that_read_good_labels_reads_the_next_file(tmp_path: Path) -
     path.write_text("id,y\n" + "".join(f"{i},{'cat' if i % 2 else 'dog'}\n" for i in range(20)))
     found: Solution = read_solution(path, kind=PredictionKind.LABEL)
     read_submission(path, found)
-    kept = {worker.process.pid for worker in processes._idle}
+    kept = {worker.process.pid for worker in workers._idle}
     assert read_submission(path, found).values is not None
-    assert {worker.process.pid for worker in processes._idle} == kept
+    assert {worker.process.pid for worker in workers._idle} == kept

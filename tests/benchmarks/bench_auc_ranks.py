@@ -10,13 +10,12 @@ import argparse
 import json
 import resource
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from arena.evaluation.bootstrap import draw_resamples
+from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.ranks import minimum_ranks
 from arena.evaluation.scores import score_under_weights
 from arena.utils.parallel import available_workers
@@ -26,24 +25,6 @@ from arena_metrics.ranking import RocAuc
 
 RESAMPLES = 100
 PEER_CALLS = 12
-
-
-@dataclass(frozen=True)
-class Board:
-    """Predictions in memory, handed out as views."""
-
-    predictions: np.ndarray
-
-    @property
-    def n_submissions(self) -> int:
-        return len(self.predictions)
-
-    def blocks(self, size: int) -> Iterator[tuple[int, np.ndarray]]:
-        for start in range(0, len(self.predictions), size):
-            yield start, self.predictions[start : start + size]
-
-    def subset(self, submissions: np.ndarray) -> Board:
-        return Board(self.predictions[submissions])
 
 
 def simulated_board(m: int, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -57,22 +38,24 @@ def simulated_board(m: int, n: int) -> tuple[np.ndarray, np.ndarray]:
     return truth, predictions
 
 
-def peer_seconds(truth: np.ndarray, board: Board, weights: np.ndarray, scores: np.ndarray) -> float:
+def peer_seconds(
+    truth: np.ndarray, board: ArrayPredictions, weights: np.ndarray, scores: np.ndarray
+) -> float:
     """Return the seconds of all calls of the peer, from some; they must agree with the scores."""
     seconds = []
     for j in range(min(PEER_CALLS, board.n_submissions)):
         b = j % weights.shape[1]
         started = time.perf_counter()
-        area = roc_auc_score(truth, board.predictions[j], sample_weight=weights[:, b])
+        area = roc_auc_score(truth, board.values[j], sample_weight=weights[:, b])
         seconds.append(time.perf_counter() - started)
         if abs(area - scores[j, b]) > 1e-12:
             raise SystemExit(f"Submission {j}, resample {b}: {area} is not {scores[j, b]}.")
     return float(np.median(seconds)) * scores.size
 
 
-def split(truth: np.ndarray, board: Board, weights: np.ndarray) -> dict[str, float]:
+def split(truth: np.ndarray, board: ArrayPredictions, weights: np.ndarray) -> dict[str, float]:
     """Return milliseconds on one thread: packing once, and sorting and all of one submission."""
-    one = board.predictions[:1]
+    one = board.values[:1]
     sorter = RowSorter(one.shape[1])
     parts = {
         "pack": lambda: pack_weights(weights),
@@ -101,7 +84,7 @@ def main() -> None:
     options = parser.parse_args()
     m, workers = max(20, round(3000 * options.scale)), available_workers()
     truth, predictions = simulated_board(m, options.rows)
-    board = Board(predictions)
+    board = ArrayPredictions(predictions)
     weights = draw_resamples(options.rows, RESAMPLES, 0, strata=truth, workers=workers).weights
     concordant_pairs(predictions[:1, :500], truth[:500] == 1, weights[:500])  # compile, or load
     started, started_cpu = time.perf_counter(), time.process_time()

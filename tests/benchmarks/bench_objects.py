@@ -13,9 +13,10 @@ import time
 from pathlib import Path
 
 import numpy as np
-from bench_store import N_ROWS, N_SUBMISSIONS, best_of, make_solution, with_arena
+from bench_store import N_ROWS, N_SUBMISSIONS, best_of, with_arena
 
 from arena.store import Incoming, Store
+from submit_work import make_solution
 
 
 def fill(store: Store, n_submissions: int, n_rows: int, place: str | None) -> tuple[float, float]:

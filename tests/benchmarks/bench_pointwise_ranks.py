@@ -11,12 +11,11 @@ import argparse
 import json
 import resource
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from arena.evaluation.bootstrap import draw_resamples
+from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.ranks import minimum_ranks
 from arena.evaluation.scores import score_under_weights
 from arena.utils.parallel import available_workers
@@ -25,24 +24,6 @@ from arena_metrics.pointwise import LogLoss
 
 RESAMPLES = 100
 PEER_SUBMISSIONS = 300
-
-
-@dataclass(frozen=True)
-class Board:
-    """Predictions in memory, handed out as views."""
-
-    predictions: np.ndarray
-
-    @property
-    def n_submissions(self) -> int:
-        return len(self.predictions)
-
-    def blocks(self, size: int) -> Iterator[tuple[int, np.ndarray]]:
-        for start in range(0, len(self.predictions), size):
-            yield start, self.predictions[start : start + size]
-
-    def subset(self, submissions: np.ndarray) -> Board:
-        return Board(self.predictions[submissions])
 
 
 def simulated_board(m: int, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -57,7 +38,9 @@ def simulated_board(m: int, n: int) -> tuple[np.ndarray, np.ndarray]:
     return truth, predictions
 
 
-def peer_seconds(truth: np.ndarray, board: Board, weights: np.ndarray, scores: np.ndarray) -> float:
+def peer_seconds(
+    truth: np.ndarray, board: ArrayPredictions, weights: np.ndarray, scores: np.ndarray
+) -> float:
     """Return the seconds of the product, block by block; it must agree with the scores."""
     floats = weights.astype(np.float64)
     seconds = 0.0
@@ -73,9 +56,9 @@ def peer_seconds(truth: np.ndarray, board: Board, weights: np.ndarray, scores: n
     return seconds
 
 
-def split(truth: np.ndarray, board: Board, weights: np.ndarray) -> dict[str, float]:
+def split(truth: np.ndarray, board: ArrayPredictions, weights: np.ndarray) -> dict[str, float]:
     """Return milliseconds per submission on one thread, of what stands in blocks of 20."""
-    block = board.predictions[:20]
+    block = board.values[:20]
     times = {"row values": [], "product": []}
     floats = weights.astype(np.float64)
     for _ in range(5):
@@ -97,7 +80,7 @@ def main() -> None:
     options = parser.parse_args()
     m, workers = max(20, round(3000 * options.scale)), available_workers()
     truth, predictions = simulated_board(m, options.rows)
-    board = Board(predictions)
+    board = ArrayPredictions(predictions)
     weights = draw_resamples(options.rows, RESAMPLES, 0, workers=workers).weights
     engine = choose_engine(10**9)  # as it is in a process that has had much to do
     engine.log_losses(predictions[:1, :500], truth[:500] == 1, 1e-15)

@@ -12,29 +12,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import benchmark_paths  # noqa: F401
 import duckdb
 import numpy as np
-import pyarrow as pa
 
 from arena.store import Incoming, Store
-from arena.types import FloatArray, PredictionKind, Solution, Target, Usage
+from arena.types import FloatArray
+from submit_work import make_solution
 
 N_SUBMISSIONS, N_ROWS = 200, 100_000
 N_REPEATS = 5
-
-
-def make_solution(n_rows: int) -> Solution:
-    """Return a solution of numbers."""
-    return Solution(
-        id_column="id",
-        targets=(Target("target", None),),
-        columns=("target",),
-        kind=PredictionKind.VALUE,
-        ids=pa.array([str(i) for i in range(n_rows)]),
-        truth=np.zeros(n_rows),
-        usage=np.full(n_rows, Usage.PRIVATE, dtype=np.uint8),
-        sha256="",
-    )
 
 
 def fill(store: Store, n_submissions: int, n_rows: int) -> float:

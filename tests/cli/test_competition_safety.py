@@ -53,7 +53,7 @@ def test_an_audit_says_what_it_did_not_compare(arena_there: Any, here: Path) -> 
         assert "the content of 2 submissions" in printed["not_compared"][0]
         shown = arena_there("audit", "--since", since).stdout
         assert "2 submissions by team" in shown
-        assert "what was recorded since agrees with it" in shown
+        assert "the data recorded since then agree with it" in shown
         assert printed["not_compared"][0] in shown
     for since, said in ((9, "ends with event 5, before event 9"), ("0" * 64, "does not contain")):
         called = arena_there("audit", "--since", since)

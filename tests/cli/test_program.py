@@ -135,7 +135,7 @@ def test_what_a_library_makes_of_an_interrupt_is_no_fault_of_arena(
     with pytest.raises(KeyboardInterrupt):
         main_module._interrupt(2, None)
     code, said = main_module._explained(ValueError("half a result"))
-    assert (code, said) == (130, "Interrupted. What was stored before is intact.")
+    assert (code, said) == (130, "Interrupted. Data stored before are intact.")
 
 
 def test_an_interrupt_that_typer_answers_ends_with_the_same_code(

@@ -252,7 +252,7 @@ def test_interrupting_leaves_one_line_and_a_whole_database(
         _, stderr = process.communicate(timeout=900)
     assert process.returncode == 130
     said = [line for line in stderr.splitlines() if not line.endswith("…")]  # progress
-    assert said == ["arena: Interrupted. What was stored before is intact."]
+    assert said == ["arena: Interrupted. Data stored before are intact."]
     assert arena_here(*SCORE, "--db", "kept.duckdb").returncode == 0
 
 

@@ -131,7 +131,7 @@ EDITS = {
     ),
     "trigger": (
         "CREATE TRIGGER t AFTER INSERT ON requests BEGIN DELETE FROM checks; END",
-        "has the trigger t, which arena does not make",
+        "has the trigger t, which arena does not create",
     ),
     "view": ("CREATE VIEW v AS SELECT 1", "has the view v"),
     # accounts, as far as an event has what they hold

@@ -184,3 +184,23 @@ def seen(counted, task):
 
 def fails_on(counted):
     raise ValueError(f"fails on {counted.number}")
+
+
+class UnreadableAtFirst:
+    """Each process can receive it from the second time on."""
+
+    tried = False
+
+    def __reduce__(self):
+        return receive_later, ()
+
+
+def receive_later():
+    tried, UnreadableAtFirst.tried = UnreadableAtFirst.tried, True
+    if not tried:
+        raise ValueError("not at first")
+    return "received"
+
+
+def identity(value):
+    return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -12,29 +12,12 @@ import numpy.typing as npt
 import pytest
 
 from arena.evaluation.bootstrap import draw_resamples
+from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import full_scores, score_under_weights
 from arena.interfaces import Study
 from arena.types import FloatArray, IntArray, PredictionKind, WeightArray
 
 Array = npt.NDArray[Any]
-
-
-@dataclass(frozen=True)
-class Held:
-    """Predictions that stand in memory."""
-
-    array: Array
-
-    @property
-    def n_submissions(self) -> int:
-        return len(self.array)
-
-    def blocks(self, size: int) -> Iterator[tuple[int, Array]]:
-        for start in range(0, len(self.array), size):
-            yield start, self.array[start : start + size]
-
-    def subset(self, submissions: IntArray) -> Held:
-        return Held(self.array[submissions])
 
 
 @dataclass(frozen=True)
@@ -104,7 +87,7 @@ def make_study(
     seed: int = 0,
     clusters: IntArray | None = None,
 ) -> Study:
-    held = Held(predictions)
+    held = ArrayPredictions(predictions)
     if clusters is None:
         weights = weights_of(len(truth), resamples, seed)
     else:

@@ -82,6 +82,18 @@ def test_a_shared_argument_is_sent_once_and_again_after_another_or_a_crash() -> 
     assert call(one) == 2
 
 
+def test_a_shared_argument_that_could_not_be_received_is_sent_again() -> None:
+    one = tasks.UnreadableAtFirst()
+
+    def call(shared: object) -> object:
+        return call_limited(tasks.identity, seconds=60.0, purpose="unreadable", shared=shared)
+
+    assert call("other") == "other"
+    with pytest.raises(ValueError, match="not at first"):
+        call(one)
+    assert call(one) == "received"
+
+
 def test_a_worker_knows_that_it_is_one() -> None:
     assert not in_worker()
     assert list(run_limited(in_worker, [()], workers=1, seconds=60.0)) == [True]
@@ -220,7 +232,7 @@ def test_what_is_sent_to_a_suspended_process_does_not_stop_the_caller(
 
     more_than_a_pipe_holds = bytes(10**7)
     os.kill(call(os.getpid, seconds=60.0), signal.SIGSTOP)
-    monkeypatch.setattr("arena.utils.processes._GRACE", 0.5)
+    monkeypatch.setattr("arena.utils.processes.workers._GRACE", 0.5)
     assert call(len, more_than_a_pipe_holds, seconds=0.5) == Ended(True, 0.5)
     monkeypatch.undo()
     assert call(len, more_than_a_pipe_holds, seconds=60.0) == 10**7

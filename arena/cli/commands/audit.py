@@ -1,4 +1,4 @@
-"""Compare what is stored with the record of events."""
+"""Compare the stored data with the record of events."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from arena.cli.tables import Column, print_table
 from arena.competition.ledger import Ledger
 from arena.competition.verify import check_hash, missing_hash
 from arena.config import DATABASE_NAME
-from arena.evaluation.similar import Comparison
+from arena.evaluation.similar import Comparison, SimilarSubmissions
 from arena.server.compare import QueueComparison, RecordedRequests, files_compared
 from arena.server.marker import served_folder
 from arena.server.records.layout import Layout
@@ -55,7 +55,7 @@ def audit(
         str | None,
         typer.Option(
             metavar="HASH|N",
-            help="Compare what was recorded after this event: its hash, or its number.",
+            help="Compare only data recorded after this event: its hash, or its number.",
         ),
     ] = None,
     directory: Directory = None,
@@ -69,107 +69,121 @@ def audit(
     """Compare submissions, predictions, solution, scores and settings with the record of events.
 
     Each event holds digests of what it stored and the hash of the event before it. Exits with 1
-    and names every difference. A record that was rewritten, cut off or extended together with all
-    that follows from it shows only with --head. The queue and the accounts of a server are compared
-    too, as far as the record has what they hold. Then it lists identical and nearly identical
-    submissions of different teams. With --since the chain of all events is checked, but of what
-    older events stored only what is small; it says what was not compared.
+    and names every difference. If somebody rewrote, cut off or extended the record and changed the
+    stored data to match, only --head detects it. The queue and the accounts of a server are
+    compared too, as far as the record has their content. Then identical and nearly identical
+    submissions of different teams are listed. With --since the chain of all events is checked, but
+    only the small data of older events are compared; the omissions are listed.
     """
     if head is not None:
         check_hash(head)
     if since is not None and not _is_number(since):
         check_hash(since)
     folder = find_folder(directory)
-    path = folder / DATABASE_NAME
     served = served_folder(folder)
     layout = Layout(data or (served.data if served else folder / "server"))
-    requests = RecordedRequests()
     with (
         borrow_served(folder, wait),
         collection_paused(),
-        stage("Comparing what is stored with the record"),
-        Store.open(path, create=False, wait=wait, read_only=True) as store,
+        stage("Comparing the stored data with the record"),
+        Store.open(folder / DATABASE_NAME, create=False, wait=wait, read_only=True) as store,
     ):
-        after, problems = _after(store, since)
-        seen = _Seen(after, head)
-
-        def watch(event: Event) -> None:
-            seen.add(event)
-            requests.add(event)
-
-        comparison = Comparison()
-        problems += store.audit(
-            since=after,
-            watch=watch,
-            compare=comparison if not after and len(store.teams()) > 1 else None,
-        )
-        compared = QueueComparison() if problems else files_compared(requests, layout)
-        problems += compared.differences
-        similar = () if problems or after else Ledger(store).similar_in(comparison)
-        unused = [] if problems or after else store.unused_objects()
-        not_compared = [
-            *seen.not_compared(),
-            *_without_journal(store, whole=not after),
-            *compared.not_compared,
-        ]
-        if head is not None and seen.noted is None:
-            problems += missing_hash((), head)
+        found = _compare(store, since, head, layout)
         if as_json:
-            names = [one.name for one in dataclasses.fields(Event)]
-            print_document(
-                {
-                    "schema": "arena/audit/1",
-                    "problem": problems[0] if problems else None,
-                    "problems": problems,
-                    "head": seen.last,
-                    "similar": [dataclasses.asdict(one) for one in similar],
-                    "unused_objects": len(unused),
-                    "not_compared": not_compared,
-                    # Not asdict, which copies every payload.
-                    "events": (
-                        {name: getattr(event, name) for name in names}
-                        for event in store.each_event(after=after or None)
-                    ),
-                }
-            )
+            print_document(_document(store, found))
         else:
-            _print_events(seen)
-    for problem in problems:
+            _print_events(found.seen)
+    for problem in found.problems:
         say_error(problem)
-    if problems:
+    if found.problems:
         raise typer.Exit(1)
-    if as_json:
-        return
-    if after:
-        said = "The record is whole, and what was recorded since agrees with it."
+    if not as_json:
+        _print_conclusion(found)
+
+
+def _compare(store: Store, since: str | None, head: str | None, layout: Layout) -> _Found:
+    """Compare the store, and the queue of a server, with the record."""
+    requests = RecordedRequests()
+    after, problems = _after(store, since)
+    seen = _Seen(after, head)
+
+    def watch(event: Event) -> None:
+        seen.add(event)
+        requests.add(event)
+
+    comparison = Comparison()
+    problems += store.audit(
+        since=after,
+        watch=watch,
+        compare=comparison if not after and len(store.teams()) > 1 else None,
+    )
+    compared = QueueComparison() if problems else files_compared(requests, layout)
+    problems += compared.differences
+    similar = () if problems or after else Ledger(store).similar_in(comparison)
+    unused = [] if problems or after else store.unused_objects()
+    not_compared = [
+        *seen.not_compared(),
+        *_without_journal(store, whole=not after),
+        *compared.not_compared,
+    ]
+    if head is not None and seen.noted is None:
+        problems += missing_hash((), head)
+    return _Found(seen, problems, similar, len(unused), not_compared)
+
+
+def _document(store: Store, found: _Found) -> dict[str, Any]:
+    """Return the document ``arena/audit/1``; its events are read while it is written."""
+    names = [one.name for one in dataclasses.fields(Event)]
+    return {
+        "schema": "arena/audit/1",
+        "problem": found.problems[0] if found.problems else None,
+        "problems": found.problems,
+        "head": found.seen.last,
+        "similar": [dataclasses.asdict(one) for one in found.similar],
+        "unused_objects": found.unused,
+        "not_compared": found.not_compared,
+        # Not asdict, which copies every payload.
+        "events": (
+            {name: getattr(event, name) for name in names}
+            for event in store.each_event(after=found.seen.after or None)
+        ),
+    }
+
+
+def _print_conclusion(found: _Found) -> None:
+    """Print the result of an audit without a difference."""
+    seen = found.seen
+    if seen.after:
+        text = "The record is whole, and the data recorded since then agree with it."
     else:
-        said = "The record is whole, and everything that is stored agrees with it."
-    console().print(f"{said} Its last hash is {seen.last}.", soft_wrap=True)
-    for sentence in not_compared:
+        text = "The record is whole, and everything that is stored agrees with it."
+    console().print(f"{text} Its last hash is {seen.last}.", soft_wrap=True)
+    for sentence in found.not_compared:
         console().print(sentence, soft_wrap=True)
-    console().print(seen.since_noted() if head else _NOTE, soft_wrap=True)
-    say_similar(similar)
-    if unused:
+    console().print(seen.since_noted() if seen.head else _NOTE, soft_wrap=True)
+    say_similar(found.similar)
+    if found.unused:
         console().print(
-            f"{len(unused):,} objects with predictions belong to no submission, as an interrupted "
-            "one leaves them. They harm nothing; arena repair --remove-unused removes them.",
+            f"{found.unused:,} objects with predictions belong to no submission: an interrupted "
+            "submission leaves such objects. They do no harm; arena repair --remove-unused removes "
+            "them.",
             soft_wrap=True,
         )
 
 
 def _without_journal(store: Store, *, whole: bool) -> list[str]:
-    """Say what the journal does not confirm; ``whole``: not only of the end of the record."""
+    """Name the parts that the journal does not confirm; ``whole``: not only the end."""
     said = []
     if count := store.events_without_journal():
         events = "event" if count == 1 else f"{count:,} events"
         said.append(
             f"Not compared: the last {events} with the journal, which lacks them. A kill can cost "
-            "the journal one event. If more are lacking, it was removed or cut off, and only a "
+            "the journal one event. If more are missing, it was removed or cut off, and only a "
             "noted hash shows whether the record was rewritten."
         )
     if whole and (faults := store.journal_faults()):
         said.append(
-            f"Not compared: what the journal no longer has ({'; '.join(faults)}). A kill or a "
+            f"Not compared: lost lines of the journal ({'; '.join(faults)}). A kill or a "
             "power failure can damage or cost one line. If there are more, it was changed, or a "
             "new one was begun; the record itself is compared without it."
         )
@@ -229,7 +243,7 @@ class _Seen:
             self.others.append(event)
 
     def not_compared(self) -> list[str]:
-        """Say what was left out."""
+        """Name the parts that were not compared."""
         if not self.after:
             return []
         return [
@@ -248,6 +262,18 @@ class _Seen:
             f"Nothing up to the noted hash was changed or removed. {which} it: check that you know "
             "of each, and note the last hash."
         )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    """The result of an audit."""
+
+    seen: _Seen
+    problems: list[str]
+    similar: Sequence[SimilarSubmissions]
+    unused: int
+    """The number of objects with predictions that belong to no submission."""
+    not_compared: list[str]
 
 
 def _print_events(seen: _Seen) -> None:

@@ -54,7 +54,7 @@ def init(
     mechanism: Annotated[
         str | None,
         typer.Option(
-            help="What the public board shows; 'arena mechanisms' lists them.  [default: "
+            help="Mechanism of the public board; 'arena mechanisms' lists them.  [default: "
             "ladder-free, or kaggle for a metric without bounds]",
             autocompletion=complete_mechanism,
         ),
@@ -73,7 +73,8 @@ def init(
     public_share: Annotated[
         float | None,
         typer.Option(
-            help="Share of rows to make public if none is.  [default: 0.3; 0 with a usage column]"
+            help="Share of public rows, if the solution marks none.  [default: 0.3; 0 with a usage "
+            "column]"
         ),
     ] = None,
     predictions: Annotated[
@@ -90,8 +91,8 @@ def init(
 ) -> None:
     """Create a competition in a folder: competition.toml, database and sample submission.
 
-    In a terminal, arena init without --solution or --metric asks for what is needed. All other
-    settings, such as the final selection, are in competition.toml.
+    In a terminal, arena init without --solution or --metric asks for the values that it needs. All
+    other settings, such as the final selection, are in competition.toml.
     """
     _check_predictions(predictions)
     manager = PluginManager()
@@ -192,8 +193,8 @@ def _say_what_was_made(folder: Path, competition: Competition) -> None:
         lines = [
             f"Created a competition in {folder}: {counts[Usage.PUBLIC]:,} public rows, "
             f"{counts[Usage.PRIVATE]:,} private, {counts[Usage.IGNORED]:,} ignored.",
-            f"Give participants {folder / SAMPLE_NAME} and {SAMPLE_NOTE_NAME}, which says what its "
-            f"columns mean; {set_in}",
+            f"Give participants {folder / SAMPLE_NAME} and {SAMPLE_NOTE_NAME}, which explains "
+            f"its columns; {set_in}",
         ]
     lines += [
         *notes_of(asked),

@@ -27,7 +27,7 @@ def masks(
     labels: Annotated[
         str | None,
         typer.Option(
-            "--labels", help="Values that are a mask each, such as 1,2,3: ids become case:value."
+            "--labels", help="Values that form one mask each, such as 1,2,3: ids become case:value."
         ),
     ] = None,
     column: Annotated[str, typer.Option(help="The name of the column of masks.")] = "mask",

@@ -66,7 +66,7 @@ def _print_all(found: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD)
-    for column in ("mechanism", "what it releases", "parameters", "plugin"):
+    for column in ("mechanism", "released scores", "parameters", "plugin"):
         table.add_column(column, no_wrap=column == "mechanism")
     for one in found:
         parameters = ", ".join(f"{key}={value}" for key, value in one["parameters"].items())

@@ -49,11 +49,11 @@ def metrics(
         ),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Test it, and report what is wrong or missing.")
+        bool, typer.Option("--check", help="Test it, and report errors and missing parts.")
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """List the metrics, or show one: its direction, what a submission contains, its parameters.
+    """List the metrics, or show one: its direction, the content of a submission, its parameters.
 
     The families at the end of the list make metrics on demand, such as sklearn:jaccard_score.
     With --check, the exit code is 1 if the metric does not meet arena's requirements.

@@ -1,4 +1,4 @@
-"""List the plugins, what each provides and what failed."""
+"""List the plugins, their items and failures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SINGULAR = {"analyses": "analysis"}
 def plugins(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """List the installed plugins, what each provides, and what failed."""
+    """List the installed plugins, their items, and failures."""
     manager = PluginManager()
     document = _document(manager)
     if as_json:

@@ -44,7 +44,7 @@ def rank(
         bool | None,
         typer.Option(
             "--lower-is-better/--greater-is-better",
-            help="The direction of the values.  [default: what the files say, else greater]",
+            help="The direction of the values.  [default: as the files state, else greater]",
         ),
     ] = None,
     aggregate: Annotated[

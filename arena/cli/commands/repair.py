@@ -1,4 +1,4 @@
-"""Repair a damaged database and report what was lost."""
+"""Repair a damaged database and report lost data."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def repair(
         ),
     ] = False,
 ) -> None:
-    """Repair a database with a damaged or missing write-ahead log, and report what was lost.
+    """Repair a database with a damaged or missing write-ahead log, and report lost data.
 
     All files are first copied to a folder next to the database. An intact one is not changed.
     """

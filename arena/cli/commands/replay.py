@@ -39,7 +39,7 @@ def replay(
     wait: Wait = 0.0,
     as_json: options.AsJson = False,
 ) -> None:
-    """Show what the same history would have released under other mechanisms, side by side.
+    """Show the scores that other mechanisms would have released for the same submissions.
 
     The record is not changed, and participants do not see these scores.
     """

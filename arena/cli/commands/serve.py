@@ -86,7 +86,7 @@ def serve(
         bool,
         typer.Option(
             "--check",
-            help="Say what is missing before a launch, and what was changed in the queue; exit.",
+            help="Report missing preparations for a launch and changes in the queue; exit.",
         ),
     ] = False,
     print_units: Annotated[
@@ -234,7 +234,7 @@ def _run_all(
 def _without_folder(
     part: Part, name: str, data: Path | None, host: str, port: int, url: str
 ) -> None:
-    """Run what must not read the competition's folder."""
+    """Run a process that must not read the competition's folder."""
     from arena.server.processes import WebStart, run_web
     from arena.server.records.layout import Layout
     from arena.server.supervisor import bind

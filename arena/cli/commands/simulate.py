@@ -50,7 +50,7 @@ PredictionOption = Annotated[
     str | None,
     typer.Option(
         "--prediction",
-        help="What a submission holds, for a metric that does not state it: label, probability, "
+        help="Content of a submission, for a metric that does not state it: label, probability, "
         "class_probabilities, score or value.",
     ),
 ]
@@ -64,7 +64,7 @@ def with_kind(metric: str, lower_is_better: bool | None, prediction: str | None)
 
 
 def prediction_kind(manager: PluginManager, metric: str) -> str:
-    """Return what a submission for a metric holds, for a message."""
+    """Return the kind of prediction that a metric takes, for a message."""
     from arena.interfaces import kinds_of
 
     return " or ".join(kinds_of(manager.metrics.resolve(metric)))

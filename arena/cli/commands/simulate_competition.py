@@ -111,7 +111,7 @@ def competition(
     like: Annotated[
         Path | None,
         typer.Option(
-            help="A past leaderboard in CSV, or a folder of them: the teams come, submit and score "
+            help="A past leaderboard in CSV, or a folder of them: the teams join, submit and score "
             "like its teams.",
             metavar="BOARD.csv|FOLDER",
         ),
@@ -138,13 +138,13 @@ def competition(
         typer.Option(
             min=0,
             max=1,
-            help="How far the features of the private rows are from those of the public ones: 0 "
-            "(at random) to 1 (divided at a threshold).",
+            help="How much the features of private and public rows differ: 0 (divided at random) "
+            "to 1 (divided at a threshold).",
         ),
     ] = 0.0,
     training_drift: Annotated[
         float,
-        typer.Option(min=0, max=1, help="The same, of the rows to predict from the training rows."),
+        typer.Option(min=0, max=1, help="The same for the rows to predict and the training rows."),
     ] = 0.0,
     seed: Annotated[int, typer.Option(min=0, help="Random seed; the first with --seeds.")] = 0,
     seeds: Annotated[
@@ -173,13 +173,10 @@ def competition(
     --seeds 20 or more before you decide anything.
     """
     from arena.plugin.manager import PluginManager
-    from arena.simulation.competition.prepare import DEFAULT_SIZES, Options, prepare
+    from arena.simulation.competition.prepare import Options, prepare
 
     check_outputs(report, charts)
     manager = PluginManager()
-    sizes, given = DEFAULT_SIZES.changed(
-        training=train_rows, validation=validation_rows, population=rows
-    )
     options_given = Options(
         directory=directory,
         mechanisms=mechanisms,
@@ -194,8 +191,9 @@ def competition(
         target=target,
         test=test,
         positive=positive,
-        sizes=sizes,
-        given_sizes=given,
+        rows=rows,
+        train_rows=train_rows,
+        validation_rows=validation_rows,
         public_share=public_share,
         like=like,
         drawn=drawn,
@@ -240,7 +238,7 @@ def competition(
 def _run(
     request: Request, manager: PluginManager, where: options.EngineChoice
 ) -> list[CompetitionRun]:
-    """Run the competition under each mechanism, after a line that says what is about to run."""
+    """Run the competition under each mechanism, after a line that describes the run."""
     from arena.cli.commands.simulate import prediction_kind
     from arena.intake.faults import plural
     from arena.simulation.competition.run import run_competition, stored_submissions
@@ -332,8 +330,8 @@ def _print(request: Request, outcomes: Sequence[Outcome], out: Console) -> None:
             [one.to_dict() for one in outcomes], _COMPARISON, out, title="The same seed under each"
         )
         out.print(
-            "This is one seed, so a difference between mechanisms is not shown. Compare them with "
-            "--seeds 20 in a new folder.",
+            "One seed cannot show a difference between mechanisms. Compare them with --seeds 20 in "
+            "a new folder.",
             soft_wrap=True,
         )
     if request.drawn:

@@ -43,12 +43,12 @@ def ranks(
     metric: options.Metric = "roc_auc",
     lower_is_better: options.LowerIsBetter = None,
     prediction: PredictionOption = None,
-    test_rows: Annotated[str, typer.Option(help="Sizes of tests, by commas.")] = "1000,10000",
-    competitors: Annotated[str, typer.Option(help="Numbers of models, by commas.")] = "10,40",
+    test_rows: Annotated[str, typer.Option(help="Sizes of tests, with commas.")] = "1000,10000",
+    competitors: Annotated[str, typer.Option(help="Numbers of models, with commas.")] = "10,40",
     tests: Annotated[int, typer.Option(help="Number of tests of each size.")] = 50,
     boards: Annotated[
         int,
-        typer.Option(help="Tests to compute rank intervals of, for their coverage."),
+        typer.Option(help="Number of tests with rank intervals, to measure their coverage."),
     ] = 10,
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples of each board.")] = 500,
     level: Annotated[float, typer.Option(help="Level of the rank intervals.")] = DEFAULT_LEVEL,
@@ -88,16 +88,14 @@ def ranks(
     exact. With --models, nothing is trained twice.
     """
     from arena.plugin.specification import with_parameters
-    from arena.simulation.data import Sizes
     from arena.simulation.ranks import prepare
     from arena.simulation.ranks.study import RankSettings
 
     check_outputs(report, charts)
     if (data is None) != (target is None):
         raise UsageError("--data and --target go together.")
-    sizes_of_tests = whole_numbers(test_rows, "--test-rows")
     settings = RankSettings(
-        sizes_of_tests,
+        whole_numbers(test_rows, "--test-rows"),
         whole_numbers(competitors, "--competitors"),
         tests,
         boards,
@@ -105,17 +103,15 @@ def ranks(
         level,
         seed,
     )
-    sizes, given = Sizes(4_000, 2_000, 5 * max(sizes_of_tests)).changed(
-        training=train_rows, validation=validation_rows, population=population
-    )
     request = prepare.Request(
         data=data,
         target=target or "",
         positive=positive,
         metric=with_kind(metric, lower_is_better, prediction),
         search=with_parameters(search, grid=None if grid is None else str(grid)),
-        sizes=sizes,
-        given_sizes=given,
+        train_rows=train_rows,
+        validation_rows=validation_rows,
+        population=population,
         settings=settings,
         workers=where.workers,
         engine=where.engine,

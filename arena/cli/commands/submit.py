@@ -66,7 +66,7 @@ def submit(
     """
     if to is not None:
         if team is not None or directory is not None:
-            raise UsageError("--to excludes --team and -C: the token says whose submission it is.")
+            raise UsageError("--to excludes --team and -C: the token names the team.")
         if token_file is None:
             raise UsageError("--to needs --token-file: create a token on the page of your team.")
         from arena.client import Client  # loads http and ssl

@@ -26,7 +26,7 @@ def verify(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="What submit, import or leaderboard printed (--json), or a text with hashes: "
+            help="Output of submit, import or leaderboard (--json), or a text with hashes: "
             "check that the record still holds them.",
         ),
     ] = None,

@@ -9,5 +9,5 @@ of it.
     root/intake/intake.sqlite          requests in order (web writes, scorer reads)
     root/intake/uploads/ID             uploaded files, on disk before their request is
     root/public/COMPETITION.sqlite     answers, boards, state (scorer writes, web reads)
-    root/scorer/COMPETITION.json       what the scorer is about to judge (scorer only)
+    root/scorer/COMPETITION.json       the requests being judged (scorer only)
 """

@@ -90,7 +90,7 @@ CREATE TABLE IF NOT EXISTS acceptances (
 
 
 class RefusedError(Exception):
-    """A person asked for what is not possible; the message is a sentence for that person.
+    """The request of a person is refused; the message is a sentence for that person.
 
     ``template`` is the sentence with places for ``values``, so that it can be translated.
     """
@@ -480,7 +480,7 @@ class Accounts(Records):
     def make_token(
         self, account: str, name: str, scope: str, expires: datetime | None = None
     ) -> tuple[str, Token]:
-        """Create a token and return its secret, which cannot be read again, and what it is.
+        """Create a token and return its secret, which cannot be read again, and its description.
 
         ``scope`` is ``read``, ``submit`` (includes read), ``admin`` or ``signin``, the key with
         which a person signs in on another browser.
@@ -568,7 +568,7 @@ class Accounts(Records):
         return secret
 
     def invitation(self, secret: str) -> Invite | None:
-        """Return what a link or code invites to, unless it is unknown, used or expired."""
+        """Return the invitation of a link or code, unless it is unknown, used or expired."""
         row = self._row("SELECT * FROM invites WHERE digest = ?", _digest(secret.strip()))
         if row is None or row["uses"] == 0:
             return None
@@ -731,7 +731,7 @@ class Accounts(Records):
         )
 
     def _refuse_former(self, competition: str, name: str) -> None:
-        # The record assigns what is sent under a former name to the team that had it.
+        # The record assigns submissions under a former name to the team that had it.
         if self._row(
             "SELECT 1 FROM former_names WHERE competition = ? AND folded = ?",
             competition,
@@ -829,7 +829,7 @@ class Accounts(Records):
         )  # fmt: skip
 
     def fill_slot(self, secret: str, upload: str, size: int, sha256: str) -> str | None:
-        """Record what was uploaded to a place.
+        """Record the upload to a place.
 
         Return the upload that must be removed: the one that was in the place before, or the new one
         if the place was closed meanwhile.
@@ -845,7 +845,7 @@ class Accounts(Records):
         return place.upload
 
     def close_slot(self, secret: str) -> Slot | None:
-        """Delete a place and return what it held; only one caller gets it."""
+        """Delete a place and return its content; only one caller gets it."""
         with self._change() as database:
             place = self.slot(secret)
             database.execute("DELETE FROM slots WHERE digest = ?", (_digest(secret),))

@@ -42,7 +42,7 @@ Kind = Literal[
     the teams in :class:`~arena.server.records.accounts.Accounts`, which are changed after the
     record.
 ``rescore``
-    ``{}`` asks what would change, ``{"preview": CODE}`` applies it; CODE is in the answer.
+    ``{}`` asks for a preview, ``{"preview": CODE}`` applies it; CODE is in the answer.
 ``finalize``, ``publish``
     ``{}``. ``publish`` makes the finalized private board public.
 
@@ -86,7 +86,7 @@ class TeamMergingError(ArenaError):
 class QueueFullError(ArenaError):
     """Too many requests wait (status 503), or too many of this team (status 429).
 
-    ``team`` says which of the two.
+    ``team``: whether it is the limit of the team.
     """
 
     def __init__(self, message: str, *, team: bool) -> None:
@@ -260,8 +260,8 @@ class Intake:
             raise TeamMergingError("The team is being merged with another one.")
         if self._count(competition, room.cursor, team) >= room.team:
             raise QueueFullError(
-                f"{room.team} requests of your team wait already. Send the next one when one of "
-                f"them has its answer.",
+                f"{room.team} requests of your team are waiting already. Send the next one after "
+                f"one of them is answered.",
                 team=True,
             )
         if self._count(competition, room.cursor, None) >= room.total:
@@ -424,7 +424,7 @@ class Intake:
 
 
 def _request(row: sqlite3.Row) -> Request:
-    """Return a request; what the web process cannot have written becomes an incomplete one.
+    """Return a request; a row that the web process cannot have written becomes an incomplete one.
 
     Then it is set aside or refused, and those after it are judged.
     """

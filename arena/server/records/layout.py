@@ -38,7 +38,7 @@ class Layout:
         return self.root / "public" / f"{competition}.sqlite"
 
     def attempts(self, competition: str) -> Path:
-        """Return the file in which a scorer notes what it is about to judge."""
+        """Return the file in which a scorer notes the requests that it judges."""
         return self.root / "scorer" / f"{competition}.json"
 
     def checker(self, competition: str) -> Path:

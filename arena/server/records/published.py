@@ -95,7 +95,7 @@ class TeamFacts:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> TeamFacts:
-        """Return what a JSON document describes."""
+        """Return the object that a JSON document describes."""
         return cls(**{**document, "selected": tuple(document["selected"])})
 
 
@@ -114,7 +114,7 @@ class CompetitionFacts:
     mechanism: str
     """The release mechanism's specification."""
     mechanism_text: str
-    """What a public score means, for participants; empty if the mechanism's author says nothing."""
+    """Meaning of a public score, for participants; empty if the mechanism's author gives none."""
     deadline: str | None
     """ISO 8601, UTC."""
     columns: tuple[str, ...]
@@ -145,7 +145,7 @@ class CompetitionFacts:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> CompetitionFacts:
-        """Return what a JSON document describes."""
+        """Return the object that a JSON document describes."""
         return cls(**{**document, "columns": tuple(document["columns"])})
 
 
@@ -194,7 +194,7 @@ class Document:
 
 
 class Publisher:
-    """Writes what is published. Only the scorer of the competition has one. Thread-safe.
+    """Writes the published documents. Only the scorer of the competition has one. Thread-safe.
 
     Examples
     --------
@@ -263,7 +263,7 @@ class Publisher:
                 connection.executemany("INSERT INTO names VALUES (?, ?)", list(names.items()))
 
     def answers_of(self, team: str) -> list[Answer]:
-        """Return every answer to a team, to publish them again with what has changed."""
+        """Return every answer to a team, to publish them again with changes."""
         with self._lock:
             rows = self._connection.execute(
                 "SELECT document FROM answers WHERE team = ? ORDER BY seq", (team,)
@@ -303,7 +303,7 @@ def _time(value: Any) -> str:
 
 
 class Published:
-    """Reads what the scorer of a competition published. Safe to use from several threads.
+    """Reads the documents that a scorer published. Safe to use from several threads.
 
     The documents are
 

@@ -73,7 +73,7 @@ def connect(
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Commit what the block writes, or nothing if it raises; the write lock is taken first.
+    """Commit the writes of the block, or nothing if it raises; the write lock is taken first.
 
     Examples
     --------

@@ -33,7 +33,7 @@ class Stored:
 
 
 class Upload:
-    """An upload in progress. A context manager; what is not committed is removed.
+    """An upload in progress. A context manager; without a commit the file is removed.
 
     The methods block on the disk: call :meth:`commit` in a thread of an asynchronous server.
     """
@@ -69,7 +69,7 @@ class Upload:
         self._file.write(chunk)
 
     def commit(self) -> Stored:
-        """Flush the file to disk, name it, flush its folder, and return what was stored.
+        """Flush the file to disk, name it, flush its folder, and return its description.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Notes what is about to be judged, so that what ends the scorer twice is set aside."""
+"""Notes the next requests, so that a request that crashes the scorer twice is set aside."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Attempts:
 
     @classmethod
     def read(cls, path: Path) -> Attempts:
-        """Read what the last process noted; without a file nothing was interrupted."""
+        """Read the notes of the last process; without a file nothing was interrupted."""
         attempts = cls(path)
         with contextlib.suppress(FileNotFoundError, ValueError):
             noted = json.loads(path.read_text())
@@ -63,7 +63,7 @@ class Attempts:
         return self.deaths.get(seq, 0) >= _MOST
 
     def begin(self, current: Sequence[int]) -> None:
-        """Note what is judged next."""
+        """Note the requests that are judged next."""
         noted = {
             "current": list(current),
             "single_until": self.single_until,

@@ -50,7 +50,7 @@ def facts(competition: CompetitionView, name: str, server: ServerSection) -> Com
 
 
 def _mechanism_text(mechanism: Mechanism) -> str:
-    """Return what the mechanism says to participants; else the first sentence of its class."""
+    """Return the mechanism's text for participants; else the first sentence of its class."""
     if isinstance(mechanism, ExplainsScores):
         return mechanism.for_participants
     return " ".join((type(mechanism).__doc__ or "").split("\n\n")[0].split())

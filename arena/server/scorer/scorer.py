@@ -33,8 +33,8 @@ _MOST_LOGGED = 20
 _WEIGHT = 0.2
 """Of the last group in the moving average of the seconds to judge a request."""
 _ENDED = (
-    "Judging this request alone ended the scorer twice. Look at the file and at the memory of the "
-    "machine."
+    "The scorer crashed twice while it judged this request alone. Look at the file and at the "
+    "memory of the machine."
 )
 _NOT_CHECKED = Fault(
     "could not be checked",
@@ -249,7 +249,7 @@ class Scorer:
         _LOGGER.warning("The queue is new: it does not have the requests of the record.")
 
     def _compare_queue(self) -> None:
-        """Log what was changed in the queue after it was judged; the record is what counts."""
+        """Log changes in the queue of requests that were judged; the record counts."""
         recorded = RecordedRequests.of(self._competition.events())
         found = recorded.compare(self._intake, self._name)
         for difference in found.differences[:_MOST_LOGGED]:
@@ -443,14 +443,14 @@ class Scorer:
 
 
 def _upload_of(request: Request) -> str | None:
-    """Return the name of a submission's upload; None if what the web process wrote is not one."""
+    """Return the name of a submission's upload; None if the web process wrote an invalid name."""
     upload = request.payload.get("upload")
     valid = request.kind == "submit" and isinstance(upload, str) and upload.isalnum()
     return upload if valid else None
 
 
 def _as_recorded(row: Mapping[str, Any], record: SubmissionRecord) -> dict[str, Any]:
-    """Return what the record says of a submission."""
+    """Return the facts of a submission that are in the record."""
     return {
         "team": row["team"],
         "status": row["status"],

@@ -82,7 +82,7 @@ class Left:
 
 
 def check_open(call: Call, at: datetime) -> None:
-    """Refuse what comes after the deadline or the end: 409."""
+    """Refuse a request after the deadline or the end: 409."""
     deadline = call.competition.deadline()
     if call.competition.state().phase in OVER - {"closed"}:
         raise Problem(409, _("The competition is over: its final result was computed."))
@@ -207,8 +207,8 @@ def _unjudged(call: Call, team: Team) -> list[Request]:
 
 
 def sent(call: Call, team: Team, *, before: int | None = None, limit: int = 200) -> list[Sent]:
-    """Return what a team sent, newest first: waiting requests, then answers."""
-    # Before the answers: what is judged meanwhile is in both lists rather than in none.
+    """Return the requests of a team, newest first: waiting requests, then answers."""
+    # Before the answers: a request that is judged meanwhile is in both lists rather than in none.
     unjudged = _unjudged(call, team)
     answers = call.competition.published.answers(
         record_name(call, team), before=before, limit=limit
@@ -431,14 +431,14 @@ def admin(call: Call, kind: str, payload: Mapping[str, Any]) -> Request:
 
 
 def seen(call: Call) -> str:
-    """Return the digest of what an organiser sees before a final step: board, queue and phase."""
+    """Return the digest of the state that a final step confirms: board, queue and phase."""
     state, (_rows, etag) = call.competition.state(), call.competition.board()
     parts = [etag, state.phase, str(state.cursor)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
 def rescore(call: Call, preview: str) -> Request:
-    """Ask what a rescore would change, or apply it by the code of the preview."""
+    """Preview a rescore, or apply it by the code of the preview."""
     if preview and not call.person.fresh(call.site.clock()):
         raise Problem(403, _("You signed in more than an hour ago. Sign in again for this step."))
     return admin(call, "rescore", {"preview": preview} if preview else {})

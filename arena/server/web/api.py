@@ -60,7 +60,7 @@ class Endpoint:
     errors
         Further statuses of refusals, besides those that follow from ``who``.
     query
-        Parameters of the query, and what each means.
+        Parameters of the query, and their meanings.
     """
 
     method: str
@@ -227,7 +227,8 @@ async def _validate(call: Call) -> models.Checked:
     if checked is None:
         raise Problem(
             503,
-            "The file was not checked within a minute, because many wait. Try again later.",
+            "The file was not checked within a minute, because many files are waiting. Try again "
+            "later.",
             {"Retry-After": "60"},
         )
     return checked
@@ -774,7 +775,7 @@ ENDPOINTS = (
              "The private board with its intervals, after it is published.",
              answer="application/json", errors=(404,)),
     Endpoint("GET", "/announcements", "reader", "read", _announcements,
-             "What the organiser told all participants, newest first.",
+             "Announcements of the organiser, newest first.",
              answer=models.AnnouncementList),
     Endpoint("GET", "/admin/queue", "organiser", "admin", _queue, "Requests that wait.",
              answer=models.Rows),
@@ -793,7 +794,7 @@ ENDPOINTS = (
              "Invite people by a CSV with the columns team, name, contact.", 201, bytes,
              models.Invited, (413, 422)),
     Endpoint("POST", "/admin/announcements", "organiser", "admin", _announce,
-             "Tell all participants something, on the board's page and by e-mail if asked.", 201,
+             "Post an announcement on the board's page, and by e-mail if requested.", 201,
              models.NewAnnouncement, models.AnnouncementPosted, (409, 415, 422)),
     Endpoint("DELETE", "/admin/announcements", "organiser", "admin", _withdraw_announcement,
              "Withdraw an announcement. E-mails that were sent stay sent.", 200,

@@ -140,7 +140,7 @@ class _Outer:
             # A proxy may take the other one for the end of the request (RFC 9112, 6.1).
             return Problem(
                 400,
-                "The request says its length in two ways. Send Content-Length or "
+                "The request states its length in two ways. Send Content-Length or "
                 "Transfer-Encoding, not both.",
                 {"Connection": "close"},
             )

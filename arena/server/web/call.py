@@ -1,4 +1,4 @@
-"""One request to a competition: who sends it, what it may do, and the records."""
+"""One request to a competition: its sender, the permissions, and the records."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ async def _watch(competition: CompetitionSite) -> None:
 
 
 def wake(competition: CompetitionSite) -> None:
-    """Let the open pages look for what is new: this process changed it, and not the scorer."""
+    """Let the open pages look for changes: this process made one, not the scorer."""
     for event in _waiting.get(competition, ()):
         event.set()
 

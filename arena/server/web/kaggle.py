@@ -3,7 +3,7 @@
 Versions 1.6 are pointed here by ``KAGGLE_API_ENDPOINT=URL``; versions 2 by
 ``KAGGLE_API_ENVIRONMENT=LOCALHOST``, which is http://localhost:80. The client sends an account name
 and a token by HTTP Basic, or the token as a bearer. It uploads a file in three steps: ask for a
-place, send the bytes to the place's address, which is the secret, then submit what is there.
+place, send the bytes to the place's address, which is the secret, then submit its content.
 
 The client downloads from the address that a redirect names: the name of the file is its last part.
 """
@@ -104,7 +104,7 @@ def _open_place(call: Call, file: str, size: int) -> dict[str, str]:
 
 
 def _check_left(call: Call) -> None:
-    """Refuse what the scorer would refuse: the client says nothing of a later refusal."""
+    """Refuse a file that the scorer would refuse: the client does not show a later refusal."""
     left = actions.left(call, call.team)
     if left.waiting:
         return  # a file that waits may have faults, which cost nothing
@@ -169,7 +169,7 @@ async def _submit(call: Call, secret: str, description: str) -> dict[str, Any]:
 
 
 def _submissions(call: Call, *, only_known: bool) -> list[dict[str, Any]]:
-    """Return what the team submitted.
+    """Return the submissions of the team.
 
     The client shows no reason of an error. Versions 1 show any status, so the reason is there;
     versions 2 know some only, so it is before the description.

@@ -25,7 +25,7 @@ def known_keys(kind: Any, section: Mapping[str, Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=4_096)
 def network(address: str) -> str:
-    """Return what counts as one sender: an IPv4 address, or the /64 that an IPv6 one is in.
+    """Return the key of a sender: an IPv4 address, or the /64 that an IPv6 one is in.
 
     Every customer of a provider has at least 2**64 IPv6 addresses.
 
@@ -77,5 +77,5 @@ class Limits:
 
     @classmethod
     def of(cls, section: Mapping[str, Any]) -> Limits:
-        """Return the limits in a published section; what it lacks has its default."""
+        """Return the limits in a published section; missing ones have their defaults."""
         return cls(**known_keys(cls, section))

@@ -52,7 +52,7 @@ class MailSettings:
 
     @classmethod
     def of(cls, section: Mapping[str, Any]) -> Self:
-        """Return the settings in a published section; what it lacks has its default.
+        """Return the settings in a published section; missing ones have their defaults.
 
         >>> MailSettings.of({"smtp_host": "localhost", "team_size": 3}).smtp_port
         587
@@ -212,7 +212,7 @@ class Postman:
     def send_one(self) -> bool:
         """Send the next mail that is due; return whether there was one.
 
-        What fails for a while is tried again later; what the mail server refuses for good is not.
+        Temporary failures are tried again later; mails that the server refuses for good are not.
         The log has neither addresses nor texts.
         """
         mail = self._site.mails.claim()

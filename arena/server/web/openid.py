@@ -33,7 +33,7 @@ from arena.server.web.provider import Flow, Identity, ProviderError, ProviderSet
 
 ALGORITHMS = ("RS256", "PS256", "ES256", "Ed25519", "EdDSA")
 """Signatures by a private key of the provider. Never ``none``, and never HMAC, whose key could be
-taken from what is public."""
+taken from public data."""
 SECONDS = 10.0
 """In which the provider must have answered all that one step of a sign-in asks."""
 MAX_BYTES = 256 * 1024
@@ -74,7 +74,7 @@ def _certificates() -> ssl.SSLContext:
 
 
 class Provider:
-    """A provider, and what it says about itself, which is asked again every hour.
+    """A provider and its metadata, which are fetched again every hour.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Provider:
             raise ProviderError("unreachable", type(error).__name__) from error
 
     async def metadata(self) -> Mapping[str, Any]:
-        """Return what the provider says about itself.
+        """Return the metadata of the provider.
 
         A failure is remembered for some seconds, so that a provider that is down is not asked by
         everybody who tries.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -81,7 +81,7 @@ def _form(
     show: Callable[..., Awaitable[Response]],
     act: Callable[[Call, dict[str, str]], Awaitable[Response]],
 ) -> Handler:
-    """Return a handler of a form: a refusal is shown on its page, with what the person entered."""
+    """Return a handler of a form: a refusal is shown on its page, with the person's input."""
 
     async def handle(call: Call) -> Response:
         fields: dict[str, str] = {}
@@ -130,7 +130,7 @@ async def _board(call: Call) -> Response:
 
 
 def _announcements(call: Call, *, below: int, most: int | None = None) -> dict[str, Any]:
-    """Return what the templates need to show the newest announcements below a heading's level."""
+    """Return the templates' values for the newest announcements below a heading's level."""
     found = call.site.announcements.of(call.competition.name)
     return {
         "announcements": [(one, markdown(one.text, below=below)) for one in found[:most]],
@@ -218,7 +218,11 @@ async def _check(call: Call) -> Response:
     checked = await api.validate_file(call)
     if checked is None:
         raise Problem(
-            503, _("The file was not checked within a minute, because many wait. Try again later.")
+            503,
+            _(
+                "The file was not checked within a minute, because many files are waiting. "
+                "Try again later."
+            ),
         )
     return await _show_submit(call, checked=checked)
 
@@ -495,47 +499,54 @@ async def _join(call: Call, fields: dict[str, str]) -> Response:
     return signed_in(page, call.site.accounts, call.request, account.account)
 
 
-def _plain_routes(site: Site) -> list[Route]:  # noqa: PLR0915 - seven small pages
-    """Return the pages that belong to no competition."""
+@dataclass(frozen=True, slots=True)
+class _PlainPages:
+    """The pages that belong to no competition."""
 
-    async def index(request: Request) -> Response:
-        if len(site.competitions) == 1:
-            return RedirectResponse(f"/{next(iter(site.competitions))}/", 303)
+    site: Site
+
+    async def index(self, request: Request) -> Response:
+        if len(self.site.competitions) == 1:
+            return RedirectResponse(f"/{next(iter(self.site.competitions))}/", 303)
         return render(
-            site, request, None, "index.html", competitions=list(site.competitions.values()),
-            newcomer=newcomer(request, site),
-        )  # fmt: skip
+            self.site,
+            request,
+            None,
+            "index.html",
+            competitions=list(self.site.competitions.values()),
+            newcomer=newcomer(request, self.site),
+        )
 
     async def sign_in_page(
-        request: Request, problem: Problem | None = None, then: str = ""
+        self, request: Request, problem: Problem | None = None, then: str = ""
     ) -> Response:
-        call = _call_of(request, site, next(iter(site.competitions), None))
+        call = _call_of(request, self.site, next(iter(self.site.competitions), None))
         return render(
-            site,
+            self.site,
             request,
             call,
             "sign_in.html",
             status=problem.status if problem else 200,
             problem=problem,
             then=then or redirect_target(request.query_params.get("then", "/")),
-            provider=site.provider(),
+            provider=self.site.provider(),
             here="/sign-in",
         )
 
-    async def sign_in(request: Request) -> Response:
+    async def sign_in(self, request: Request) -> Response:
         address = network(request.client.host if request.client else "")
         then = "/"
         try:
             fields = await read_fields(request, Limits())
             then = redirect_target(fields.get("then", "/"))
-            if wait := site.buckets.take(("sign in", address), 10):
+            if wait := self.site.buckets.take(("sign in", address), 10):
                 raise Problem(
                     429,
                     _("Too many requests in this minute. Try again in {seconds} seconds.").format(
                         seconds=wait
                     ),
                 )
-            held = site.accounts.holder(fields.get("key", "").strip())
+            held = self.site.accounts.holder(fields.get("key", "").strip())
             if held is None or held[1].scope != "signin":
                 raise Problem(
                     403,
@@ -545,19 +556,19 @@ def _plain_routes(site: Site) -> list[Route]:  # noqa: PLR0915 - seven small pag
                     ),
                 )
         except Problem as problem:
-            return await sign_in_page(request, problem, then)
-        return signed_in(RedirectResponse(then, 303), site.accounts, request, held[0].account)
+            return await self.sign_in_page(request, problem, then)
+        return signed_in(RedirectResponse(then, 303), self.site.accounts, request, held[0].account)
 
-    async def sign_out(request: Request) -> Response:
+    async def sign_out(self, request: Request) -> Response:
         secret = request.cookies.get(cookie_name(request))
         if secret:
-            site.accounts.close_session(secret)
+            self.site.accounts.close_session(secret)
         response = RedirectResponse("/", 303)
         drop_cookie(response, request, cookie_name(request))
         drop_cookie(response, request, newcomer_cookie(request))
         return response
 
-    async def choose_language(request: Request) -> Response:
+    async def choose_language(self, request: Request) -> Response:
         fields = await read_fields(request, Limits())
         response = RedirectResponse(redirect_target(fields.get("then", "/")), 303)
         if fields.get("language") in language.LANGUAGES:
@@ -566,10 +577,10 @@ def _plain_routes(site: Site) -> list[Route]:  # noqa: PLR0915 - seven small pag
             )
         return response
 
-    async def invitation(request: Request) -> Response:
-        """Show what a link invites to; it is used by the form, because previews open links too."""
+    async def invitation(self, request: Request) -> Response:
+        """Show the invitation of a link; only the form uses it, because previews open links too."""
         secret = request.path_params["secret"]
-        invite = site.accounts.invitation(secret)
+        invite = self.site.accounts.invitation(secret)
         if invite is None:
             raise Problem(
                 404,
@@ -578,45 +589,50 @@ def _plain_routes(site: Site) -> list[Route]:  # noqa: PLR0915 - seven small pag
                     "Ask the person who sent it for a new one."
                 ),
             )
-        name = invite.competition or next(iter(site.competitions))
+        name = invite.competition or next(iter(self.site.competitions))
         if invite.kind == "signin":
-            account = site.accounts.account(str(invite.account))
+            account = self.site.accounts.account(str(invite.account))
+            call = _call_of(request, self.site, name)
             return render(
-                site, request, _call_of(request, site, name), "sign_in_link.html",
-                account=account, secret=secret,
-            )  # fmt: skip
-        call = Call(request, site, site.competition(name), identify(request, site.accounts))
+                self.site, request, call, "sign_in_link.html", account=account, secret=secret
+            )
+        person = identify(request, self.site.accounts)
+        call = Call(request, self.site, self.site.competition(name), person)
         team = None
         if invite.kind == "team":
             try:
-                team = site.accounts.team(str(invite.team)).name
+                team = self.site.accounts.team(str(invite.team)).name
             except KeyError:
                 raise Problem(
                     404, _("This team was merged into another one. Ask for a new link.")
                 ) from None
         return await _show_join(call, code=secret, invite={"team": team or invite.team})
 
-    async def use_invitation(request: Request) -> Response:
+    async def use_invitation(self, request: Request) -> Response:
         secret = request.path_params["secret"]
-        invite = site.accounts.invitation(secret)
+        invite = self.site.accounts.invitation(secret)
         if invite is None or invite.kind != "signin":
-            return await invitation(request)
-        site.accounts.use(secret)
-        account = site.accounts.account(str(invite.account))
-        name = next(iter(site.competitions))
+            return await self.invitation(request)
+        self.site.accounts.use(secret)
+        account = self.site.accounts.account(str(invite.account))
+        name = next(iter(self.site.competitions))
         target = f"/{name}/admin" if account.organiser else f"/{name}/"
-        return signed_in(RedirectResponse(target, 303), site.accounts, request, account.account)
+        return signed_in(
+            RedirectResponse(target, 303), self.site.accounts, request, account.account
+        )
 
-    return [
-        Route("/", index),
-        Route("/sign-in", sign_in_page),
-        Route("/sign-in", sign_in, methods=["POST"]),
-        *provider_pages.routes(site, sign_in_page),
-        Route("/sign-out", sign_out, methods=["POST"]),
-        Route("/language", choose_language, methods=["POST"]),
-        Route("/invite/{secret}", invitation),
-        Route("/invite/{secret}", use_invitation, methods=["POST"]),
-    ]
+    def routes(self) -> list[Route]:
+        """Return their routes."""
+        return [
+            Route("/", self.index),
+            Route("/sign-in", self.sign_in_page),
+            Route("/sign-in", self.sign_in, methods=["POST"]),
+            *provider_pages.routes(self.site, self.sign_in_page),
+            Route("/sign-out", self.sign_out, methods=["POST"]),
+            Route("/language", self.choose_language, methods=["POST"]),
+            Route("/invite/{secret}", self.invitation),
+            Route("/invite/{secret}", self.use_invitation, methods=["POST"]),
+        ]
 
 
 PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
@@ -655,7 +671,7 @@ PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
 def routes(site: Site, guarded: Any) -> list[Route]:
     """Return the routes of all pages."""
     return [
-        *_plain_routes(site),
+        *_PlainPages(site).routes(),
         *(
             Route(f"/{{competition}}{path}", guarded(site, who, scope, handler), methods=[method])
             for method, path, who, scope, handler in PAGES

@@ -1,4 +1,4 @@
-"""Refusals: a status and a sentence that says what to do.
+"""Refusals: a status and a sentence with the remedy.
 
 Programs get them as ``application/problem+json`` (RFC 9457), people as a page.
 """
@@ -106,8 +106,8 @@ def problem_of(error: Exception) -> Problem | None:  # noqa: PLR0911 - one for e
             return Problem(
                 429,
                 _(
-                    "As many requests of your team wait as may wait. "
-                    "Send the next one when one of them has its answer."
+                    "Your team has the highest allowed number of waiting requests. "
+                    "Send the next one after one of them is answered."
                 ),
                 {"Retry-After": "10"},
             )

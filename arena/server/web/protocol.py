@@ -17,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from arena.server.web.limits import network
 
 MAX_HEAD = 64 * 1024
-"""Bytes of a request's headers, or of what follows a body in chunks, as in h11."""
+"""Bytes of a request's headers, or of the trailer of a body in chunks, as in h11."""
 
 
 def parsers() -> tuple[type[Any], ...]:

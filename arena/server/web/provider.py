@@ -37,7 +37,7 @@ class ProviderError(Exception):
         answered, but the answer does not prove who signs in. ``setup``: it does not know this
         server.
     reason
-        For the log: without secrets, and without what a person or the provider wrote.
+        For the log: without secrets, and without text from a person or the provider.
     """
 
     def __init__(self, kind: Literal["unreachable", "untrusted", "setup"], reason: str) -> None:
@@ -60,7 +60,7 @@ class ProviderSettings:
 
     @classmethod
     def of(cls, section: Mapping[str, Any]) -> Self:
-        """Return the settings in a published section; what it lacks has its default.
+        """Return the settings in a published section; missing ones have their defaults.
 
         >>> ProviderSettings.of({"oidc_issuer": "https://id.example.org", "team_size": 3}).name
         'id.example.org'
@@ -144,7 +144,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A sign-in under way: what the browser that began it keeps in a cookie."""
+    """A sign-in under way, kept in a cookie of the browser that began it."""
 
     state: str
     nonce: str
@@ -195,13 +195,13 @@ class Seals:
         return f"{payload}.{self._tag(kind, payload)}"
 
     def open(self, kind: str, text: str) -> dict[str, Any] | None:
-        """Return what was sealed; None if this process did not seal it, or it has ended."""
+        """Return the sealed value; None if this process did not seal it, or it has ended."""
         payload, _dot, tag = text.partition(".")
         if not hmac.compare_digest(tag.encode(), self._tag(kind, payload).encode()):
             return None
         try:
             until, values = json.loads(base64.urlsafe_b64decode(payload))
-        except (binascii.Error, ValueError):  # pragma: no cover - what is sealed can be read
+        except (binascii.Error, ValueError):  # pragma: no cover - a sealed value can be read
             return None
         return values if self._clock().timestamp() < until else None
 

@@ -196,13 +196,13 @@ def _code(request: Request, settings: ProviderSettings) -> str:
 
 
 def _problem(error: ProviderError, settings: ProviderSettings) -> Problem:
-    """Return what to say to the person; the log says why, to the organiser."""
+    """Return the message to the person; the log has the reason, for the organiser."""
     _LOGGER.warning("A sign-in by the provider failed: %s: %s.", error.kind, error.reason)
     name = settings.name
     if error.kind == "setup":
         text = _(
             "Signing in with {name} is not set up completely. Tell the organiser: arena serve "
-            "--check and the log of the server say what is missing."
+            "--check and the log of the server name what is missing."
         )
         return Problem(503, text.format(name=name))
     if error.kind == "unreachable":
@@ -212,7 +212,7 @@ def _problem(error: ProviderError, settings: ProviderSettings) -> Problem:
         )
         return Problem(503, text.format(name=name), {"Retry-After": "30"})
     text = _(
-        "What {name} answered does not prove who you are. Start again, and tell the organiser if "
+        "The answer of {name} does not prove who you are. Start again, and tell the organiser if "
         "it fails again."
     )
     return Problem(403, text.format(name=name))

@@ -34,7 +34,7 @@ Key = tuple[str, bytes, str, str]
 def share(call: Call) -> None:
     """Say that everybody without an account gets the answer to this request.
 
-    Called before the answer is made, so that what is published meanwhile ends it.
+    Called before the answer is made, so that a publication meanwhile ends it.
     """
     if call.competition.limits.board == "anyone" and call.person.account is None:
         call.request.scope[_SHARED] = call.competition, call.competition.published.version()
@@ -42,7 +42,7 @@ def share(call: Call) -> None:
 
 @dataclass(slots=True)
 class _Kept:
-    """An answer, and what it was made from."""
+    """An answer, and the state that it was made from."""
 
     competition: CompetitionSite
     version: int

@@ -1,4 +1,4 @@
-"""What the web process holds while it runs: the records, and what was published last."""
+"""The state of the web process: the records, and the latest published documents."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RESERVED = {
 
 @dataclass(slots=True)
 class _Held:
-    """A parsed document, and the etag of what it was parsed from."""
+    """A parsed document, and the etag of its text."""
 
     etag: str
     content: Any
@@ -77,7 +77,7 @@ class CompetitionSite:
         return self._published
 
     def close(self) -> None:
-        """Close the file of what was published."""
+        """Close the file of published documents."""
         if self._published is not None:
             self._published.close()
             self._published = None
@@ -169,7 +169,7 @@ def _starting() -> Problem:
 
 
 class Buckets:
-    """Counts what each key did in the current minute.
+    """Counts the requests of each key in the current minute.
 
     >>> buckets = Buckets(clock=lambda: 0.0)
     >>> [buckets.take("a", 2) for _ in range(3)]

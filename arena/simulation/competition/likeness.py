@@ -20,7 +20,6 @@ from arena.simulation.competition.drawing import Drawing
 from arena.simulation.competition.drawn import drawing_for, final_predictions, reach_of
 from arena.simulation.competition.prepare import Options, prepare
 from arena.simulation.competition.run import open_competition
-from arena.simulation.data import Sizes
 from arena.simulation.past.boards import PastBoard
 from arena.simulation.past.statistics import STATISTICS, FinalBoard, board_statistics
 from arena.simulation.past.teams import LikePast
@@ -135,7 +134,9 @@ def compare_with_past(
                 directory=Path(name) / "competition",
                 mechanisms="full",
                 metric=metric,
-                sizes=Sizes(100, 50, rows),
+                rows=rows,
+                train_rows=100,
+                validation_rows=50,
                 public_share=_PUBLIC_SHARE,
                 seed=seed,
                 drawn=True,

@@ -72,9 +72,10 @@ class Options:
     target: str | None = None
     test: Path | None = None
     positive: str | None = None
-    sizes: Sizes = DEFAULT_SIZES
-    given_sizes: tuple[str, ...] = ("training", "validation", "population")
-    """The sizes that must not be made smaller to fit ``data``."""
+    rows: int | None = None
+    """To predict. A number of rows that is given is not made smaller to fit ``data``."""
+    train_rows: int | None = None
+    validation_rows: int | None = None
     public_share: float | None = None
     like: Path | None = None
     """A past leaderboard, or a folder of them."""
@@ -87,6 +88,12 @@ class Options:
     drawn: bool = False
     """Whether predictions are drawn in memory, without competitors."""
     wait: float = 0.0
+
+    def sizes(self) -> tuple[Sizes, tuple[str, ...]]:
+        """Return the numbers of rows, and the names of those that were given."""
+        return DEFAULT_SIZES.changed(
+            training=self.train_rows, validation=self.validation_rows, population=self.rows
+        )
 
 
 def prepare(options: Options, manager: PluginManager) -> tuple[Request, list[str]]:
@@ -170,9 +177,10 @@ def _new(options: Options, manager: PluginManager) -> tuple[Path, CompetitionDat
         raise UsageError("--test is for a DIR that holds a competition; here --data is divided.")
     name = options.metric or _METRIC
     metric = manager.metrics.resolve(name)
+    sizes, given = options.sizes()
     if options.data is None:
         shape_for(metric, 2)
-        world = synthetic_world(options.sizes, options.seed, options.training_drift)
+        world = synthetic_world(sizes, options.seed, options.training_drift)
         data = data_from_world(world)
     else:
         from arena.simulation.data_file import read_world
@@ -181,12 +189,12 @@ def _new(options: Options, manager: PluginManager) -> tuple[Path, CompetitionDat
         world = read_world(
             options.data,
             target,
-            options.sizes,
+            sizes,
             options.seed,
             numeric=metric.prediction is PredictionKind.VALUE,
             positive=options.positive,
             population_option="--rows",
-            given=options.given_sizes,
+            given=given,
             drift=options.training_drift,
         )
         shape_for(metric, world.rows.n_classes)
@@ -237,7 +245,8 @@ def _existing(options: Options, manager: PluginManager) -> tuple[Path, Competiti
     rows = None
     if options.data is not None and options.test is not None:
         target = options.target or own.solution.targets[0].name
-        most = options.sizes.training + options.sizes.validation
+        sizes, _ = options.sizes()
+        most = sizes.training + sizes.validation
         rows = read_rows(options.data, options.test, target, own.solution, most, options.seed)
         metric = manager.metrics.resolve(own.settings.metric.specification)
         shape_for(metric, rows[0].n_classes)

@@ -12,7 +12,7 @@ from arena.errors import UsageError
 from arena.evaluation.levels import check_level
 from arena.plugin.manager import PluginManager
 from arena.simulation.competition.comparison import Comparison, Story, compare_mechanisms
-from arena.simulation.competition.prepare import DEFAULT_SIZES, Options, prepare
+from arena.simulation.competition.prepare import Options, prepare
 from arena.simulation.competition.run import run_competition
 from arena.simulation.competition.seeds import options_of_seed, run_seeds
 from arena.simulation.competition.summary import summarize_seeds
@@ -160,9 +160,6 @@ def simulate(
         raise UsageError("Teams, days, seeds, submissions per day and rows are whole numbers.")
     if per_day is not None and per_day < 1:
         raise UsageError("At least 1 submission per team and day is needed.")
-    sizes, given = DEFAULT_SIZES.changed(
-        training=train_rows, validation=validation_rows, population=rows
-    )
     options = Options(
         directory=Path(folder),
         mechanisms=", ".join(several(mechanisms)) or None,
@@ -177,8 +174,9 @@ def simulate(
         target=target,
         test=None if test is None else Path(test),
         positive=positive,
-        sizes=sizes,
-        given_sizes=given,
+        rows=rows,
+        train_rows=train_rows,
+        validation_rows=validation_rows,
         public_share=public_share,
         like=None if like is None else Path(like),
         drawn=drawn,

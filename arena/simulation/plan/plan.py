@@ -65,7 +65,7 @@ Interval: TypeAlias = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class PlanRow:
-    """What a number of private rows would give."""
+    """The expected figures of a board with a number of private rows."""
 
     test_rows: int
     """Number of private rows."""
@@ -278,11 +278,7 @@ def plan_rows(
         raise UsageError("A plan needs at least two submissions that differ, to compare them.")
     sign = 1.0 if greater_is_better else -1.0
     own = sign * round_significant(scores[distinct])
-    leads = own[0] - own
-    gap = float(leads[leads > 0].min(initial=np.inf)) if difference is None else difference
-    if not 0 < gap < np.inf:
-        problem = "of all scores is 0: state one" if difference is None else "must be positive"
-        raise UsageError(f"The difference {problem}, with --difference.")
+    gap = _gap(own, difference)
     errors = sign * resampled[distinct]
     errors = errors - errors.mean(axis=1, keepdims=True)
     rng = rng or np.random.default_rng(0)
@@ -314,45 +310,12 @@ def plan_rows(
         n_rows,
         level,
     )
-    low, high = deviation_bounds(drawn_degrees, level)
-
-    def power(rows: int, factor: float = 1.0, comparisons: int = 1) -> float:
-        scale = factor * float(np.sqrt(n_rows / rows))
-        return paired_power(gap, scale * error, level, comparisons)
-
+    power = _Power(gap, error, len(pairs), n_rows, level, deviation_bounds(drawn_degrees, level))
     progress = progress or NoProgress()
     progress.start("Planning", len(grid))
     found = []
     for rows in grid:
-        scale = float(np.sqrt(n_rows / rows))
-        boards = true[:, :_BOARDS] + scale * fresh[:, :_BOARDS]
-        widths, winners = board_widths(boards, scale * deciding.on_the_pilot(rows))
-        wins = None if until is None else float((until <= rows).mean())
-        wins_by_other = float((until_by_other <= rows).mean())
-        intervals = scenarios.intervals(rows)
-        least, most = intervals["best_wins"]
-        points = [wins_by_other] if wins is None else [wins, wins_by_other]
-        intervals["best_wins"] = (min(least, *points), max(most, *points))
-        found.append(
-            PlanRow(
-                rows,
-                power(rows),
-                power(rows, comparisons=len(pairs)),
-                float(widths.mean()),
-                float(winners.mean()),
-                float((winners == 0).mean()),
-                wins,
-                wins_by_other,
-                {
-                    "power": (power(rows, high), power(rows, low)),
-                    "power_corrected": (
-                        power(rows, high, len(pairs)),
-                        power(rows, low, len(pairs)),
-                    ),
-                    **intervals,
-                },
-            )
-        )
+        found.append(_plan_row(rows, true, until, until_by_other, scenarios, power))
         progress.advance()
     return Plan(
         n_rows,
@@ -364,10 +327,7 @@ def plan_rows(
         factor,
         level,
         tuple(found),
-        tuple(
-            _power_rows(share, gap, error, level, n_rows, len(pairs), low, high)
-            for share in _SHARES
-        ),
+        tuple(map(power.rows_for, _SHARES)),
         tuple(
             _needed_rows(
                 share,
@@ -399,6 +359,56 @@ def _check(grid: Sequence[int], level: float, prizes: int, top: int) -> None:
         raise UsageError("The numbers of rows must be 2 or more.")
     if min(prizes, top) < 1:
         raise UsageError("The number of prizes and the k of the top k must be 1 or more.")
+
+
+def _gap(own: FloatArray, difference: float | None) -> float:
+    """Return the difference to detect: by default the lead of the best over the next score."""
+    leads = own[0] - own
+    gap = float(leads[leads > 0].min(initial=np.inf)) if difference is None else difference
+    if not 0 < gap < np.inf:
+        problem = "of all scores is 0: state one" if difference is None else "must be positive"
+        raise UsageError(f"The difference {problem}, with --difference.")
+    return gap
+
+
+def _plan_row(
+    rows: int,
+    true: FloatArray,
+    until: FloatArray | None,
+    until_by_other: FloatArray,
+    scenarios: _Scenarios,
+    power: _Power,
+) -> PlanRow:
+    """Return the figures for a number of private rows.
+
+    Parameters
+    ----------
+    true
+        ``(k, S)`` true scores under the normal prior.
+    until, until_by_other
+        The rows from which on the best one leads, under the normal prior (None: sampling error
+        explains all differences) and under the nonparametric one.
+    """
+    scale = float(np.sqrt(power.n_rows / rows))
+    boards = true[:, :_BOARDS] + scale * scenarios.fresh[:, :_BOARDS]
+    widths, winners = board_widths(boards, scale * scenarios.deciding.on_the_pilot(rows))
+    wins = None if until is None else float((until <= rows).mean())
+    wins_by_other = float((until_by_other <= rows).mean())
+    intervals = scenarios.intervals(rows)
+    least, most = intervals["best_wins"]
+    points = [wins_by_other] if wins is None else [wins, wins_by_other]
+    intervals["best_wins"] = (min(least, *points), max(most, *points))
+    return PlanRow(
+        rows,
+        power.single(rows),
+        power.corrected(rows),
+        float(widths.mean()),
+        float(winners.mean()),
+        float((winners == 0).mean()),
+        wins,
+        wins_by_other,
+        {**power.intervals(rows), **intervals},
+    )
 
 
 def _target_plan(
@@ -548,21 +558,44 @@ class _Scenarios:
         return float(np.ceil(low)), max(_quantile(until, share), float(np.ceil(low)))
 
 
-def _power_rows(
-    share: float,
-    gap: float,
-    error: float,
-    level: float,
-    n_rows: int,
-    pairs: int,
-    low: float,
-    high: float,
-) -> NeededRows:
-    """Return the rows for a power of the corrected test; the far tail is neglected."""
-    critical = special.ndtri(1 - (1 - level) / (2 * pairs))
-    rows = n_rows * ((critical + special.ndtri(share)) * error / gap) ** 2
-    point, least, most = (float(np.ceil(rows * factor**2)) for factor in (1.0, low, high))
-    return NeededRows(share, point, None, least, most)
+@dataclass(frozen=True, slots=True)
+class _Power:
+    """The power of the paired test of two submissions."""
+
+    gap: float
+    """The difference to detect."""
+    error: float
+    """The standard error of a difference on the pilot's rows."""
+    pairs: int
+    n_rows: int
+    """Of the pilot."""
+    level: float
+    bounds: Interval
+    """Factors that the standard error is within at the level."""
+
+    def corrected(self, rows: int, factor: float = 1.0) -> float:
+        """Return the power on a number of rows, corrected for all pairs."""
+        return self.single(rows, factor, self.pairs)
+
+    def single(self, rows: int, factor: float = 1.0, comparisons: int = 1) -> float:
+        """Return the power with a multiple of the standard error."""
+        scale = factor * float(np.sqrt(self.n_rows / rows))
+        return paired_power(self.gap, scale * self.error, self.level, comparisons)
+
+    def intervals(self, rows: int) -> dict[str, Interval]:
+        """Return the intervals of both powers, by the names in :class:`PlanRow`."""
+        low, high = self.bounds
+        return {
+            "power": (self.single(rows, high), self.single(rows, low)),
+            "power_corrected": (self.corrected(rows, high), self.corrected(rows, low)),
+        }
+
+    def rows_for(self, share: float) -> NeededRows:
+        """Return the rows for a power of the corrected test; the far tail is neglected."""
+        critical = special.ndtri(1 - (1 - self.level) / (2 * self.pairs))
+        rows = self.n_rows * ((critical + special.ndtri(share)) * self.error / self.gap) ** 2
+        point, least, most = (float(np.ceil(rows * factor**2)) for factor in (1.0, *self.bounds))
+        return NeededRows(share, point, None, least, most)
 
 
 def _needed_rows(

@@ -39,13 +39,22 @@ class Request:
     positive: str | None
     metric: str
     search: str
-    sizes: Sizes
+    train_rows: int | None
+    """A number of rows that is given is not made smaller to fit ``data``."""
+    validation_rows: int | None
+    population: int | None
     settings: RankSettings
-    given_sizes: tuple[str, ...]
-    """The sizes that must not be made smaller to fit ``data``."""
     workers: int
     engine: str
     address: str | None
+
+    def sizes(self) -> tuple[Sizes, tuple[str, ...]]:
+        """Return the numbers of rows, and the names of those that were given."""
+        return Sizes(4_000, 2_000, 5 * max(self.settings.test_rows)).changed(
+            training=self.train_rows,
+            validation=self.validation_rows,
+            population=self.population,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +89,8 @@ def prepare(request: Request, manager: PluginManager | None = None) -> Prepared:
             f"{search.name} trains no models that can be compared; --search takes one "
             f"that does, such as lightgbm."
         )
-    settings, sizes = request.settings, request.sizes
+    settings = request.settings
+    sizes, given = request.sizes()
     _check_population(settings, sizes.population)
     if request.data is None:
         world = synthetic_world(sizes, settings.seed)
@@ -94,7 +104,7 @@ def prepare(request: Request, manager: PluginManager | None = None) -> Prepared:
             settings.seed,
             numeric=metric.prediction is PredictionKind.VALUE,
             positive=request.positive,
-            given=request.given_sizes,
+            given=given,
         )
         _check_population(settings, world.population.n_rows)
     n_classes = world.rows.n_classes

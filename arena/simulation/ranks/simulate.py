@@ -8,7 +8,6 @@ from pathlib import Path
 
 from arena.plugin.manager import PluginManager
 from arena.plugin.specification import with_parameters
-from arena.simulation.data import Sizes
 from arena.simulation.ranks.prepare import Request, prepare, run
 from arena.simulation.ranks.study import RankSettings, RankSimulation
 from arena.types import DEFAULT_LEVEL
@@ -84,21 +83,18 @@ def simulate_ranks(
     >>> found = simulate_ranks([1_000, 10_000], [10, 40], tests=50)  # doctest: +SKIP
     >>> found.win_frequency[0].frequency  # doctest: +SKIP
     """
-    test_rows = several(test_rows)
-    sizes, given = Sizes(4_000, 2_000, 5 * max(test_rows, default=1)).changed(
-        training=train_rows, validation=validation_rows, population=population
-    )
     request = Request(
         data=None if data is None else Path(data),
         target=target or "",
         positive=positive,
         metric=metric,
         search=with_parameters(search, grid=None if grid is None else str(grid)),
-        sizes=sizes,
+        train_rows=train_rows,
+        validation_rows=validation_rows,
+        population=population,
         settings=RankSettings(
-            test_rows, several(competitors), tests, boards, resamples, level, seed
+            several(test_rows), several(competitors), tests, boards, resamples, level, seed
         ),
-        given_sizes=given,
         workers=workers,
         engine=engine,
         address=address,

@@ -15,7 +15,7 @@ from arena.simulation.plan.places import (
 from arena.simulation.plan.plan import (
     PlanRow,
     _Deciding,
-    _power_rows,
+    _Power,
     _Scenarios,
     _target_plan,
     plan_rows,
@@ -649,7 +649,7 @@ def test_a_row_of_a_plan_is_written_with_its_intervals():
 def test_the_rows_for_a_power_are_those_of_the_formula(level, pairs):
     z = stats.norm.isf((1 - level) / 2 / pairs)
     for power in (0.5, 0.8):
-        found = _power_rows(power, 0.02, 0.3, level, 50, pairs, 0.9, 1.2)
+        found = _Power(0.02, 0.3, pairs, 50, level, (0.9, 1.2)).rows_for(power)
         rows = 50 * ((z + stats.norm.ppf(power)) * 0.3 / 0.02) ** 2
         assert (found.probability, found.nonparametric) == (power, None)
         assert (found.test_rows, found.low, found.high) == tuple(

@@ -1,0 +1,136 @@
+"""Calls of one function in worker processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from arena.utils.processes.limits import Confinement, Limits
+from arena.utils.processes.workers import GuardedWorker, WatchedWorker, idle_worker, wait_for
+
+
+def call_limited(
+    function: Callable[..., Any],
+    *task: Any,
+    seconds: float,
+    limits: Limits | None = None,
+    purpose: str = "",
+    shared: Any = None,
+) -> Any:
+    """Return ``function(*task)`` from another process, or :class:`Ended` if that process died.
+
+    Thread-safe: concurrent calls use different processes. A process is kept for the next call with
+    the same purpose and limits, unless it still holds a quarter of the memory limit. An exception
+    in the function is raised here.
+
+    Parameters
+    ----------
+    function
+        A function of a module that a new process can import.
+    task
+        Its arguments, which are pickled.
+    seconds
+        The time limit, or that of each part of a task that calls :func:`start_clock`.
+    limits
+        Further limits; None: only the time is limited.
+    purpose
+        Identifies what the processes have imported: they are not shared between purposes.
+    shared
+        A last argument for the function that is the same object in many calls: it is sent to each
+        process only once. None: there is no such argument.
+
+    Examples
+    --------
+    >>> call_limited(pow, 2, 3, seconds=60.0)
+    8
+    """
+    worker = idle_worker(WatchedWorker, (purpose, limits))
+    try:
+        if shared is None:
+            worker.send(function, (), task, seconds)
+        else:
+            worker.send(_with_shared_last, (shared,), (function, *task), seconds)
+        while (answer := worker.answer()) is None:
+            wait_for([worker])
+    except BaseException:
+        worker.kill()
+        raise
+    good, result = answer
+    if not good:
+        raise result
+    return result
+
+
+def _with_shared_last(shared: Any, function: Callable[..., Any], *task: Any) -> Any:
+    return function(*task, shared)
+
+
+def run_limited(
+    function: Callable[..., Any],
+    tasks: Iterable[tuple[Any, ...]],
+    *,
+    workers: int,
+    seconds: float,
+    purpose: str = "",
+    confinement: Confinement | None = None,
+) -> Iterator[Any]:
+    """Yield ``function(*task)`` for each task, in order, each in one of ``workers`` processes.
+
+    Tasks are drawn as processes become free. Their output to the terminal is discarded. Processes
+    are kept for the next run with the same purpose and confinement, unless a task left child
+    processes behind. Processes that are busy when the iteration is closed or interrupted are
+    killed.
+
+    Parameters
+    ----------
+    function
+        A function of a module that a new process can import.
+    tasks
+        Its arguments, which are pickled. A first argument that is the same object as in the last
+        task of a process is not sent again: the function must not change it.
+    workers
+        The number of processes.
+    seconds
+        The time limit of a task, or of each part of a task that calls :func:`start_clock`.
+    purpose
+        Identifies what the processes have imported: they are not shared between purposes.
+    confinement
+        Further limits; None: only the time is limited.
+
+    Yields
+    ------
+    The result, or :class:`Ended` for a task whose process ended. An exception is raised here.
+
+    Examples
+    --------
+    >>> list(run_limited(pow, [(2, 3), (3, 2)], workers=1, seconds=60.0))
+    [8, 9]
+    """
+    key = (purpose, confinement or Confinement())
+    waiting = enumerate(tasks)
+    busy: dict[GuardedWorker, int] = {}
+    done: dict[int, tuple[bool, Any]] = {}
+    turn = 0
+    try:
+        while True:
+            while len(busy) < workers and (drawn := next(waiting, None)) is not None:
+                position, task = drawn
+                worker = idle_worker(GuardedWorker, key)
+                busy[worker] = position
+                worker.send(function, task[:1], task[1:], seconds)
+            if not busy:
+                return
+            wait_for(busy)
+            for worker in list(busy):
+                answer = worker.answer()
+                if answer is not None:
+                    done[busy.pop(worker)] = answer
+            while turn in done:
+                good, result = done.pop(turn)
+                if not good:
+                    raise result
+                yield result
+                turn += 1
+    finally:
+        for worker in busy:
+            worker.kill()

@@ -1,0 +1,248 @@
+"""Worker processes as their parent sees them: start, send, answer, keep for later, kill."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Collection, Iterator
+from typing import Any, ClassVar, TypeVar
+
+from arena.utils.parallel import working_folder
+from arena.utils.processes.limits import HAS_LIMITS, SLACK, Confinement, Ended, Limits
+from arena.utils.processes.messages import Messages, portable, send, shared_file
+
+_TIME_IS_UP = 1
+"""The exit code of a process that :mod:`faulthandler` terminates."""
+_CPU_IS_UP = getattr(signal, "SIGXCPU", 0)
+"""The signal that terminates a process at its CPU time limit."""
+_GRACE = 10.0
+"""Seconds by which a worker that ends itself may exceed its time limit: then it is suspended."""
+_SECONDS_TO_START = 60.0
+"""Time for a new worker to receive its first task."""
+_SECONDS_TO_END = 6.0
+"""Time for a worker or a guard to end by itself."""
+_LONGEST_WAIT = 10**6
+"""Seconds; the system's own limits are higher."""
+_MOST_IDLE = 8
+
+
+class Worker:
+    """A worker process and the socket to it; its key is the purpose and the limits.
+
+    A subclass says which function starts the process, and how the process is ended.
+    """
+
+    entry: ClassVar[str]
+    """The function of :mod:`arena.utils.processes.child` that the process calls."""
+
+    def __init__(self, key: tuple[str, Limits | Confinement | None], *more_pipes: Any) -> None:
+        import socket
+
+        self.key = key
+        self.owner = os.getpid()
+        self.pipe, theirs = socket.socketpair()
+        self._file = shared_file()
+        with _interrupts_blocked():
+            self.process = _start(self.entry, theirs, self._file, *more_pipes)
+        theirs.close()
+        self.deadline = self._sent_at = self._seconds = 0.0
+        self._number = 0
+        self._shared: tuple[Any, ...] = ()
+        self._messages = Messages(self.pipe, self._file)
+        with contextlib.suppress(OSError):  # the process died: answer() reports it
+            send(self.pipe, self._file, key[1])
+        self.pipe.setblocking(False)
+
+    def send(
+        self, function: Any, shared: tuple[Any, ...], task: tuple[Any, ...], seconds: float
+    ) -> None:
+        """Let the process call ``function(*shared, *task)``.
+
+        ``shared`` is empty or one object, which is sent only if the last request had another one.
+        """
+        self._number += 1
+        self._seconds, self._sent_at = seconds, time.monotonic()
+        known = bool(shared and self._shared) and shared[0] is self._shared[0]
+        sent = () if known else shared
+        self._shared = shared or self._shared
+        request = (self._number, function, bool(shared), sent, task, seconds, working_folder())
+        with contextlib.suppress(OSError):  # the process died: answer() reports it
+            send(self.pipe, self._file, request)
+        self._restart_clock()
+        if self._number == 1:
+            self.deadline += _SECONDS_TO_START  # until it has received the task
+
+    def _restart_clock(self) -> None:
+        self.deadline = time.monotonic() + (1 + SLACK) * self._seconds
+
+    def answer(self) -> tuple[bool, Any] | None:
+        """Return whether the task succeeded, and its result or exception; None: not finished."""
+        dead = self.process.poll() is not None  # polled before the pipe, which may still hold data
+        try:
+            for number, good, result, reusable in self._messages:
+                if number != self._number:  # from a process that an earlier task forked
+                    continue
+                if good is None:
+                    self._restart_clock()
+                    continue
+                if not good:
+                    self._shared = ()  # it may be the object that could not be received
+                if reusable:
+                    _keep(self)
+                else:
+                    self.kill()
+                return good, result
+        except (EOFError, OSError):
+            dead = True
+        except Exception as error:  # noqa: BLE001 - the answer cannot be unpickled
+            self.kill()
+            return False, portable(error)
+        if dead:
+            too_long = self._was_too_long()
+            self.kill()
+            return True, Ended(too_long, self._seconds)
+        if time.monotonic() > self.deadline:
+            self.kill()
+            return True, Ended(True, self._seconds)
+        return None
+
+    def _was_too_long(self) -> bool:
+        """Return whether the process, which is dead, ended itself at its time limit."""
+        return False
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self.pipe.close()
+        self._file.close()
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+
+class WatchedWorker(Worker):
+    """A worker that ends itself; the parent's deadline is for one that is suspended."""
+
+    entry = "run_watched"
+
+    def _restart_clock(self) -> None:
+        super()._restart_clock()
+        self.deadline += _GRACE
+
+    def _was_too_long(self) -> bool:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(_SECONDS_TO_END)  # it closes its pipe before it has an exit code
+        code, took = self.process.returncode, time.monotonic() - self._sent_at
+        return code == -_CPU_IS_UP or (code == _TIME_IS_UP and took >= self._seconds)
+
+
+class GuardedWorker(Worker):
+    """A worker that its guard process ends, with every process that it started."""
+
+    entry = "run_guarded"
+
+    def __init__(self, key: tuple[str, Confinement]) -> None:
+        import socket
+
+        self._alive, theirs = socket.socketpair()
+        super().__init__(key, theirs)
+        theirs.close()
+
+    def kill(self) -> None:
+        """Kill the worker and every process that it started."""
+        if self.process.poll() is None:
+            with contextlib.suppress(OSError):
+                self._alive.send(b"end")  # closing is not enough if a fork holds the socket
+        self._alive.close()
+        if HAS_LIMITS:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(_SECONDS_TO_END)
+        else:
+            with contextlib.suppress(OSError):
+                if os.getpgid(self.process.pid) == self.process.pid:
+                    os.killpg(self.process.pid, signal.SIGKILL)
+        super().kill()
+
+
+def wait_for(workers: Collection[Worker]) -> None:
+    """Wait until a worker has sent something or ended, or until the first deadline."""
+    import select
+
+    until = min(worker.deadline for worker in workers)
+    poll = select.poll()
+    for worker in workers:
+        poll.register(worker.pipe, select.POLLIN)
+    poll.poll(1000 * min(max(0.0, until - time.monotonic()), _LONGEST_WAIT))
+
+
+def _start(entry: str, *pipes: Any) -> subprocess.Popen[bytes]:
+    """Start a process that imports only this package and calls one function of its child module.
+
+    A :mod:`multiprocessing` process would run the caller's main module again, and a joblib process
+    takes more than twice as long to start.
+    """
+    program = (
+        "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+        "from arena.utils.processes import child; "
+        "getattr(child, sys.argv[2])(*map(int, sys.argv[3:]))"
+    )
+    descriptors = [pipe.fileno() for pipe in pipes]
+    arguments = [json.dumps(sys.path), entry, *map(str, descriptors)]
+    return subprocess.Popen(  # noqa: S603 - this interpreter, on our own code
+        [sys.executable, "-c", program, *arguments],
+        pass_fds=descriptors,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Start processes with SIGINT blocked: on Ctrl-C the parent kills them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+_idle: list[Worker] = []
+_idle_lock = threading.Lock()
+_Kind = TypeVar("_Kind", WatchedWorker, GuardedWorker)
+
+
+def idle_worker(kind: type[_Kind], key: Any) -> _Kind:
+    """Return an idle process of this kind and key, or a new one."""
+    with _idle_lock:
+        # A fork of this process must not write to the pipes of its parent.
+        own = [one for one in _idle if one.owner == os.getpid()]
+        found = next((one for one in own if isinstance(one, kind) and one.key == key), None)
+        _idle[:] = [one for one in own if one is not found]
+    if found is not None and found.process.poll() is None:
+        return found
+    if found is not None:
+        found.kill()
+    return kind(key)
+
+
+def _keep(worker: Worker) -> None:
+    """Keep a process for the next call; of more than eight the oldest is killed."""
+    with _idle_lock:
+        _idle.append(worker)
+        ended = [_idle.pop(0) for _ in range(len(_idle) - _MOST_IDLE)]
+    for one in ended:
+        one.kill()
+
+
+@atexit.register
+def _end_all() -> None:
+    for worker in _idle:
+        if worker.owner == os.getpid():
+            worker.kill()
