@@ -161,13 +161,18 @@ def open_engine(name: str, address: str | None = None, workers: int = 0) -> Iter
     Raises
     ------
     UsageError
-        If there is no such engine, or it needs an address.
+        If there is no such engine, or it needs an address, or takes none.
     InputError
         If it does not answer, is not installed, has no workers, or other versions.
     """
     if name not in ENGINES:
         raise UsageError(f"There is no engine {name!r}; there are {', '.join(ENGINES)}.")
     if name == "local":
+        if address is not None:
+            raise UsageError(
+                "--scheduler names a cluster, and --engine local uses none: add --engine dask or "
+                "--engine ray, or leave --scheduler out."
+            )
         yield local_engine(workers)
         return
     opener = _dask if name == "dask" else _ray
@@ -215,6 +220,10 @@ def _hint(name: str) -> str:
     return said if name == "ray" else ""
 
 
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [""])[0].rstrip(".") or type(error).__name__
+
+
 def _connect(opener: Callable[..., Any], address: str) -> None:
     with opener(address, 0):
         pass
@@ -240,8 +249,11 @@ def _dask(address: str | None, workers: int) -> Iterator[Engine]:
         raise UsageError("--engine dask needs --scheduler, such as tcp://host:8786.")
     try:
         client = Client(address, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
-    except (OSError, TimeoutError) as error:
-        raise InputError(f"No scheduler of Dask answers at {address}: {error}") from error
+    except Exception as error:  # whatever else listens there is read as a message of Dask
+        raise InputError(
+            f"No scheduler of Dask answers at {address} ({_first_line(error)}). Check the address, "
+            "and that the versions of Dask are the same."
+        ) from error
     with client:
         _check_versions(client.run(_by_value(_versions)), address)
         found = workers or sum(client.nthreads().values())
@@ -318,9 +330,9 @@ def _ray(address: str | None, workers: int) -> Iterator[Engine]:
     options: dict[str, Any] = {"num_cpus": workers} if address is None and workers else {}
     try:
         ray.init(address=address or "local", logging_level="ERROR", log_to_driver=False, **options)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise InputError(f"Ray does not answer at {address}: {reason}.{_hint('ray')}") from error
+    except Exception as error:
+        where = "does not start here" if address is None else f"does not answer at {address}"
+        raise InputError(f"Ray {where}: {_first_line(error)}.{_hint('ray')}") from error
     try:
         versions = ray.remote(num_cpus=0)(_by_value(_versions))
         _check_versions({str(address): ray.get(versions.remote())}, str(address))
