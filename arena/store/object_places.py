@@ -71,8 +71,10 @@ class ObjectPlace(Protocol):
             If one of them could not be stored; others may have been.
         """
 
-    def get(self, names: Sequence[str], size: int) -> Iterator[bytes | None]:
+    def get(self, names: Sequence[str], size: int) -> Iterator[bytes | OSError | None]:
         """Yield the content of objects, in order; None: there is no such object.
+
+        An error: this object alone cannot be read.
 
         ``size`` is about the bytes of one; 64 MB of them are requested at the same time.
 
@@ -151,15 +153,20 @@ class FolderPlace:
                     self._write(self._folder, path.name, content)
             _sync(self._folder)
 
-    def get(self, names: Sequence[str], size: int) -> Iterator[bytes | None]:  # noqa: ARG002
+    def get(
+        self,
+        names: Sequence[str],
+        size: int,  # noqa: ARG002
+    ) -> Iterator[bytes | OSError | None]:
         """Read one file after another."""
         for name in names:
-            with self._explaining("read"):
-                try:
-                    content = self._path(name).read_bytes()
-                except (FileNotFoundError, NotADirectoryError):
-                    yield None
-                    continue
+            content: bytes | OSError | None
+            try:
+                content = self._path(name).read_bytes()
+            except (FileNotFoundError, NotADirectoryError):
+                content = None
+            except OSError as error:  # such as a damaged sector of the disk
+                content = error
             yield content
 
     def names(self) -> Iterator[str]:
@@ -209,10 +216,8 @@ class FolderPlace:
         try:
             yield
         except OSError as error:
-            raise StoreError(
-                f"Predictions in '{self.url}' cannot be {what}: "
-                f"{(error.strerror or type(error).__name__).lower()}."
-            ) from error
+            reason = reason_of(error)
+            raise StoreError(f"Predictions in '{self.url}' cannot be {what}: {reason}.") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +246,7 @@ class RemotePlace:
         with self._explaining("written") as files:
             files.pipe({self.path(name): content for name, content in objects.items()})
 
-    def get(self, names: Sequence[str], size: int) -> Iterator[bytes | None]:
+    def get(self, names: Sequence[str], size: int) -> Iterator[bytes | OSError | None]:
         """Request several objects at the same time."""
         together = max(1, min(_READ_TOGETHER, 2**26 // max(1, size)))
         for start in range(0, len(names), together):
@@ -249,11 +254,10 @@ class RemotePlace:
             with self._explaining("read") as files:
                 found = files.cat(list(dict.fromkeys(paths)), on_error="return")
                 contents = [found[files._strip_protocol(path)] for path in paths]
-                for content in contents:
-                    if isinstance(content, Exception) and not isinstance(
-                        content, FileNotFoundError
-                    ):
-                        raise content
+            for path, content in zip(paths, contents, strict=True):
+                if isinstance(content, Exception) and not isinstance(content, FileNotFoundError):
+                    # The others are not tried: each would wait as long for a network that is down.
+                    raise self._fault("read", content, path) from content
             for content in contents:
                 yield content if isinstance(content, bytes) else None
 
@@ -283,13 +287,17 @@ class RemotePlace:
         except StoreError:
             raise
         except Exception as error:
-            first = (str(error).splitlines() or [""])[0].rstrip(".")
-            said = _USERINFO.sub("//", first)
-            raise StoreError(
-                f"Predictions at {self.url} cannot be {what}: {type(error).__name__}"
-                f"{f' ({said})' if said else ''}. Check the URL, the network, and the credentials "
-                "in the environment."
-            ) from error
+            raise self._fault(what, error, self.url) from error
+
+    @staticmethod
+    def _fault(what: str, error: Exception, where: str) -> StoreError:
+        first = (str(error).splitlines() or [""])[0].rstrip(".")
+        said = _USERINFO.sub("//", first)
+        return StoreError(
+            f"Predictions at {where} cannot be {what}: {type(error).__name__}"
+            f"{f' ({said})' if said else ''}. Check the URL, the network, and the credentials "
+            "in the environment."
+        )
 
 
 @lru_cache
@@ -307,6 +315,11 @@ def _opened(root: str) -> Any:
             f"Predictions at {scheme}:// need a package that is not installed: pip install {extra}."
         ) from error
     return files
+
+
+def reason_of(error: OSError) -> str:
+    """Return what the system says of an error, for the end of a sentence."""
+    return (error.strerror or type(error).__name__).lower()
 
 
 def _sync(folder: Path) -> None:

@@ -20,7 +20,7 @@ import pyarrow as pa
 from arena.errors import ObjectError
 from arena.store.arrow import as_arrow, as_numpy
 from arena.store.keepers import CellForm
-from arena.store.object_places import ObjectPlace, object_name
+from arena.store.object_places import ObjectPlace, object_name, reason_of
 from arena.types import IntArray, PredictionKind
 
 _ROW_BYTES = 200
@@ -159,8 +159,13 @@ class ObjectReader:
                 cells[at, :, column] = values if rows is None else values[rows]
         return cells
 
-    def _parsed(self, number: int, name: str, content: bytes | None) -> pa.Table:
+    def _parsed(self, number: int, name: str, content: bytes | OSError | None) -> pa.Table:
         path = self.place.path(name)
+        if isinstance(content, OSError):
+            raise ObjectError(
+                f"The predictions of submission {number} cannot be read from {path}: "
+                f"{reason_of(content)}. Make the file readable, or restore it from a backup."
+            )
         if content is None:
             raise ObjectError(
                 f"The predictions of submission {number} are missing: there is no {path}. Restore "

@@ -11,7 +11,9 @@ plugin calls it.
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
+import logging
 import socket
 import warnings
 from collections import deque
@@ -30,6 +32,8 @@ ENGINES = ("local", "dask", "ray")
 _Result = TypeVar("_Result")
 _SECONDS_TO_ANSWER = 5.0
 _SECONDS_TO_CONNECT = 60.0
+_SECONDS_TO_NOTICE = 10.0
+"""After which a result that does not come makes this process ask whether there are workers."""
 _SAME_EVERYWHERE = ("arena", "lightgbm", "numba", "numpy", "pandas", "scikit-learn", "scipy")
 _MOST_LOSSES = 3
 """How often shared objects are sent again after all workers that held them have ended."""
@@ -80,9 +84,7 @@ class Engine:
             yield from run_tasks(function, whole, workers=self.workers, processes=True)
             return
         cluster, waiting, losses = self.cluster, iter(tasks), 0
-        unreachable: tuple[type[BaseException], ...]
-        unreachable = (*cluster.lost, *cluster.gone, OSError, TimeoutError)
-        references = cluster.share(shared)
+        references = self._shared(cluster, shared)
         under_way: deque[tuple[Any, tuple[Any, ...]]] = deque()
         while True:
             for task in itertools.islice(waiting, 2 * self.workers - len(under_way)):
@@ -95,10 +97,7 @@ class Engine:
                 losses += 1
                 if losses > _MOST_LOSSES:
                     raise _given_up(self.name, error) from error
-                try:
-                    references = cluster.share(shared)
-                except unreachable as error:
-                    raise _given_up(self.name, error) from error
+                references = self._shared(cluster, shared)
                 for _ in range(len(under_way)):
                     _, task = under_way.popleft()
                     under_way.append((cluster.submit(function, *references, *task), task))
@@ -107,6 +106,13 @@ class Engine:
                 raise _given_up(self.name, error) from error
             under_way.popleft()
             yield result
+
+    def _shared(self, cluster: Cluster, objects: tuple[Any, ...]) -> list[Any]:
+        """Send shared objects; the workers may have ended since the last run."""
+        try:
+            return cluster.share(objects)
+        except (*cluster.lost, *cluster.gone, OSError, TimeoutError) as error:
+            raise _given_up(self.name, error) from error
 
 
 def _given_up(name: str, error: BaseException) -> InputError:
@@ -161,13 +167,18 @@ def open_engine(name: str, address: str | None = None, workers: int = 0) -> Iter
     Raises
     ------
     UsageError
-        If there is no such engine, or it needs an address.
+        If there is no such engine, or it needs an address, or takes none.
     InputError
         If it does not answer, is not installed, has no workers, or other versions.
     """
     if name not in ENGINES:
         raise UsageError(f"There is no engine {name!r}; there are {', '.join(ENGINES)}.")
     if name == "local":
+        if address is not None:
+            raise UsageError(
+                "--scheduler names a cluster, and --engine local uses none: add --engine dask or "
+                "--engine ray, or leave --scheduler out."
+            )
         yield local_engine(workers)
         return
     opener = _dask if name == "dask" else _ray
@@ -215,6 +226,10 @@ def _hint(name: str) -> str:
     return said if name == "ray" else ""
 
 
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [""])[0].rstrip(".") or type(error).__name__
+
+
 def _connect(opener: Callable[..., Any], address: str) -> None:
     with opener(address, 0):
         pass
@@ -240,11 +255,14 @@ def _dask(address: str | None, workers: int) -> Iterator[Engine]:
         raise UsageError("--engine dask needs --scheduler, such as tcp://host:8786.")
     try:
         client = Client(address, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
-    except (OSError, TimeoutError) as error:
-        raise InputError(f"No scheduler of Dask answers at {address}: {error}") from error
+    except Exception as error:  # whatever else listens there is read as a message of Dask
+        raise InputError(
+            f"No scheduler of Dask answers at {address} ({_first_line(error)}). Check the address, "
+            "and that the versions of Dask are the same."
+        ) from error
     with client:
         _check_versions(client.run(_by_value(_versions)), address)
-        found = workers or sum(client.nthreads().values())
+        found, wanted = workers or sum(client.nthreads().values()), _versions_here()
 
         def share(objects: tuple[Any, ...]) -> list[Any]:
             # Keys that are made of the content would name the same objects in two runs, and the
@@ -255,7 +273,21 @@ def _dask(address: str | None, workers: int) -> Iterator[Engine]:
         def submit(*call: Any) -> Any:
             with warnings.catch_warnings():  # of arguments of 10 MB: blocks of submissions
                 warnings.simplefilter("ignore")
-                return client.submit(call_with_one_thread, *call, pure=False)
+                return client.submit(call_checked, wanted, *call, pure=False)
+
+        def result(future: Any) -> Any:
+            told = False
+            while True:
+                try:
+                    return future.result(timeout=_SECONDS_TO_NOTICE)
+                except TimeoutError:
+                    if future.done():  # a task may raise it as well
+                        return future.result()
+                if not told and not _has_workers(client):
+                    told = True
+                    logging.getLogger("arena").warning(
+                        "The scheduler at %s has no workers: its tasks wait for new ones.", address
+                    )
 
         yield Engine(
             "dask",
@@ -263,11 +295,18 @@ def _dask(address: str | None, workers: int) -> Iterator[Engine]:
             Cluster(
                 share,
                 submit,
-                lambda future: future.result(),
+                result,
                 lost=(CancelledError,),
                 gone=(KilledWorker, CommClosedError),
             ),
         )
+
+
+def _has_workers(client: Any) -> bool:
+    try:
+        return bool(client.nthreads())
+    except OSError:  # the scheduler does not answer, for which the client waits
+        return True
 
 
 def _by_value(function: Callable[[tuple[str, ...]], Any]) -> Callable[[], Any]:
@@ -295,18 +334,45 @@ def _versions(names: tuple[str, ...]) -> Any:
     return versions
 
 
+def _versions_here() -> tuple[tuple[str, str], ...]:
+    return tuple((name, metadata.version(name)) for name in _SAME_EVERYWHERE)
+
+
 def _check_versions(found: Mapping[str, Mapping[str, str]], address: str) -> None:
     """Refuse workers on which a task would fail, or give other numbers."""
     if not found:
         raise InputError(f"The scheduler at {address} has no workers. Start some and try again.")
-    here = {name: metadata.version(name) for name in _SAME_EVERYWHERE}
     for worker, versions in sorted(found.items()):
-        for name, version in here.items():
-            if versions[name] != version:
-                raise InputError(
-                    f"The worker {worker} has {name} {versions[name]}, but this machine has "
-                    f"{version}. Install the same there: the numbers depend on it."
-                )
+        _compare_versions(_versions_here(), worker, versions)
+
+
+def _compare_versions(
+    wanted: Iterable[tuple[str, str]], worker: str, versions: Mapping[str, str]
+) -> None:
+    for name, version in wanted:
+        if versions[name] != version:
+            raise InputError(
+                f"The worker {worker} has {name} {versions[name]}, but this machine has "
+                f"{version}. Install the same there: the numbers depend on it."
+            )
+
+
+def call_checked(
+    wanted: tuple[tuple[str, str], ...], function: Callable[..., _Result], *arguments: Any
+) -> _Result:
+    """Call with one BLAS thread on a worker that has these versions; it may have joined late.
+
+    >>> call_checked((), pow, 2, 3)
+    8
+    """
+    _check_once(wanted)
+    return call_with_one_thread(function, *arguments)
+
+
+@functools.lru_cache(maxsize=8)
+def _check_once(wanted: tuple[tuple[str, str], ...]) -> None:
+    names = tuple(name for name, _ in wanted)
+    _compare_versions(wanted, f"on {socket.gethostname()}", _versions(names))
 
 
 @contextlib.contextmanager
@@ -318,14 +384,14 @@ def _ray(address: str | None, workers: int) -> Iterator[Engine]:
     options: dict[str, Any] = {"num_cpus": workers} if address is None and workers else {}
     try:
         ray.init(address=address or "local", logging_level="ERROR", log_to_driver=False, **options)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise InputError(f"Ray does not answer at {address}: {reason}.{_hint('ray')}") from error
+    except Exception as error:
+        where = "does not start here" if address is None else f"does not answer at {address}"
+        raise InputError(f"Ray {where}: {_first_line(error)}.{_hint('ray')}") from error
     try:
         versions = ray.remote(num_cpus=0)(_by_value(_versions))
         _check_versions({str(address): ray.get(versions.remote())}, str(address))
         found = workers or int(ray.cluster_resources().get("CPU", 1))
-        limited = ray.remote(call_with_one_thread)
+        wanted, checked = _versions_here(), ray.remote(call_checked)
 
         def share(objects: tuple[Any, ...]) -> list[Any]:
             return [ray.put(one) for one in objects]
@@ -341,7 +407,7 @@ def _ray(address: str | None, workers: int) -> Iterator[Engine]:
             found,
             Cluster(
                 share,
-                limited.remote,
+                lambda *call: checked.remote(wanted, *call),
                 result,
                 lost=(ray.exceptions.ObjectLostError,),
                 gone=(ray.exceptions.RayError,),

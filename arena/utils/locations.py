@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 SCHEMES = ("s3", "gs")
 """The schemes of the buckets that objects can be kept in."""
+_LIKE_A_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+"""At least two characters before the colon: one is a drive of Windows."""
 
 
 def check_location(url: str) -> None:
@@ -28,9 +31,14 @@ def check_location(url: str) -> None:
         ...
     ValueError: a URL with a name or password in it is refused: give credentials in the environment
     """
-    if not url or not url.isprintable():
+    if not url.strip() or not url.isprintable():
         raise ValueError("it must be a folder, or a URL such as s3://bucket/folder")
     if "://" not in url:
+        if _LIKE_A_SCHEME.match(url):  # s3:bucket would become a folder, without a warning
+            raise ValueError(
+                "it looks like a URL without two slashes after the colon: write one such as "
+                "s3://bucket/folder, or a folder of this name as ./NAME"
+            )
         return
     try:
         parts = urlsplit(url)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import socket
+import socketserver
+import threading
 import time
 from pathlib import Path
 
@@ -81,6 +84,35 @@ def test_engines_that_are_not_there(name):
     with pytest.raises(UsageError, match="host:port"), open_engine(name, "here"):
         pass
     assert time.monotonic() - started < 120
+
+
+def test_a_scheduler_without_an_engine_that_uses_it_is_refused():
+    with pytest.raises(UsageError, match="--engine dask or"), open_engine("local", "127.0.0.1:1"):
+        pass
+
+
+class Answers(socketserver.BaseRequestHandler):
+    """Sends bytes that begin with no length of a message of Dask."""
+
+    def handle(self):
+        with contextlib.suppress(OSError):
+            self.request.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n" * 10)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="dask is not installed")
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("scheme", ["tcp", "http", "tls", "foo"])
+def test_what_is_no_scheduler_of_dask_is_refused_with_a_sentence(scheme):
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Answers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"{scheme}://127.0.0.1:{server.server_address[1]}"
+        with (
+            pytest.raises(InputError, match=f"No scheduler of Dask answers at {address} "),
+            open_engine("dask", address),
+        ):
+            pass
+        server.shutdown()
 
 
 @pytest.mark.slow

@@ -202,9 +202,17 @@ def test_a_damaged_object_is_named(path: Path) -> None:
             (_, block), *_ = store.predictions([1, 3]).blocks(3)
             assert len(block) == 2
             file.write_bytes(whole)
+        file.unlink()
+        file.mkdir()
+        with pytest.raises(ObjectError, match=r"submission 2 cannot be read from .*: is a dir"):
+            list(store.predictions([1, 2, 3]).blocks(3))
+        remove(object_file(store, 3), store)
+        assert [str(file) in said for said in store.audit()] == [True, False]
+        add(store, 4, values_of(3, PredictionKind.VALUE))
+        file.rmdir()
         # The same predictions from anybody put it back.
-        truncate(file, store)
-        add(store, 4, values_of(2, PredictionKind.VALUE))
+        file.write_bytes(whole[:-1])
+        add(store, 5, values_of(2, PredictionKind.VALUE))
         assert file.read_bytes() == whole
         assert store.audit() == ()
 
@@ -496,6 +504,9 @@ def test_a_place_can_be_sent_to_a_worker(tmp_path: Path) -> None:
         "file://host/x",
         "a\nb",
         "s3://[::1/x",
+        " ",
+        "s3:bucket/x",
+        "file:/x",
     ],
 )
 def test_a_location_that_is_not_one_or_has_a_secret_is_refused(url: str) -> None:

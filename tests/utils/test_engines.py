@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import importlib.util
 
 import pytest
 
 from arena.errors import InputError
-from arena.utils.engines import cluster_in_use, open_engine, using
+from arena.utils.engines import (
+    Engine,
+    _versions_here,
+    call_checked,
+    cluster_in_use,
+    open_engine,
+    using,
+)
 from clusters import GoneError, InProcess, LostError, dask_cluster, killed_once
 
 
@@ -39,6 +47,26 @@ def test_a_cluster_that_ends_is_given_up_with_a_sentence(faults):
     assert next(run) == 3
     with pytest.raises(InputError, match="dask gave up a task.*Error"):
         next(run)
+
+
+def test_workers_that_ended_between_two_runs_are_a_sentence():
+    def share(objects):
+        raise TimeoutError("no workers")
+
+    cluster = InProcess().engine().cluster
+    engine = Engine("dask", 2, dataclasses.replace(cluster, share=share))
+    with pytest.raises(InputError, match="dask gave up a task.*TimeoutError"):
+        list(engine.run(power, (3,), [(1,)]))
+
+
+def test_a_worker_that_joins_late_is_refused_if_its_versions_differ():
+    assert call_checked(_versions_here(), power, 2, 3) == 8
+    others = tuple((name, "0.0" if name == "numba" else one) for name, one in _versions_here())
+    for _ in range(2):
+        with pytest.raises(
+            InputError, match=r"worker on .* has numba .*, but this machine has 0\.0"
+        ):
+            call_checked(others, power, 2, 3)
 
 
 def test_a_cluster_is_in_use_until_it_is_closed():
