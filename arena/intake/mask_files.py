@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +52,8 @@ _MOST_LABELS = 1_000
 _MOST_BYTES = 2**29
 """Maximum size of one file, decompressed, and of its decoded pixels: 512 MiB."""
 _COUNTED_LABELS = 2**16
+_PNG_GREY = 0
+"""The type of a PNG without colours, transparency and palette."""
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 """A file of a folder may be another one by the time it is opened."""
 
@@ -149,16 +151,15 @@ def read_masks(
         shown = PurePosixPath(name).name
         suffix = next((one for one in _SUFFIXES[::-1] if shown.lower().endswith(one)), None)
         if is_truth and shown.lower().endswith(".csv"):
-            tables.append((name, read()))
+            with _named(name, None, faults):
+                tables.append((name, read()))
             continue
         if suffix is None:
             kinds = ", ".join(sorted(_SUFFIXES))
             message = f"{show(name)} is not a mask file ({kinds}): leave it out."
             faults.add("not a mask file", message)
             continue
-        case = shown[: -len(suffix)].encode("utf-8", "replace").decode()
-        if case not in asked.ids:
-            case = unicodedata.normalize("NFC", case)  # macOS decomposes the names of files
+        case = asked.case_of(shown[: -len(suffix)].encode("utf-8", "replace").decode())
         if case in seen:
             message = (
                 f"{show(seen[case])} and {show(name)} are both the mask of one case: send one."
@@ -166,26 +167,20 @@ def read_masks(
             faults.add("duplicate case", message, id=case)
             continue
         seen[case] = name
-        try:
+        with _named(name, case, faults):
             data = read()
             if suffix == ".nii.gz":
-                data = _limited(partial(gzip.open, io.BytesIO(data)), faults)
+                data = _limited(partial(gzip.open, io.BytesIO(data)), name, faults)
             pixels, spacing = _decode(data, suffix, asked.shapes.get(case), name, case, faults)
             images[case] = pixels.shape, spacing or (1.0,) * pixels.ndim
             rows += _masks(pixels, case, asked, name, faults)
-        except Refused:
-            continue  # the fault has been added; the other files are checked too
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 - parsers raise almost anything
-            reason = str(error).split("\n", 1)[0] or type(error).__name__
-            message = f"{show(name)} cannot be read ({show(reason)}): write and send it again."
-            faults.add("damaged mask", message, id=case)
     if not seen and not faults:
         faults.refuse("empty file", "There is no mask file: send one file per case.")
     if is_truth:
         rows = _every_label(rows, list(images), faults)
-    names = [f"{row.case}{LABEL_SEPARATOR}{row.label}" if row.label else row.case for row in rows]
+    names = [
+        row.case if row.label is None else f"{row.case}{LABEL_SEPARATOR}{row.label}" for row in rows
+    ]
     masks = pa.array([row.mask for row in rows], pa.large_string())
     return MaskTable(
         RawTable(columns, (pa.array(names, pa.string()), masks), count_from_one),
@@ -193,9 +188,24 @@ def read_masks(
         digest.hexdigest(),
         tuple(images[row.case][1] for row in rows),
         tuple(row.case for row in rows),
-        tuple(row.label for row in rows),
+        tuple(row.label or 0 for row in rows),
         tuple(tables),
     )
+
+
+@contextlib.contextmanager
+def _named(name: str, case: str | None, faults: FaultList) -> Iterator[None]:
+    """Report what ends the reading of one file, so that the other files are checked too."""
+    try:
+        yield
+    except Refused:
+        pass  # the fault has been added
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - parsers raise almost anything
+        reason = str(error).split("\n", 1)[0] or type(error).__name__
+        message = f"{show(name)} cannot be read ({show(reason)}): write and send it again."
+        faults.add("damaged mask" if case is not None else "damaged table", message, id=case)
 
 
 def mask_columns(found: MaskTable) -> dict[str, list[int] | list[float]]:
@@ -285,8 +295,8 @@ class _Row:
     """One mask."""
 
     case: str
-    label: int
-    """0: the file is one mask."""
+    label: int | None
+    """None: the file is one mask."""
     mask: str
     """The run-length encoding."""
 
@@ -301,6 +311,8 @@ class _Asked:
     default: tuple[int, ...]
     every: bool
     """Whether every value is a label, as in a solution."""
+    composed: Mapping[str, str]
+    """Each id and labelled case by its composed form (NFC)."""
 
     @classmethod
     def of(
@@ -316,7 +328,10 @@ class _Asked:
         shape_of: dict[str, tuple[int, ...]] = {}
         for at, name in enumerate(names):
             case, separator, label = name.rpartition(LABEL_SEPARATOR)
-            labelled = bool(separator and label.isdecimal() and len(label) < 10)
+            # No other spelling of the number: the id of a mask is made of case and label again.
+            labelled = bool(
+                separator and label.isdecimal() and len(label) < 10 and label == str(int(label))
+            )
             if labelled:
                 labels_of.setdefault(case, []).append(int(label))
             if shapes is not None and shapes[at, 0] > 0:
@@ -324,7 +339,18 @@ class _Asked:
                 for one in (name, case) if labelled else (name,):
                     shape_of.setdefault(one, known)
         found = {case: tuple(sorted(values)) for case, values in labels_of.items()}
-        return cls(frozenset(names), found, shape_of, tuple(labels), every)
+        composed = {unicodedata.normalize("NFC", one): one for one in (*labels_of, *names)}
+        return cls(frozenset(names), found, shape_of, tuple(labels), every, composed)
+
+    def case_of(self, name: str) -> str:
+        """Return the case that a file is named after.
+
+        Systems differ in how they write the same accents: macOS decomposes the names of files.
+        """
+        if name in self.ids or name in self.labels:
+            return name
+        composed = unicodedata.normalize("NFC", name)
+        return self.composed.get(composed, composed)
 
     def labels_of(self, case: str) -> tuple[int, ...]:
         """Return the labels that are masks of a case; empty: the file is one mask."""
@@ -364,15 +390,15 @@ def _masks(
                 "one: write 0 outside and 1 (or 255) inside.",
                 id=case,
             )
-        return [_Row(case, 0, run_lengths(pixels != 0))]
+        return [_Row(case, None, run_lengths(pixels != 0))]
     small = held.size == 0 or held.max() < _COUNTED_LABELS
     counted = np.bincount(held.astype(np.int64)) if small else None
     present = np.unique(held) if counted is None else np.flatnonzero(counted)
-    unknown = [int(value) for value in present if value not in labels]
+    unknown = [value for value in present.tolist() if value not in labels]
     if unknown:
         faults.refuse(
             "unknown label",
-            f"{show(name)} has the label {unknown[0]}, which is none of "
+            f"{show(name)} has the label {unknown[0]:.15g}, which is none of "
             f"{', '.join(map(str, labels[:20]))}: write one of them, or 0 outside.",
             id=case,
         )
@@ -381,7 +407,7 @@ def _masks(
 
 def _every_label(rows: Sequence[_Row], cases: Sequence[str], faults: FaultList) -> list[_Row]:
     """Return a row for each case and label; with one value in all files, a row for each case."""
-    labels = sorted({row.label for row in rows})
+    labels = sorted({row.label for row in rows if row.label is not None})
     if labels == [1, 255]:
         faults.refuse(
             "several labels",
@@ -391,7 +417,7 @@ def _every_label(rows: Sequence[_Row], cases: Sequence[str], faults: FaultList) 
     masks = {(row.case, row.label): row.mask for row in rows}
     if len(labels) < 2:
         value = labels[0] if labels else 0
-        return [_Row(case, 0, masks.get((case, value), "")) for case in cases]
+        return [_Row(case, None, masks.get((case, value), "")) for case in cases]
     return [_Row(case, label, masks.get((case, label), "")) for case in cases for label in labels]
 
 
@@ -423,7 +449,7 @@ def _in_folder(
             def read(path: Path = path, below: str = below) -> bytes:
                 with os.fdopen(os.open(path, _FLAGS), "rb") as file:
                     before = os.fstat(file.fileno())
-                    data = _limited(partial(contextlib.nullcontext, file), faults)
+                    data = _limited(partial(contextlib.nullcontext, file), below, faults)
                     if was_written(before, os.fstat(file.fileno())):
                         faults.refuse("unreadable file", f"{show(below)}: {CHANGED}")
                 digest.update(f"{len(below)} {below} {len(data)} ".encode("utf-8", "replace"))
@@ -466,7 +492,8 @@ def _in_archive(
                     continue
                 if member.flag_bits & 1:
                     faults.refuse("damaged file", "The ZIP archive is encrypted: send it open.")
-                yield "/".join(parts), partial(_limited, partial(archive.open, member), faults)
+                name = "/".join(parts)
+                yield name, partial(_of_archive, archive, member, name, faults)
         if was_written(before, os.fstat(file.fileno())):
             faults.refuse("unreadable file", CHANGED)
 
@@ -477,17 +504,28 @@ def _is_of_a_system(member: zipfile.ZipInfo) -> bool:
     return hidden or member.is_dir()  # which fails for an empty name before Python 3.13
 
 
-def _limited(opened: Callable[[], Any], faults: FaultList) -> bytes:
+def _of_archive(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, faults: FaultList
+) -> bytes:
+    """Return what a file of an archive contains; its declared size is never exceeded."""
+    if member.file_size > _MOST_BYTES:
+        _refuse_size(name, faults)
+    return _limited(partial(archive.open, member), name, faults)
+
+
+def _refuse_size(name: str, faults: FaultList) -> NoReturn:
+    message = f"{show(name)} has more than {_MOST_BYTES:,} bytes decompressed: send a smaller one."
+    faults.refuse("mask too large", message)
+
+
+def _limited(opened: Callable[[], Any], name: str, faults: FaultList) -> bytes:
     """Return what a file contains; a file of more than 512 MiB is a fault."""
     pieces, total = [], 0
     with opened() as file:
         while piece := file.read(_CHUNK):
             total += len(piece)
             if total > _MOST_BYTES:
-                faults.refuse(
-                    "mask too large",
-                    f"A mask file has more than {_MOST_BYTES:,} bytes; reading was stopped.",
-                )
+                _refuse_size(name, faults)
             pieces.append(piece)
     return b"".join(pieces)
 
@@ -558,6 +596,25 @@ def _decode_png(
             bands = len(opened.getbands())
             check((opened.height, opened.width), np.dtype(np.uint32))
             pixels = np.asarray(opened)
+            palette = opened.getpalette("RGB") if opened.mode == "P" else None
+    depth, kind = data[24:26]  # of the header, which every PNG begins with
+    if depth == 16 and kind != _PNG_GREY:
+        faults.refuse(
+            "coloured mask",
+            f"{show(name)} has colours of 16 bits: save it in shades of grey, 0 outside the mask.",
+            id=case,
+        )
+    if depth in (2, 4) and kind == _PNG_GREY:
+        pixels = pixels // np.uint8(255 // (2**depth - 1))  # Pillow stretches them to 8 bits
+    if palette and any(palette[:3]):
+        black = [at // 3 for at in range(0, len(palette), 3) if not any(palette[at : at + 3])]
+        if np.isin(pixels, black).any():
+            faults.refuse(
+                "coloured mask",
+                f"{show(name)} has a palette in which black is not the colour 0, so that it does "
+                "not say what is outside the mask: save it in shades of grey, 0 outside.",
+                id=case,
+            )
     if pixels.ndim == 3:
         opaque = bands in (1, 3) or bool((pixels[..., -1] == np.iinfo(pixels.dtype).max).all())
         colours = pixels[..., : bands - (bands in (2, 4))]
@@ -593,7 +650,10 @@ def _decode_numpy(
     }.get(version)
     if read_header is None:
         faults.refuse("damaged mask", f"{show(name)} is no array of numbers.", id=case)
-    shape, _, dtype = read_header(file)
+    try:
+        shape, _, dtype = read_header(file)
+    except MemoryError:  # what Python raises for an expression that is nested too deeply
+        faults.refuse("damaged mask", f"{show(name)} is no array of numbers.", id=case)
     sizes = check(shape, dtype)
     file.seek(0)
     array: npt.NDArray[Any] = np.load(file, allow_pickle=False)

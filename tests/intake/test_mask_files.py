@@ -285,6 +285,104 @@ def test_a_hostile_file_is_a_fault_in_a_sentence(tmp_path: Path, name: str) -> N
     assert not re.search("0x[0-9a-f]{6}|Traceback", found.message), found.message
 
 
+def _png_of(pixels: Any, depth: int, kind: int, palette: bytes = b"") -> bytes:
+    """Return a PNG of another depth and type than Pillow writes."""
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        crc = zlib.crc32(name + data)
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", crc)
+
+    height, width = pixels.shape[:2]
+    rows = b""
+    for row in pixels:
+        bits = "".join(format(int(value), f"0{depth}b") for value in row.ravel())
+        bits += "0" * (-len(bits) % 8)
+        rows += b"\0" + int(bits, 2).to_bytes(len(bits) // 8, "big")
+    start = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, kind, 0, 0, 0))
+    colours = chunk(b"PLTE", palette) if palette else b""
+    body = start + colours + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + body
+
+
+def _repeated(n: int) -> Any:
+    return np.stack([GOOD.astype(int)] * n, axis=-1)
+
+
+def _opaque(n: int) -> Any:
+    return np.concatenate([_repeated(n), np.full((*SHAPE, 1), 65535)], axis=-1)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (_png_of(_repeated(3), 16, 2), "16 bits"),
+        (_png_of(_opaque(1), 16, 4), "16 bits"),
+        (_png_of(_opaque(3), 16, 6), "16 bits"),
+        (_png_of(1 - GOOD.astype(int), 8, 3, b"\xff\xff\xff\0\0\0"), "palette"),
+        (_png_of(1 - GOOD.astype(int), 1, 3, b"\xff\xff\xff\0\0\0"), "palette"),
+    ],
+    ids=["colours", "grey with alpha", "colours with alpha", "white first", "white first, 1 bit"],
+)
+def test_an_image_whose_values_cannot_be_known_is_refused(
+    tmp_path: Path, data: bytes, said: str
+) -> None:
+    fault = only(send(tmp_path, {"a.png": data}, ids=("a",)), "coloured mask")
+    assert said in fault.message
+
+
+@pytest.mark.parametrize(
+    ("kind", "depth"),
+    [*((0, depth) for depth in (1, 2, 4, 8, 16)), *((3, depth) for depth in (1, 2, 4, 8))],
+)
+def test_the_values_of_an_image_are_those_in_the_file(
+    tmp_path: Path, kind: int, depth: int
+) -> None:
+    """Of greys (type 0) and of a palette (type 3)."""
+    pixels = GOOD.astype(int) * (1 if depth == 1 else 2)
+    palette = b"\0\0\0" + bytes(range(1, 10)) if kind == 3 else b""
+    data = _png_of(pixels, depth, kind, palette[: 3 * 2**depth])
+    read = send(tmp_path, {"a.png": data}, ids=("a:1", "a:2"))
+    assert read.values is not None, read.faults
+    cells = run_lengths(pixels == 1), run_lengths(pixels == 2)
+    assert read.values[:, 0].tolist() == list(cells)
+
+
+def test_ids_in_other_forms_are_found(tmp_path: Path) -> None:
+    """A solution with decomposed ids, files with composed names, and the label 0."""
+    data = npy(GOOD.astype(np.uint8))
+    for ids, held in (
+        (("e\u0301",), ("\u00e9",)),
+        (("e\u0301:1", "e\u0301:2"), ("\u00e9",)),
+        (("e\u0301:1", "e\u0301:2"), ("e\u0301",)),
+        (("\u00e9", "e\u0301"), ("\u00e9", "e\u0301")),
+        (("a:0", "a:1"), ("a",)),
+    ):
+        read = send(tmp_path, {f"{name}.npy": data for name in held}, ids=ids, shape=None)
+        assert read.values is not None, (ids, held, read.faults)
+    assert read.values[:, 0].tolist() == [run_lengths(~GOOD), run_lengths(GOOD)]
+
+
+def test_a_large_file_is_refused_by_its_declared_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mask_files, "_MOST_BYTES", 10_000)
+    monkeypatch.setattr(mask_files, "_limited", None)  # nothing is decompressed
+    fault = only(send(tmp_path, {"a.nii": bytes(10_001)}, ids=("a",)), "mask too large")
+    assert "'a.nii' has more than 10,000 bytes" in fault.message
+
+
+def test_a_header_that_is_nested_too_deeply_names_its_file(tmp_path: Path) -> None:
+    header = b"-" * 9_000 + b"1\n"
+    data = b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header
+    fault = only(send(tmp_path, {"a.npy": data}, ids=("a",)), "damaged mask")
+    assert "a.npy" in fault.message
+
+
+def test_a_label_of_many_digits_is_short_in_the_message(tmp_path: Path) -> None:
+    read = send(tmp_path, {"a.npy": npy(GOOD * 1e300)}, ids=("a:1", "a:2"))
+    assert "has the label 1e+300," in only(read, "unknown label").message
+
+
 @pytest.mark.parametrize(
     ("name", "data", "kind"),
     [
@@ -336,10 +434,10 @@ def test_masks_that_are_written_while_they_are_read_are_refused(
     assert parse_submission(path, form()).values is not None
     limited = mask_files._limited
 
-    def write_and_read(opened: Any, faults: Any) -> bytes:
+    def write_and_read(opened: Any, name: str, faults: Any) -> bytes:
         written = folder / f"{CASES[0]}.png" if in_folder else path
         os.utime(written, ns=(0, written.stat().st_mtime_ns + 10**9))
-        return limited(opened, faults)
+        return limited(opened, name, faults)
 
     monkeypatch.setattr(mask_files, "_limited", write_and_read)
     read = parse_submission(path, form())

@@ -142,3 +142,14 @@ def test_a_folder_is_scored_and_hosted_like_the_table_of_its_masks(tmp_path: Pat
     assert [one.returncode for one in done] == [0, 0, 0, 0], [one.stderr for one in done]
     assert [row["team"] for row in json.loads(done[0].stdout)["standings"]] == ["ann", "bob"]
     assert "accepted" in done[2].stdout + done[2].stderr
+
+
+def test_a_damaged_table_beside_the_masks_is_named(tmp_path: Path) -> None:
+    folder = write(tmp_path / "truth", MASKS, "id,Usage\na,Public\nb,Private\nc,Private\n")
+    path = tmp_path / "truth.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for one in sorted(folder.iterdir()):
+            archive.write(one, one.name)
+    path.write_bytes(path.read_bytes().replace(b"a,Public", b"a,Pablic", 1))
+    with pytest.raises(InputError, match=r"'cases\.csv' cannot be read \('Bad CRC"):
+        read(path)
