@@ -96,8 +96,7 @@ class _Counted:
 def _counted(state: CompetitionState) -> _Counted:
     name, final = state.settings.competition.baseline, state.settings.final
     better = state.metric.greater_is_better
-    records = state.ledger.counting()
-    every = state.ledger.candidates(records)
+    every = state.ledger.candidates()
     candidates = [one for one in every if one.team != name]
     chosen = state.ledger.selections()
     finals = choose_finals(
@@ -112,12 +111,15 @@ def _counted(state: CompetitionState) -> _Counted:
         if final.rule == "chosen" and len(known & set(own)) > final.count
     ]
     own = [one for one in every if one.team == name]
-    best = choose_finals(own, "best_public", greater_is_better=better, chosen={}).values()
-    baseline = next((one for one in records if (one.submission,) in best), None)
+    best = choose_finals(own, "best_public", greater_is_better=better, chosen={}).get(name or "")
     final_ones = {submission for own in finals.values() for submission in own}
-    # All others would take 1.5 kB each while the board is computed.
+    # Records of the others would take 1.5 kB each while the board is computed.
+    records = state.ledger.records(numbers={*final_ones, *(best or ())})
     return _Counted(
-        [one for one in records if one.submission in final_ones], finals, baseline, notes
+        [one for one in records if one.submission in final_ones],
+        finals,
+        next((one for one in records if (one.submission,) == best), None),
+        notes,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -100,15 +100,20 @@ class Ledger:
         """Return the names of the teams that were renamed or merged."""
         return Teams.of(self.store.events(*TEAM_CHANGES))
 
-    def records(self, team: str | None = None) -> list[SubmissionRecord]:
-        """Return every record, or those of a team, with the current names of the teams."""
+    def records(
+        self, team: str | None = None, numbers: Collection[int] | None = None
+    ) -> list[SubmissionRecord]:
+        """Return every record, or those of a team, or those with certain ids.
+
+        They have the current names of the teams.
+        """
         teams = self.teams()
         wanted = None if team is None else teams.current(team)
         records = (
             record
             if (name := teams.current(record.team)) == record.team
             else replace(record, team=name)
-            for record in self.store.submissions()
+            for record in self.store.submissions(numbers=numbers)
         )
         return [record for record in records if wanted in (None, record.team)]
 
@@ -170,6 +175,18 @@ class Ledger:
             if record.status == "accepted" and record.submission not in disqualified
         ]
 
+    def counting_teams(self) -> dict[int, str]:
+        """Return the team of each submission that :meth:`counting` returns, by its id.
+
+        A record takes a kilobyte: with a long history it is better to read only those needed.
+        """
+        disqualified, teams = self.disqualified(), self.teams()
+        return {
+            number: teams.current(team)
+            for number, team in self.store.accepted()
+            if number not in disqualified
+        }
+
     def similar_in(self, comparison: Comparison) -> tuple[SimilarSubmissions, ...]:
         """Return what :meth:`similar` does, from predictions that an audit has read."""
         teams = {one.submission: one.team for one in self.records()}
@@ -179,7 +196,8 @@ class Ledger:
     def similar(self) -> tuple[SimilarSubmissions, ...]:
         """Return accepted submissions of different teams that are identical or nearly so.
 
-        Every prediction is read once. No label is used.
+        Predictions are read once, and of submissions with the same recorded digest only those of
+        the first. No label is used.
         """
         accepted, names = self.store.accepted(), self.teams()
         numbers = [submission for submission, _team in accepted]
@@ -192,20 +210,22 @@ class Ledger:
         # Texts are looked up in a table of all texts, which takes as much memory as it has.
         texts = solution.kind is PredictionKind.TEXT
         with contextlib.nullcontext() if texts else self.store.reading_once():
-            return similar_submissions(predictions, numbers, teams, solution.kind, block=size)
+            return similar_submissions(
+                predictions,
+                numbers,
+                teams,
+                solution.kind,
+                block=size,
+                first_equal=self.store.first_equal(numbers),
+            )
 
-    def candidates(self, counting: Sequence[SubmissionRecord] | None = None) -> list[Candidate]:
-        """Return the submissions that count with their releases and public scores.
-
-        ``counting`` is what :meth:`counting` returned, if it was called already: it reads every
-        record.
-        """
-        known = self.counting() if counting is None else counting
-        team = {record.submission: record.team for record in known}
+    def candidates(self) -> list[Candidate]:
+        """Return the submissions that count with their releases and public scores."""
+        teams = self.counting_teams()
         return [
-            Candidate(number, team[number], public, shown=shown, ranked_by=ranked_by)
+            Candidate(number, teams[number], public, shown=shown, ranked_by=ranked_by)
             for number, public, shown, ranked_by in self._shown()
-            if number in team
+            if number in teams
         ]
 
     def _shown(self) -> list[tuple[int, float | None, float | None, float | None]]:

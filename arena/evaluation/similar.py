@@ -35,6 +35,8 @@ _COPIED, _FEWEST_COPIED = 0.25, 20
 _TIED = 1e-5
 """Numbers this close, relative to the interquartile range, have the same rank: otherwise the
 smallest noise would give many equal numbers, such as clipped ones, ranks far from each other."""
+_ROUNDING = 1e-9
+_SPARSE = 64
 _CATEGORIES = (PredictionKind.LABEL, PredictionKind.TEXT)
 
 
@@ -67,6 +69,7 @@ def similar_submissions(
     kind: PredictionKind,
     *,
     block: int = 16,
+    first_equal: IntArray | None = None,
 ) -> tuple[SimilarSubmissions, ...]:
     r"""Return the submissions of different teams that are identical or nearly identical.
 
@@ -101,6 +104,9 @@ def similar_submissions(
         What is predicted.
     block
         How many submissions are read at a time.
+    first_equal
+        ``(m,)`` the position of the first submission that is known to have the same predictions;
+        only these are read. None: nothing is known, and all are read.
 
     Returns
     -------
@@ -122,8 +128,14 @@ def similar_submissions(
     """
     comparison = Comparison()
     comparison.begin(kind, predictions.n_submissions)
-    for start, part in predictions.blocks(block):
-        comparison.add(submissions[start : start + len(part)], part)
+    if first_equal is None:
+        first_equal = np.arange(predictions.n_submissions)
+    read, added = np.unique(first_equal, return_inverse=True)
+    numbers = [submissions[at] for at in read.tolist()]
+    chosen = predictions if len(read) == len(first_equal) else predictions.subset(read)
+    for start, part in chosen.blocks(block):
+        comparison.add(numbers[start : start + len(part)], part)
+    comparison.stand_for(submissions, added)
     return comparison.similar(teams)
 
 
@@ -159,22 +171,35 @@ class _Compared:
     repeated: FloatArray
     """``(k,)`` shares of these numbers that repeat another one of the same submission."""
 
-    def equal(self, start: int, stop: int) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-        """Return shares of equal sampled numbers, and where repeated values do not explain them.
+    def near_in(
+        self, scaled: FloatArray | None, start: int, limit: float, equal: _EqualPairs
+    ) -> Iterator[tuple[float, int, int, float]]:
+        """Yield distance, both positions and share that differs of the similar pairs i < j.
 
-        Both are ``(stop - start, k - start)``; :func:`similar_submissions` has the rule.
+        ``start`` is the first of a block of i; ``equal`` counts the columns in which pairs are
+        equal. :func:`similar_submissions` has the rules.
         """
-        part, n_cells = self.codes[start:], self.codes.shape[1]
-        shares = _equal_columns(self.codes[start:stop], part) / n_cells
-        repeated = self.repeated[start:]
-        excess = shares - np.maximum(repeated[: stop - start, np.newaxis], repeated)
-        return shares, excess >= max(_COPIED, _FEWEST_COPIED / n_cells)
-
-    def shares(self, these: npt.NDArray[np.uint16], start: int = 0) -> FloatArray:
-        """Return ``(k, m - start)`` estimated shares of the cells that differ; 1 if most do."""
-        hashes = self.hashes[start:]
-        n_groups = hashes.shape[1]
-        return self.from_hashes((n_groups - _equal_columns(these, hashes)) / n_groups)
+        n_groups, stop = self.hashes.shape[1], min(start + _ROWS_COMPARED, len(self.hashes))
+        by_count = self.from_hashes((n_groups - np.arange(n_groups + 1)) / n_groups)
+        found = [equal.hashes.at_least(int(np.count_nonzero(by_count > limit)), start, stop)]
+        products = None
+        if scaled is not None:
+            products = scaled[start:stop] @ scaled[start:].T
+            rows, columns = np.nonzero(products >= 1 - (1 + _ROUNDING) * limit**2 / 2)
+            found.append((rows + start, columns + start))
+            found.append(equal.codes.at_least(_copied_from(self.codes.shape[1]), start, stop))
+        pairs = np.unique(np.concatenate([np.stack(own, axis=1) for own in found]), axis=0)
+        first, second = pairs[pairs[:, 0] < pairs[:, 1]].T
+        shares = by_count[(self.hashes[first] == self.hashes[second]).sum(axis=1)]
+        distances, near = shares, shares <= limit
+        if products is not None:
+            distances = np.minimum(shares, _distance(products[first - start, second - start]))
+            same = (self.codes[first] == self.codes[second]).sum(axis=1) / self.codes.shape[1]
+            excess = same - np.maximum(self.repeated[first], self.repeated[second])
+            near = (distances <= limit) | (excess >= _least_copied(self.codes.shape[1]))
+            shares = np.where(shares > MOST_NEAR, 1 - same, shares)  # so many are better counted
+        columns_of = (distances[near], first[near], second[near], shares[near])
+        yield from zip(*(one.tolist() for one in columns_of), strict=True)
 
     def from_hashes(self, differing: FloatArray) -> FloatArray:
         """Return the share of cells that differ, from the share of hashes that differ."""
@@ -233,6 +258,17 @@ class Comparison:
             self._known.add(digest)
             self._kept.append(len(self._digests) - 1)
             self._keep(own, cells)
+
+    def stand_for(self, submissions: Sequence[int], added: IntArray) -> None:
+        """Let the submissions that were added stand for others with the same predictions.
+
+        ``submissions`` are all of them, and ``added`` the place of the one that stands for each
+        among those that were added, which are the first ones with their predictions, in order.
+        """
+        first = np.unique(added, return_index=True)[1]
+        self._numbers = [int(number) for number in submissions]
+        self._digests = [self._digests[at] for at in added.tolist()]
+        self._kept = first[self._kept].tolist()
 
     def _draw(self, n_cells: int) -> None:
         """Draw the cells that are compared, and the keys of the hashes."""
@@ -313,20 +349,12 @@ def _near(
 ) -> list[SimilarSubmissions]:
     limit = min(MOST_NEAR, _SHARE_OF_USUAL * _usual_distance(read, scaled, owners))
     closest: dict[tuple[str, str], tuple[float, int, int, float]] = {}
+    equal = _EqualPairs(_EqualColumns.of(read.hashes), _EqualColumns.of(read.codes))
     for start in range(0, len(owners), _ROWS_COMPARED):
-        shares = read.shares(read.hashes[start : start + _ROWS_COMPARED], start)
-        distances, near = shares, shares <= limit
-        if scaled is not None:
-            products = scaled[start : start + _ROWS_COMPARED] @ scaled[start:].T
-            distances = np.minimum(shares, _distance(products))
-            equal, copied = read.equal(start, min(start + _ROWS_COMPARED, len(owners)))
-            shares = np.where(shares > MOST_NEAR, 1 - equal, shares)  # so many are better counted
-            near = (distances <= limit) | copied
-        for row, column in np.argwhere(near).tolist():
-            i, j = row + start, column + start
-            if i < j and owners[i] != owners[j]:
+        for own_pair in read.near_in(scaled, start, limit, equal):
+            _, i, j, _ = own_pair
+            if owners[i] != owners[j]:
                 pair = (min(owners[i], owners[j]), max(owners[i], owners[j]))
-                own_pair = (float(distances[row, column]), i, j, float(shares[row, column]))
                 closest[pair] = min(closest.get(pair, own_pair), own_pair)
     found = []
     for _, i, j, share in sorted(closest.values()):
@@ -334,6 +362,83 @@ def _near(
         names, own = (owners[i], owners[j]), (int(numbers[i]), int(numbers[j]))
         found.append(SimilarSubmissions(False, own, names, share, correlation))
     return found
+
+
+def _least_copied(n_cells: int) -> float:
+    """Return the excess of equal numbers, as a share of those compared, that is a copy's."""
+    return max(_COPIED, _FEWEST_COPIED / n_cells)
+
+
+def _copied_from(n_cells: int) -> int:
+    """Return how many numbers of a copy are equal at least."""
+    return int(_least_copied(n_cells) * n_cells * (1 - _ROUNDING))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _EqualColumns:
+    """In how many columns the rows of a table are equal, pair by pair.
+
+    Where few cells of a column are equal, as with numbers of several digits, the equal ones are
+    found by sorting each column, and all other pairs cost nothing.
+    """
+
+    table: npt.NDArray[np.uint16]
+    """``(k, c)``."""
+    pairs: tuple[IntArray, IntArray] | None
+    """Ascending ``i * k + j`` of the pairs i < j that are equal in some column, and in how many;
+    None: there are too many such pairs."""
+
+    @classmethod
+    def of(cls, table: npt.NDArray[np.uint16]) -> _EqualColumns:
+        """Count, unless so many cells of a column are equal that sorting does not pay off.
+
+        Memory: two tables of positions, and 32 bytes for each two equal cells.
+
+        >>> _EqualColumns.of(np.array([[1, 2], [1, 3], [1, 2]], np.uint16)).pairs is None
+        True
+        """
+        k = len(table)
+        columns = np.ascontiguousarray(table.T)
+        order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
+        ordered = np.take_along_axis(columns, order, axis=1)
+        differs = np.ones(ordered.shape, dtype=np.bool_)
+        np.not_equal(ordered[:, 1:], ordered[:, :-1], out=differs[:, 1:])
+        sizes = np.diff(np.flatnonzero(differs), append=differs.size)  # of groups of equal cells
+        longest = int(sizes.max(initial=0))
+        if max(longest, int(sizes @ sizes) // max(table.size, 1)) > k // _SPARSE + 1:
+            return cls(table, None)
+        found = []
+        for lag in range(1, longest):
+            column, at = np.nonzero(ordered[:, lag:] == ordered[:, :-lag])
+            # A stable order: of equal cells the first row comes first.
+            found.append(order[column, at].astype(np.intp) * k + order[column, at + lag])
+        keys, counts = np.unique(
+            np.concatenate([np.empty(0, dtype=np.intp), *found]), return_counts=True
+        )
+        return cls(table, (keys, counts))
+
+    def at_least(self, count: int, start: int, stop: int) -> tuple[IntArray, IntArray]:
+        """Return the pairs i < j with start <= i < stop that are equal in so many columns.
+
+        Pairs that are equal in none may be left out.
+        """
+        k = len(self.table)
+        if self.pairs is None:
+            equal = _equal_columns(self.table[start:stop], self.table[start:])
+            first, second = np.nonzero(np.triu(equal >= count, k=1))
+            return first + start, second + start
+        keys, counts = self.pairs
+        own = slice(*np.searchsorted(keys, [start * k, stop * k]))
+        chosen = keys[own][counts[own] >= count]
+        return chosen // k, chosen % k
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _EqualPairs:
+    """The equal columns of the hashes of groups of cells, and of the sampled numbers."""
+
+    hashes: _EqualColumns
+    codes: _EqualColumns
 
 
 def _equal_columns(

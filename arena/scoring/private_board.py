@@ -14,6 +14,7 @@ from arena.evaluation.best_score import CorrectedBest, corrected_best
 from arena.evaluation.black_box import DrawnRowsError
 from arena.evaluation.bootstrap import draw_halves, draw_resamples
 from arena.evaluation.ranks import best_of_each_team
+from arena.evaluation.score_intervals import errors_computed_once
 from arena.evaluation.scores import is_black_box, score_under_weights
 from arena.interfaces import (
     Analysis,
@@ -208,16 +209,19 @@ def evaluate_board(
     if without:
         return PrivateBoard(study, None, (), {}, redrawn, 0, without)
     rng = _generator(settings.seed, _CORRECTION_STREAM)
-    corrected = corrected_best(
-        study,
-        rng,
-        workers=workers,
-        progress=progress,
-        drawn=None if drawn is None else (drawn[:, defined], study.with_all_candidates().resampled),
-    )
-    findings, columns = _analyse(
-        _with_best_interval(study, corrected), settings.seed, manager, progress
-    )
+    with errors_computed_once():
+        corrected = corrected_best(
+            study,
+            rng,
+            workers=workers,
+            progress=progress,
+            drawn=None
+            if drawn is None
+            else (drawn[:, defined], study.with_all_candidates().resampled),
+        )
+        findings, columns = _analyse(
+            _with_best_interval(study, corrected), settings.seed, manager, progress
+        )
     undefined = int((~defined).sum())
     return PrivateBoard(study, corrected, findings, columns, redrawn, undefined, halves=halves)
 

@@ -33,6 +33,7 @@ from arena.store.keepers import CellForm, Keeper
 from arena.store.quotas import select_place_or_none
 from arena.store.solutions import select_solution, solution_digests, tables_digest
 from arena.types import PredictionKind
+from arena.utils.collection import collection_paused
 
 RECORD_KEY = "record_key"
 """The name of the key among the values of ``meta``."""
@@ -134,6 +135,21 @@ def all_facts(cursor: duckdb.DuckDBPyConnection) -> Facts:
         scores=scores,
         places=set(found("SELECT team, day FROM places")),
     )
+
+
+@collection_paused()
+def select_prediction_digests(cursor: duckdb.DuckDBPyConnection) -> dict[int, str]:
+    """Return the digest of the predictions of each submission, as last recorded."""
+    # The cast fails for a record that was changed outside arena, which an audit reports.
+    query = """
+        WITH recorded AS (
+            SELECT sequence, unnest(map_entries(TRY_CAST(
+                json_extract(payload, '$.facts.predictions') AS MAP(INTEGER, VARCHAR)))) AS one
+            FROM events
+        )
+        SELECT one.key, arg_max(one.value, sequence) FROM recorded GROUP BY one.key
+    """
+    return dict(cursor.execute(query).fetchall())
 
 
 def record_key(cursor: duckdb.DuckDBPyConnection) -> bytes:

@@ -29,7 +29,7 @@ from arena.store.events import (
     select_events_backwards,
     select_head,
 )
-from arena.store.facts import record_key
+from arena.store.facts import record_key, select_prediction_digests
 from arena.store.journal import Acknowledged, Scoring
 from arena.store.quotas import select_place
 from arena.store.releases import (
@@ -222,10 +222,15 @@ class Store:
         with self.transaction() as transaction:
             return transaction.add_submissions(incoming)
 
-    def submissions(self, team: str | None = None) -> tuple[SubmissionRecord, ...]:
-        """Return every submission, or those of a team, of any status, in the order of ids."""
+    def submissions(
+        self, team: str | None = None, numbers: Collection[int] | None = None
+    ) -> tuple[SubmissionRecord, ...]:
+        """Return every submission, or those of a team, of any status, in the order of ids.
+
+        ``numbers``: only those with these ids.
+        """
         with self._database.reading() as cursor:
-            return select_records(cursor, team)
+            return select_records(cursor, team, numbers)
 
     def interrupted(self) -> Scoring | None:
         """Return the submission that was being scored when the last process was killed, or None.
@@ -295,6 +300,25 @@ class Store:
             If a submission does not exist or was not accepted.
         """
         return select_predictions(self._database, self.solution(), submissions, rows)
+
+    def first_equal(self, submissions: Sequence[int]) -> IntArray:
+        """Return for each submission the position of the first one with the same predictions.
+
+        By the digests that were recorded when they were stored; no prediction is read. A submission
+        without such a digest is its own.
+
+        Parameters
+        ----------
+        submissions
+            ``(m,)`` ids, each once.
+        """
+        with self._database.reading() as cursor:
+            digests = select_prediction_digests(cursor)
+        first: dict[str | int, int] = {}
+        return np.array(
+            [first.setdefault(digests.get(one, one), at) for at, one in enumerate(submissions)],
+            dtype=np.intp,
+        )
 
     def reading_once(self) -> contextlib.AbstractContextManager[None]:
         """Return a context in which predictions are read that are not read again soon.

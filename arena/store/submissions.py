@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -17,6 +17,7 @@ from arena.store.timestamps import as_stored
 from arena.types import Fault, SubmissionRecord
 from arena.utils.collection import collection_paused
 
+_ROWS = 2_000
 _COLUMNS = "submission, team, file, sha256, status, received, faults"
 
 
@@ -108,12 +109,21 @@ def find_record(cursor: duckdb.DuckDBPyConnection, team: str, key: str) -> Submi
 
 @collection_paused()
 def select_records(
-    cursor: duckdb.DuckDBPyConnection, team: str | None = None
+    cursor: duckdb.DuckDBPyConnection,
+    team: str | None = None,
+    numbers: Collection[int] | None = None,
 ) -> tuple[SubmissionRecord, ...]:
-    """Return every record, or those of a team, in the order of ids."""
-    chosen, given = ("", []) if team is None else ("WHERE team = ?", [team])
-    query = f"SELECT {_COLUMNS} FROM submissions {chosen} ORDER BY submission"  # noqa: S608
-    return tuple(_record(row) for row in cursor.execute(query, given).fetchall())
+    """Return every record, or those of a team, or those with certain ids, in the order of ids."""
+    chosen = [] if team is None else [("team = ?", team)]
+    if numbers is not None:
+        chosen.append(("submission IN (SELECT unnest(?::INTEGER[]))", sorted(numbers)))
+    where = f"WHERE {' AND '.join(condition for condition, _ in chosen)}" if chosen else ""
+    query = f"SELECT {_COLUMNS} FROM submissions {where} ORDER BY submission"  # noqa: S608
+    rows = cursor.execute(query, [given for _, given in chosen])
+    found: list[SubmissionRecord] = []
+    while some := rows.fetchmany(_ROWS):
+        found += map(_record, some)
+    return tuple(found)
 
 
 def _json_of(faults: Sequence[Fault]) -> str:

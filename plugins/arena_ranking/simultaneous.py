@@ -17,6 +17,7 @@ from scipy.special import ndtri
 from arena.errors import UsageError
 from arena.evaluation.levels import check_level
 from arena.types import DEFAULT_LEVEL, FloatArray, IntArray
+from arena.utils.compilation import compiled
 from arena.utils.parallel import run_tasks
 from arena.utils.tabular import Tabular
 from arena_ranking.differences import standard_errors_from_resamples
@@ -41,6 +42,7 @@ _NO_DIFFERENCE = 1e-9
 _FEW_LEADS = (50, 500)
 _PAIRS_AT_ONCE = 100_000
 _ROUNDING = 1e-9
+_COMPILE_ABOVE = 4e6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -505,12 +507,28 @@ def transitive_closure(better: _Relation, scores: FloatArray) -> _Relation:
     >>> transitive_closure(chain, np.array([3.0, 2.0, 1.0])).astype(int).tolist()
     [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
     """
-    reached = np.packbits(better, axis=1)
-    for j in np.argsort(scores, kind="stable"):
-        below = np.flatnonzero(better[j])
-        if len(below):
-            reached[j] |= np.bitwise_or.reduce(reached[below], axis=0)
-    return np.unpackbits(reached, axis=1, count=len(better)).astype(np.bool_)
+    order = np.argsort(scores, kind="stable")
+    if better.size >= _COMPILE_ABOVE:
+        words = np.zeros((len(better), -(-len(better) // 64)), dtype=np.uint64)
+        reached = words.view(np.uint8)[:, : -(-len(better) // 8)]
+        reached[:] = np.packbits(better, axis=1)
+        compiled(_reach_further)(words, better, order)
+    else:
+        reached = np.packbits(better, axis=1)
+        for j in order:
+            below = np.flatnonzero(better[j])
+            if len(below):
+                reached[j] |= np.bitwise_or.reduce(reached[below], axis=0)
+    return np.unpackbits(reached, axis=1, count=len(better)).view(np.bool_)
+
+
+def _reach_further(words: Any, better: Any, order: Any) -> None:
+    """Add to each row of bits, the lowest score first, the rows of those that are beaten."""
+    for j in order:
+        for k in range(len(better)):
+            if better[j, k]:
+                for at in range(words.shape[1]):
+                    words[j, at] |= words[k, at]
 
 
 def tiers(better: _Relation, scores: FloatArray) -> IntArray:

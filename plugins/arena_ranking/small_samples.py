@@ -348,10 +348,10 @@ def pooled_degrees_of_freedom(resampled: FloatArray, n_units: int) -> float:
     m = len(resampled)
     if m < 2 or n_units < 3:
         return float(max(n_units - 1, 0))
-    first, second = np.triu_indices(m, k=1)
-    kept = np.linspace(0, len(first) - 1, min(len(first), _POOLED_PAIRS)).astype(np.intp)
+    pairs = m * (m - 1) // 2
+    kept = np.linspace(0, pairs - 1, min(pairs, _POOLED_PAIRS)).astype(np.intp)
     excesses = []
-    for j, k in zip(first[kept], second[kept], strict=True):
+    for j, k in zip(*_pairs_at(kept, m), strict=True):
         moved = resampled[j] - resampled[k]
         moved = moved - moved.mean()
         variance = float(np.mean(moved**2))
@@ -359,6 +359,17 @@ def pooled_degrees_of_freedom(resampled: FloatArray, n_units: int) -> float:
             excesses.append(float(np.mean(moved**4)) / variance**2 - 3)
     excess = max(float(np.median(excesses)), 0.0) if excesses else 0.0
     return float(min(n_units - 1, 2 / (excess + 2 / n_units)))
+
+
+def _pairs_at(positions: IntArray, m: int) -> tuple[IntArray, IntArray]:
+    """Return the pairs j < k at some positions of ``np.triu_indices(m, k=1)``, without all pairs.
+
+    >>> [one.tolist() for one in _pairs_at(np.array([0, 1, 2]), 3)]
+    [[0, 0, 1], [1, 2, 2]]
+    """
+    starts = np.concatenate([[0], np.cumsum(np.arange(m - 1, 0, -1))])  # of the rows
+    first = np.searchsorted(starts, positions, side="right") - 1
+    return first, positions - starts[first] + first + 1
 
 
 def normal_equivalents(statistics: FloatArray, degrees_of_freedom: FloatArray) -> FloatArray:

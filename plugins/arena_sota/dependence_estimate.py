@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -23,6 +23,10 @@ COPIES = 0.95
 _BLOCK = 512
 _CORRELATED_AT_ONCE = 2**26
 """Values in one block of submissions whose correlations are computed."""
+_EVERY, _FEWEST_ROWS = 4, 2_000
+"""Pairs are compared on every fourth row first, if there are rows enough."""
+_MARGIN = 1e-3
+"""Far more than the relative rounding errors of single precision."""
 _CELLS = 2**22
 """Values that are ranked or standardised at a time."""
 
@@ -198,9 +202,11 @@ class _Values:
         block /= self.deviations[submissions, np.newaxis]
         return block
 
-    def rounded(self, rows: slice) -> npt.NDArray[np.float32]:
+    def rounded(
+        self, rows: slice | IntArray, columns: slice = slice(None)
+    ) -> npt.NDArray[np.float32]:
         """Return them as float32; 0 for a submission whose values are all equal."""
-        block = self.stored[rows].astype(np.float32)
+        block = self.stored[rows, columns].astype(np.float32, order="C")
         block -= self.means[rows, np.newaxis].astype(np.float32)
         scale = np.where(self.deviations > 0, self.deviations, np.inf)[rows]
         block /= scale[:, np.newaxis].astype(np.float32)
@@ -217,7 +223,8 @@ def _slices(n: int, size: int) -> Iterator[slice]:
 def _links(values: _Values, among: npt.NDArray[np.intp] | None = None) -> npt.NDArray[np.intp]:
     """Return ``(k, 2)`` pairs whose values are correlated above 0.95, or equal, block by block.
 
-    ``among`` are pairs: blocks without any of them are left out, since only common pairs count.
+    Each pair is found once, the smaller position first. ``among`` are pairs: blocks without any of
+    them are left out, since only common pairs count.
     """
     m, n = values.stored.shape
     means, deviations = values.means, values.deviations
@@ -228,20 +235,50 @@ def _links(values: _Values, among: npt.NDArray[np.intp] | None = None) -> npt.ND
         different = among[among[:, 0] != among[:, 1]]
         asked = {(a, b) for a, b in np.unique(np.sort(different // size), axis=0).tolist()}
     for start in range(0, m, size):
-        others: Iterable[int] = range(start, m, size)
-        if asked is not None:
-            others = [other for other in others if (start // size, other // size) in asked]
-            if not others:
-                continue
-        rows = values.rounded(slice(start, start + size))
-        for other in others:
-            columns = rows if other == start else values.rounded(slice(other, other + size))
-            near = np.argwhere(rows @ columns.T > COPIES * n)
-            found.append(near + np.array([start, other]))
+        rows = np.arange(start, min(start + size, m))
+        others = [
+            np.arange(other, min(other + size, m))
+            for other in range(start, m, size)
+            if asked is None or (start // size, other // size) in asked
+        ]
+        if n >= _FEWEST_ROWS:
+            found += [_linked(values, rows, columns) for columns in others]
+        elif others:
+            these = values.rounded(rows)
+            for columns in others:
+                near = np.argwhere(these @ values.rounded(columns).T > COPIES * n)
+                near += np.array([start, columns[0]])
+                found.append(near[near[:, 0] < near[:, 1]])
     constant = np.flatnonzero(deviations == 0)
     constant = constant[np.argsort(means[constant], kind="stable")]
-    same = [(a, b) for a, b in pairwise(constant) if means[a] == means[b]]
+    same = [(min(a, b), max(a, b)) for a, b in pairwise(constant) if means[a] == means[b]]
     return np.concatenate([*found, np.array(same, dtype=np.intp).reshape(-1, 2)])
+
+
+def _linked(values: _Values, rows: IntArray, columns: IntArray) -> npt.NDArray[np.intp]:
+    """Return the pairs j < k of two blocks of submissions whose values are correlated above 0.95.
+
+    The squared distance of two submissions, ``2 n (1 - correlation)``, is at least that on some of
+    the rows. Most pairs are therefore left out after a quarter of them.
+    """
+    n = values.stored.shape[1]
+    most = (1 + _MARGIN) * n * (1 - COPIES)  # half the squared distance
+    near = rows[:, np.newaxis] < columns
+    for every in (_EVERY, 1):
+        first, second = np.flatnonzero(near.any(axis=1)), np.flatnonzero(near.any(axis=0))
+        rows, columns, near = rows[first], columns[second], near[np.ix_(first, second)]
+        if not len(rows):
+            break
+        these = values.rounded(rows, slice(None, None, every))
+        others = values.rounded(columns, slice(None, None, every))
+        products = these @ others.T
+        if every == 1:
+            near &= products > COPIES * n
+        else:
+            squares = (np.einsum("jr,jr->j", one, one) / 2 for one in (these, others))
+            near &= np.add.outer(*squares) - products <= most
+    first, second = np.nonzero(near)
+    return np.stack([rows[first], columns[second]], axis=1)
 
 
 def _groups_of(links: list[npt.NDArray[np.intp]], m: int) -> IntArray:
