@@ -42,7 +42,7 @@ def test_scores_are_those_of_the_rows_of_each_task(board: Any) -> None:
     for column, task in enumerate((0, 1, 3)):
         rows = board.tasks == task
         for line, at in enumerate((2, 0, 1)):
-            own = board.metric.score(board.truth[rows], board.predictions.array[at][rows])
+            own = board.metric.score(board.truth[rows], board.predictions.values[at][rows])
             assert found.scores[line, column] == pytest.approx(own)
     assert found.ranks.tolist() == [[3, 3, 3], [1, 2, 2], [2, 1, 1]]
 
