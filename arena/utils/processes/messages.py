@@ -11,7 +11,7 @@ folder. ``shared`` is empty if the worker kept the object of the last request. T
 A message starts with two numbers of eight bytes: the length of what follows, and the number of its
 parts in the shared file. Without such parts the pickled message follows; otherwise the length of
 each part. Long messages and the content of the arrays of an answer are such parts: so no message is
-longer than what a socket holds, and sending one never waits for a suspended worker.
+longer than a socket's buffer, and sending one never waits for a suspended worker.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from typing import Any
 
 _KEPT_BYTES = 2**24
 """A shared file that is larger is emptied after each message."""
-_SHORT = 2**15
-"""Bytes of a message that is sent through the socket; every system's buffer holds that many."""
+_SHORT = 2**12
+"""Bytes of a message that is sent through the socket. The buffer of macOS holds twice as many."""
 _HEAD = struct.Struct("!QQ")
 
 
@@ -101,7 +101,7 @@ class Messages:
         start = _HEAD.size
         while True:
             try:
-                received = self._pipe.recv(2 * _SHORT)
+                received = self._pipe.recv(2**16)
             except BlockingIOError:
                 return
             if not received:
