@@ -83,7 +83,7 @@ class RequestAnswer:
     """Of a submission: ``accepted``, ``rejected``, ``refused`` or ``set_aside``; of anything else:
     ``done``, ``refused`` or ``set_aside``."""
     message: str = ""
-    """What was done, or why not, in a sentence; empty for a stored submission."""
+    """The result, or the reason of a refusal, in a sentence; empty for a stored submission."""
     submitted: Submitted | None = None
 
 
