@@ -173,21 +173,21 @@ def _print_conclusion(found: _Found) -> None:
 
 def _without_journal(store: Store, *, whole: bool) -> list[str]:
     """Name the parts that the journal does not confirm; ``whole``: not only the end."""
-    said = []
+    notes = []
     if count := store.events_without_journal():
         events = "event" if count == 1 else f"{count:,} events"
-        said.append(
+        notes.append(
             f"Not compared: the last {events} with the journal, which lacks them. A kill can cost "
             "the journal one event. If more are missing, it was removed or cut off, and only a "
             "noted hash shows whether the record was rewritten."
         )
     if whole and (faults := store.journal_faults()):
-        said.append(
+        notes.append(
             f"Not compared: lost lines of the journal ({'; '.join(faults)}). A kill or a "
             "power failure can damage or cost one line. If there are more, it was changed, or a "
             "new one was begun; the record itself is compared without it."
         )
-    return said
+    return notes
 
 
 def _is_number(since: str) -> bool:
