@@ -1,8 +1,9 @@
 """The protocol between a process and its workers, over a pair of sockets and a shared file.
 
-The first message to a worker is its limits. Then each request is a tuple ``(number, function,
-takes_shared, shared, task, seconds, folder)``: the worker calls ``function(*shared, *task)`` in the
-folder. ``shared`` is empty if the worker kept the object of the last request. The worker sends
+The limits of a worker are sent before its first request. Each request is a tuple ``(number,
+function, takes_shared, shared, task, seconds, folder)``: the worker calls ``function(*shared,
+*task)`` in the folder. ``shared`` is empty if the worker kept the object of the last request. The
+worker sends
 
 - ``(number, None, None, True)`` when it has received the task, and when a part of it begins: the
   time limit starts again;
