@@ -1,4 +1,4 @@
-"""A participant's programs: submit to a served competition and read what it answers.
+"""A participant's programs: submit to a served competition and read its answers.
 
 Only the standard library is needed, so that any installation of arena can submit.
 """

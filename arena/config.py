@@ -270,7 +270,7 @@ class ServerSection(_Section):
     )
     oidc_client_id: str = Field("", description="The name of this server at the provider.")
     oidc_name: str = Field(
-        "", description="What the button calls the provider; empty: its address."
+        "", description="The name of the provider on the button; empty: its address."
     )
     oidc_domains: tuple[str, ...] = Field(
         (), description="Domains of the e-mail addresses that it admits; none: all."
@@ -419,7 +419,7 @@ class Settings(_Section):
         return self
 
     def display(self, *, public: bool) -> BoardDisplay:
-        """Return how the public or the private board shows scores, and what it says about ties.
+        """Return how the public or the private board shows scores, and its wording for ties.
 
         >>> settings = Settings.of(metric="auc", ties="secondary", secondary="brier", decimals=3)
         >>> settings.display(public=False).ties
@@ -440,7 +440,7 @@ class Settings(_Section):
     def to_document(self) -> dict[str, Any]:
         """Return the settings of the competition as JSON: all but ``[server]``.
 
-        What ``arena serve`` uses of that section is in events of its own.
+        The keys that ``arena serve`` uses are in events of their own.
         """
         return self.model_dump(mode="json")
 

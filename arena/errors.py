@@ -44,7 +44,7 @@ __all__ = [
 
 
 class ArenaError(Exception):
-    """Base class of the errors of arena. The message says what is wrong and what to do."""
+    """Base class of the errors of arena. The message names the fault and the remedy."""
 
     exit_code = 1
 
@@ -118,6 +118,6 @@ class LossError(StoreFormatError):
 
 
 class PluginError(ArenaError):
-    """A plugin failed; the message names the plugin and what it was doing."""
+    """A plugin failed; the message names the plugin and the step."""
 
     exit_code = 3

@@ -41,7 +41,7 @@ hookimpl = cast("Callable[[_Function], _Function]", pluggy.HookimplMarker(PROJEC
 """Marks a function of a plugin as the implementation of the hook of the same name."""
 
 
-# -- what a plugin provides: called once, when the registry is built -------------------------------
+# -- items of a plugin: called once, when the registry is built ------------------------------------
 
 
 @hookspec

@@ -51,7 +51,7 @@ USAGE_COLUMN = "Usage"
 
 
 class PredictionKind(StrEnum):
-    """What a submission must contain for a metric.
+    """The content of a submission for a metric.
 
     ======================= ================================================= ===================
     kind                    in a submission                                   array of one
@@ -187,7 +187,7 @@ class Fault:
     kind: str
     """Short name of the rule that was broken, such as ``missing id``."""
     message: str
-    """A sentence: what is wrong and what to do. Contains no label and no score."""
+    """A sentence: the fault and the remedy. Contains no label and no score."""
     row: int | None = None
     """The line number in an editor (header = 1); in Parquet the row number from 1."""
     id: str | None = None
@@ -253,7 +253,7 @@ class Solution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowContext:
-    """What a metric can know about the n rows that it scores, besides the truth."""
+    """Facts for a metric about the n rows that it scores, besides the truth."""
 
     id_column: str
     ids: Any
@@ -292,7 +292,7 @@ class SubmissionRecord:
 
 @dataclass(frozen=True, slots=True)
 class CompetitionInfo:
-    """What a plugin may know about a running competition: nothing about the labels."""
+    """Facts for a plugin about a running competition: nothing about the labels."""
 
     title: str
     metric: str
@@ -306,7 +306,7 @@ class CompetitionInfo:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What a mechanism shows for one submission."""
+    """The output of a mechanism for one submission."""
 
     score: float
     """The score that is shown."""
@@ -324,7 +324,7 @@ class Table:
     """A small table of an analysis, for a terminal or a report."""
 
     title: str
-    """What the table shows."""
+    """The caption of the table."""
     columns: tuple[str, ...]
     """The names of the columns."""
     rows: tuple[tuple[Any, ...], ...]
@@ -338,7 +338,7 @@ class Chart:
     name: str
     """Unique within a result; letters, digits and hyphens. Also the stem of its file."""
     title: str
-    """What the chart shows, in one line."""
+    """The caption of the chart, in one line."""
     description: str
     """The alternative text: one sentence."""
     specification: Mapping[str, Any]

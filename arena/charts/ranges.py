@@ -138,7 +138,7 @@ def _layer(
 
 
 def _symbols(series: Series, lines: Mapping[str, float]) -> Specification:
-    """Return what the legend shows: a bar, a point or a dashed line, as in the chart."""
+    """Return the entries of the legend: a bar, a point or a dashed line, as in the chart."""
     width = {one.label: one.width for one in series if isinstance(one, Bars)}
     width |= dict.fromkeys(lines, _LINE_WIDTH)
     dashes: Mapping[str, Sequence[int]] = dict.fromkeys(lines, _DASH)

@@ -36,55 +36,56 @@ def ask(manager: PluginManager, given: Mapping[str, Any]) -> dict[str, Any]:
         ``folder``, ``solution``, ``metric``, ``positive``, ``public_share``, ``per_day``,
         ``deadline`` and ``mechanism``; None is asked for. ``predictions`` is never asked for.
     """
-    said = {name: value for name, value in given.items() if value is not None}
-    if "folder" not in said:
-        said["folder"] = Path(typer.prompt("Folder of the competition", default="competition"))
-    while not (said.get("solution") and said["solution"].is_file()):
-        said["solution"] = Path(typer.prompt("File with the ids and the truth (CSV or Parquet)"))
-        if not said["solution"].is_file():
-            say_note(f"There is no file {said['solution']}.")
-    if "metric" not in said:
-        said["metric"] = _metric(manager)
+    answers = {name: value for name, value in given.items() if value is not None}
+    if "folder" not in answers:
+        answers["folder"] = Path(typer.prompt("Folder of the competition", default="competition"))
+    while not (answers.get("solution") and answers["solution"].is_file()):
+        answers["solution"] = Path(typer.prompt("File with the ids and the truth (CSV or Parquet)"))
+        if not answers["solution"].is_file():
+            say_note(f"There is no file {answers['solution']}.")
+    if "metric" not in answers:
+        answers["metric"] = _metric(manager)
     columns = given.get("columns") or SolutionColumns()
     try:
-        solution = read_truth(said["solution"], manager.metrics.resolve(said["metric"]), columns)
+        found = manager.metrics.resolve(answers["metric"])
+        solution = read_truth(answers["solution"], found, columns)
     except ArenaError as error:
         raise InputError(f"{error}\nThen run arena init again.") from error
     target = solution.targets[0]
     binary = target.classes is not None and len(target.classes) == 2
-    if binary and "positive" not in said and solution.kind is not PredictionKind.LABEL:
+    if binary and "positive" not in answers and solution.kind is not PredictionKind.LABEL:
         labels = target.classes or ()
-        said["positive"] = typer.prompt(
+        answers["positive"] = typer.prompt(
             f"Positive label ({' or '.join(labels)})", default=labels[1], type=str
         )
-    if "public_share" not in said and not (solution.usage == Usage.PUBLIC).any():
-        said["public_share"] = typer.prompt(
+    if "public_share" not in answers and not (solution.usage == Usage.PUBLIC).any():
+        answers["public_share"] = typer.prompt(
             "Share of rows for the public board", default=0.3, type=float
         )
-    if "per_day" not in said:
-        said["per_day"] = typer.prompt(
+    if "per_day" not in answers:
+        answers["per_day"] = typer.prompt(
             "Submissions per team and day (0: not limited)", default=5, type=int
         )
-    if "deadline" not in said:
+    if "deadline" not in answers:
         text = typer.prompt(
             "Deadline in UTC, such as 2026-12-31T23:59 (empty: none)",
             default="",
             show_default=False,
         )
-        said["deadline"] = text.strip() or None
-    if "mechanism" not in said:
-        said["mechanism"] = _mechanism(manager)
-    return said
+        answers["deadline"] = text.strip() or None
+    if "mechanism" not in answers:
+        answers["mechanism"] = _mechanism(manager)
+    return answers
 
 
-def as_command(said: Mapping[str, Any]) -> str:
+def as_command(answers: Mapping[str, Any]) -> str:
     """Return the command that gives the answers as options.
 
     >>> as_command({"folder": Path("my c"), "solution": Path("s.csv"), "metric": "f1"})
     "arena init 'my c' --solution s.csv --metric f1"
     """
-    parts = ["arena", "init", str(said["folder"])]
-    for name, value in said.items():
+    parts = ["arena", "init", str(answers["folder"])]
+    for name, value in answers.items():
         if name not in {"folder", "columns"} and value is not None:
             parts += [f"--{name.replace('_', '-')}", str(value)]
     return shlex.join(parts)

@@ -186,11 +186,11 @@ def solution_columns(*names: str) -> Callable[[Callable[..., None]], Callable[..
         The fields that have an option; none: all.
     """
 
-    def made(**said: Any) -> SolutionColumns:
-        for name, value in said.items():
+    def made(**given: Any) -> SolutionColumns:
+        for name, value in given.items():
             if isinstance(getattr(SolutionColumns(), name), tuple):
-                said[name] = target_names(value)
-        return SolutionColumns(**said)
+                given[name] = target_names(value)
+        return SolutionColumns(**given)
 
     return _filled("columns", {name: _COLUMNS[name] for name in names or _COLUMNS}, made)
 
@@ -269,8 +269,8 @@ def _filled(
     def with_options(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
         def wrapper(**given: Any) -> None:
-            said = {name: given.pop(name) for name in chosen}
-            command(**given, **{parameter: made(**said)})
+            own = {name: given.pop(name) for name in chosen}
+            command(**given, **{parameter: made(**own)})
 
         signature = inspect.signature(command, eval_str=True)
         parameters: list[inspect.Parameter] = []

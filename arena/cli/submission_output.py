@@ -52,9 +52,9 @@ def count_answers(answers: Sequence[Submitted]) -> str:
     statuses = [answer.status for answer in answers]
     counts = {status: statuses.count(status) for status in ("accepted", "rejected", "refused")}
     counts["accepted"] -= again
-    said = [f"{count:,} {status}" for status, count in counts.items() if count]
+    notes = [f"{count:,} {status}" for status, count in counts.items() if count]
     if again:
-        said.insert(
+        notes.insert(
             bool(counts["accepted"]), f"{again:,} {'was' if again == 1 else 'were'} there already"
         )
-    return ", ".join(said)
+    return ", ".join(notes)

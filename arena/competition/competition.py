@@ -45,8 +45,8 @@ from arena.utils.collection import collection_paused
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown, stage
 
-# What only the end of a competition needs is imported there: ranking loads scipy, which would take
-# a third of the time of a submission.
+# Modules that only the end of a competition needs are imported there: ranking loads scipy, which
+# would take a third of the time of a submission.
 if TYPE_CHECKING:
     from arena.competition.rescore import RankChange
     from arena.scoring.result import ScoreResult
@@ -157,7 +157,7 @@ class Competition(CompetitionView):
         InputError
             If the file does not exist.
         UsageError
-            If it is something else; the message says what was given.
+            If it is something else; the message names the value.
         StoreError
             If it cannot be stored; nothing is stored then.
         """

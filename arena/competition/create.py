@@ -35,7 +35,7 @@ from arena.utils.text import printable
 
 SAMPLE_NAME = "sample_submission.csv"
 SAMPLE_NOTE_NAME = "sample_submission.txt"
-"""What the columns of the sample mean, for participants."""
+"""The meaning of the columns of the sample, for participants."""
 PUBLIC_SHARE = 0.3
 """The share of rows made public if the solution does not say which are public."""
 _FOREIGN = 4.0

@@ -1,4 +1,4 @@
-"""What teams and the organiser decide: selections, disqualifications, and names of teams.
+"""Decisions of teams and the organiser: selections, disqualifications, and names of teams.
 
 The methods of :class:`~arena.competition.competition.Competition` of the same names say what is
 refused, by a UsageError.

@@ -1,8 +1,8 @@
 """Epochs of the public board: a change of its mechanism starts a new one, on record.
 
-What was shown stays on record. The new epoch begins with a release of every accepted submission
-that is not disqualified, by the new mechanism and in the order of arrival: with an empty board,
-every team would have to submit its files again. The board shows the current epoch.
+The scores shown before stay on record. The new epoch begins with a release of every accepted
+submission that is not disqualified, by the new mechanism and in the order of arrival: with an empty
+board, every team would have to submit its files again. The board shows the current epoch.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class RequestAnswer:
     """Of a submission: ``accepted``, ``rejected``, ``refused`` or ``set_aside``; of anything else:
     ``done``, ``refused`` or ``set_aside``."""
     message: str = ""
-    """What was done, or why not, in a sentence; empty for a stored submission."""
+    """The result, or the reason of a refusal, in a sentence; empty for a stored submission."""
     submitted: Submitted | None = None
 
 
@@ -417,10 +417,10 @@ class _Said(NoProgress):
     """Keeps the messages."""
 
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.messages: list[str] = []
 
     def say(self, message: str) -> None:
-        self.said.append(message)
+        self.messages.append(message)
 
 
 def _rescore(state: CompetitionState, request: QueuedRequest) -> None:
@@ -454,7 +454,7 @@ def _rescore(state: CompetitionState, request: QueuedRequest) -> None:
     if not wanted:
         answer = " ".join(
             (
-                *progress.said,
+                *progress.messages,
                 f"Of {len(changes):,} teams, {sum(one.changed for one in changes):,} would change "
                 f"their rank on the private board, and {sum(one.rescored for one in changes):,} "
                 f"their score. Nothing was changed. To apply it, enter the code {code}.",

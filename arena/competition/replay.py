@@ -24,7 +24,7 @@ CAUTION = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReplayedBoard:
-    """What a mechanism released, or would have released, for one history."""
+    """The releases of a mechanism, real or replayed, for one history."""
 
     mechanism: str
     scope: Scope

@@ -128,16 +128,18 @@ def _differences(read: Solution, corrected: Solution, stored: Solution) -> list[
     """Return how a corrected solution, as read and as aligned, differs from the stored one."""
     other = corrected.truth != stored.truth
     rows = int(other.reshape(stored.n_rows, -1).any(axis=1).sum())
-    said = [f"{rows:,} of {stored.n_rows:,} rows have labels that differ from the stored solution."]
+    notes = [
+        f"{rows:,} of {stored.n_rows:,} rows have labels that differ from the stored solution."
+    ]
     # Compared only if the file has a usage column: without one, all rows are read as private.
     if len(np.unique(read.usage)) > 1:
         order = np.array(pc.index_in(stored.ids, value_set=read.ids), dtype=np.intp)
         moved = int((read.usage[order] != stored.usage).sum())
         if moved:
-            said.append(
+            notes.append(
                 f"Usage differs in {moved:,} rows and is ignored: the split is not changed."
             )
-    return said
+    return notes
 
 
 def apply(state: CompetitionState, rescored: Rescored) -> None:

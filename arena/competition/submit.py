@@ -177,7 +177,7 @@ class _Judging:
     quota: Quota | None
     event_fields: Mapping[str, Any] = field(default_factory=dict)
     scoring: Scoring | None = None
-    """What was announced in the journal."""
+    """The announcement in the journal."""
     stored: tuple[SubmissionRecord, Release | None] | None = None
 
 
@@ -445,7 +445,7 @@ class SubmissionHandler:
     def _is_for_the_team(
         self, error: ScoringError, values: npt.NDArray[Any], rows: npt.NDArray[np.bool_]
     ) -> bool:
-        """Return whether an error is one for participants, and the same whatever the labels are.
+        """Return whether an error is one for participants, and the same under any labels.
 
         The author of a metric means its text for them, but it may quote a label all the same. So
         the metric is called again with other labels, and has to refuse in the same words.

@@ -1,6 +1,6 @@
 """Which team a name refers to, after teams were renamed or merged.
 
-What is stored is never changed: a submission keeps the name that its team had when it first
+Stored data are never changed: a submission keeps the name that its team had when it first
 submitted. That name also counts the team's limits and names its instance of the mechanism, so that
 both continue when the team is renamed. Everything that is shown has the current name.
 

@@ -96,7 +96,7 @@ def read_claims(folder: Path) -> Claims:
     Raises
     ------
     InputError
-        If a file is missing or not valid; the message names it and says what is wrong.
+        If a file is missing or not valid; the message names the file and the fault.
     """
     if not folder.is_dir():
         raise InputError(
@@ -247,7 +247,7 @@ def _had_intervals(result: Mapping[str, Any], metric: Metric) -> bool:
 def _bound(claims: Claims, table: str, name: str | None = None) -> Any:
     """Return the last record of a table, or of one value in it; None if there is none.
 
-    What an event records again replaces nothing, as in the audit.
+    A value that an event records again replaces nothing, as in the audit.
     """
     found = None
     for event in claims.events:
@@ -562,7 +562,7 @@ def _agree(claimed: Any, found: Any) -> bool:
 
 
 def check_hash(text: str) -> None:
-    """Refuse what cannot be the hash of an event.
+    """Refuse a text that cannot be the hash of an event.
 
     Raises
     ------

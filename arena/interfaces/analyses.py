@@ -49,7 +49,7 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Study:
-    """What an analysis of a board receives, the labels included."""
+    """The input of an analysis of a board, the labels included."""
 
     metric: Metric
     """Bound to the ranked rows, if it is a :class:`NeedsRowContext`."""

@@ -30,15 +30,15 @@ class CaseScores:
     repeats: Any = None
     """``(r,)`` names of the repeated answers to a case; None: there is one answer."""
     metric: str = "value"
-    """What the values are."""
+    """The quantity of the values."""
     greater_is_better: bool | None = None
     """None: the files do not say it."""
     value_range: tuple[float, float] | None = None
     """The range of the values, if the files say it."""
     notes: tuple[str, ...] = ()
-    """What the reader decided, in sentences."""
+    """Decisions of the reader, in sentences."""
     kind: Literal["cases", "questions"] = "cases"
-    """What boards call the cases; with ``questions`` the algorithms are called models."""
+    """The word for cases on boards; with ``questions`` the algorithms are called models."""
 
 
 @runtime_checkable
@@ -47,11 +47,11 @@ class CaseReader(Protocol):
 
     @property
     def name(self) -> str:
-        """What ``arena rank --format`` takes."""
+        """The name for ``arena rank --format``."""
 
     @property
     def description(self) -> str:
-        """What it reads, in one line."""
+        """The files that it reads, in one line."""
 
     def recognises(self, path: Path) -> bool:
         """Return whether a file or folder looks like one of this format; must be fast."""

@@ -28,7 +28,7 @@ class Notebook:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Participation:
-    """What a team knows before its first submission: published information, no labels."""
+    """The knowledge of a team before its first submission: published information, no labels."""
 
     metric: Metric
     """The metric; its formula and direction are public."""
@@ -64,7 +64,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the public leaderboard shows a team."""
+    """The view of the public leaderboard that a team has."""
 
     rank: int
     """Of the team's best released score; tied teams share the smallest rank."""

@@ -1,4 +1,4 @@
-"""What a plugin provides without importing it."""
+"""Items of a plugin that are imported when they are first used."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Deferred:
     place: str
     """``module:attribute``, of a class or function that is called."""
     arguments: tuple[Any, ...] = ()
-    """What it is called with."""
+    """Its arguments."""
     is_family: bool = False
     """Whether it is a family of metrics."""
 

@@ -49,7 +49,7 @@ class FloorEstimate:
     n: int
     """The number of rows."""
     assumptions: tuple[str, ...]
-    """What the estimate assumes, in sentences."""
+    """Assumptions of the estimate, in sentences."""
     standard_error: float | None = None
     """The standard error of the estimate; None: unknown."""
     n_clusters: int | None = None
@@ -127,11 +127,11 @@ class FloorEstimator(Protocol):
 
     @property
     def name(self) -> str:
-        """What ``--kind`` takes."""
+        """The name for ``--kind``."""
 
     @property
     def description(self) -> str:
-        """What is known of each row, in one sentence."""
+        """The information on each row, in one sentence."""
 
     @property
     def options(self) -> frozenset[str]:

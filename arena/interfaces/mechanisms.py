@@ -1,4 +1,4 @@
-"""The interface of mechanisms of the public board, and what they see of a submission."""
+"""The interface of mechanisms of the public board, and their view of a submission."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class ClipsScores(Protocol):
 
 @runtime_checkable
 class ExplainsScores(Protocol):
-    """A mechanism that tells participants what a public score means."""
+    """A mechanism that explains its public scores to participants."""
 
     @property
     def for_participants(self) -> str:

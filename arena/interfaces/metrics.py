@@ -49,7 +49,7 @@ class Metric(Protocol):
 
     @property
     def prediction(self) -> PredictionKind:
-        """What a submission must contain."""
+        """The content of a submission."""
 
     def score(
         self,
@@ -93,7 +93,7 @@ class BaseMetric:
         predictions: npt.NDArray[Any],  # noqa: ARG002 - the interface
         competition: CompetitionInfo,  # noqa: ARG002
     ) -> Iterable[Fault]:
-        """Return what the metric cannot score in a submission, as faults for the participant.
+        """Return faults of a submission that the metric cannot score, for the participant.
 
         Called on the unbound metric after the organiser's own checks have passed. ``predictions``
         is ``(n, n_columns)``, the rows in the order of ``competition.ids``, read-only. Any fault
@@ -107,7 +107,7 @@ class BaseMetric:
         truth: npt.NDArray[Any],  # noqa: ARG002 - the interface
         competition: CompetitionInfo,  # noqa: ARG002
     ) -> Iterable[Fault]:
-        """Return what the metric cannot score in a solution, as faults for the organiser.
+        """Return faults of a solution that the metric cannot score, for the organiser.
 
         Called once, when the solution is read. ``truth`` is ``(n, n_targets)``, ignored rows
         included; ``competition.columns`` are the target columns. With several targets it is called
@@ -125,13 +125,13 @@ def _declared(metric: Metric, member: str) -> Any:
 
 
 def traits_of(metric: Metric) -> MetricTraits:
-    """Return what a metric declares about itself, or the defaults."""
+    """Return the traits that a metric declares, or the defaults."""
     traits: MetricTraits = _declared(metric, "traits")
     return traits
 
 
 def kinds_of(metric: Metric) -> tuple[PredictionKind, ...]:
-    """Return what a submission may contain for a metric; they are tried in this order."""
+    """Return the kinds of predictions that a metric takes, in the order in which they are tried."""
     kinds: tuple[PredictionKind, ...] = getattr(metric, "kinds", (metric.prediction,))
     return kinds
 
@@ -151,7 +151,7 @@ def source_of(metric: Metric) -> str | None:
 def faults_of_predictions(
     metric: Metric, predictions: npt.NDArray[Any], competition: CompetitionInfo
 ) -> Iterable[Fault]:
-    """Return what a metric cannot score in a submission; see :meth:`BaseMetric.faults`."""
+    """Return faults of a submission; see :meth:`BaseMetric.faults`."""
     faults: Iterable[Fault] = _declared(metric, "faults")(predictions, competition)
     return faults
 
@@ -159,7 +159,7 @@ def faults_of_predictions(
 def faults_of_truth(
     metric: Metric, truth: npt.NDArray[Any], competition: CompetitionInfo
 ) -> Iterable[Fault]:
-    """Return what a metric cannot score in a solution; see :meth:`BaseMetric.faults_of_truth`."""
+    """Return faults of a solution; see :meth:`BaseMetric.faults_of_truth`."""
     faults: Iterable[Fault] = _declared(metric, "faults_of_truth")(truth, competition)
     return faults
 

@@ -42,17 +42,17 @@ class Reproduced:
     agrees: bool | None
     """Whether they agree; None: there is nothing to compare."""
     note: str = ""
-    """Why they do not agree, or what the comparison allows for."""
+    """The reason for a difference, or the allowances of the comparison."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reproduction:
-    """What of a paper was reproduced."""
+    """The reproduced results of a paper."""
 
     figures: tuple[Reproduced, ...]
     charts: tuple[Chart, ...]
     missing: tuple[str, ...]
-    """What needs data that are not public or not here, in sentences."""
+    """Results that need data that are not public or not here, in sentences."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON; charts by name."""
@@ -69,7 +69,7 @@ class Paper(Protocol):
 
     @property
     def name(self) -> str:
-        """What ``arena reproduce`` takes."""
+        """The name for ``arena reproduce``."""
 
     @property
     def title(self) -> str:

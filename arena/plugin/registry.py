@@ -32,9 +32,9 @@ class Registry(Generic[_Item]):
     Parameters
     ----------
     kind
-        What an item is, for messages.
+        The word for an item, for messages.
     protocol
-        What an item that is imported later must satisfy; None: it is not checked.
+        The check of an item that is imported later; None: it is not checked.
     failed
         Called with the plugin, what it did and the error of each item that cannot be listed.
 

@@ -1,1 +1,1 @@
-"""What the public leaderboard shows: the mechanism that releases scores, and its state."""
+"""The public leaderboard: the mechanism that releases scores, and its state."""

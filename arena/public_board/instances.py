@@ -110,7 +110,7 @@ class Instances(Protocol):
     """The instances of a mechanism in one epoch."""
 
     def release(self, team: str, release: ReleaseFn, log: ReleaseLog) -> InstanceRelease:
-        """Return what is released for a submission of a team. The caller appends it to the log."""
+        """Return the release for a submission of a team. The caller appends it to the log."""
 
 
 class PerTeam:

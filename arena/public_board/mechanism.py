@@ -64,7 +64,7 @@ def review_mechanism(
     manager: PluginManager,
     baseline: float | None = None,
 ) -> list[str]:
-    """Return what the organiser should know of the mechanism of choice, in sentences.
+    """Return notes on the chosen mechanism for the organiser, in sentences.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ class ScoredSubmission:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Compared:
-    """What is compared between submissions: row values, or predictions for a black-box metric."""
+    """Compared between submissions: row values, or predictions for a black-box metric."""
 
     values: FloatArray | None
     block: npt.NDArray[Any] | None
@@ -137,7 +137,7 @@ class Releaser:
     baseline_team: str | None = None
     _clipped: bool = field(init=False)
     _template: Evaluation = field(init=False)
-    """What is the same for every submission."""
+    """The values that are the same for every submission."""
     _baseline: tuple[float, int] | None = None
     """Loss and id of the baseline's best submission."""
     _baseline_seen: int = 0

@@ -1,4 +1,4 @@
-"""What a report holds: for the organiser, and for participants before the end."""
+"""The content of reports: for the organiser, and for participants before the end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ASSEMBLING = "Putting the report together"
 
 @dataclass(frozen=True, slots=True)
 class PublicBoard:
-    """What participants may see of a competition at any time."""
+    """The parts of a competition that participants may see at any time."""
 
     title: str
     metric: str
@@ -64,7 +64,7 @@ def board_report(
     rejections
         Rejected submissions, if there are more than in the result.
     history
-        What changed while the competition ran.
+        Changes while the competition ran.
     similar
         Similar submissions of different teams; None: those of the result.
     """

@@ -1,4 +1,4 @@
-"""What changed while a competition ran: the events that a reader of its figures must know of."""
+"""Changes while a competition ran: the events that matter to a reader of its figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report holds, as data; participants may have written any of its text."""
+"""The content of a report, as data; participants may have written any of its text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Column:
     """The text in plain words; empty if the title says enough."""
     cells: tuple[str, ...]
     order: tuple[float | None, ...] | None = None
-    """What the rows are sorted by; None: the cells are text."""
+    """The sort keys of the rows; None: the cells are text."""
     bars: tuple[tuple[float, float] | None, ...] | None = None
     """Start and width in per cent of a bar under each cell."""
 

@@ -54,7 +54,7 @@ def plan_report(advice: Advice, rehearsal: Comparison | None = None) -> Report:
         sections.append(_metrics_section(advice))
     if rehearsal is not None:
         sections += seeds_sections(rehearsal, advice.metric)
-    sections.append(Section("What this assumes", "\n\n".join(advice.assumptions())))
+    sections.append(Section("Assumptions", "\n\n".join(advice.assumptions())))
     return Report(
         title=f"Plan of a competition ({advice.metric})",
         facts=(

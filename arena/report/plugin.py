@@ -1,4 +1,4 @@
-"""What the host adds through the hooks that plugins use: the sections that every report has."""
+"""The sections that every report has, added through the hooks that plugins use."""
 
 from __future__ import annotations
 

@@ -82,8 +82,8 @@ def as_html(result: ScoreResult) -> str:
     )
     hidden = board.n_rows - _HTML_ROWS
     more = f"<p>… and {hidden:,} more; <code>.to_frame()</code> has all.</p>" if hidden > 0 else ""
-    said = dict.fromkeys(finding.verdict for finding in result.findings)
-    verdicts = "".join(f"<p>{_html(verdict)}</p>" for verdict in said)
+    distinct = dict.fromkeys(finding.verdict for finding in result.findings)
+    verdicts = "".join(f"<p>{_html(verdict)}</p>" for verdict in distinct)
     return (
         f"<table><caption>{_html(board.caption)}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{rows}</tbody></table>{more}{verdicts}"

@@ -1,4 +1,4 @@
-"""What a result shows of itself in a notebook: tables, charts and its report.
+"""The view of a result in a notebook: tables, charts and its report.
 
 :class:`~arena.scoring.result.ScoreResult` lies below this package and finds these functions by
 name, as entry points of group ``arena.views``.

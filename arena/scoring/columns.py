@@ -1,4 +1,4 @@
-"""What the columns of a submission mean, in words."""
+"""The meaning of the columns of a submission, in words."""
 
 from __future__ import annotations
 

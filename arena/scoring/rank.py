@@ -60,14 +60,14 @@ class CaseSettings:
     """
 
     greater_is_better: bool | None = None
-    """None: what the files say, else assumed to be True, with a note."""
+    """None: as the files state, else assumed to be True, with a note."""
     aggregate: str = "mean"
     """One of :data:`AGGREGATES`."""
     missing: str | float = "fault"
     """``fault``: an algorithm without a value for every case is not ranked; ``worst``: a missing
     value is the worst one; or the number that it is."""
     value_range: tuple[float, float] | None = None
-    """The range of a value; None: what the files say, else [0, 1] if all values lie there."""
+    """The range of a value; None: as the files state, else [0, 1] if all values lie there."""
     columns: CaseColumns = field(default_factory=CaseColumns)
     format: str | None = None
     """``table``, or the name of a reader of a plugin; None: recognised from the files."""
@@ -92,11 +92,11 @@ class CaseSettings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CaseTable:
-    """What was read: the algorithms with a value for every case, and the others."""
+    """The content of the files: algorithms with a value for every case, and the others."""
 
     matrix: CaseMatrix
     metric: str
-    """What the values are."""
+    """The quantity of the values."""
     greater_is_better: bool
     value_range: tuple[float, float]
     rejected: tuple[RejectedFile, ...]
@@ -132,7 +132,7 @@ def rank(
         A path or several of them (CSV, Parquet, or what a plugin reads: files and folders of
         evaluation tools), a data frame, or a mapping of names to columns.
     greater_is_better
-        None: what the files say, else assumed to be True, with a note.
+        None: as the files state, else assumed to be True, with a note.
     aggregate
         ``mean`` or ``median`` of the values, or ``rank-then-mean`` or ``rank-then-median``: the
         algorithms are ranked on each case (ties take the minimum), and the ranks are averaged.
@@ -304,7 +304,7 @@ def _range(
 def _filled_with(
     scores: CaseScores, settings: CaseSettings, greater: bool, ends: tuple[float, float]
 ) -> float | None:
-    """Return what a missing value counts as; None: it is a fault."""
+    """Return the value that replaces a missing one; None: it is a fault."""
     if settings.missing == "fault":
         return None
     if settings.missing != "worst":

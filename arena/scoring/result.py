@@ -43,7 +43,7 @@ class RejectedFile:
     file: str
     """The name of the file."""
     faults: tuple[Fault, ...]
-    """What is wrong with it."""
+    """Its faults."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +81,7 @@ class ScoreResult:
     rejected: tuple[RejectedFile, ...]
     """The files that were rejected, with their faults."""
     findings: tuple[Finding, ...]
-    """What each analysis found, in the order in which they ran."""
+    """The findings of the analyses, in the order in which they ran."""
     notes: tuple[str, ...]
     """Automatic decisions and warnings, in sentences."""
     baseline: Mapping[str, Any] | None = None
@@ -120,7 +120,7 @@ class ScoreResult:
 
     @property
     def ranked_on(self) -> str:
-        """What the board is ranked on, such as ``2,000 private rows`` or ``300 questions``."""
+        """The rows of the ranking, such as ``2,000 private rows`` or ``300 questions``."""
         return self.wording(ranked_on(self.n_rows, self.split))
 
     def _repr_html_(self) -> str:

@@ -106,7 +106,7 @@ def score(
     InputError
         If the solution or a path is invalid.
     UsageError
-        If an argument is invalid; the message says what was given.
+        If an argument is invalid; the message names the value.
     UnknownNameError
         If no plugin provides the metric.
     MetricError

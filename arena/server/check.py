@@ -1,4 +1,4 @@
-"""What is missing before a competition is opened to participants."""
+"""Checks before a competition is opened to participants."""
 
 from __future__ import annotations
 

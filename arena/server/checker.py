@@ -3,8 +3,8 @@
 This user can enter neither the competition's folder nor the records of the server.
 The process listens on a Unix socket that only the scorer's user can reach. The scorer sends the
 form of a submission, which has no labels, and the bytes of a file; the answer is values or faults.
-What reads a hostile file may have been taken over by it: the answer is therefore JSON and numbers,
-never pickled objects, and is checked like a file.
+A hostile file may have taken over the process that reads it: the answer is therefore JSON and
+numbers, never pickled objects, and is checked like a file.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class QueueComparison:
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """What the record has of a request."""
+    """The parts of a request that the record has."""
 
     seq: int
     request: Any
@@ -95,7 +95,7 @@ class RecordedRequests:
     def compare(self, intake: Intake, competition: str | None = None) -> QueueComparison:
         """Compare judged requests, their senders and teams with the record.
 
-        What has no counterpart in the record is not compared: idempotency keys, descriptions,
+        Data without a counterpart in the record are not compared: idempotency keys, descriptions,
         requests that wait, and people who sent nothing.
 
         Parameters

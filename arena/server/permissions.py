@@ -16,7 +16,7 @@ def prepare(
 ) -> None:
     """Create the folders of a server; with a user for the web process, grant its access.
 
-    The web process owns the intake. What is published belongs to the owner of the first
+    The web process owns the intake. Published files belong to the owner of the first
     competition's folder and can be read by the web process's group.
 
     Raises

@@ -23,7 +23,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class WebStart:
-    """What the web process is started with."""
+    """The settings with which the web process starts."""
 
     socket: int
     """The descriptor of the bound socket."""

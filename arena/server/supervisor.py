@@ -31,7 +31,7 @@ _SECRETS = {
     "web": (SMTP_PASSWORD, OIDC_SECRET),
     "scorer": ("AWS_", "BOTO_", "FSSPEC_", "GCSFS_", "GOOGLE_"),
 }
-"""What begins the names of environment variables that only one role has."""
+"""Prefixes of environment variables that only one role has."""
 _SECONDS_TO_END = {"web": 35.0, "scorer": 120.0, "checker": 5.0}
 """Uploads under way may end; the scorer finishes its group."""
 _BACKLOG = 2048

@@ -23,7 +23,7 @@ def bayes_error(
     kind: Annotated[
         str,
         typer.Option(
-            help="What is known of each row, as above; arena plugins --json lists the kinds of "
+            help="The information on each row, as above; arena plugins --json lists the kinds of "
             "other plugins."
         ),
     ],

@@ -33,7 +33,7 @@ class BayesErrorEstimate:
     """The estimated Bayes error, a share of rows in [0, 1], with its assumptions."""
 
     kind: str
-    """What was known of each row, such as ``soft``."""
+    """The information on each row, such as ``soft``."""
     estimate: float
     """The lowest error rate that any classifier can reach, as estimated."""
     standard_error: float

@@ -45,7 +45,7 @@ def bayes_error(
         called ``"0"``, ``"1"`` and so on; or named columns: a data frame, or a mapping of names to
         ``(n,)``.
     kind
-        What is known of each row: ``soft``, ``uncertainty``, ``noisy``, ``hard``, ``counts``,
+        The information on each row: ``soft``, ``uncertainty``, ``noisy``, ``hard``, ``counts``,
         ``positive-confidence``, ``scores`` or ``features``, as in ``arena bayes-error --help``, or
         a kind of another plugin.
     columns

@@ -54,7 +54,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parsed:
-    """What was read of the columns."""
+    """The content of the columns."""
 
     values: tuple[Any, ...]
     """The arguments of the estimator."""
@@ -346,4 +346,4 @@ KINDS = (
         frozenset({"label", "neighbours"}),
     ),
 )
-"""What the hook provides."""
+"""The items of the hook."""

@@ -52,7 +52,7 @@ class CoverHartBounds(Tabular):
     copies: int
     """Rows with the same features as another row; copies make both bounds too low."""
     assumptions: tuple[str, ...]
-    """What the bounds rest on, one sentence each."""
+    """Assumptions of the bounds, one sentence each."""
 
 
 def cover_hart(

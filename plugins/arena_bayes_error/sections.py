@@ -24,7 +24,7 @@ _ERRORS = (
     "Each team has two error rates. The error against the labels is the observed one; it includes "
     "chance, as the labels do. The error against the soft labels is the expected error if the "
     "annotators labelled the rows again; it is never below the Bayes error, and the difference "
-    "between the two is what the team could still improve."
+    "between the two is the possible improvement."
 )
 _FLAG = (
     "If a team has fewer errors than the Bayes error allows, either it knew the labels (a leak, or "

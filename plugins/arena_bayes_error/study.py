@@ -53,7 +53,7 @@ class BoardErrors:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoardFloor:
-    """What the soft labels say about a leaderboard."""
+    """The consequences of the soft labels for a leaderboard."""
 
     floor: BayesErrorEstimate
     """The lowest error rate on rows like the ranked ones."""

@@ -24,7 +24,7 @@ MakeRows = Callable[[np.random.Generator], Rows]
 """Makes the rows of one repetition: the same ones for every attack and mechanism."""
 
 MEASURES = tuple(field.name for field in dataclasses.fields(Point) if field.name != "submissions")
-"""What is averaged over the repetitions."""
+"""The curves that are averaged over the repetitions."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,7 +30,7 @@ class FunctionOfConfusion(ABC):
 
     @property
     def traits(self) -> MetricTraits:
-        """What the metric declares."""
+        """The traits of the metric."""
         return MetricTraits(score_range=(-1.0, 1.0))
 
     @abstractmethod

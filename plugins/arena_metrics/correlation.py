@@ -33,7 +33,7 @@ class FunctionOfMeans(ABC):
 
     @property
     def traits(self) -> MetricTraits:
-        """What the metric declares."""
+        """The traits of the metric."""
         return MetricTraits(score_range=(-np.inf, 1.0))
 
     @abstractmethod

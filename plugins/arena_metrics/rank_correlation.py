@@ -26,7 +26,7 @@ class _RankCorrelation(ABC):
 
     @property
     def traits(self) -> MetricTraits:
-        """What the metric declares."""
+        """The traits of the metric."""
         return MetricTraits(score_range=(-1.0, 1.0))
 
     @abstractmethod

@@ -68,7 +68,7 @@ def audit(
 ) -> None:
     """Compare submissions, predictions, solution, scores and settings with the record of events.
 
-    Each event holds digests of what it stored and the hash of the event before it. Exits with 1
+    Each event holds digests of its stored data and the hash of the event before it. Exits with 1
     and names every difference. If somebody rewrote, cut off or extended the record and changed the
     stored data to match, only --head detects it. The queue and the accounts of a server are
     compared too, as far as the record has their content. Then identical and nearly identical
@@ -173,21 +173,21 @@ def _print_conclusion(found: _Found) -> None:
 
 def _without_journal(store: Store, *, whole: bool) -> list[str]:
     """Name the parts that the journal does not confirm; ``whole``: not only the end."""
-    said = []
+    notes = []
     if count := store.events_without_journal():
         events = "event" if count == 1 else f"{count:,} events"
-        said.append(
+        notes.append(
             f"Not compared: the last {events} with the journal, which lacks them. A kill can cost "
             "the journal one event. If more are missing, it was removed or cut off, and only a "
             "noted hash shows whether the record was rewritten."
         )
     if whole and (faults := store.journal_faults()):
-        said.append(
+        notes.append(
             f"Not compared: lost lines of the journal ({'; '.join(faults)}). A kill or a "
             "power failure can damage or cost one line. If there are more, it was changed, or a "
             "new one was begun; the record itself is compared without it."
         )
-    return said
+    return notes
 
 
 def _is_number(since: str) -> bool:
@@ -209,7 +209,7 @@ def _after(store: Store, since: str | None) -> tuple[int, list[str]]:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class _Seen:
-    """What is shown of the events; most are not kept."""
+    """A summary of the events; most are not kept."""
 
     after: int
     """The sequence of the event whose followers are shown."""
@@ -325,7 +325,7 @@ def _print_decisions(events: Sequence[Event]) -> None:
 
 
 def _summary(payload: Mapping[str, Any]) -> str:
-    """Return a payload in one line, the most important parts first, without what is empty."""
+    """Return a payload in one line, the most important parts first, without empty values."""
     keys = [key for key in _FIRST if key in payload]
     keys += [key for key in payload if key not in _FIRST and key not in _LEFT_OUT]
     shown = {key: payload[key] for key in keys if payload[key] not in (None, [], {}, "")}

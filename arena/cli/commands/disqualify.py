@@ -52,5 +52,5 @@ def disqualify(
     if before is None:
         out.print(f"{named} does not count any more.")
     else:
-        said = f"{named} was excluded already, for the reason: {before}"
-        out.print(f"{printable(said)}\nThe new reason replaces it; both stay on record.")
+        text = f"{named} was excluded already, for the reason: {before}"
+        out.print(f"{printable(text)}\nThe new reason replaces it; both stay on record.")

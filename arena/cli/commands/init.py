@@ -104,7 +104,7 @@ def init(
         ]
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise UsageError(f"Give {' and '.join(missing)}: see arena init --help.")
-        said = ask(
+        answers = ask(
             manager,
             {
                 "folder": folder,
@@ -119,11 +119,11 @@ def init(
                 "columns": columns,
             },
         )
-        folder, solution, metric = said["folder"], said["solution"], said["metric"]
-        columns = replace(columns, positive=said.get("positive"))
-        public_share, per_day = said.get("public_share"), said["per_day"]
-        deadline, mechanism = said["deadline"], said["mechanism"]
-        say_note(f"The same without questions:\n    {as_command(said)}")
+        folder, solution, metric = answers["folder"], answers["solution"], answers["metric"]
+        columns = replace(columns, positive=answers.get("positive"))
+        public_share, per_day = answers.get("public_share"), answers["per_day"]
+        deadline, mechanism = answers["deadline"], answers["mechanism"]
+        say_note(f"The same without questions:\n    {as_command(answers)}")
     document: dict[str, dict[str, Any]] = {
         "competition": {"title": title, "deadline": _time(deadline)},
         "data": DataSection.document_of(columns),

@@ -58,8 +58,8 @@ def reproduce(
 ) -> None:
     """Compute the published numbers of a paper again, and compare them.
 
-    Prints published and computed numbers, whether they agree, and if not, why. What needs data that
-    are not public is listed. The exit code is 0 also if numbers disagree.
+    Prints published and computed numbers, whether they agree, and the reason of a difference.
+    Results that need unpublished data are listed. The exit code is 0 also if numbers disagree.
     """
     from arena.interfaces import PaperOptions
     from arena.plugin.manager import PluginManager

@@ -114,7 +114,7 @@ class Account:
     account
         A random name of the account that never changes; a participant's requests carry it.
     name
-        What the person is called on the pages of the team and the organiser.
+        The name of the person on the pages of the team and the organiser.
     contact
         An e-mail address or another way to reach the person; empty if none was given.
     organiser

@@ -1,4 +1,4 @@
-"""What organisers tell all participants, in the same SQLite file as the queue of requests."""
+"""Announcements of organisers, in the same SQLite file as the queue of requests."""
 
 from __future__ import annotations
 

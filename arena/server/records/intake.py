@@ -26,7 +26,7 @@ Kind = Literal[
     "finalize",
     "publish",
 ]
-"""What a request asks for. Its payload:
+"""The kind of a request. Its payload:
 
 ``submit``
     ``{"upload": ID, "file": NAME, "bytes": N, "sha256": HEX}`` and optionally ``"description"``.
@@ -110,7 +110,7 @@ class Request:
     key: str
     """The idempotency key: unique for each competition and team."""
     fingerprint: str
-    """What must be equal in a request that repeats the key, such as the digest of the file."""
+    """Must be equal in a request that repeats the key; such as the digest of the file."""
     payload: Mapping[str, Any]
     """See :data:`Kind`."""
     received: datetime

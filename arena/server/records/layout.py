@@ -61,7 +61,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
-    """What the web process is started with: ``arena.server.web.main.run(socket, settings)``.
+    """The settings of the web process: ``arena.server.web.main.run(socket, settings)``.
 
     Limits and all other keys of ``[server]`` are in
     :attr:`~arena.server.records.published.CompetitionFacts.server`, which the scorer publishes:

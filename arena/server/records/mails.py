@@ -36,7 +36,7 @@ class Mail:
     """A mail to one person."""
 
     key: str
-    """What makes it one mail: it is stored once."""
+    """Identifies the mail: it is stored once."""
     competition: str
     recipient: str
     """An e-mail address."""

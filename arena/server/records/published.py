@@ -1,4 +1,4 @@
-"""What the scorer of a competition publishes, and the web process shows.
+"""The documents that the scorer of a competition publishes, and the web process shows.
 
 Everything here is derived: the scorer can write it again from the competition's record. The web
 process shows :class:`Answer` and :class:`TeamFacts` to the members of their team and to the
@@ -63,7 +63,7 @@ class Answer:
     """Why it was rejected or refused: ``{"kind", "message", ...}`` of
     :class:`arena.types.Fault`."""
     message: str = ""
-    """What was done or why not, in one sentence, for requests other than submissions."""
+    """The result in one sentence, for requests other than submissions."""
     selected: bool = False
     """Whether it is among the team's chosen final submissions."""
     receipt: str | None = None
@@ -78,7 +78,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class TeamFacts:
-    """What a team may know of itself beyond its answers."""
+    """The facts for a team about itself, beyond its answers."""
 
     team: str
     """Its current name."""

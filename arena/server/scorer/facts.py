@@ -1,4 +1,4 @@
-"""What everybody may know of a competition, as the scorer publishes it."""
+"""The public facts of a competition, as the scorer publishes them."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ _CHANGES_TEAMS = {"disqualify", "undo", "rename", "merge", "rescore"}
 class Scorer:
     """Judges the requests of a competition; only one may run for each.
 
-    What it publishes is derived from the record, and published again when it starts. An answer is
+    Its publications are derived from the record, and repeated when it starts. An answer is
     therefore never lost, and a request is never judged twice: see
     :meth:`arena.competition.competition.Competition.process`.
 

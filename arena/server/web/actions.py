@@ -1,4 +1,4 @@
-"""What people do, whether by a page or by a program."""
+"""The actions of people, by a page or by a program."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def _number(call: Call, name: str, default: int | None, most: int = 2**53) -> in
     text = call.request.query_params.get(name)
     if text is None:
         return default
-    # What came in by another way than the queue has a negative number in the order of answers.
+    # Submissions that did not come by the queue have negative numbers in the order of answers.
     digits = text.removeprefix("-") if name == "before" else text
     if not digits.isascii() or not digits.isdigit() or int(digits[:20]) > most:
         raise Problem(422, f"{name} is {text[:40]!r}, but must be a whole number up to {most}.")
@@ -704,7 +704,7 @@ EXPORTS: dict[str, Callable[[Call], Iterable[Mapping[str, Any]]]] = {
     "requests": _all_answers,
     "teams": team_rows,
 }
-"""What an organiser can export -> its rows."""
+"""Name of an export -> its rows."""
 
 
 async def export(call: Call) -> Response:
@@ -786,7 +786,7 @@ ENDPOINTS = (
     Endpoint("GET", "/admin/teams", "organiser", "admin", _teams, "Teams and their members.",
              answer=models.Rows),
     Endpoint("GET", "/admin/events", "organiser", "admin", _admin_events,
-             "What organisers did, newest first.", answer=models.Rows, errors=(422,),
+             "Actions of organisers, newest first.", answer=models.Rows, errors=(422,),
              query=_BEFORE),
     Endpoint("GET", "/admin/health", "organiser", "admin", _admin_health,
              "The scorer, the queue and the disk.", answer=models.Health),

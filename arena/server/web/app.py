@@ -94,13 +94,13 @@ class _Outer:
                 await send(message)
             return
         request, started = Request(scope), time.perf_counter()
-        said = {"status": 500}
+        sent = {"status": 500}
         begun: Message = {}
         incoming = _Incoming(receive, request)
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                said["status"] = message["status"]
+                sent["status"] = message["status"]
                 headers = MutableHeaders(scope=message)
                 given = {name for name, _value in headers.raw}
                 headers.raw.extend(one for one in _RAW_HEADERS if one[0] not in given)
@@ -111,7 +111,7 @@ class _Outer:
             elif key is not None:
                 self._shared.keep(scope, key, begun, message, kind=_kind(scope["path"]))
             is_last = message["type"] == "http.response.body" and not message.get("more_body")
-            if is_last and not incoming.is_complete and said["status"] != 408:
+            if is_last and not incoming.is_complete and sent["status"] != 408:
                 await send({**message, "more_body": True})
                 await incoming.read_rest()
                 message = {"type": "http.response.body", "body": b""}
@@ -128,12 +128,12 @@ class _Outer:
             route = getattr(scope.get("route"), "path", None) or "(none)"
             kind = _kind(route)
             spent = time.perf_counter() - started
-            self._metrics.requests.labels(kind, f"{said['status'] // 100}xx").inc()
+            self._metrics.requests.labels(kind, f"{sent['status'] // 100}xx").inc()
             self._metrics.seconds.labels(kind).observe(spent)
             person = scope.get("arena.person")
             account = person.account.account if person and person.account else None
             address = request.client.host if request.client else ""
-            log_request(route, request.method, said["status"], spent, account, address)
+            log_request(route, request.method, sent["status"], spent, account, address)
 
     def _refusal(self, request: Request) -> Problem | None:
         if {"transfer-encoding", "content-length"} <= set(request.headers):

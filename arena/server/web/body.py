@@ -108,10 +108,12 @@ async def read_json(request: Request, limits: Limits, model: type[BaseModel]) ->
     try:
         return model.model_validate_json(body or b"{}")
     except ValidationError as error:
-        said = "; ".join(
+        problems = "; ".join(
             f"{'.'.join(map(str, one['loc'])) or 'body'}: {one['msg']}" for one in error.errors()
         )
-        raise Problem(422, f"The body does not have the form of this request. {said}.") from None
+        raise Problem(
+            422, f"The body does not have the form of this request. {problems}."
+        ) from None
 
 
 async def _form(request: Request, limits: Limits, most: int) -> FormData:

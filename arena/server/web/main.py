@@ -50,7 +50,7 @@ def _run(sock: socket.socket, settings: WebSettings) -> None:
 
     log_as_json()
     site = Site(settings)
-    # What a process that ended had begun is waited for no longer.
+    # Requests that a process had begun before it ended are not waited for.
     site.intake.drop_checks()
     site.uploads.sweep(site.intake.uploads() | site.accounts.slot_uploads())
     limits = _limits(site)

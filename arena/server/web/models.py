@@ -103,7 +103,7 @@ class FinalStep(Sending):
 
 
 class Message(BaseModel):
-    """What was done."""
+    """The result."""
 
     message: str
 

@@ -43,7 +43,7 @@ def document(version: str) -> dict[str, Any]:
             "type": {"type": "string"},
             "title": {"type": "string"},
             "status": {"type": "integer"},
-            "detail": {"type": "string", "description": "What is wrong and what to do."},
+            "detail": {"type": "string", "description": "The fault and the remedy."},
         },
         "required": ["type", "title", "status", "detail"],
     }

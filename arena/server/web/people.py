@@ -33,7 +33,7 @@ class Person:
     account
         The account, or ``None``.
     scopes
-        What the request may do: ``read``, ``submit``, ``admin``, and ``account``: create tokens,
+        Permissions of the request: ``read``, ``submit``, ``admin``, and ``account``: create tokens,
         keys and invitations, which only a browser may that a person signed in.
     program
         Whether a token was sent rather than a cookie.

@@ -69,7 +69,7 @@ class ProviderSettings:
 
     @property
     def name(self) -> str:
-        """What the provider is called on the pages."""
+        """The name of the provider on the pages."""
         return self.oidc_name or urlsplit(self.oidc_issuer).hostname or ""
 
     def admits(self, identity: Identity) -> bool:
@@ -104,7 +104,7 @@ class Identity:
 
     @property
     def digest(self) -> str:
-        """What names the identity in a form."""
+        """Identifies the identity in a form."""
         return hashlib.sha256(self.subject.encode()).hexdigest()[:16]
 
     @classmethod

@@ -62,7 +62,7 @@ class CompetitionSite:
 
     @property
     def published(self) -> Published:
-        """What the scorer published.
+        """The documents that the scorer published.
 
         Raises
         ------

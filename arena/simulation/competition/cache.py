@@ -29,7 +29,7 @@ def write_file(path: Path, content: bytes) -> None:
         atomic_write(path, content)
     except OSError as error:
         raise InputError(
-            f"{path} cannot be written: {error.strerror}. What was stored before is kept; the "
+            f"{path} cannot be written: {error.strerror}. Data stored before are kept; the "
             f"same command continues from there."
         ) from error
 

@@ -69,7 +69,7 @@ MEASURES = (
     Measure("public_private", "tau of public and private ranks", ("agreement", "public_private")),
     Measure("private_true", "tau of private and true ranks", ("agreement", "private_true")),
 )
-"""What is compared, in the order of tables."""
+"""The compared outcomes, in the order of tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Story:
     outcomes: tuple[Document, ...]
     """Under each mechanism, in their order."""
     notes: tuple[str, ...] = ()
-    """What failed, in sentences."""
+    """Failures, in sentences."""
 
     @property
     def degenerate(self) -> bool:
@@ -165,7 +165,7 @@ class Comparison:
     mechanisms: tuple[str, ...]
     """The compared mechanisms, as they were named."""
     stories: tuple[Story, ...]
-    """What came out, one for each seed."""
+    """The values, one for each seed."""
     degenerate: tuple[int, ...]
     """Seeds on which a ranking has no meaning; they are left out of everything below."""
     level: float

@@ -69,7 +69,7 @@ class SimulationFolder:
 
     @property
     def cache(self) -> ResultCache:
-        """What players computed, shared by all mechanisms."""
+        """Results of the players, shared by all mechanisms."""
         return ResultCache(self.root / _MODELS)
 
     @property
@@ -167,5 +167,5 @@ def _check_same(marker: Path, about: Mapping[str, Any]) -> None:
     if other:
         raise InputError(
             f"{printable(str(marker.parent))} holds a simulation with {', '.join(other)}. Repeat "
-            f"what it was made with, or name another folder."
+            f"the options of its first run, or name another folder."
         )

@@ -51,7 +51,7 @@ _PAST_STREAM = 2**32 - 14
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
-    """What is to be simulated."""
+    """A simulation to run."""
 
     root: Path
     data: CompetitionData
@@ -295,7 +295,7 @@ def _baseline(request: Request, state: CompetitionState, cache: ResultCache) -> 
 
 
 def sample_prediction(state: CompetitionState) -> npt.NDArray[Any]:
-    """Return what the sample submission predicts."""
+    """Return the predictions of the sample submission."""
     path = state.folder / SAMPLE_NAME
     parsed = read_submission(path, state.solution)
     values = parsed.values

@@ -38,7 +38,7 @@ def run_seeds(
     progress: Progress,
     manager: PluginManager | None = None,
 ) -> list[Story]:
-    """Run the simulation with each seed, or continue, and return what came out.
+    """Run the simulation with each seed, or continue, and return the results.
 
     A finished seed is read from its folder. On a cluster every machine must see the folder and the
     data under the same path.

@@ -32,7 +32,7 @@ class Simulation:
     mechanisms: tuple[str, ...]
     """Under which each seed was run."""
     stories: tuple[Story, ...]
-    """What came out of each seed; ``outcomes`` has a JSON object for each mechanism."""
+    """The result of each seed; ``outcomes`` has a JSON object for each mechanism."""
     comparison: Comparison | None
     """Means, spread and paired differences over the seeds; None with a single one."""
     notes: tuple[str, ...]
@@ -90,8 +90,8 @@ def simulate(
 ) -> Simulation:
     """Run competitions with simulated teams, and compare their outcome with the truth.
 
-    What is finished in the folder is read, and an interrupted simulation continues. One seed is one
-    possible outcome: use 20 or more before you decide anything.
+    Finished seeds are read from the folder, and an interrupted simulation continues. One seed is
+    one possible outcome: use 20 or more before you decide anything.
 
     Parameters
     ----------

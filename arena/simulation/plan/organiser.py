@@ -32,7 +32,7 @@ SWEEPS = {
     "rows": "private rows",
     "teams": "teams",
 }
-"""What can be swept, in words."""
+"""The quantities that can be swept, in words."""
 _MOST_OUTSIDE = 0.01
 _BONUS = 2 / np.pi
 """Of the boosting attack: see :attr:`Mechanics.attack_bias`."""
@@ -140,7 +140,7 @@ class Advice:
     greater_is_better: bool
     """Whether a larger score is better."""
     questions: Questions
-    """What was asked."""
+    """The questions."""
     groups: int | None
     """Groups of private rows in the pilot; None: every row is its own."""
     sweeps: tuple[Sweep, ...]
@@ -150,7 +150,7 @@ class Advice:
     metrics: tuple[MetricSeparation, ...]
     """Compared on the pilot, the best first; empty: only one."""
     notes: tuple[str, ...] = ()
-    """What limits the answers, one sentence each."""
+    """Limits of the answers, one sentence each."""
 
     def sweep(self, name: str) -> Sweep:
         """Return a sweep by its name."""
@@ -272,7 +272,7 @@ class Advice:
         )
 
     def assumptions(self) -> list[str]:
-        """Return what the answers assume, in sentences."""
+        """Return the assumptions of the answers, in sentences."""
         found = [
             "New rows are like the pilot's, and new teams are like the pilot's submissions: their "
             "true scores come from the distribution estimated from the pilot, under a normal or a "
@@ -281,7 +281,7 @@ class Advice:
             f"true score and in error (--within). Each team selects the submission with the best "
             f"public score, and the board shows every score.",
             "Errors of scores are normal, and shrink with the square root of the number of rows.",
-            f"Intervals ({level_text(self.plan.level)}) cover what the pilot leaves open: its "
+            f"Intervals ({level_text(self.plan.level)}) cover the uncertainty of the pilot: its "
             f"rows, its submissions and the prior. They do not cover attackers, copies or drift.",
         ]
         if self.groups is not None:

@@ -276,32 +276,9 @@ def advise(
     """
     study = _ranked(pilot.result)
     groups = None if study.clusters is None else len(np.unique(study.clusters))
-    if groups == 1:
-        raise InputError(
-            "All private rows of the pilot are in one group, so nothing can be said about other "
-            "rows. Use a pilot with more groups, or another column as --cluster."
-        )
+    _refuse_without_variation(pilot, study, groups)
     rarest = pilot.in_rarest_class
-    if rarest == 1:
-        raise InputError(
-            f"One class of the pilot has a single {'row' if groups is None else 'group'} among the "
-            f"private rows, and {pilot.result.metric} averages within each class: nothing can be "
-            f"said about other rows of it. Use a pilot with more rows of each class."
-        )
-    apart = study.resampled - study.resampled[0]
-    if len(apart) > 1 and np.ptp(apart, axis=1).max() <= _SAME * np.abs(study.scores).max():
-        raise InputError(
-            "The scores of the pilot's submissions differ by the same amounts whichever rows are "
-            "drawn: any number of rows ranks them alike, and there is nothing to plan. Use "
-            "submissions that fail on different rows."
-        )
-    resampled = study.resampled
-    if rarest is not None and rarest < FEW_IN_CLASS:
-        # The mean of r rows of a class is subtracted from them: their variance is too small by
-        # (r - 1) / r.
-        centre = resampled.mean(axis=1, keepdims=True)
-        factor = float(np.sqrt(rarest / (rarest - 1)))
-        resampled = centre + factor * (resampled - centre)
+    resampled = _with_full_variance(study.resampled, rarest)
     made = plan_rows(
         study.scores,
         resampled,
@@ -350,6 +327,41 @@ def advise(
         seed=seed,
         progress=progress,
     )
+
+
+def _refuse_without_variation(pilot: Pilot, study: Study, groups: int | None) -> None:
+    """Raise InputError if the pilot says nothing about other rows."""
+    if groups == 1:
+        raise InputError(
+            "All private rows of the pilot are in one group, so nothing can be said about other "
+            "rows. Use a pilot with more groups, or another column as --cluster."
+        )
+    if pilot.in_rarest_class == 1:
+        raise InputError(
+            f"One class of the pilot has a single {'row' if groups is None else 'group'} among the "
+            f"private rows, and {pilot.result.metric} averages within each class: nothing can be "
+            f"said about other rows of it. Use a pilot with more rows of each class."
+        )
+    apart = study.resampled - study.resampled[0]
+    if len(apart) > 1 and np.ptp(apart, axis=1).max() <= _SAME * np.abs(study.scores).max():
+        raise InputError(
+            "The scores of the pilot's submissions differ by the same amounts whichever rows are "
+            "drawn: any number of rows ranks them alike, and there is nothing to plan. Use "
+            "submissions that fail on different rows."
+        )
+
+
+def _with_full_variance(resampled: FloatArray, rarest: int | None) -> FloatArray:
+    """Return the scores with the variance that a class of few rows lacks.
+
+    The mean of r rows of a class is subtracted from them: their variance is too small by
+    ``(r - 1) / r``.
+    """
+    if rarest is None or rarest >= FEW_IN_CLASS:
+        return resampled
+    centre = resampled.mean(axis=1, keepdims=True)
+    factor = float(np.sqrt(rarest / (rarest - 1)))
+    return np.asarray(centre + factor * (resampled - centre))
 
 
 def _ranked(result: ScoreResult) -> Study:

@@ -102,7 +102,7 @@ class RankSimulation:
     """The result of the study."""
 
     settings: RankSettings
-    """What was simulated."""
+    """The simulated data."""
     world: str
     """Where the rows come from."""
     metric: str

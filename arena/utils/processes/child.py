@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import functools
 import gc
 import os
 import signal
@@ -28,8 +29,8 @@ default 700, which takes a tenth of that task's time, while modules are imported
 class _Clock:
     """Restarts the time limit of a task, here and in the parent process."""
 
-    def __init__(self, seconds: float, restart: Callable[[], None]) -> None:
-        self._seconds, self._restart = seconds, restart
+    def __init__(self, seconds: float, policy: _Policy, announce: Callable[[], None]) -> None:
+        self._seconds, self._policy, self._announce = seconds, policy, announce
         self._process = os.getpid()
         self._at = -1e9
 
@@ -37,7 +38,9 @@ class _Clock:
         """Restart the time limit, unless that was done a moment ago: it takes a message."""
         if time.monotonic() - self._at > SLACK * self._seconds and os.getpid() == self._process:
             self._at = time.monotonic()
-            self._restart()
+            self._policy.start_clock(self._seconds)
+            with contextlib.suppress(OSError):
+                self._announce()
 
 
 _clock: _Clock | None = None
@@ -55,7 +58,7 @@ def in_worker() -> bool:
 
 
 class _Policy(Protocol):
-    """What a kind of worker does around each task."""
+    """The steps of a kind of worker around each task."""
 
     def begin(self) -> None:
         """Apply the limits, just before a task."""
@@ -182,13 +185,7 @@ def _run_tasks(pipe: Any, requests: Any, file: Any, policy: _Policy) -> None:
         kept = shared or kept
         _enter(folder)
         policy.begin()
-
-        def restart(number: int = number, seconds: float = seconds) -> None:
-            policy.start_clock(seconds)
-            with contextlib.suppress(OSError):
-                answer(number, None, None, True)
-
-        _clock = _Clock(seconds, restart)
+        _clock = _Clock(seconds, policy, functools.partial(answer, number, None, None, True))
         _clock.start()
         with one_thread_each():
             good, result = _call(function, (*kept, *task) if takes_shared else task)

@@ -34,7 +34,7 @@ class Limits:
     """Limits on a call, besides its time."""
 
     memory: int
-    """Bytes in addition to what the process holds when its first call starts."""
+    """Bytes in addition to those that the process holds when its first call starts."""
     open_files: int = 64
     processor_seconds: int | None = None
     """CPU time of one call; unlike wall-clock time it does not depend on the load of the machine.

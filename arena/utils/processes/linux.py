@@ -1,4 +1,4 @@
-"""What only Linux has: the guard of a worker, limits of a process, and namespaces."""
+"""For Linux only: the guard of a worker, limits of a process, and namespaces."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """The protocol between a process and its workers, over a pair of sockets and a shared file.
 
-The first message to a worker is its limits. Then each request is a tuple ``(number, function,
-takes_shared, shared, task, seconds, folder)``: the worker calls ``function(*shared, *task)`` in the
-folder. ``shared`` is empty if the worker kept the object of the last request. The worker sends
+The limits of a worker are sent before its first request. Each request is a tuple ``(number,
+function, takes_shared, shared, task, seconds, folder)``: the worker calls ``function(*shared,
+*task)`` in the folder. ``shared`` is empty if the worker kept the object of the last request. The
+worker sends
 
 - ``(number, None, None, True)`` when it has received the task, and when a part of it begins: the
   time limit starts again;
@@ -11,7 +12,7 @@ folder. ``shared`` is empty if the worker kept the object of the last request. T
 A message starts with two numbers of eight bytes: the length of what follows, and the number of its
 parts in the shared file. Without such parts the pickled message follows; otherwise the length of
 each part. Long messages and the content of the arrays of an answer are such parts: so no message is
-longer than what a socket holds, and sending one never waits for a suspended worker.
+longer than a socket's buffer, and sending one never waits for a suspended worker.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from typing import Any
 
 _KEPT_BYTES = 2**24
 """A shared file that is larger is emptied after each message."""
-_SHORT = 2**15
-"""Bytes of a message that is sent through the socket; every system's buffer holds that many."""
+_SHORT = 2**12
+"""Bytes of a message that is sent through the socket. The buffer of macOS holds twice as many."""
 _HEAD = struct.Struct("!QQ")
 
 
@@ -101,7 +102,7 @@ class Messages:
         start = _HEAD.size
         while True:
             try:
-                received = self._pipe.recv(2 * _SHORT)
+                received = self._pipe.recv(2**16)
             except BlockingIOError:
                 return
             if not received:

@@ -56,8 +56,6 @@ class Worker:
         self._number = 0
         self._shared: tuple[Any, ...] = ()
         self._messages = Messages(self.pipe, self._file)
-        with contextlib.suppress(OSError):  # the process died: answer() reports it
-            send(self.pipe, self._file, key[1])
         self.pipe.setblocking(False)
 
     def send(
@@ -74,6 +72,8 @@ class Worker:
         self._shared = shared or self._shared
         request = (self._number, function, bool(shared), sent, task, seconds, working_folder())
         with contextlib.suppress(OSError):  # the process died: answer() reports it
+            if self._number == 1:
+                send(self.pipe, self._file, self.key[1])
             send(self.pipe, self._file, request)
         self._restart_clock()
         if self._number == 1:

@@ -36,7 +36,7 @@ class Sybil:
     section 2.1), every new team starts without a score, so that its first score is always
     released: with as many teams as submissions, a Ladder per team is plain rounding. One instance
     per rank, or a start from the baseline's score, prevents this. The last submission is made by
-    the team with the best score. Needs what the other attack needs.
+    the team with the best score. It has the requirements of the other attack.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class _SybilPlayer:
         return replace(self._inner.finish(), team=self._best[0] if self._best else 0)
 
     def known_labels(self) -> IntArray:
-        """Return what the attack itself knows."""
+        """Return the attack's own knowledge."""
         if isinstance(self._inner, KnowsLabels):
             return self._inner.known_labels()
         return np.full(self._n_rows, -1, dtype=np.intp)

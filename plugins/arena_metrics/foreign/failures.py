@@ -1,4 +1,4 @@
-"""Errors of foreign metrics: what the team is shown, and what the organiser needs to know."""
+"""Errors of foreign metrics: messages for the team, and for the organiser."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class ForeignFamily:
 
     @property
     def description(self) -> str:
-        """What the family runs, in one line."""
+        """The metrics that the family runs, in one line."""
         return self.kind.description
 
     def known(self) -> Sequence[str]:

@@ -28,7 +28,7 @@ class Kind:
     form: str
     """The form of a specification, such as ``kaggle:FILE.py``."""
     description: str
-    """What it runs, in one line."""
+    """The metrics that it runs, in one line."""
     function: str
     """The name of the function; empty if the specification names it (``module:function``)."""
     n_given: int

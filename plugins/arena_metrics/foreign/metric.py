@@ -77,7 +77,7 @@ class ForeignMetric:
 
     @property
     def kinds(self) -> tuple[PredictionKind, ...]:
-        """What a submission may contain; the solution decides which."""
+        """The possible kinds of predictions; the solution decides which."""
         wanted = self.request.options.get("prediction")
         if wanted:
             return (PredictionKind(wanted),)
