@@ -261,6 +261,7 @@ def _dask(address: str | None, workers: int) -> Iterator[Engine]:
             "and that the versions of Dask are the same."
         ) from error
     with client:
+        _check_scheduler(client.run_on_scheduler(_by_value(_versions)), address)
         _check_versions(client.run(_by_value(_versions)), address)
         found, wanted = workers or sum(client.nthreads().values()), _versions_here()
 
@@ -344,6 +345,16 @@ def _check_versions(found: Mapping[str, Mapping[str, str]], address: str) -> Non
         raise InputError(f"The scheduler at {address} has no workers. Start some and try again.")
     for worker, versions in sorted(found.items()):
         _compare_versions(_versions_here(), worker, versions)
+
+
+def _check_scheduler(versions: Mapping[str, str], address: str) -> None:
+    """Refuse a scheduler without this arena: it reads the tasks, but does not compute them."""
+    here = metadata.version("arena")
+    if versions["arena"] != here:
+        raise InputError(
+            f"The scheduler at {address} has arena {versions['arena']}, but this machine has "
+            f"{here}. Install the same where it runs: it reads the tasks."
+        )
 
 
 def _compare_versions(

@@ -147,6 +147,11 @@ def test_the_commands_work_on_predictions_outside(tmp_path: Path, solution: Path
     assert "agrees" in run("audit", "-C", "c")
     for one in identity.iterdir():
         one.write_bytes(one.read_bytes()[:100])
+    (tmp_path / "there").mkdir()
+    for folder in ("there", "new"):
+        said = run("export", "-C", "c", folder, code=1)
+        assert "were changed or truncated" in said
+    assert not [*tmp_path.glob("new*"), *(tmp_path / "there").iterdir()]
     assert run("audit", "-C", "c", code=1).count("changed or truncated: the content of") == 3
     said = run("rescore", "-C", "c", code=1)
     assert "The predictions of submission 1 were changed or truncated" in said

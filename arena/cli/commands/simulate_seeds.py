@@ -52,6 +52,7 @@ def simulate_seeds(
     from arena.simulation.competition.seeds import run_seeds
 
     check_level(level)
+    given = options.directory
     if where.engine != "local":  # another machine may work in another folder
         paths = {name: getattr(options, name) for name in ("directory", "data", "test", "like")}
         options = replace(
@@ -65,7 +66,13 @@ def simulate_seeds(
                 f"{' and '.join(first.mechanisms)}; {plural(opened.workers, 'worker')} "
                 f"({opened.name})."
             )
-            stories = run_seeds(options, seeds, opened, progress)
+            stories = [
+                replace(
+                    story, folder=str(given / Path(story.folder).relative_to(options.directory))
+                )
+                for story in run_seeds(options, seeds, opened, progress)
+            ]
+            options = replace(options, directory=given)  # in messages: the same on any engine
     except KeyboardInterrupt:
         say_note(
             f"Interrupted. The finished seeds are stored in {printable(str(options.directory))}: "

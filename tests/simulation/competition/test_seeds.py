@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 import numpy as np
@@ -18,6 +19,7 @@ from arena.simulation.competition.comparison import (
 from arena.simulation.competition.seeds import read_stories
 from arena.simulation.competition.simulate import simulate
 from arena.simulation.competition.summary import summarize_seeds
+from clusters import InProcess
 from competition_folder import document
 from page_text import text_of
 from program import run_here
@@ -73,6 +75,18 @@ def test_runs_side_by_side_and_continues(tmp_path):
         if seed not in first["degenerate_seeds"]
     ]
     assert summary["mean"] == pytest.approx(np.mean(kept))
+
+
+@pytest.mark.slow
+def test_a_cluster_prints_the_same(tmp_path, monkeypatch):
+    here = run_here(*SMALL, "--json", cwd=tmp_path).stdout
+
+    @contextlib.contextmanager
+    def opened(*_):
+        yield InProcess().engine()
+
+    monkeypatch.setattr("arena.utils.engines.open_engine", opened)  # continues from what is done
+    assert run_here(*SMALL, "--json", "--engine", "dask", cwd=tmp_path).stdout == here
 
 
 @pytest.mark.slow
