@@ -109,9 +109,11 @@ class Engine:
 
     def _shared(self, cluster: Cluster, objects: tuple[Any, ...]) -> list[Any]:
         """Send shared objects; the workers may have ended since the last run."""
+        unreachable: tuple[type[BaseException], ...]
+        unreachable = (*cluster.lost, *cluster.gone, OSError, TimeoutError)
         try:
             return cluster.share(objects)
-        except (*cluster.lost, *cluster.gone, OSError, TimeoutError) as error:
+        except unreachable as error:
             raise _given_up(self.name, error) from error
 
 

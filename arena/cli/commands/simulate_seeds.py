@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from arena.simulation.competition.run import Request
 
 _INTERRUPTED = 130
+_SECONDS_OF_A_LEFT_TASK = 600.0
+"""A worker of a cluster still finishes the seed of a command that was interrupted."""
 
 
 def simulate_seeds(
@@ -56,7 +58,9 @@ def simulate_seeds(
     if where.engine != "local":  # another machine may work in another folder
         paths = {name: getattr(options, name) for name in ("directory", "data", "test", "like")}
         options = replace(
-            options, **{name: path.absolute() for name, path in paths.items() if path is not None}
+            options,
+            wait=max(options.wait, _SECONDS_OF_A_LEFT_TASK),
+            **{name: path.absolute() for name, path in paths.items() if path is not None},
         )
     try:
         with ProgressDisplay() as progress, where.open() as opened:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -87,6 +89,17 @@ def test_a_cluster_prints_the_same(tmp_path, monkeypatch):
 
     monkeypatch.setattr("arena.utils.engines.open_engine", opened)  # continues from what is done
     assert run_here(*SMALL, "--json", "--engine", "dask", cwd=tmp_path).stdout == here
+    # A worker that still runs a seed of an interrupted command has its database open.
+    (tmp_path / "s" / "seed-7" / "outcomes.json").unlink()
+    database = next((tmp_path / "s" / "seed-7").rglob("arena.duckdb"))
+    code = (
+        "import duckdb, sys, time; c = duckdb.connect(sys.argv[1]); print(flush=1); time.sleep(4)"
+    )
+    call = [sys.executable, "-c", code, str(database)]
+    with subprocess.Popen(call, stdout=subprocess.PIPE) as other:
+        assert other.stdout.readline()
+        again = run_here(*SMALL, "--json", "--engine", "dask", cwd=tmp_path)
+    assert (again.stdout, again.returncode) == (here, 0)
 
 
 @pytest.mark.slow
