@@ -231,6 +231,10 @@ class Competition(CompetitionView):
         """Whether to close and open it again: the log of its database grows since an error."""
         return self._state.store.must_be_reopened
 
+    def missing_predictions(self) -> int:
+        """Return how many files of predictions outside the database are missing; none is read."""
+        return len(self._state.store.lacking_objects())
+
     def keep_little_in_memory(self) -> None:
         """Keep little of the database in memory: 128 MB, or more for large submissions.
 

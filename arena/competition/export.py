@@ -23,6 +23,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,25 @@ def write_bundle(folder: Path, bundle: Bundle, store: Store) -> list[Path]:
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is not empty; choose another folder for the export.")
+    # A new folder has another name until it is whole: no interrupted export is taken for one.
+    partial = folder if folder.exists() else folder.with_name(f"{folder.name}.part")
+    if partial != folder:
+        shutil.rmtree(partial, ignore_errors=True)
+    try:
+        _write_files(partial, bundle, store)
+        if partial != folder:
+            partial.replace(folder)
+    except BaseException:
+        if partial != folder:
+            shutil.rmtree(partial, ignore_errors=True)
+        else:
+            for path in folder.iterdir():  # it was empty
+                shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        raise
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _write_files(folder: Path, bundle: Bundle, store: Store) -> None:
     (folder / "finals").mkdir(parents=True)
     _write_json(folder / "settings.json", bundle.settings)
     _write_json(folder / "result.json", bundle.result)
@@ -124,7 +144,6 @@ def write_bundle(folder: Path, bundle: Bundle, store: Store) -> list[Path]:
     for start, block in store.predictions(written).blocks(size):
         for submission, values in zip(written[start:], block, strict=False):
             final.write(folder / "finals" / f"{submission}.csv", values)
-    return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 def _write_json(path: Path, document: Mapping[str, Any]) -> None:

@@ -24,7 +24,7 @@ def backup(folder: Path, layout: Layout, target: Path) -> int:
     Raises
     ------
     InputError
-        If the target exists, or is inside the folder.
+        If the target exists, is inside the folder, or a file cannot be copied.
     """
     if target.exists():
         raise InputError(f"{target} exists: name a new folder for each backup.")
@@ -39,7 +39,16 @@ def backup(folder: Path, layout: Layout, target: Path) -> int:
         return own | (_TRANSIENT & set(names))
 
     partial.mkdir(mode=0o700, parents=True)  # closed to others while it is written
-    shutil.copytree(folder, partial, ignore=skipped, dirs_exist_ok=True)
+    try:
+        shutil.copytree(folder, partial, ignore=skipped, dirs_exist_ok=True)
+    except shutil.Error as error:  # it goes on, and lists what it could not copy
+        shutil.rmtree(partial, ignore_errors=True)
+        source, _, reason = error.args[0][0]
+        more = len(error.args[0]) - 1
+        raise InputError(
+            f"{source} {f'and {more:,} more files ' if more else ''}cannot be copied: {reason}. "
+            "There is no copy."
+        ) from error
     partial.chmod(0o700)
     if layout.intake.exists():
         copied = Layout(partial / "server")

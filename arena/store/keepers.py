@@ -115,6 +115,9 @@ class Keeper(Protocol):
     def unused(self, cursor: duckdb.DuckDBPyConnection) -> list[str]:
         """Return the names of objects that belong to no submission, as interruptions leave."""
 
+    def lacking(self, cursor: duckdb.DuckDBPyConnection) -> list[str]:
+        """Return the names of objects of submissions that are not at the place; none is read."""
+
     def remove(self, objects: Sequence[str]) -> None:
         """Remove unused objects, and what interrupted writes have left."""
 

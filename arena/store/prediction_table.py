@@ -120,6 +120,10 @@ class PredictionTable:
         """Return nothing: there are no objects."""
         return []
 
+    def lacking(self, cursor: duckdb.DuckDBPyConnection) -> list[str]:  # noqa: ARG002
+        """Return nothing: there are no objects."""
+        return []
+
     def remove(self, objects: Sequence[str]) -> None:
         """Do nothing: there are no objects."""
 

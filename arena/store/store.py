@@ -344,6 +344,11 @@ class Store:
         with self._database.reading() as cursor:
             return self._database.keeper.unused(cursor)
 
+    def lacking_objects(self) -> list[str]:
+        """Return the names of objects of submissions that are not at the place; none is read."""
+        with self._database.reading() as cursor:
+            return self._database.keeper.lacking(cursor)
+
     def remove_unused_objects(self) -> list[str]:
         """Remove what :meth:`unused_objects` returns, and return it."""
         with self._database.exclusively():

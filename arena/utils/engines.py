@@ -109,9 +109,11 @@ class Engine:
 
     def _shared(self, cluster: Cluster, objects: tuple[Any, ...]) -> list[Any]:
         """Send shared objects; the workers may have ended since the last run."""
+        unreachable: tuple[type[BaseException], ...]
+        unreachable = (*cluster.lost, *cluster.gone, OSError, TimeoutError)
         try:
             return cluster.share(objects)
-        except (*cluster.lost, *cluster.gone, OSError, TimeoutError) as error:
+        except unreachable as error:
             raise _given_up(self.name, error) from error
 
 
@@ -261,6 +263,7 @@ def _dask(address: str | None, workers: int) -> Iterator[Engine]:
             "and that the versions of Dask are the same."
         ) from error
     with client:
+        _check_scheduler(client.run_on_scheduler(_by_value(_versions)), address)
         _check_versions(client.run(_by_value(_versions)), address)
         found, wanted = workers or sum(client.nthreads().values()), _versions_here()
 
@@ -344,6 +347,16 @@ def _check_versions(found: Mapping[str, Mapping[str, str]], address: str) -> Non
         raise InputError(f"The scheduler at {address} has no workers. Start some and try again.")
     for worker, versions in sorted(found.items()):
         _compare_versions(_versions_here(), worker, versions)
+
+
+def _check_scheduler(versions: Mapping[str, str], address: str) -> None:
+    """Refuse a scheduler without this arena: it reads the tasks, but does not compute them."""
+    here = metadata.version("arena")
+    if versions["arena"] != here:
+        raise InputError(
+            f"The scheduler at {address} has arena {versions['arena']}, but this machine has "
+            f"{here}. Install the same where it runs: it reads the tasks."
+        )
 
 
 def _compare_versions(

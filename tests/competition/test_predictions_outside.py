@@ -106,6 +106,24 @@ def test_the_place_is_chosen_before_the_first_submission(tmp_path: Path, solutio
         assert competition._state.store.audit() == ()
 
 
+@pytest.mark.slow
+def test_a_backup_says_what_it_lacks(tmp_path: Path, solution: Path) -> None:
+    with played(tmp_path / "x", solution, PLACE):
+        pass
+    whole = run_here("backup", "-C", "x/c", "whole", cwd=tmp_path)
+    assert (whole.returncode, whole.stderr) == (0, "")
+    file = next((tmp_path / "x" / "c" / PLACE).rglob("*.parquet"))
+    file.unlink()
+    lacks = run_here("backup", "-C", "x/c", "lacks", cwd=tmp_path)
+    assert lacks.returncode == 0
+    assert "1 files of predictions are missing at predictions, and in the copy" in lacks.stderr
+    file.symlink_to("nowhere")
+    none = run_here("backup", "-C", "x/c", "none", cwd=tmp_path)
+    assert none.returncode == 1
+    assert f"{file} cannot be copied: " in none.stderr
+    assert not [*tmp_path.glob("none*")]
+
+
 def test_a_secret_in_the_location_is_refused_and_not_repeated() -> None:
     with pytest.raises(ValueError, match="name or password in it is refused") as caught:
         Settings.model_validate(
@@ -147,6 +165,11 @@ def test_the_commands_work_on_predictions_outside(tmp_path: Path, solution: Path
     assert "agrees" in run("audit", "-C", "c")
     for one in identity.iterdir():
         one.write_bytes(one.read_bytes()[:100])
+    (tmp_path / "there").mkdir()
+    for folder in ("there", "new"):
+        said = run("export", "-C", "c", folder, code=1)
+        assert "were changed or truncated" in said
+    assert not [*tmp_path.glob("new*"), *(tmp_path / "there").iterdir()]
     assert run("audit", "-C", "c", code=1).count("changed or truncated: the content of") == 3
     said = run("rescore", "-C", "c", code=1)
     assert "The predictions of submission 1 were changed or truncated" in said

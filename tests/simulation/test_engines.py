@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import itertools
 import os
 import socket
 import socketserver
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -20,6 +23,7 @@ from arena.simulation.ranks.model_cache import ModelsFolder
 from arena.simulation.ranks.training import describe_models, train_models
 from arena.utils.engines import (
     _SAME_EVERYWHERE,
+    _check_scheduler,
     _check_versions,
     _versions,
     local_engine,
@@ -74,6 +78,9 @@ def test_versions_are_compared():
         _check_versions({"tcp://a:1": {**here, "arena": "0.0"}}, "tcp://s:1")
     with pytest.raises(InputError, match="no workers"):
         _check_versions({}, "tcp://s:1")
+    _check_scheduler({**here, "numpy": "none"}, "tcp://s:1")
+    with pytest.raises(InputError, match="scheduler at tcp://s:1 has arena none, but"):
+        _check_scheduler(_versions(("arena",)) | {"arena": "none"}, "tcp://s:1")
 
 
 @pytest.mark.parametrize("name", ["dask", "ray"])
@@ -126,6 +133,37 @@ def test_a_listener_that_is_silent_is_given_up(monkeypatch):
         with pytest.raises(InputError, match="although"), open_engine("dask", address):
             pass
     assert time.monotonic() - started < 200
+
+
+def with_other_numba(folder, monkeypatch):
+    """Let processes that are started from now on find another version of numba."""
+    (folder / "numba-0.0.dist-info").mkdir()
+    (folder / "numba-0.0.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: numba\nVersion: 0.0\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="dask is not installed")
+@pytest.mark.filterwarnings("default")
+def test_a_worker_of_other_versions_is_refused_also_if_it_joins_late(tmp_path, monkeypatch):
+    with clusters.dask_cluster() as address, open_engine("dask", address) as engine:
+        with_other_numba(tmp_path, monkeypatch)
+        call = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1"]
+        worker = subprocess.Popen([*call, "--no-nanny", "--no-dashboard", "--name", "late"])
+        try:
+            with pytest.raises(InputError, match=r"The worker on .* has numba 0\.0, but"):
+                for _ in engine.run(pow, (2,), ((n % 7,) for n in itertools.count())):
+                    pass
+            with (
+                pytest.raises(InputError, match=r"The worker tcp://.* has numba 0\.0, but"),
+                open_engine("dask", address),
+            ):
+                pass
+        finally:
+            worker.kill()
+            worker.wait(60)
 
 
 @pytest.mark.slow

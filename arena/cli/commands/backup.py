@@ -41,11 +41,22 @@ def backup(
     with stage("Copying the competition"), borrow_served(folder, wait):
         with Competition.open(folder, wait=wait) as competition:  # closing writes the log
             place = competition.settings.store.predictions
+            inside = place is not None and _is_inside(place, folder)
+            lacking = competition.missing_predictions() if inside else 0
         size = copy(folder, Layout(root), target)
-    kept = None if place is None else folder_of(place, folder)
-    if place is not None and not (kept and kept.resolve().is_relative_to(folder.resolve())):
+    if lacking:
+        say_note(
+            f"{lacking:,} files of predictions are missing at {place}, and in the copy: arena "
+            "audit names them."
+        )
+    if place is not None and not inside:
         say_note(
             f"The predictions are at {place} and are not in the copy, which needs them: keep them, "
             "and back them up there."
         )
     console().print(f"Copied {size / 1e6:,.1f} MB to {target}.", soft_wrap=True, markup=False)
+
+
+def _is_inside(place: str, folder: Path) -> bool:
+    kept = folder_of(place, folder)
+    return kept is not None and kept.resolve().is_relative_to(folder.resolve())

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from arena.simulation.competition.run import Request
 
 _INTERRUPTED = 130
+_SECONDS_OF_A_LEFT_TASK = 600.0
+"""A worker of a cluster still finishes the seed of a command that was interrupted."""
 
 
 def simulate_seeds(
@@ -52,10 +54,13 @@ def simulate_seeds(
     from arena.simulation.competition.seeds import run_seeds
 
     check_level(level)
+    given = options.directory
     if where.engine != "local":  # another machine may work in another folder
         paths = {name: getattr(options, name) for name in ("directory", "data", "test", "like")}
         options = replace(
-            options, **{name: path.absolute() for name, path in paths.items() if path is not None}
+            options,
+            wait=max(options.wait, _SECONDS_OF_A_LEFT_TASK),
+            **{name: path.absolute() for name, path in paths.items() if path is not None},
         )
     try:
         with ProgressDisplay() as progress, where.open() as opened:
@@ -65,7 +70,13 @@ def simulate_seeds(
                 f"{' and '.join(first.mechanisms)}; {plural(opened.workers, 'worker')} "
                 f"({opened.name})."
             )
-            stories = run_seeds(options, seeds, opened, progress)
+            stories = [
+                replace(
+                    story, folder=str(given / Path(story.folder).relative_to(options.directory))
+                )
+                for story in run_seeds(options, seeds, opened, progress)
+            ]
+            options = replace(options, directory=given)  # in messages: the same on any engine
     except KeyboardInterrupt:
         say_note(
             f"Interrupted. The finished seeds are stored in {printable(str(options.directory))}: "

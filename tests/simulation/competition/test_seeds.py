@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -18,6 +21,7 @@ from arena.simulation.competition.comparison import (
 from arena.simulation.competition.seeds import read_stories
 from arena.simulation.competition.simulate import simulate
 from arena.simulation.competition.summary import summarize_seeds
+from clusters import InProcess
 from competition_folder import document
 from page_text import text_of
 from program import run_here
@@ -73,6 +77,29 @@ def test_runs_side_by_side_and_continues(tmp_path):
         if seed not in first["degenerate_seeds"]
     ]
     assert summary["mean"] == pytest.approx(np.mean(kept))
+
+
+@pytest.mark.slow
+def test_a_cluster_prints_the_same(tmp_path, monkeypatch):
+    here = run_here(*SMALL, "--json", cwd=tmp_path).stdout
+
+    @contextlib.contextmanager
+    def opened(*_):
+        yield InProcess().engine()
+
+    monkeypatch.setattr("arena.utils.engines.open_engine", opened)  # continues from what is done
+    assert run_here(*SMALL, "--json", "--engine", "dask", cwd=tmp_path).stdout == here
+    # A worker that still runs a seed of an interrupted command has its database open.
+    (tmp_path / "s" / "seed-7" / "outcomes.json").unlink()
+    database = next((tmp_path / "s" / "seed-7").rglob("arena.duckdb"))
+    code = (
+        "import duckdb, sys, time; c = duckdb.connect(sys.argv[1]); print(flush=1); time.sleep(4)"
+    )
+    call = [sys.executable, "-c", code, str(database)]
+    with subprocess.Popen(call, stdout=subprocess.PIPE) as other:
+        assert other.stdout.readline()
+        again = run_here(*SMALL, "--json", "--engine", "dask", cwd=tmp_path)
+    assert (again.stdout, again.returncode) == (here, 0)
 
 
 @pytest.mark.slow
