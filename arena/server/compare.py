@@ -18,6 +18,7 @@ from arena.intake.folder import team_name
 from arena.server.records.accounts import account_teams
 from arena.server.records.intake import Intake, Request
 from arena.server.records.layout import Layout
+from arena.server.records.sqlite import damage
 from arena.store import Event, Store
 from arena.utils.text import shorten
 
@@ -233,6 +234,8 @@ def files_compared(
             )
         )
     try:
+        if found := damage(layout.intake):
+            return QueueComparison((f"The queue at {where} is damaged: {found}.",))
         with closing(Intake(layout.intake, read_only=True)) as intake:
             return recorded.compare(intake, competition)
     except (sqlite3.OperationalError, OSError) as error:

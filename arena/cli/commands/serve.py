@@ -21,7 +21,7 @@ import typer
 from arena.cli.console import console, say_note
 from arena.cli.folder import find_folder
 from arena.config import CONFIG_NAME, DATABASE_NAME, Settings, read_settings
-from arena.errors import InputError, UsageError
+from arena.errors import InputError, StoreError, UsageError
 
 if TYPE_CHECKING:
     from arena.server.records.layout import Layout
@@ -188,6 +188,7 @@ def _run_all(
 ) -> None:
     from arena.server.marker import locked, marked, served_folder
     from arena.server.permissions import prepare
+    from arena.server.records.sqlite import damage
     from arena.server.supervisor import Supervisor, User, address_of, bind, is_loopback
     from arena.server.web.main import in_use
     from arena.store import Store
@@ -212,6 +213,11 @@ def _run_all(
         Store.open(
             one.folder / DATABASE_NAME, create=False, wait=_SECONDS_TO_OPEN, read_only=True
         ).close()
+    if found := damage(layout.intake):
+        raise StoreError(
+            f"The queue of the server at {layout.intake} is damaged: {found}. Restore it from a "
+            f"backup. Do not remove it: requests that wait are in no other file."
+        )
     prepare(layout, [one.folder for one in served], user, checker)
     with locked(layout.intake.parent) as alone:
         if not alone:

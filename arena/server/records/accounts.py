@@ -210,6 +210,12 @@ class Member:
     joined: datetime
 
 
+_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""They change the direction of what follows: another name backwards reads like that name."""
+_BLANK = frozenset("\u115f\u1160\u2800")
+"""Letters and symbols without ink; NFKC makes these of the other ones."""
+
+
 def team_key(name: str) -> str:
     """Return what two names that read the same have in common.
 
@@ -217,7 +223,11 @@ def team_key(name: str) -> str:
     True
     """
     shown = unicodedata.normalize("NFKC", name)
-    visible = (mark for mark in shown if unicodedata.category(mark) not in {"Cf", "Mn"})
+    visible = (
+        mark
+        for mark in shown
+        if unicodedata.category(mark) not in {"Cf", "Mn"} and mark not in _BLANK
+    )
     return "".join("".join(visible).casefold().split())
 
 
@@ -243,7 +253,8 @@ def _clean(name: str) -> str:
             length=len(printed),
             most=MAX_NAME,
         )
-    if any(unicodedata.category(mark) in {"Cc", "Cs", "Co", "Cn"} for mark in printed):
+    hidden = {"Cc", "Cs", "Co", "Cn"}
+    if any(unicodedata.category(mark) in hidden or mark in _TURNING for mark in printed):
         raise RefusedError("The name contains a control character. Remove it.")
     if has_stacked_marks(printed):
         raise RefusedError("The name has letters with too many accents. Use at most eight on one.")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from arena.errors import ArenaError
-from arena.server.records.sqlite import connect, transaction
+from arena.server.records.sqlite import connect, identity, transaction
 
 Kind = Literal[
     "submit",
@@ -169,6 +169,7 @@ class Intake:
         self._lock = threading.Lock()
         # The reader is not the owner of the write-ahead log, but may have to recover it.
         self._connection = connect(path)
+        self._file = identity(path)
         if read_only:
             self._connection.execute("PRAGMA query_only=1")
         else:
@@ -214,10 +215,15 @@ class Intake:
             If a merge of the team waits. It may have been asked for after the caller checked that.
         sqlite3.OperationalError
             If it cannot be stored: the disk is full, or the file is locked for 10 seconds.
+        sqlite3.DatabaseError
+            If the file is damaged, or another one is in its place.
         """
         received = (received or datetime.now(UTC)).astimezone(UTC)
         request = new_id()
         key = request if key is None else key
+        if identity(self.path) != self._file:
+            # What is stored in it would be gone when this process ends.
+            raise sqlite3.DatabaseError(f"{self.path} was removed or replaced while it was open")
         with self._lock, transaction(self._connection) as connection:
             known = self._find(competition, team, key)
             if known is not None:

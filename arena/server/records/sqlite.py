@@ -71,6 +71,43 @@ def connect(
     return connection
 
 
+def identity(path: Path) -> tuple[int, int]:
+    """Return the device and number of a file, which another file in its place does not have.
+
+    ``(0, 0)`` if there is none.
+    """
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0
+    return status.st_dev, status.st_ino
+
+
+def damage(path: Path) -> str:
+    """Return what SQLite finds wrong with a file; empty if it is well, missing or cannot be opened.
+
+    Reads the whole file.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "file.sqlite"
+    >>> damage(path)
+    ''
+    >>> _ = path.write_bytes(b"no database")
+    >>> damage(path)
+    'file is not a database'
+    """
+    if not path.exists():
+        return ""
+    try:
+        with contextlib.closing(connect(path, wal=False)) as connection:
+            found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+    except (sqlite3.OperationalError, OSError):
+        return ""
+    except sqlite3.DatabaseError as error:
+        return str(error)
+    return "" if found == "ok" else found.splitlines()[-1]
+
+
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     """Commit the writes of the block, or nothing if it raises; the write lock is taken first.

@@ -46,7 +46,14 @@ class Upload:
         self._size = 0
         self._digest = hashlib.sha256()
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        self._file = open(os.open(self._part, flags, 0o640), "wb")  # noqa: PTH123, SIM115
+        try:
+            descriptor = os.open(self._part, flags, 0o640)
+        except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+            raise StoreError(
+                f"No file can be created in the folder of uploads {folder}: "
+                f"{(error.strerror or 'unreadable').lower()}."
+            ) from error
+        self._file = open(descriptor, "wb")  # noqa: PTH123, SIM115
         self._committed = False
 
     def write(self, chunk: bytes) -> None:
@@ -120,8 +127,10 @@ class Uploads:
 
         Raises
         ------
+        StoreError
+            If the folder is missing or not writable.
         OSError
-            If no file can be created.
+            If no file can be created for another reason, such as a full disk.
         """
         return Upload(self.folder, max_bytes)
 
@@ -195,12 +204,21 @@ class Uploads:
         finally:
             os.close(descriptor)
 
-    def sweep(self, keep: Collection[str]) -> int:
+    def unnamed(self, keep: Collection[str]) -> int:
+        """Return how many complete uploads no request names."""
+        return sum(path.name not in keep and path.suffix != _PART for path in self.folder.iterdir())
+
+    def sweep(self, keep: Collection[str], *, complete: bool = True) -> int:
         """Remove unfinished uploads and those that no request names; return how many.
 
-        Only for the start of a web process, before it takes uploads.
+        Only for the start of a web process, before it takes uploads. With ``complete`` false,
+        only unfinished ones.
         """
-        leftover = [path for path in self.folder.iterdir() if path.name not in keep]
+        leftover = [
+            path
+            for path in self.folder.iterdir()
+            if path.name not in keep and (complete or path.suffix == _PART)
+        ]
         for path in leftover:
             path.unlink(missing_ok=True)
         return len(leftover)

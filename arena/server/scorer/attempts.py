@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from arena.utils.atomic_write import atomic_write
 
+_LOGGER = logging.getLogger(__name__)
 _MOST = 2
 
 
@@ -42,17 +43,25 @@ class Attempts:
 
     @classmethod
     def read(cls, path: Path) -> Attempts:
-        """Read the notes of the last process; without a file nothing was interrupted."""
-        attempts = cls(path)
-        with contextlib.suppress(FileNotFoundError, ValueError):
+        """Read the notes of the last process; without a file nothing was interrupted.
+
+        A damaged file counts as none: a request that ends the scorer is then tried twice again.
+        """
+        try:
             noted = json.loads(path.read_text())
-            attempts.single_until = noted["single_until"]
-            attempts.deaths = {int(seq): count for seq, count in noted["deaths"].items()}
-            current = noted["current"]
-            if len(current) == 1:
-                attempts.deaths[current[0]] = attempts.deaths.get(current[0], 0) + 1
-            attempts.single_until = max([attempts.single_until, *current])
-        return attempts
+            deaths = {int(seq): int(count) for seq, count in noted["deaths"].items()}
+            current = [int(seq) for seq in noted["current"]]
+            single_until = int(noted["single_until"])
+        except FileNotFoundError:
+            return cls(path)
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+            _LOGGER.warning(
+                "%s is damaged and is not used: it said which request was interrupted.", path
+            )
+            return cls(path)
+        if len(current) == 1:
+            deaths[current[0]] = deaths.get(current[0], 0) + 1
+        return cls(path, max([single_until, *current]), deaths)
 
     def alone(self, seq: int) -> bool:
         """Return whether a request must be judged alone."""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import logging
 import signal
+import sqlite3
 import sys
 import threading
 from functools import partial
 from pathlib import Path
 
 from arena.competition.competition import Competition
-from arena.config import CONFIG_NAME, read_settings
-from arena.errors import ArenaError
+from arena.config import CONFIG_NAME, DATABASE_NAME, read_settings
+from arena.errors import ArenaError, StoreError
 from arena.intake.reader import read_by
 from arena.server.checker import RemoteReader
 from arena.server.marker import Lender, lending
-from arena.server.records.layout import Layout
+from arena.server.records.layout import Layout, unusable
+from arena.server.records.sqlite import identity
 from arena.server.scorer.scorer import Scorer
 
 _LOGGER = logging.getLogger("arena.server.scorer")
@@ -38,14 +40,32 @@ def run(folder: Path, name: str, layout: Layout, stop: threading.Event) -> None:
             with Competition.open(folder, wait=30.0) as competition:
                 for note in competition.notes:
                     _LOGGER.info("%s", note)
-                must_end = partial(_must_end, competition, lender, stop)
+                place = folder / DATABASE_NAME, identity(folder / DATABASE_NAME)
+                must_end = partial(_must_end, competition, lender, stop, *place)
                 with Scorer(competition, name, layout, server) as scorer:
                     scorer.run(must_end)
             lender.lend()
 
 
-def _must_end(competition: Competition, lender: Lender, stop: threading.Event) -> bool:
-    """Return whether the competition must be closed."""
+def _must_end(
+    competition: Competition,
+    lender: Lender,
+    stop: threading.Event,
+    path: Path,
+    opened: tuple[int, int],
+) -> bool:
+    """Return whether the competition must be closed.
+
+    Raises
+    ------
+    StoreError
+        If its database was removed: what is stored in it would be gone when this process ends.
+    """
+    if identity(path) != opened:
+        raise StoreError(
+            f"The database {path} was removed or replaced while it was open. Restore it: the "
+            f"journal beside it says which submissions it must have."
+        )
     return stop.is_set() or lender.asked or competition.must_be_reopened
 
 
@@ -66,3 +86,6 @@ def main(folder: str, name: str, root: str, *, checker: bool = False) -> None:
     except ArenaError as error:
         _LOGGER.error("%s", error)
         sys.exit(error.exit_code)
+    except (sqlite3.Error, OSError) as error:
+        _LOGGER.error("%s", unusable(layout, error))
+        sys.exit(1)

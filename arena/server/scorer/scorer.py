@@ -107,6 +107,8 @@ class Scorer:
         ------
         StoreError
             If the database of the competition must be opened again.
+        sqlite3.DatabaseError
+            If what is published was removed: a new scorer publishes it again.
         """
         over = threading.Event()
         beating = threading.Thread(target=self._beat, args=(over,), daemon=True)
@@ -120,6 +122,7 @@ class Scorer:
     def _judge_until(self, ended: Callable[[], bool]) -> None:
         seen, failures = -1, 0
         while not ended():
+            self._publisher.check_place()
             now = self._intake.version()
             if now == seen and not self._board_due:
                 time.sleep(_POLL_SECONDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import time
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from arena.server.web.limits import Limits
     from arena.server.web.site import Site
 
+_LOGGER = logging.getLogger("arena.server.web")
 _FIRST_START_SECONDS = 20.0
 
 
@@ -52,7 +54,7 @@ def _run(sock: socket.socket, settings: WebSettings) -> None:
     site = Site(settings)
     # Requests that a process had begun before it ended are not waited for.
     site.intake.drop_checks()
-    site.uploads.sweep(site.intake.uploads() | site.accounts.slot_uploads())
+    _sweep(site)
     limits = _limits(site)
     proxies = site.trusted_proxies()
     config = uvicorn.Config(
@@ -71,6 +73,21 @@ def _run(sock: socket.socket, settings: WebSettings) -> None:
     )
     with Postman(site).working():
         uvicorn.Server(config).run(sockets=[sock])
+
+
+def _sweep(site: Site) -> None:
+    """Remove uploads that no request names, unless the queue that named them may be lost."""
+    named = site.intake.uploads()
+    keep = named | site.accounts.slot_uploads()
+    unnamed = 0 if named else site.uploads.unnamed(keep)
+    if unnamed:
+        _LOGGER.warning(
+            "The queue is new, and there are %s in %s that it does not have: another queue was "
+            "removed or lost. Restore it from a backup, or remove these files.",
+            "an upload" if unnamed == 1 else f"{unnamed:,} uploads",
+            site.uploads.folder,
+        )
+    site.uploads.sweep(keep, complete=not unnamed)
 
 
 def _limits(site: Site) -> Limits:

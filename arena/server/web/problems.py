@@ -6,10 +6,12 @@ Programs get them as ``application/problem+json`` (RFC 9457), people as a page.
 from __future__ import annotations
 
 import errno
+import logging
 import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
+from arena.errors import StoreError
 from arena.server.records.accounts import NameTakenError, RefusedError
 from arena.server.records.intake import QueueFullError, RequestKeyError, TeamMergingError
 from arena.server.records.uploads import UploadTooLargeError
@@ -73,6 +75,7 @@ class Problem(Exception):  # noqa: N818 - it is what RFC 9457 calls it
         }
 
 
+_LOGGER = logging.getLogger("arena.server.web")
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -132,7 +135,21 @@ def problem_of(error: Exception) -> Problem | None:  # noqa: PLR0911 - one for e
                 _("The server is busy. Try again in a few seconds: nothing was counted."),
                 {"Retry-After": "5"},
             )
+        case sqlite3.DatabaseError() if type(error) is sqlite3.DatabaseError:  # no subclass
+            _LOGGER.error("The file of the queue and the accounts cannot be used: %s.", error)
+            return _damaged()
+        case StoreError():
+            _LOGGER.error("%s", error)
+            return _damaged()
     return None
+
+
+def _damaged() -> Problem:
+    return Problem(
+        503,
+        _("The records of the server are damaged. Tell the organiser: nothing was counted."),
+        {"Retry-After": "60"},
+    )
 
 
 def _disk_full() -> Problem:
@@ -147,7 +164,7 @@ def _disk_full() -> Problem:
 
 EXPECTED = (
     Problem, RefusedError, RequestKeyError, TeamMergingError, QueueFullError,
-    UploadTooLargeError, OSError, sqlite3.OperationalError,
+    UploadTooLargeError, OSError, sqlite3.DatabaseError, StoreError,
 )  # fmt: skip
 """The exceptions that may mean a problem."""
 

@@ -120,7 +120,7 @@ class SharedAnswers:
                 and kept.announced == self._site.announcements.changes
                 and kept.version == kept.competition.published.version()
             )
-        except (Problem, sqlite3.OperationalError):
+        except (Problem, sqlite3.DatabaseError):
             return False
 
     def keep(self, scope: Scope, key: Key, start: Message, body: Message, *, kind: str) -> None:

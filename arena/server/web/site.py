@@ -72,7 +72,7 @@ class CompetitionSite:
         if self._published is None:
             try:
                 self._published = Published(self._path)
-            except sqlite3.OperationalError:
+            except sqlite3.DatabaseError:
                 raise _starting() from None
         return self._published
 
@@ -94,7 +94,7 @@ class CompetitionSite:
                 if document is None:
                     return None, ""
                 held = self._held[name] = _Held(document.etag, parse(document))
-        except sqlite3.OperationalError:
+        except sqlite3.DatabaseError:
             raise _starting() from None
         return held.content, held.etag
 
@@ -141,7 +141,7 @@ class CompetitionSite:
         """Return the state of the scorer."""
         try:
             return self.published.state()
-        except sqlite3.OperationalError:
+        except sqlite3.DatabaseError:
             raise _starting() from None
 
     def room(self, team: Team) -> Room:
