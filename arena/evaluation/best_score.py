@@ -28,6 +28,7 @@ from arena.evaluation.score_intervals import (
 from arena.evaluation.scores import round_significant, score_under_weights
 from arena.interfaces import Study, traits_of
 from arena.types import DEFAULT_LEVEL, FloatArray, IntArray, WeightArray
+from arena.utils.memory import return_freed_memory
 from arena.utils.parallel import Progress, one_thread_each
 from arena.utils.tabular import Tabular
 
@@ -253,6 +254,7 @@ def corrected_best_on(
     winner = int(np.argmax(sign * scores))
     if teams is not None:
         selected = np.bincount(teams, weights=selected).astype(np.float64)
+    return_freed_memory()  # the predictions that a database keeps are as large as the errors
     first, winners = _winners_of_places(
         errors,
         resampled,
