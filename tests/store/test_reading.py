@@ -173,6 +173,11 @@ def test_equal_predictions_are_known_from_the_record(tmp_path: Path) -> None:
             transaction.add_submissions(incoming[6:])
         assert store.first_equal(range(1, 8)).tolist() == [0, 1, 2, 1, 4, 1, 6]
         assert store.first_equal([6, 4, 3]).tolist() == [0, 0, 2]
+        with store._database.reading() as cursor:  # changed by another program
+            cursor.execute("UPDATE events SET payload = '{' WHERE sequence = 1")
+            cursor.execute("""UPDATE events SET payload = '{"facts":{"predictions":{"x":"y"}}}'
+                              WHERE sequence = 2""")
+        assert store.first_equal(range(1, 8)).tolist() == list(range(7))
 
 
 def test_some_records_are_read_alone(tmp_path: Path) -> None:
