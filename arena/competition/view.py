@@ -250,7 +250,7 @@ class CompetitionView:
         """Return accepted submissions of different teams that are identical or nearly so.
 
         This is for the organiser only: a sign of several accounts or of a shared file, no proof.
-        Every prediction is read once.
+        Predictions with the same recorded digest are read once.
         """
         return self._state.ledger.similar()
 

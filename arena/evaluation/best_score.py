@@ -28,6 +28,7 @@ from arena.evaluation.score_intervals import (
 from arena.evaluation.scores import round_significant, score_under_weights
 from arena.interfaces import Study, traits_of
 from arena.types import DEFAULT_LEVEL, FloatArray, IntArray, WeightArray
+from arena.utils.memory import return_freed_memory
 from arena.utils.parallel import Progress, one_thread_each
 from arena.utils.tabular import Tabular
 
@@ -253,6 +254,7 @@ def corrected_best_on(
     winner = int(np.argmax(sign * scores))
     if teams is not None:
         selected = np.bincount(teams, weights=selected).astype(np.float64)
+    return_freed_memory()  # the predictions that a database keeps are as large as the errors
     first, winners = _winners_of_places(
         errors,
         resampled,
@@ -433,7 +435,7 @@ def _winners_of_places(
     m = len(signed)
     counting = _counting(signed, teams)
     order = np.lexsort((errors.spread[counting], -signed[counting]))
-    deviations, correlated = _standardised(sign * resampled)
+    deviations, correlated = _standardised(resampled, sign)
     tail, spent = (1 - level) / 2, 0.0
     contenders = [np.ones(m, dtype=np.bool_) for _ in counts]
     if m >= _CROWD and correlated is not None:
@@ -523,17 +525,19 @@ def best_score_interval(
     return BestScoreInterval((float(first.low[0]), float(first.high[0])), first.reasons[0])
 
 
-def _standardised(resampled: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+def _standardised(resampled: FloatArray, sign: float = 1.0) -> tuple[FloatArray, FloatArray | None]:
     """Return ``(m,)`` standard deviations over resamples and ``(m, B)`` errors of norm 1.
 
     The errors are None with too few resamples, and 0 for a submission whose score is the same in
-    all resamples.
+    all resamples. ``sign`` is a factor of the errors. Memory: one array of ``(m, B)`` float64.
     """
-    usable = resampled[:, np.isfinite(resampled).all(axis=0)]
-    if usable.shape[1] < _FEWEST_RESAMPLES:
+    defined = np.isfinite(resampled).all(axis=0)
+    if defined.sum() < _FEWEST_RESAMPLES:
         return np.full(len(resampled), np.nan), None
+    usable = resampled.copy(order="F") if defined.all() else resampled[:, defined]
+    usable *= sign
     still = usable.max(axis=1) == usable.min(axis=1)
-    centred = usable  # a copy already; all candidates of a large board take much memory
+    centred = usable  # the same memory: all candidates of a large board take much
     centred -= usable.mean(axis=1, keepdims=True)
     centred[still] = 0.0  # exactly, despite rounding
     norms = np.sqrt(np.einsum("jb,jb->j", centred, centred))

@@ -472,7 +472,7 @@ def _scaled(cells: npt.NDArray[Any], kind: PredictionKind) -> FloatArray:
     """Return the cells, or their ranks, with mean 0 and norm 1; constant ones become 0."""
     ordered = kind in (PredictionKind.PROBABILITY, PredictionKind.SCORE)
     if ordered:
-        cells = doubled_mean_ranks(np.stack([_nearly_tied(own) for own in cells])) / 2 - 1
+        cells = doubled_mean_ranks(_nearly_tied(cells)) / 2 - 1
     # Scaled first: the squares of very large numbers would overflow.
     values = cells / np.maximum(np.abs(cells).max(axis=1, keepdims=True), np.finfo(float).tiny)
     values = values - values.mean(axis=1, keepdims=True)
@@ -481,16 +481,17 @@ def _scaled(cells: npt.NDArray[Any], kind: PredictionKind) -> FloatArray:
 
 
 def _nearly_tied(values: FloatArray) -> FloatArray:
-    """Return the values, rounded to steps so small that only noise is lost.
+    """Return the values, each row rounded to steps so small that only noise is lost.
 
-    >>> _nearly_tied(np.array([0.0, 1e-9, 0.2, 0.6, 1.0])).round(3).tolist()
-    [0.0, 0.0, 0.2, 0.6, 1.0]
+    >>> _nearly_tied(np.array([[0.0, 1e-9, 0.2, 0.6, 1.0]])).round(3).tolist()
+    [[0.0, 0.0, 0.2, 0.6, 1.0]]
     """
-    low, high = np.quantile(values, [0.25, 0.75])
-    with np.errstate(over="ignore", invalid="ignore"):
-        step = _TIED * (high - low)
-        rounded = np.round(values / step) * step if step > 0 else values
-    return rounded if np.isfinite(rounded).all() else values
+    low, high = np.quantile(values, [0.25, 0.75], axis=1)
+    with np.errstate(all="ignore"):
+        step = (_TIED * (high - low))[:, np.newaxis]
+        rounded = np.round(values / step) * step
+    usable = (step > 0).ravel() & np.isfinite(rounded).all(axis=1)
+    return np.where(usable[:, np.newaxis], rounded, values)
 
 
 def _distance(correlations: FloatArray) -> FloatArray:

@@ -147,7 +147,7 @@ def evaluate_board(
             found = _with_part(found, columns_of_part, part)
             if is_black_box(metric):
                 drawn = resamples.weights
-            del resamples  # before the next ones are drawn
+            del resamples, part  # before the next ones are drawn
         if found is None:
             halves, redrawn = True, 0
             progress.say(

@@ -24,6 +24,7 @@ from arena.store.keepers import Keeper
 from arena.store.locks import lock_of, owner_only
 from arena.store.prediction_table import PredictionTable
 from arena.store.schema import changed_schema, fingerprint_of_tables
+from arena.utils.memory import remember_holder
 
 if TYPE_CHECKING:
     from arena.store.prediction_objects import PredictionObjects
@@ -40,6 +41,7 @@ _OLDEST_VERSION = 2
 
 _APPLICATION = "arena"
 _LEAST_MEMORY, _MOST_MEMORY = 128 * 10**6, 10**9
+_KEPT_MEMORY = 16 * 10**6
 """Bytes of a database that DuckDB keeps in memory."""
 _LONGEST_LOG = 16 * 2**20
 """A log of more bytes is written to the file after the transaction."""
@@ -98,6 +100,7 @@ class Database:
         self._lock = lock_of(path)
         self._is_open = False
         self._memory_limit = _MOST_MEMORY
+        self._limit_in_force = _MOST_MEMORY
         with (
             self._lock.held(),
             owner_only(),
@@ -124,6 +127,7 @@ class Database:
             # Not earlier: closing must not overwrite the log of a database that was refused.
             self._is_open = True
             self._opened = opened.pop_all()
+        remember_holder(self)
 
     def close(self) -> None:
         """Write everything to the file and close it; closing again has no effect."""
@@ -163,18 +167,33 @@ class Database:
         """
         self._memory_limit = min(max(size, _LEAST_MEMORY), _MOST_MEMORY)
         with self.reading() as cursor:
-            cursor.execute(f"SET memory_limit = '{self._memory_limit}B'")
+            self._set_limit(cursor, self._memory_limit)
+
+    def return_freed_memory(self) -> None:
+        """Return what DuckDB keeps of the file, which is read again, and what it freed.
+
+        Without being told it keeps both, up to a gigabyte.
+        """
+        with contextlib.suppress(StoreError), self.reading() as cursor:
+            in_force = self._limit_in_force
+            for limit in (min(_KEPT_MEMORY, in_force), in_force):
+                with contextlib.suppress(duckdb.Error):  # what is in use cannot be given up
+                    self._set_limit(cursor, limit)
+
+    def _set_limit(self, cursor: duckdb.DuckDBPyConnection, limit: int) -> None:
+        cursor.execute(f"SET memory_limit = '{limit}B'")
+        self._limit_in_force = limit
 
     @contextlib.contextmanager
     def _limited(self, limit: int) -> Iterator[None]:
         with self.reading() as cursor:
             with contextlib.suppress(duckdb.Error):  # what is in use cannot be given up
-                cursor.execute(f"SET memory_limit = '{limit}B'")
+                self._set_limit(cursor, limit)
             try:
                 yield
             finally:
                 with contextlib.suppress(duckdb.Error):
-                    cursor.execute(f"SET memory_limit = '{self._memory_limit}B'")
+                    self._set_limit(cursor, self._memory_limit)
 
     @contextlib.contextmanager
     def _explaining(self) -> Iterator[None]:

@@ -140,14 +140,15 @@ def all_facts(cursor: duckdb.DuckDBPyConnection) -> Facts:
 @collection_paused()
 def select_prediction_digests(cursor: duckdb.DuckDBPyConnection) -> dict[int, str]:
     """Return the digest of the predictions of each submission, as last recorded."""
-    # The cast fails for a record that was changed outside arena, which an audit reports.
+    # A record that was changed outside arena may hold anything: an audit reports it.
     query = """
         WITH recorded AS (
             SELECT sequence, unnest(map_entries(TRY_CAST(
-                json_extract(payload, '$.facts.predictions') AS MAP(INTEGER, VARCHAR)))) AS one
-            FROM events
+                json_extract(payload, '$.facts.predictions') AS MAP(VARCHAR, VARCHAR)))) AS one
+            FROM events WHERE json_valid(payload)
         )
-        SELECT one.key, arg_max(one.value, sequence) FROM recorded GROUP BY one.key
+        SELECT TRY_CAST(one.key AS INTEGER) AS submission, arg_max(one.value, sequence)
+        FROM recorded GROUP BY submission HAVING submission IS NOT NULL
     """
     return dict(cursor.execute(query).fetchall())
 

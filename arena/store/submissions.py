@@ -114,7 +114,7 @@ def select_records(
     numbers: Collection[int] | None = None,
 ) -> tuple[SubmissionRecord, ...]:
     """Return every record, or those of a team, or those with certain ids, in the order of ids."""
-    chosen = [] if team is None else [("team = ?", team)]
+    chosen: list[tuple[str, Any]] = [] if team is None else [("team = ?", team)]
     if numbers is not None:
         chosen.append(("submission IN (SELECT unnest(?::INTEGER[]))", sorted(numbers)))
     where = f"WHERE {' AND '.join(condition for condition, _ in chosen)}" if chosen else ""

@@ -117,7 +117,7 @@ def board_ranks(study: Study, *, workers: int = 1) -> BoardRanks:
         skewness=shapes.skewness,
         n_units=n_units,
         comparisons=others,
-        overwrite=True,
+        overwrite=True,  # the resampled scores are a copy, too
         workers=workers,
     )
     if candidates is not None:

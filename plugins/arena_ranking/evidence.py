@@ -15,6 +15,7 @@ from arena.evaluation.scores import influence_values
 from arena.evaluation.standard_errors import class_means_are_removed
 from arena.interfaces import HasRowValues, Study, traits_of
 from arena.types import FloatArray, IntArray
+from arena.utils.memory import return_freed_memory
 from arena.utils.parallel import run_tasks
 from arena_ranking.differences import (
     standard_errors_from_resamples,
@@ -117,6 +118,9 @@ def pairwise_evidence(study: Study, *, workers: int = 1) -> PairwiseEvidence:
     differing = count_differing(of_predictions, workers=workers)
     if of_values is not None:
         np.minimum(differing, count_differing(of_values, workers=workers), out=differing)
+    first = first_identical(of_predictions)
+    del of_predictions, of_values  # before matrices of numbers of all pairs
+    return_freed_memory()
     shapes: DifferenceShapes | PooledShapes
     if vectors is not None:
         errors = standard_errors_from_values(vectors, n_rows, workers=workers)
@@ -134,7 +138,6 @@ def pairwise_evidence(study: Study, *, workers: int = 1) -> PairwiseEvidence:
         centred = study.resampled - study.resampled.mean(axis=1, keepdims=True)
         deviations = _norms(centred) * (1 / np.sqrt(study.resampled.shape[1] - 1))
         source = "resampled scores"
-    first = first_identical(of_predictions)
     if (first != np.arange(len(first))).any():
         errors = errors[np.ix_(first, first)]  # one by one: each is a copy
         shapes = shapes.subset(first)

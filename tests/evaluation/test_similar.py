@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from arena.evaluation.predictions import ArrayPredictions
-from arena.evaluation.similar import SimilarSubmissions, describe_similar, similar_submissions
+from arena.evaluation.similar import (
+    SimilarSubmissions,
+    _EqualColumns,
+    describe_similar,
+    similar_submissions,
+)
 from arena.types import PredictionKind
 
 N, M = 3_000, 12
@@ -140,3 +145,42 @@ def test_a_large_group_is_named_by_its_first_ten() -> None:
     (one,) = found(np.tile(VALUES[:1], (14, 1)), PredictionKind.VALUE)
     assert len(one.teams) == 14
     assert describe_similar(one).endswith("10 of t9 and 4 more.")
+
+
+def test_submissions_that_are_known_to_be_equal_are_not_read_again() -> None:
+    values = VALUES.copy()
+    values[7] = values[9] = values[3]
+    values[11] = values[2] + 1e-6
+    values[4] = values[6] = 0.5  # constant
+    first = np.array([0, 1, 2, 3, 4, 5, 4, 3, 8, 3, 10, 11])
+    names, read = [f"t{at % 5}" for at in range(M)], []
+
+    class Counted(ArrayPredictions):
+        def blocks(self, size: int) -> Any:
+            read.append(self.n_submissions)
+            return super().blocks(size)
+
+        def subset(self, submissions: Any) -> Any:
+            return Counted(self.values[submissions])
+
+    several = [
+        similar_submissions(Counted(values), range(1, M + 1), names, PredictionKind.SCORE, **given)
+        for given in ({}, {"first_equal": first})
+    ]
+    assert several[0] == several[1] != ()
+    assert read == [M, 9]
+
+
+@pytest.mark.parametrize(("codes", "sparse"), [(60_000, True), (3, False)])
+def test_equal_columns_are_counted_for_every_pair(codes: int, sparse: bool) -> None:
+    rng = np.random.default_rng(0)
+    table = rng.integers(codes, size=(300, 40)).astype(np.uint16)
+    table[17], table[200, :25], table[299, 5] = table[3], table[3, :25], table[3, 5]
+    columns = _EqualColumns.of(table)
+    assert (columns.pairs is not None) == sparse
+    counts = (table[:, np.newaxis] == table).sum(axis=2)
+    for least, start, stop in ((1, 0, 300), (1, 3, 18), (20, 0, 256), (20, 256, 300)):
+        wanted = np.argwhere(np.triu(counts >= least, k=1))
+        wanted = wanted[(wanted[:, 0] >= start) & (wanted[:, 0] < stop)]
+        found = np.stack(columns.at_least(least, start, stop), axis=1)
+        np.testing.assert_array_equal(found, wanted)

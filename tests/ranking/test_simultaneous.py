@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.errors import UsageError
+from arena_ranking import simultaneous
 from arena_ranking.differences import standard_errors_from_resamples
 from arena_ranking.max_statistics import compiled_maxima, largest_differences, numpy_maxima
 from arena_ranking.simultaneous import rank_intervals, tiers, transitive_closure
@@ -263,3 +264,14 @@ def test_what_does_not_fit_is_refused(scores, resampled, level, message):
 def test_standard_errors_of_another_shape_are_refused():
     with pytest.raises(UsageError, match="one row and one column"):
         rank_intervals(np.ones(2), np.ones((2, 5)), standard_errors=np.ones((3, 3)))
+
+
+@pytest.mark.slow  # compiles
+def test_compiled_closure_is_the_same(monkeypatch):
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=150)
+    better = (rng.random((150, 150)) < 0.02) & (scores[:, None] > scores)
+    closed = transitive_closure(better, scores)
+    monkeypatch.setattr(simultaneous, "_COMPILE_ABOVE", 0)
+    np.testing.assert_array_equal(transitive_closure(better, scores), closed)
+    assert closed.sum() > better.sum()

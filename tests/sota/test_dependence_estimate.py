@@ -16,7 +16,7 @@ from arena.interfaces import Study
 from arena_metrics.pointwise import Accuracy
 from arena_metrics.ranking import RocAuc
 from arena_metrics.regression import RootMeanSquaredError
-from arena_sota import provide_analyses, provide_report_sections
+from arena_sota import dependence_estimate, provide_analyses, provide_report_sections
 from arena_sota.analysis import Sota
 from arena_sota.dependence_estimate import ClassRanks, auc_dependence, estimate_dependence
 
@@ -225,3 +225,21 @@ def test_blocks_do_not_change_the_estimates(monkeypatch):
         assert other.clusters.tolist() == one.clusters.tolist()
         assert other.rho_pair == pytest.approx(one.rho_pair, rel=1e-13)
         assert other.rho_pair_interval == pytest.approx(one.rho_pair_interval, rel=1e-13)
+
+
+def test_copies_are_found_from_a_part_of_the_rows(monkeypatch):
+    """Pairs that are left out early are not copies; close to the limit nothing is left out."""
+    rng = np.random.default_rng(0)
+    n = 2_400
+    scores = np.sqrt(0.6) * rng.normal(size=n) + np.sqrt(0.4) * rng.normal(size=(60, n))
+    for at in range(30, 60):  # correlated .90 to 1 with another
+        scores[at] = scores[at - 30] + 0.015 * (at - 30) * rng.normal(size=n)
+    truth = np.arange(n) % 5 == 0
+    monkeypatch.setattr(dependence_estimate, "_BLOCK", 16)
+    whole, part = [], []
+    for fewest, found in ((10**9, whole), (1, part)):
+        monkeypatch.setattr(dependence_estimate, "_FEWEST_ROWS", fewest)
+        found += [dependence_of_aucs(truth, scores).clusters.tolist()]
+        found += [estimate_dependence(scores > 0.3).clusters.tolist()]
+    assert whole == part
+    assert all(30 < len(set(clusters)) < 60 for clusters in part)

@@ -14,6 +14,7 @@ from arena.evaluation.similar import Comparison, similar_submissions
 from arena.store import Incoming, Store, audit
 from arena.store import prediction_table as reading
 from arena.types import PredictionKind, Solution, Target
+from arena.utils.memory import return_freed_memory
 
 
 def solution_of(n_rows: int) -> Solution:
@@ -152,3 +153,59 @@ def test_a_smaller_limit_of_memory_stays_after_a_read(tmp_path: Path) -> None:
             with store.reading_once():
                 assert limit() == "122.0 MiB"
             assert limit() == told
+
+
+def test_equal_predictions_are_known_from_the_record(tmp_path: Path) -> None:
+    """Whether one event recorded them or several did; without a record nothing is known."""
+    values = np.random.default_rng(1).integers(0, 2, size=(7, 30)).astype(float)
+    values[3] = values[5] = values[1]
+    values[6] = values[0]
+    with Store.open(tmp_path / "a.duckdb") as store:
+        store.put_solution(solution_of(30))
+        incoming = [
+            Incoming(f"t{at}", "f", f"{at}", one[:, np.newaxis]) for at, one in enumerate(values)
+        ]
+        for part in (incoming[:3], incoming[3:6]):
+            with store.transaction() as transaction:
+                transaction.add_submissions(part)
+                transaction.append_event("imported", "host", {})
+        with store.transaction() as transaction:
+            transaction.add_submissions(incoming[6:])
+        assert store.first_equal(range(1, 8)).tolist() == [0, 1, 2, 1, 4, 1, 6]
+        assert store.first_equal([6, 4, 3]).tolist() == [0, 0, 2]
+        with store._database.reading() as cursor:  # changed by another program
+            cursor.execute("UPDATE events SET payload = '{' WHERE sequence = 1")
+            cursor.execute("""UPDATE events SET payload = '{"facts":{"predictions":{"x":"y"}}}'
+                              WHERE sequence = 2""")
+        assert store.first_equal(range(1, 8)).tolist() == list(range(7))
+
+
+def test_some_records_are_read_alone(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "a.duckdb") as store:
+        store.put_solution(solution_of(2))
+        store.add_submissions(
+            [Incoming(f"t{at % 2}", "f", f"{at}", np.zeros((2, 1))) for at in range(5)]
+        )
+        every = store.submissions()
+        assert store.submissions(numbers={4, 2, 99}) == (every[1], every[3])
+        assert store.submissions("t1", numbers={2, 3}) == (every[1],)
+        assert store.submissions(numbers=()) == ()
+
+
+def test_memory_given_back_is_taken_again(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "a.duckdb") as store:
+        database = store._database
+
+        def limit() -> str:
+            with database.reading() as cursor:
+                return str(cursor.sql("SELECT current_setting('memory_limit')").fetchall()[0][0])
+
+        before = limit()
+        return_freed_memory()
+        assert limit() == before
+        with store.reading_once():
+            within = limit()
+            return_freed_memory()
+            assert limit() == within != before
+        assert limit() == before
+    return_freed_memory()  # a closed database is passed over
