@@ -42,6 +42,11 @@ __all__ = [
 
 _BLOCK_BYTES = 64 * 2**20
 _TILE_ROWS = 4_096
+_VALUES_AT_ONCE = 2**16
+"""Row values of a tile are computed in parts of 512 KB: the system does not take back their memory,
+nor that of what a metric holds meanwhile, after every part."""
+_EVEN_SUBMISSIONS = 8
+"""OpenBLAS multiplies the rows of a matrix in eights: 83 take as long as 88."""
 _SMALLEST_ROUNDED = 1e-280
 _LARGEST_POWER = 300
 _ROUNDED_AT_ONCE = 16_384
@@ -112,6 +117,8 @@ def score_under_weights(
     cluster = cluster_in_use() if n_resamples > 1 else None
     block_bytes = _BLOCK_BYTES if cluster is None else SENT_BYTES
     size = max(1, block_bytes // (max(1, n_rows) * row_bytes))
+    if size > _EVEN_SUBMISSIONS:
+        size -= size % _EVEN_SUBMISSIONS
     shared = (metric, truth, weights)
     progress.start("Scoring under resampled rows", predictions.n_submissions)
     if cluster is None:
@@ -168,23 +175,28 @@ def weighted_means(
     """
     sums = np.zeros((len(block), weights.shape[1]))
     totals = np.zeros(weights.shape[1]) if of_rows is not None else derived_once(weights, _totals)
-    of_tile = np.empty((min(_TILE_ROWS, len(weights)), weights.shape[1]))
+    n_rows = min(_TILE_ROWS, len(weights))
+    n_submissions = max(1, _VALUES_AT_ONCE // max(1, n_rows))
+    of_tile = np.empty((n_rows, weights.shape[1]))
     bound = isinstance(metric, NeedsRowContext)
-    of_all = metric.row_values(truth, block) if bound else None
+    values = metric.row_values(truth, block) if bound else np.empty((len(block), n_rows))
     # A row value may be infinite: then the score is not finite and is handled by the caller.
     with np.errstate(invalid="ignore", over="ignore"):
         for start in range(0, len(weights), _TILE_ROWS):
             rows = slice(start, start + _TILE_ROWS)
-            if of_all is None:
-                values = metric.row_values(truth[rows], block[:, rows])
-            else:
-                values = of_all[:, rows]
             factors = of_tile[: len(weights) - start]
             factors[:] = weights[rows]
             if of_rows is not None:
                 factors *= of_rows[rows, np.newaxis]
                 totals += factors.sum(axis=0)
-            sums += values @ factors
+            if bound:
+                in_tile = values[:, rows]
+            else:
+                in_tile = values[:, : len(factors)]
+                for first in range(0, len(block), n_submissions):
+                    some = slice(first, first + n_submissions)
+                    in_tile[some] = metric.row_values(truth[rows], block[some, rows])
+            sums += in_tile @ factors
         return sums / totals
 
 

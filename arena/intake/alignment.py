@@ -13,6 +13,7 @@ import pyarrow as pa
 from arena.intake.cells import Place
 from arena.intake.encoding import with_replaced_bytes
 from arena.intake.faults import FAULTS_OF_A_KIND, FaultList, clean, show
+from arena.intake.hashed_ids import locate_hashed
 from arena.intake.numbered_ids import locate_numbered
 from arena.types import Fault, IntArray
 from arena.utils.lazy import pc
@@ -76,9 +77,10 @@ def locate_ids(ids: Any, expected: Any) -> IntArray | None:
     """
     if ids.equals(expected):
         return None
-    numbered = locate_numbered(ids, expected)
-    if numbered is not None:
-        return numbered
+    for locate in (locate_numbered, locate_hashed):
+        located = locate(ids, expected)
+        if located is not None:
+            return located
     found = pc.index_in(ids, value_set=expected)
     positions: IntArray = pc.fill_null(found, -1).to_numpy().astype(np.intp)
     return positions
