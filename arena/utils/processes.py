@@ -26,6 +26,7 @@ import ctypes
 import faulthandler
 import functools
 import gc
+import itertools
 import json
 import math
 import os
@@ -38,7 +39,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from arena.utils.parallel import one_thread_each, working_folder
 
@@ -65,6 +66,8 @@ _SECONDS_TO_START, _SECONDS_TO_END = 60.0, 5.0
 _NEW_OBJECTS = 500_000
 """After which a worker for arena's own code looks for unreachable cycles during its first task; by
 default 700, which takes a tenth of that task's time, while modules are imported."""
+_ANY_MEMORY = -1
+"""Stands for the memory limit of a prepared worker, whose first call decides it."""
 _LONGEST_TRANSFER = 10**6
 """Seconds; the system's own limit is higher."""
 
@@ -160,6 +163,18 @@ def call_limited(
     return result
 
 
+def prepare_limited(purpose: str) -> None:
+    """Fork a worker process for the first call of :func:`call_limited` with this purpose.
+
+    A new process spends a tenth of a second on imports that this one has done. The fork knows what
+    this process knows: call it before this process has read anything that an attacker must not
+    learn, and before it has started threads or opened a database. Does nothing where a process
+    cannot be forked safely: outside Linux, or if there are other threads.
+    """
+    if _LINUX and threading.active_count() == 1:
+        _keep(_WatchedWorker((purpose, _ANY_MEMORY), _fork))
+
+
 def run_limited(
     function: Callable[..., Any],
     tasks: Iterable[tuple[Any, ...]],
@@ -247,18 +262,25 @@ def in_worker() -> bool:
 # -- in the parent process -------------------------------------------------------------------------
 
 
+_Start: TypeAlias = "Callable[..., subprocess.Popen[bytes] | _Forked]"
+
+
 class _Worker:
     """A worker process and the pipe to it."""
 
-    def __init__(self, key: Any, entry: str, *more_pipes: Any) -> None:
+    def __init__(self, key: Any, entry: str, *more_pipes: Any, start: _Start | None = None) -> None:
         from multiprocessing.connection import Pipe
 
         self.key = key
         self.owner = os.getpid()
         self.pipe, theirs = Pipe()
         with _interrupts_blocked():
-            self.process = _start(entry, theirs, *more_pipes)
+            self.process: Any = (start or _start)(entry, theirs, *more_pipes)
         theirs.close()
+
+    def suits(self, key: Any) -> bool:
+        """Return whether the process can be used for tasks of this key."""
+        return bool(self.key == key)
 
     def limit_transfers(self, seconds: float) -> None:
         """Let sending and receiving fail with BlockingIOError after this time without progress.
@@ -284,11 +306,15 @@ class _Worker:
 class _WatchedWorker(_Worker):
     """A worker with a watchdog; its key is the purpose and the memory limit."""
 
-    def __init__(self, key: tuple[str, int | None]) -> None:
+    def __init__(self, key: tuple[str, int | None], start: _Start | None = None) -> None:
         self._buffers = _shared_file()
-        super().__init__(key, _watched_main.__name__, self._buffers)
+        super().__init__(key, _watched_main.__name__, self._buffers, start=start)
         self._shared: Any = None
         self._suspended = False
+
+    def suits(self, key: Any) -> bool:
+        """Return whether the process can be used; a prepared one has no memory limit yet."""
+        return super().suits(key) or self.key == (key[0], _ANY_MEMORY)
 
     def send(
         self,
@@ -470,6 +496,50 @@ def _start(entry: str, *pipes: Any) -> subprocess.Popen[bytes]:
     )
 
 
+def _fork(entry: str, *pipes: Any) -> _Forked:
+    """Fork this process, and call one of the functions of this module in the fork."""
+    descriptors = [pipe.fileno() for pipe in pipes]
+    pid = os.fork()
+    if pid:
+        return _Forked(pid)
+    try:
+        null = os.open(os.devnull, os.O_RDWR)
+        for stream in range(3):
+            os.dup2(null, stream)
+        # All other files of the parent. Of its own pipe, too: the worker ends when that is closed.
+        ends = [2, *sorted(descriptors), os.sysconf("SC_OPEN_MAX")]
+        for before, after in itertools.pairwise(ends):
+            os.closerange(before + 1, after)
+        globals()[entry](*descriptors)
+    finally:
+        os._exit(0)  # without what the parent does at its end
+
+
+class _Forked:
+    """A process that was forked, with what :class:`subprocess.Popen` has for a worker."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+
+    def poll(self, options: int = os.WNOHANG if _LINUX else 0) -> int | None:
+        """Return the exit code; None: it is running."""
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, options)
+            if pid:
+                self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+    def wait(self) -> int:
+        """Return the exit code once the process has ended."""
+        return self.poll(0) or 0
+
+    def kill(self) -> None:
+        """Kill the process, if it is running."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+
 @contextlib.contextmanager
 def _interrupts_blocked() -> Iterator[None]:
     """Start processes with SIGINT blocked: on Ctrl-C the parent kills them."""
@@ -494,9 +564,10 @@ def _idle_worker(kind: type[_Kind], key: Any) -> _Kind:
     with _idle_lock:
         # A fork of this process must not write to the pipes of its parent.
         own = [one for one in _idle if one.owner == os.getpid()]
-        found = next((one for one in own if isinstance(one, kind) and one.key == key), None)
+        found = next((one for one in own if isinstance(one, kind) and one.suits(key)), None)
         _idle[:] = [one for one in own if one is not found]
     if found is not None and found.process.poll() is None:
+        found.key = key
         return found
     if found is not None:
         found.kill()
