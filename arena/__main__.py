@@ -14,6 +14,8 @@ it then looks hundreds of times, in vain, which takes a seventh of the time of a
 def run() -> None:
     """Run the program; Ctrl-C while it is imported ends it without a traceback."""
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
+    # pydantic looks for its plugins in the metadata of every installed distribution: 10 ms.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     codes: list[int] = []
     if not atexit._ncallbacks():  # those before this one would not be called
         atexit.register(_end, codes)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ __all__ = [
     "Section",
     "Solution",
     "SolutionColumns",
+    "SolutionOutline",
     "SubmissionRecord",
     "Table",
     "Target",
@@ -249,6 +250,24 @@ class Solution:
     def n_rows(self) -> int:
         """The number of rows, ignored ones included."""
         return len(self.usage)
+
+    def outline(self) -> SolutionOutline:
+        """Return what is known of it without its rows."""
+        return SolutionOutline(
+            n_public=int((self.usage == np.uint8(Usage.PUBLIC)).sum()),
+            n_targets=len(self.targets),
+            weighted=ROW_WEIGHTS in self.extra,
+        )
+
+
+class SolutionOutline(NamedTuple):
+    """What a command knows of a solution that does not read its rows."""
+
+    n_public: int
+    """The number of public rows."""
+    n_targets: int
+    weighted: bool
+    """Whether the rows have weights."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Mapping
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from arena.utils.progress import stderr_console
 from arena.utils.text import printable_lines
@@ -39,6 +39,14 @@ def console(*, stderr: bool = False, wide: bool = False) -> Console:
     terminal = not wide and (sys.stdout.isatty() or "COLUMNS" in os.environ)
     width = None if terminal else _WIDTH_OF_A_FILE
     return Console(markup=False, highlight=False, emoji=False, width=width)
+
+
+class Lines:
+    """Prints lines as :func:`console` does that are not wrapped, without importing rich: 20 ms."""
+
+    def print(self, line: str, *, soft_wrap: Literal[True]) -> None:  # noqa: ARG002
+        """Print a line of text without line breaks."""
+        sys.stdout.write(f"{line}\n")
 
 
 def print_document(document: Mapping[str, Any]) -> None:

@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from arena.cli import discovery as commands
+from arena.cli import program
 from arena.cli.console import say_error
 from arena.errors import ArenaError
 
@@ -132,6 +133,7 @@ def _interrupt(number: int, frame: Any) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the program; ``--verbose`` may be anywhere in the arguments."""
     _interrupts.clear()
+    program.starts(alone=arguments is None)
     if (
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -13,10 +13,12 @@ from arena.utils.text import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from arena.cli.console import Lines
+
 
 def print_answer(
     answer: Submitted,
-    out: Console,
+    out: Console | Lines,
     display: BoardDisplay,
     *,
     file: str | None = None,

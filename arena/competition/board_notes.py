@@ -14,7 +14,7 @@ from arena.plugin.info import attributed_unquoted
 from arena.public_board.advice import FULL_WARNING
 from arena.public_board.clipping import share_at_bounds
 from arena.public_board.mechanism import clip_of, find_mechanism, public_rows
-from arena.scoring.reversed_scores import reversed_board
+from arena.scoring.reversed_scores import may_be_reversed, reversed_board
 from arena.utils.text import printable
 
 
@@ -28,12 +28,7 @@ def board_notes(state: CompetitionState, standings: Sequence[Mapping[str, Any]])
     if not ranked:
         return tuple(notes)
     checks: dict[str, Callable[[], str | None]] = {
-        "whether the predictions are reversed": lambda: reversed_board(
-            state.settings.metric.specification,
-            ranked[0]["score"],
-            state.solution,
-            public_rows(state.solution),
-        ),
+        "whether the predictions are reversed": lambda: _reversed(state, ranked[0]),
         "how many rows are at the bound": lambda: _share_at_bound(state, ranked[0]),
     }
     for purpose, check in checks.items():
@@ -48,6 +43,13 @@ def board_notes(state: CompetitionState, standings: Sequence[Mapping[str, Any]])
         if note is not None:
             notes.append(note)
     return tuple(notes)
+
+
+def _reversed(state: CompetitionState, leader: Mapping[str, Any]) -> str | None:
+    name, best = state.settings.metric.specification, leader["score"]
+    if not may_be_reversed(name, best):
+        return None  # most boards: the rows, which take long to read, are not needed
+    return reversed_board(name, best, state.solution, public_rows(state.solution))
 
 
 def _share_at_bound(state: CompetitionState, leader: Mapping[str, Any]) -> str | None:

@@ -18,7 +18,7 @@ from arena.config import CONFIG_NAME, DATABASE_NAME, Settings, settings_as_toml
 from arena.errors import InputError, UsageError
 from arena.evaluation.binding import bind
 from arena.evaluation.domain import check_truth
-from arena.evaluation.row_weights import metric_of_solution
+from arena.evaluation.solution_metric import metric_of_solution
 from arena.evaluation.standard_errors import standard_error_of_mean
 from arena.intake import SolutionSource, rows_of_cells
 from arena.interfaces import Metric, notes_of, traits_of
@@ -101,7 +101,7 @@ def create_competition(
     check_truth(metric, solution)
     for other in secondary_metrics(settings, solution, manager).values():
         check_truth(other, solution)
-    review_mechanism(settings, lambda: solution, manager)
+    review_mechanism(settings, solution.outline, lambda: solution, manager)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the labels
     place = settings.store.predictions
     _prepare_place(place, folder)  # before the database: if it fails, nothing else was written

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arena.competition.ledger import Ledger
 from arena.config import CONFIG_NAME, PublicSection, Settings
@@ -18,11 +18,13 @@ from arena.errors import InputError, StoreError
 from arena.interfaces import Metric
 from arena.plugin.manager import PluginManager
 from arena.public_board.advice import FULL_WARNING
-from arena.public_board.instances import InstanceRelease
 from arena.public_board.mechanism import public_rows, review_mechanism
-from arena.public_board.releaser import SubmissionRef, make_releaser, release_again
 from arena.store import Store, Transaction
 from arena.types import Solution
+
+if TYPE_CHECKING:
+    from arena.public_board.instances import InstanceRelease
+    from arena.public_board.releaser import SubmissionRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ def _propose(store: Store, manager: PluginManager, wanted: Settings) -> _Proposa
     best = _baseline_score(store, settings, greater_is_better=better)
     for asked in dict.fromkeys((wanted.metric, settings.metric)):
         review = settings.model_copy(update={"metric": asked})
-        remarks = review_mechanism(review, store.solution, manager, best)
+        remarks = review_mechanism(review, store.solution_outline, store.solution, manager, best)
     return _Proposal(kept, settings, tuple(notes), tuple(changes), tuple(remarks))
 
 
@@ -202,6 +204,8 @@ def _baseline_score(store: Store, settings: Settings, *, greater_is_better: bool
 def _release_again(
     store: Store, manager: PluginManager, settings: Settings, solution: Solution
 ) -> list[tuple[SubmissionRef, InstanceRelease]]:
+    from arena.public_board.releaser import SubmissionRef, make_releaser, release_again
+
     if not public_rows(solution).any():
         return []
     ledger = Ledger(store)

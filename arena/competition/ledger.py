@@ -6,14 +6,16 @@ import contextlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arena.competition.final_selection import Candidate
 from arena.competition.teams import TEAM_CHANGES, Teams
 from arena.evaluation.predictions import block_size
-from arena.evaluation.similar import Comparison, SimilarSubmissions, similar_submissions
 from arena.store import Event, Store
 from arena.types import PredictionKind, SubmissionRecord
+
+if TYPE_CHECKING:
+    from arena.evaluation.similar import Comparison, SimilarSubmissions
 
 _DECISIONS = ("disqualification", "reinstatement")
 
@@ -199,6 +201,8 @@ class Ledger:
         Predictions are read once, and of submissions with the same recorded digest only those of
         the first. No label is used.
         """
+        from arena.evaluation.similar import similar_submissions
+
         accepted, names = self.store.accepted(), self.teams()
         numbers = [submission for submission, _team in accepted]
         teams = [names.current(team) for _submission, team in accepted]

@@ -103,7 +103,9 @@ def replay(
         state.manager.mechanisms.resolve(name)
         own = _with_mechanism(state.settings, name, scope)
         settings.append(own)
-        notes += review_mechanism(own, lambda: state.solution, state.manager)
+        notes += review_mechanism(
+            own, state.store.solution_outline, lambda: state.solution, state.manager
+        )
     records = state.store.releases(state.settings.public.epoch)
     teams = {record.submission: record.team for record in state.ledger.records()}
     history = tuple(

@@ -18,8 +18,8 @@ from arena.config import Settings
 from arena.errors import InputError
 from arena.evaluation.binding import bind
 from arena.evaluation.domain import check_truth
-from arena.evaluation.row_weights import metric_of_solution
 from arena.evaluation.scores import full_scores
+from arena.evaluation.solution_metric import metric_of_solution
 from arena.intake import SolutionSource
 from arena.intake.faults import plural, show
 from arena.interfaces import Metric, kinds_of, source_of

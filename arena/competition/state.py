@@ -13,7 +13,7 @@ from arena.competition.ledger import Ledger
 from arena.competition.quota import count_interrupted
 from arena.config import Settings
 from arena.errors import ArenaError, UsageError
-from arena.evaluation.row_weights import metric_of_solution
+from arena.evaluation.solution_metric import metric_of_solution
 from arena.interfaces import Metric, kinds_of, source_of
 from arena.plugin.manager import PluginManager
 from arena.store import Store

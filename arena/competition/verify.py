@@ -32,8 +32,8 @@ from arena.competition.state import metric_code, secondary_metrics
 from arena.competition.teams import Teams
 from arena.config import Settings
 from arena.errors import InputError, UsageError
-from arena.evaluation.row_weights import metric_of_solution
 from arena.evaluation.scores import is_black_box
+from arena.evaluation.solution_metric import metric_of_solution
 from arena.intake import describe, read_submission
 from arena.interfaces import Metric, traits_of
 from arena.plugin.manager import PluginManager

@@ -12,11 +12,8 @@ from arena.competition.board_notes import board_notes
 from arena.competition.final_selection import public_board
 from arena.competition.state import CompetitionState, read_state
 from arena.config import CONFIG_NAME, DATABASE_NAME, Settings, read_settings
-from arena.evaluation.multi_target import metric_of_each_target, target_column
-from arena.evaluation.similar import SimilarSubmissions
 from arena.plugin.manager import PluginManager
 from arena.public_board.clipping import bounded_name
-from arena.public_board.instances import Scope
 from arena.public_board.mechanism import clip_of, find_mechanism
 from arena.store import Event, Store
 from arena.types import Solution, SubmissionRecord
@@ -26,6 +23,8 @@ from arena.utils.progress import shown
 if TYPE_CHECKING:
     from arena.competition.queued_requests import RequestAnswer
     from arena.competition.replay import Replay
+    from arena.evaluation.similar import SimilarSubmissions
+    from arena.public_board.instances import Scope
     from arena.scoring.result import ScoreResult
 
 
@@ -231,6 +230,8 @@ class CompetitionView:
     @property
     def published_scores(self) -> tuple[str, ...]:
         """The columns of secondary metrics and of targets that the published final board shows."""
+        from arena.evaluation.multi_target import metric_of_each_target, target_column
+
         metric = self.settings.metric
         if not metric.publish_secondary:
             return ()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from arena.interfaces import PredictionBlocks
 from arena.types import IntArray
+
+if TYPE_CHECKING:
+    from arena.interfaces import PredictionBlocks
 
 SENT_BYTES = 8 * 2**20
 """The most bytes of predictions in one task of a cluster, unless a single submission has more."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from arena.errors import MetricError, UsageError
+from arena.errors import MetricError
 from arena.evaluation.multi_target import mean_over_targets, metric_of_each_target
 from arena.evaluation.scores import slope_of_score, weighted_means
 from arena.evaluation.wrapped_metric import WrappedMetric
@@ -33,27 +33,8 @@ from arena.types import (
     FloatArray,
     MetricTraits,
     RowContext,
-    Solution,
     WeightArray,
 )
-
-
-def metric_of_solution(metric: Metric, solution: Solution) -> Metric:
-    """Return a metric under the row weights of a solution, averaged over its targets.
-
-    Raises
-    ------
-    UsageError
-        If there are row weights and the metric takes none.
-    """
-    if ROW_WEIGHTS in solution.extra:
-        if not traits_of(metric).row_weights:
-            raise UsageError(
-                f"{metric.name} takes no row weights: omit --weight (weight in [data] of "
-                f"competition.toml), or choose a metric that takes them."
-            )
-        metric = _weighted(metric)
-    return mean_over_targets(metric, len(solution.targets))
 
 
 def metric_on_rows_of(metric: Metric, scored: Metric, n_targets: int) -> Metric:
@@ -70,11 +51,12 @@ def metric_on_rows_of(metric: Metric, scored: Metric, n_targets: int) -> Metric:
     if weights is not None:
         if not traits_of(metric).row_weights:
             raise MetricError(f"{metric.name} takes no row weights, and the rows have weights.")
-        metric = replace(_weighted(metric), weights=weights)
+        metric = replace(weighted(metric), weights=weights)
     return mean_over_targets(metric, n_targets)
 
 
-def _weighted(metric: Metric) -> _Weighted:
+def weighted(metric: Metric) -> _Weighted:
+    """Return a metric under row weights, which it takes from the rows that it is bound to."""
     return (_WeightedMean if isinstance(metric, HasRowValues) else _Weighted)(metric)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         submission_file,
         submission_files,
     )
-    from arena.intake.reader import check_table, read_submission
+    from arena.intake.reader import check_table, prepare_reader, read_submission
     from arena.intake.row_sets import rows_of_cells
     from arena.intake.solution import read_solution
     from arena.intake.submission import ReadSubmission, parse_submission
@@ -52,6 +52,7 @@ __all__ = [
     "named_file",
     "ordered_by_manifest",
     "parse_submission",
+    "prepare_reader",
     "read_case_table",
     "read_solution",
     "read_submission",
@@ -84,6 +85,7 @@ _MODULES = {
     "named_file": "folder",
     "ordered_by_manifest": "manifest",
     "parse_submission": "submission",
+    "prepare_reader": "reader",
     "read_case_table": "case_table",
     "read_solution": "solution",
     "read_submission": "reader",

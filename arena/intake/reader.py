@@ -21,7 +21,7 @@ import pyarrow as pa
 from arena.intake.columns import SubmissionForm
 from arena.intake.submission import ReadSubmission, parse_submission, parse_table
 from arena.types import Fault, Solution
-from arena.utils.processes import Ended, Limits, call_limited
+from arena.utils.processes import Ended, Limits, call_limited, prepare_limited
 
 _SECONDS = 60
 """CPU time for a small competition; 200,000 rows with two faults each took 2 s."""
@@ -87,6 +87,14 @@ def parse_limited(path: Path, form: SubmissionForm) -> ReadSubmission:
     return _in_another_process(form, parse_submission, path)
 
 
+def prepare_reader() -> None:
+    """Start the process for the first file; call it before this process reads any label.
+
+    See :func:`arena.utils.processes.prepare_limited`. Without it the first file starts a process.
+    """
+    prepare_limited(__name__)
+
+
 def check_table(table: Any, source: Path | str, solution: Solution, **rules: Any) -> ReadSubmission:
     """Check and align a ``pyarrow.Table``: data in memory, or read by a plugin.
 
@@ -122,7 +130,8 @@ def _parse_apart(parse: Callable[..., ReadSubmission], *task: Any) -> ReadSubmis
     """
     if not any(isinstance(finder, _NoPandas) for finder in sys.meta_path):
         sys.meta_path.insert(0, _NoPandas())
-        # What threads reserve would count as memory of the process.
+        # What threads and other allocators reserve would count as memory of the process.
+        pa.set_memory_pool(pa.system_memory_pool())
         pa.set_io_thread_count(1)
         pa.set_cpu_count(1)
     try:

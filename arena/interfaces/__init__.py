@@ -6,73 +6,77 @@ A metric must satisfy :class:`Metric`; inheriting from :class:`BaseMetric` or
 
 from __future__ import annotations
 
-from arena.interfaces.analyses import (
-    Analysis,
-    Candidates,
-    PredictionBlocks,
-    Study,
-    SuitsStudies,
-)
-from arena.interfaces.case_scores import CaseReader, CaseScores
-from arena.interfaces.competitors import (
-    Competitor,
-    Computation,
-    ComputesAhead,
-    Conduct,
-    DeclaresConduct,
-    Feedback,
-    HasVariants,
-    KnowsLabels,
-    MayStop,
-    Move,
-    Notebook,
-    Participation,
-    Player,
-    PlaysThroughTeams,
-    Standing,
-)
-from arena.interfaces.deferred import Deferred
-from arena.interfaces.floors import (
-    FloorEstimate,
-    FloorEstimator,
-    FloorSettings,
-    LabelColumns,
-)
-from arena.interfaces.mechanisms import (
-    ClipsScores,
-    Evaluation,
-    ExplainsScores,
-    Mechanism,
-    PublicBoard,
-    ReviewsBoard,
-)
-from arena.interfaces.metrics import (
-    BaseMetric,
-    HasCaseValues,
-    HasInfluenceValues,
-    HasResample,
-    HasRowValues,
-    Metric,
-    MetricFamily,
-    MetricFamilyOfFiles,
-    NeedsRowContext,
-    PointwiseMetric,
-    PreparesSubmissions,
-    faults_of_predictions,
-    faults_of_truth,
-    kinds_of,
-    notes_of,
-    source_of,
-    traits_of,
-)
-from arena.interfaces.papers import (
-    Paper,
-    PaperOptions,
-    Reproduced,
-    Reproduction,
-    rounded,
-    within,
-)
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from arena.interfaces.analyses import (
+        Analysis,
+        Candidates,
+        PredictionBlocks,
+        Study,
+        SuitsStudies,
+    )
+    from arena.interfaces.case_scores import CaseReader, CaseScores
+    from arena.interfaces.competitors import (
+        Competitor,
+        Computation,
+        ComputesAhead,
+        Conduct,
+        DeclaresConduct,
+        Feedback,
+        HasVariants,
+        KnowsLabels,
+        MayStop,
+        Move,
+        Notebook,
+        Participation,
+        Player,
+        PlaysThroughTeams,
+        Standing,
+    )
+    from arena.interfaces.deferred import Deferred
+    from arena.interfaces.floors import (
+        FloorEstimate,
+        FloorEstimator,
+        FloorSettings,
+        LabelColumns,
+    )
+    from arena.interfaces.mechanisms import (
+        ClipsScores,
+        Evaluation,
+        ExplainsScores,
+        Mechanism,
+        PublicBoard,
+        ReviewsBoard,
+    )
+    from arena.interfaces.metrics import (
+        BaseMetric,
+        HasCaseValues,
+        HasInfluenceValues,
+        HasResample,
+        HasRowValues,
+        Metric,
+        MetricFamily,
+        MetricFamilyOfFiles,
+        NeedsRowContext,
+        PointwiseMetric,
+        PreparesSubmissions,
+        faults_of_predictions,
+        faults_of_truth,
+        kinds_of,
+        notes_of,
+        source_of,
+        traits_of,
+    )
+    from arena.interfaces.papers import (
+        Paper,
+        PaperOptions,
+        Reproduced,
+        Reproduction,
+        rounded,
+        within,
+    )
 
 __all__ = [
     "Analysis",
@@ -132,3 +136,75 @@ __all__ = [
     "traits_of",
     "within",
 ]
+
+_MODULES = {
+    "Analysis": "analyses",
+    "BaseMetric": "metrics",
+    "Candidates": "analyses",
+    "CaseReader": "case_scores",
+    "CaseScores": "case_scores",
+    "ClipsScores": "mechanisms",
+    "Competitor": "competitors",
+    "Computation": "competitors",
+    "ComputesAhead": "competitors",
+    "Conduct": "competitors",
+    "DeclaresConduct": "competitors",
+    "Deferred": "deferred",
+    "Evaluation": "mechanisms",
+    "ExplainsScores": "mechanisms",
+    "Feedback": "competitors",
+    "FloorEstimate": "floors",
+    "FloorEstimator": "floors",
+    "FloorSettings": "floors",
+    "HasCaseValues": "metrics",
+    "HasInfluenceValues": "metrics",
+    "HasResample": "metrics",
+    "HasRowValues": "metrics",
+    "HasVariants": "competitors",
+    "KnowsLabels": "competitors",
+    "LabelColumns": "floors",
+    "MayStop": "competitors",
+    "Mechanism": "mechanisms",
+    "Metric": "metrics",
+    "MetricFamily": "metrics",
+    "MetricFamilyOfFiles": "metrics",
+    "Move": "competitors",
+    "NeedsRowContext": "metrics",
+    "Notebook": "competitors",
+    "Paper": "papers",
+    "PaperOptions": "papers",
+    "Participation": "competitors",
+    "Player": "competitors",
+    "PlaysThroughTeams": "competitors",
+    "PointwiseMetric": "metrics",
+    "PredictionBlocks": "analyses",
+    "PreparesSubmissions": "metrics",
+    "PublicBoard": "mechanisms",
+    "Reproduced": "papers",
+    "Reproduction": "papers",
+    "ReviewsBoard": "mechanisms",
+    "Standing": "competitors",
+    "Study": "analyses",
+    "SuitsStudies": "analyses",
+    "faults_of_predictions": "metrics",
+    "faults_of_truth": "metrics",
+    "kinds_of": "metrics",
+    "notes_of": "metrics",
+    "rounded": "papers",
+    "source_of": "metrics",
+    "traits_of": "metrics",
+    "within": "papers",
+}
+"""Name -> its module. They are imported on first use: a command needs a few of the interfaces."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'arena.interfaces' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"arena.interfaces.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

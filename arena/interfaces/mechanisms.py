@@ -100,7 +100,8 @@ class PublicBoard:
     baseline: float | None
     """The public score of the baseline, once it was submitted."""
     suggested_clip: float | None = None
-    """A bound for the row values, from those of a constant prediction; None: unknown."""
+    """A bound for the row values, from those of a constant prediction, where the scores are not
+    bounded; None: unknown."""
 
 
 @runtime_checkable

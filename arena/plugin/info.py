@@ -155,10 +155,17 @@ def unique_entry_points(group: str) -> list[metadata.EntryPoint]:
 
 @functools.lru_cache(maxsize=16)
 def _entry_points(
-    group: str, _where: tuple[tuple[str, int], ...]
+    group: str, where: tuple[tuple[str, int], ...]
 ) -> tuple[metadata.EntryPoint, ...]:
     """Return the entry points of a group by name, read again only after an installation."""
-    return tuple(sorted(metadata.entry_points(group=group), key=lambda point: point.name))
+    found = _all_entry_points(where).select(group=group)
+    return tuple(sorted(found, key=lambda point: point.name))
+
+
+@functools.lru_cache(maxsize=1)
+def _all_entry_points(_where: tuple[tuple[str, int], ...]) -> Any:
+    # Of all groups at once: a group by itself reads a file of every installed distribution as well.
+    return metadata.entry_points()
 
 
 def _search_path() -> tuple[tuple[str, int], ...]:

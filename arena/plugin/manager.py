@@ -13,24 +13,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy.typing as npt
 import pluggy
 
-from arena import hookspecs
+from arena import hookspecs, interfaces
 from arena.errors import DuplicateNameError, PluginError
-from arena.interfaces import (
-    Analysis,
-    CaseReader,
-    Competitor,
-    Deferred,
-    FloorEstimator,
-    Mechanism,
-    Metric,
-    MetricFamily,
-    Paper,
-)
 from arena.plugin.info import (
     Failure,
     PluginInfo,
@@ -41,6 +30,18 @@ from arena.plugin.info import (
 )
 from arena.plugin.registry import Registry, nearest
 from arena.types import CompetitionInfo, Fault, Release, Section, SubmissionRecord
+
+if TYPE_CHECKING:
+    # Each is imported when something of its kind is asked for.
+    from arena.interfaces import (
+        Analysis,
+        CaseReader,
+        Competitor,
+        FloorEstimator,
+        Mechanism,
+        Metric,
+        Paper,
+    )
 
 ENTRY_POINT_GROUP = "arena"
 # A plugin may raise any error, and a module may even call exit while it is imported.
@@ -177,37 +178,39 @@ class PluginManager:
     @property
     def metrics(self) -> Registry[Metric]:
         """All metrics and metric families. Raises DuplicateNameError if a name occurs twice."""
-        return self._registry("metric", "provide_metrics", Metric)
+        return self._registry("metric", "provide_metrics", interfaces.Metric)
 
     @property
     def mechanisms(self) -> Registry[Mechanism]:
         """All mechanisms. Raises DuplicateNameError if a name occurs twice."""
-        return self._registry("mechanism", "provide_mechanisms", Mechanism)
+        return self._registry("mechanism", "provide_mechanisms", interfaces.Mechanism)
 
     @property
     def analyses(self) -> Registry[Analysis]:
         """All analyses. Raises DuplicateNameError if a name occurs twice."""
-        return self._registry("analysis", "provide_analyses", Analysis)
+        return self._registry("analysis", "provide_analyses", interfaces.Analysis)
 
     @property
     def competitors(self) -> Registry[Competitor]:
         """All competitors. Raises DuplicateNameError if a name occurs twice."""
-        return self._registry("competitor", "provide_competitors", Competitor)
+        return self._registry("competitor", "provide_competitors", interfaces.Competitor)
 
     @property
     def floor_estimators(self) -> Registry[FloorEstimator]:
         """All estimators of the Bayes error. Raises DuplicateNameError if a name occurs twice."""
-        return self._registry("kind of labels", "provide_floor_estimators", FloorEstimator)
+        return self._registry(
+            "kind of labels", "provide_floor_estimators", interfaces.FloorEstimator
+        )
 
     @property
     def papers(self) -> Registry[Paper]:
         """All papers that can be reproduced. Raises DuplicateNameError if a name occurs twice."""
-        return self._registry("paper", "provide_papers", Paper)
+        return self._registry("paper", "provide_papers", interfaces.Paper)
 
     @property
     def case_readers(self) -> Registry[CaseReader]:
         """All readers of evaluations. Raises DuplicateNameError if a name occurs twice."""
-        return self._registry("format", "provide_case_readers", CaseReader)
+        return self._registry("format", "provide_case_readers", interfaces.CaseReader)
 
     def _registry(self, kind: str, hook: str, protocol: Any) -> Registry[Any]:
         if kind not in self._registries:
@@ -221,10 +224,10 @@ class PluginManager:
         return self._registries[kind]
 
     def _add(self, registry: Registry[Any], plugin: str, item: Any, protocol: Any) -> None:
-        if isinstance(item, Deferred):
+        if isinstance(item, interfaces.Deferred):
             registry.add_deferred(item, plugin=plugin)
             return
-        if registry.kind == "metric" and isinstance(item, MetricFamily):
+        if registry.kind == "metric" and isinstance(item, interfaces.MetricFamily):
             registry.add_family(item, plugin=plugin)
             return
         missing = missing_members(item, protocol)

@@ -9,12 +9,12 @@ import numpy.typing as npt
 
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import InputError, UnknownNameError, UsageError
-from arena.evaluation.row_weights import metric_of_solution
+from arena.evaluation.solution_metric import metric_of_outline
 from arena.interfaces import ClipsScores, Mechanism, Metric, PublicBoard, ReviewsBoard
 from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
 from arena.public_board.clipping import baseline_clip, clip_values, conceivable_scores
-from arena.types import Solution, Usage
+from arena.types import Solution, SolutionOutline, Usage
 
 
 def public_rows(solution: Solution) -> npt.NDArray[np.bool_]:
@@ -43,11 +43,11 @@ def clip_of(mechanism: Mechanism) -> tuple[float, float] | None:
 
 
 def public_metric(
-    settings: Settings, mechanism: Mechanism, solution: Solution, manager: PluginManager
+    settings: Settings, mechanism: Mechanism, outline: SolutionOutline, manager: PluginManager
 ) -> Metric:
     """Return the metric of the settings, clipped as a mechanism asks, over all targets."""
     single: Metric = manager.metrics.resolve(settings.metric.specification)
-    return metric_of_solution(clip_values(single, clip_of(mechanism)), solution)
+    return metric_of_outline(clip_values(single, clip_of(mechanism)), outline)
 
 
 def submission_budget(settings: Settings) -> int | None:
@@ -60,6 +60,7 @@ def submission_budget(settings: Settings) -> int | None:
 
 def review_mechanism(
     settings: Settings,
+    read_outline: Callable[[], SolutionOutline],
     read_solution: Callable[[], Solution],
     manager: PluginManager,
     baseline: float | None = None,
@@ -68,8 +69,10 @@ def review_mechanism(
 
     Parameters
     ----------
+    read_outline
+        Called if the mechanism reviews boards.
     read_solution
-        Called if the mechanism reviews boards: some do not, and reading takes a while.
+        Called if the scores are not bounded, to suggest a bound. Reading the rows takes a while.
     baseline
         The public score of the baseline, if it was submitted.
 
@@ -81,22 +84,23 @@ def review_mechanism(
     mechanism = find_mechanism(settings, manager)
     if not isinstance(mechanism, ReviewsBoard):
         return []
-    solution = read_solution()
-    n_rows = int(public_rows(solution).sum())
-    if n_rows == 0:
+    outline = read_outline()
+    if outline.n_public == 0:
         return []
-    metric = public_metric(settings, mechanism, solution, manager)
+    metric = public_metric(settings, mechanism, outline, manager)
+    score_range, suggested = conceivable_scores(metric), None
+    if score_range is None:
+        single = manager.metrics.resolve(settings.metric.specification)
+        suggested = baseline_clip(single, read_solution())
     board = PublicBoard(
         metric=settings.metric.specification,
         greater_is_better=metric.greater_is_better,
-        n_rows=n_rows,
-        score_range=conceivable_scores(metric),
+        n_rows=outline.n_public,
+        score_range=score_range,
         budget=submission_budget(settings),
         has_baseline=settings.competition.baseline is not None,
         baseline=baseline,
-        suggested_clip=baseline_clip(
-            manager.metrics.resolve(settings.metric.specification), solution
-        ),
+        suggested_clip=suggested,
     )
     plugin = manager.mechanisms.plugin_of(settings.public.mechanism)
     with attributed_unquoted(plugin, "reviewing the public board"):

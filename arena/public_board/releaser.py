@@ -277,7 +277,7 @@ def make_releaser(
 ) -> Releaser:
     """Return a releaser with the mechanism that the settings ask for."""
     mechanism = find_mechanism(settings, manager)
-    metric = public_metric(settings, mechanism, solution, manager)
+    metric = public_metric(settings, mechanism, solution.outline(), manager)
     rows = public_rows(solution)
 
     def read(submissions: Sequence[int]) -> npt.NDArray[Any]:

@@ -14,6 +14,17 @@ _GUESSING, _FAR = 0.5, 4.0
 """The area of random predictions, and the distance that counts as far, in standard errors."""
 
 
+def may_be_reversed(metric: str, best: float | None) -> bool:
+    """Return whether the best score is an area below that of random predictions.
+
+    Only then :func:`reversed_board` needs the rows.
+
+    >>> may_be_reversed("roc_auc", 0.4), may_be_reversed("roc_auc", 0.6)
+    (True, False)
+    """
+    return best is not None and best < _GUESSING and metric.partition("(")[0] in _AREAS
+
+
 def reversed_board(
     metric: str, best: float | None, solution: Solution, rows: npt.NDArray[np.bool_]
 ) -> str | None:
@@ -33,7 +44,7 @@ def reversed_board(
     """
     target = solution.targets[0]
     binary = len(solution.targets) == 1 and target.classes and len(target.classes) == 2
-    if best is None or not binary or metric.partition("(")[0] not in _AREAS:
+    if best is None or not binary or not may_be_reversed(metric, best):
         return None
     positive = int((solution.truth[rows] == 1).sum())
     negative = int(rows.sum()) - positive

@@ -9,12 +9,12 @@ from typing import Any
 
 from arena.errors import InputError
 from arena.evaluation.binding import bind
-from arena.evaluation.row_weights import metric_of_solution
 from arena.evaluation.similar import (
     SimilarSubmissions,
     describe_similar,
     similar_submissions,
 )
+from arena.evaluation.solution_metric import metric_of_solution
 from arena.intake import solution_source, submission_files
 from arena.intake.memory import describe_data
 from arena.interfaces import Metric, notes_of

@@ -163,9 +163,13 @@ def each_event(
     StoreFormatError
         As :func:`select_events`.
     """
-    chosen = [f"({' OR '.join(['kind = ?'] * len(kinds))})"] if kinds else []
+    chosen = [f"kind IN ({', '.join('?' * len(kinds))})"] if kinds else []
     chosen += ["sequence > ?"] if after is not None else []
     where = f"WHERE {' AND '.join(chosen)}" if chosen else ""
+    if kinds:
+        # DuckDB reads all columns of the rows that it filters, and the payloads are most of the
+        # record: kinds alone take a tenth of that time.
+        where = f"WHERE sequence IN (SELECT sequence FROM events {where})"  # noqa: S608
     query = f"SELECT {_COLUMNS}, submission FROM events {where} ORDER BY sequence"  # noqa: S608
     result = cursor.execute(query, [*kinds, *([] if after is None else [after])])
     while rows := result.fetchmany(_ROWS):

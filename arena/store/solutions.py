@@ -19,7 +19,16 @@ from arena.store.arrow import as_arrow, as_numpy
 from arena.store.digests import keyed_digest
 from arena.store.text_codes import insert_texts, select_texts
 from arena.store.timestamps import as_stored
-from arena.types import FloatArray, IntArray, PredictionKind, Solution, Target
+from arena.types import (
+    ROW_WEIGHTS,
+    FloatArray,
+    IntArray,
+    PredictionKind,
+    Solution,
+    SolutionOutline,
+    Target,
+    Usage,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -274,6 +283,21 @@ def select_solution(cursor: duckdb.DuckDBPyConnection, number: int) -> Solution 
         task_names=task_names,
         soft_labels=_select_soft_labels(cursor, number, len(rows)),
     )
+
+
+def select_outline(cursor: duckdb.DuckDBPyConnection, number: int) -> SolutionOutline | None:
+    """Return what is known of the solution of a number without its rows, or None."""
+    query = """
+        SELECT targets,
+            (SELECT count(*) FROM solution_rows WHERE solution = $1 AND usage = $2),
+            EXISTS (SELECT 1 FROM solution_extra WHERE solution = $1 AND name = $3)
+        FROM solutions WHERE solution = $1
+    """
+    found = cursor.execute(query, [number, int(Usage.PUBLIC), ROW_WEIGHTS]).fetchall()
+    if not found:
+        return None
+    ((targets, n_public, weighted),) = found
+    return SolutionOutline(n_public, len(json.loads(targets)), weighted)
 
 
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -10,14 +10,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import date, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from arena.errors import StoreBusyError
-from arena.evaluation.similar import Comparison
-from arena.store.audit import Recorded, differences
 from arena.store.database import Database
 from arena.store.derived import Standing, changed_tables, select_standings
 from arena.store.events import (
@@ -40,12 +38,15 @@ from arena.store.releases import (
     select_scores,
     select_shown,
 )
-from arena.store.solutions import no_solution, select_solution
+from arena.store.solutions import no_solution, select_outline, select_solution
 from arena.store.stored_predictions import StoredPredictions, select_predictions
 from arena.store.submissions import Incoming, select_records
 from arena.store.transaction import Transaction
-from arena.types import Fault, IntArray, Solution, SubmissionRecord
+from arena.types import Fault, IntArray, Solution, SolutionOutline, SubmissionRecord
 from arena.utils.collection import collection_paused
+
+if TYPE_CHECKING:
+    from arena.evaluation.similar import Comparison
 
 _RETRY_SECONDS = 0.1
 _SECONDS_FOR_A_NAME = 1.0
@@ -187,6 +188,23 @@ class Store:
         if found is None:
             raise no_solution(self.path)
         return self._solutions.setdefault(number, found)
+
+    def solution_outline(self) -> SolutionOutline:
+        """Return what is known of the latest solution without reading its rows.
+
+        Raises
+        ------
+        StoreError
+            If there is none.
+        """
+        number = self.latest_solution()
+        if number in self._solutions:
+            return self._solutions[number].outline()
+        with self._database.reading() as cursor:
+            found = select_outline(cursor, number)
+        if found is None:
+            raise no_solution(self.path)
+        return found
 
     def latest_solution(self) -> int:
         """Return the number of the latest solution; 0 if there is none."""
@@ -483,6 +501,8 @@ class Store:
         # Not further: what reads the tables expects their columns and types.
         if changed := self._database.changed_schema():
             return changed
+        from arena.store.audit import Recorded, differences  # most commands do no audit
+
         recorded = Recorded()
         journal = self._journal()
         broken = self._broken(journal.events, recorded.add, *([watch] if watch else ()))

@@ -8,6 +8,7 @@ function whose caller gave none.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 import threading
@@ -66,7 +67,6 @@ class ProgressDisplay:
     _opening = threading.Lock()
 
     def __init__(self) -> None:
-        self._console = stderr_console()
         self._bar: _Bar | None = None
         self._label, self._total, self._done = "", 0, 0
         self._said, self._said_done, self._said_at, self._started_at = "", 0, 0.0, 0.0
@@ -82,6 +82,10 @@ class ProgressDisplay:
         self._end_stage()
         with ProgressDisplay._opening:
             ProgressDisplay._n_open -= 1
+
+    @functools.cached_property
+    def _console(self) -> Console:
+        return stderr_console()  # most computations end before anything is shown
 
     def say(self, message: str) -> None:
         """Print a sentence above the bar."""

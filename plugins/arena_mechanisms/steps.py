@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from arena.errors import InputError, UsageError
-from arena.evaluation.scores import round_significant
 from arena.interfaces import Evaluation, PublicBoard
 from arena.types import Release
 
@@ -43,6 +42,8 @@ def round_to_multiple(value: float, step: float) -> float:
     >>> round_to_multiple(0.1234567, 1e-5), round_to_multiple(0.73, 0.25)
     (0.12346, 0.75)
     """
+    from arena.evaluation.scores import round_significant  # not to show a board, only to release
+
     return float(round_significant(round(value / step) * step))
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arena.hookspecs import hookimpl
-from arena.interfaces import Analysis, Paper
 from arena.types import Section
+
+if TYPE_CHECKING:
+    from arena.interfaces import Analysis, Paper
 
 
 @hookimpl

@@ -40,7 +40,11 @@ def simulated_board(m: int, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def peer_cpu_seconds(
-    truth: np.ndarray, board: ArrayPredictions, weights: np.ndarray, scores: np.ndarray, workers: int
+    truth: np.ndarray,
+    board: ArrayPredictions,
+    weights: np.ndarray,
+    scores: np.ndarray,
+    workers: int,
 ) -> float:
     """Return the processor seconds of the products; they must agree with the scores."""
     floats = weights.astype(np.float64)

@@ -27,6 +27,11 @@ heavy += ["arena.charts", "arena.report.contents", "http.client", "ssl"]
 if sys.argv[1] == "leaderboard":  # reads no file of predictions
     heavy += ["pyarrow", "arena.intake.reader", "joblib"]
     heavy += ["arena.competition.submit", "arena.competition.finalize", "arena.scoring.board"]
+    heavy += ["arena.public_board.releaser", "arena.store.audit", "arena.evaluation.similar"]
+    heavy += ["arena.evaluation.scores", "arena.evaluation.row_weights", "arena.utils.processes"]
+    heavy += [f"arena.interfaces.{one}" for one in ("analyses", "competitors", "floors", "papers")]
+if sys.argv[1] == "submit":  # prints lines only
+    heavy += ["rich", "pyarrow.compute", "pyarrow.parquet", "arena.store.audit"]
 if sys.argv[1] == "--help":
     heavy += ["numpy", "duckdb", "pyarrow"]
 print([name for name in heavy if name in sys.modules], file=sys.stderr)
@@ -46,18 +51,51 @@ def test_help_imports_no_library_of_arrays_or_storage(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["submit", pytest.param("leaderboard", marks=pytest.mark.slow)])
-def test_submit_and_leaderboard_import_nothing_heavy(tmp_path: Path, command: str) -> None:
+@pytest.mark.parametrize("command", ["submit", "leaderboard"])
+@pytest.mark.parametrize("mechanism", ["kaggle", "ladder-free"])
+def test_submit_and_leaderboard_import_nothing_heavy(
+    tmp_path: Path, command: str, mechanism: str
+) -> None:
     rows = [[f"r{i}", i % 2] for i in range(40)]
     write_csv(tmp_path / "solution.csv", ["id", "y"], rows)
     made = run_here(
         *("init", "c", "--solution", "solution.csv", "--metric", "accuracy"),
-        *("--mechanism", "kaggle"), cwd=tmp_path,
+        *("--mechanism", mechanism), cwd=tmp_path,
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
     write_csv(tmp_path / "team.csv", ["id", "y"], rows)
     arguments = [command, "-C", "c"] + (["team.csv", "-t", "a"] if command == "submit" else [])
     assert _run(*arguments, folder=tmp_path) == "[]"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there a reader is forked")
+def test_the_reader_of_submit_is_forked_before_anything_is_read(tmp_path: Path) -> None:
+    """A program that calls the command may hold labels: its reader is a new process."""
+    rows = [[f"r{i}", i % 2] for i in range(40)]
+    write_csv(tmp_path / "solution.csv", ["id", "y"], rows)
+    write_csv(tmp_path / "team.csv", ["id", "y"], rows)
+    code = """
+import os, sys
+import duckdb
+from arena.cli.main import main
+done = []
+fork, connect = os.fork, duckdb.connect
+os.fork = lambda: (done.append("fork"), fork())[1]
+duckdb.connect = lambda *given, **named: (done.append("open"), connect(*given, **named))[1]
+for arguments in (None, ["submit", "-C", "c", "team.csv", "-t", "b"]):
+    try:
+        main(arguments)
+    except SystemExit as end:
+        assert not end.code, end.code
+print(done[:2], done.count("fork"), file=sys.stderr)
+"""
+    made = run_here("init", "c", "--solution", "solution.csv", "--metric", "mae", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    called = subprocess.run(
+        [sys.executable, "-c", code, "submit", "-C", "c", "team.csv", "-t", "a"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=900,
+    )  # fmt: skip
+    assert called.stderr.splitlines()[-1] == "['fork', 'open'] 1", called.stderr
 
 
 def test_the_end_calls_what_was_registered_and_keeps_the_exit_code(tmp_path: Path) -> None:

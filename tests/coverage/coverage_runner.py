@@ -13,8 +13,8 @@ import pyarrow as pa
 from arena.evaluation.binding import bind
 from arena.evaluation.bootstrap import draw_resamples
 from arena.evaluation.predictions import ArrayPredictions
-from arena.evaluation.row_weights import metric_of_solution
 from arena.evaluation.scores import full_scores, score_under_weights
+from arena.evaluation.solution_metric import metric_of_solution
 from arena.interfaces import Candidates, Metric, Study, traits_of
 from arena.plugin.manager import PluginManager
 from arena.types import PredictionKind, Solution, Target

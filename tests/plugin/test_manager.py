@@ -234,11 +234,10 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.syspath_prepend(str(tmp_path))
     found = metadata.entry_points
 
-    def only_here(**selection: str) -> metadata.EntryPoints:
-        points = found(**selection)
+    def only_here() -> metadata.EntryPoints:
         return metadata.EntryPoints(
             point
-            for point in points
+            for point in found(group="arena")
             if point.dist is not None and Path(str(point.dist.locate_file(""))) == tmp_path
         )
 

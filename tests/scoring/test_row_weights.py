@@ -18,8 +18,9 @@ from arena.config import Settings
 from arena.errors import InputError, UsageError
 from arena.evaluation.binding import bind
 from arena.evaluation.predictions import ArrayPredictions
-from arena.evaluation.row_weights import metric_of_solution, row_weights_of
+from arena.evaluation.row_weights import row_weights_of
 from arena.evaluation.scores import full_scores, influence_values, score_under_weights
+from arena.evaluation.solution_metric import metric_of_solution
 from arena.intake.solution import read_solution
 from arena.plugin.manager import PluginManager
 from arena.types import ROW_WEIGHTS, PredictionKind, Solution, SolutionColumns, Target, Usage

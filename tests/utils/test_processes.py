@@ -51,6 +51,41 @@ def test_both_kinds_of_call_tell_a_long_one_from_a_crash() -> None:
     assert call_limited(pow, 2, 3, seconds=60.0) == 8
 
 
+@LINUX
+def test_a_prepared_process_is_used_once_and_has_the_limits_of_its_call() -> None:
+    """In a process of its own: pytest may run threads, and then nothing is forked."""
+    code = """
+import os
+import escaping_tasks as tasks
+from arena.utils import processes
+from arena.utils.processes import Ended, Limits, call_limited, prepare_limited
+
+def call(function, *task, purpose="x"):
+    limits = Limits(100 * 2**20)
+    return call_limited(function, *task, seconds=60.0, limits=limits, purpose=purpose)
+
+prepare_limited("x")
+(prepared,) = processes.workers._idle
+assert call(os.getpid, purpose="y") != prepared.process.pid
+assert call(os.getpid) == call(os.getpid) == prepared.process.pid
+assert call(os.readlink, "/proc/self/fd/1") == os.devnull
+try:
+    call(bytes, 2**30)
+except MemoryError:
+    pass
+else:
+    raise AssertionError("no limit")
+assert call(tasks.end_at_zero, 0) == Ended(False, 60.0)
+assert call(os.getpid) != prepared.process.pid
+prepare_limited("z")
+"""
+    called = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=900,
+        env={**os.environ, "PYTHONPATH": str(SUPPORT)},
+    )  # fmt: skip
+    assert (called.returncode, called.stdout, called.stderr) == (0, "", "")
+
+
 def test_a_caller_whose_folder_was_removed_has_its_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from arena.cli.completion import complete_team
-from arena.cli.console import console, print_document, say_failures, say_note
+from arena.cli.console import Lines, console, print_document, say_failures, say_note
 from arena.cli.folder import Directory, Wait, open_competition
 from arena.cli.options import AsJson
+from arena.cli.program import has_read_nothing
 from arena.cli.submission_output import print_answer
 from arena.errors import UsageError
-from arena.intake import describe
+from arena.intake import describe, prepare_reader
 from arena.public_board.advice import FULL_WARNING
 from arena.types import Fault
 from arena.utils.formatting import released_format
@@ -77,6 +78,8 @@ def submit(
         raise UsageError("--token-file needs --to, the address of the competition.")
     if team is None:
         raise UsageError("Name the team by --team, or a server by --to.")
+    if has_read_nothing():
+        prepare_reader()
     with open_competition(directory, wait) as competition:
         if competition.settings.public.mechanism == "full" and not competition.has_submissions():
             say_note(FULL_WARNING)
@@ -86,7 +89,7 @@ def submit(
     if as_json:
         print_document({"schema": "arena/submit/1", **answer.to_dict()})
     else:
-        print_answer(answer, console(), display)
+        print_answer(answer, Lines(), display)
     if answer.status != "accepted":
         raise typer.Exit(1)
 

@@ -20,7 +20,7 @@ systems a worker is killed with its process group, and there are no other limits
 against faulty code, not against malicious code.
 """
 
-from arena.utils.processes.calls import call_limited, run_limited
+from arena.utils.processes.calls import call_limited, prepare_limited, run_limited
 from arena.utils.processes.child import in_worker, start_clock
 from arena.utils.processes.limits import HAS_LIMITS, Confinement, Ended, Limits
 from arena.utils.processes.linux import descendants
@@ -33,6 +33,7 @@ __all__ = [
     "call_limited",
     "descendants",
     "in_worker",
+    "prepare_limited",
     "run_limited",
     "start_clock",
 ]

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, ClassVar, TypeVar
 
 from arena.utils.parallel import working_folder
@@ -31,6 +31,8 @@ _SECONDS_TO_END = 6.0
 _LONGEST_WAIT = 10**6
 """Seconds; the system's own limits are higher."""
 _MOST_IDLE = 8
+_ANY_LIMITS: Any = object()
+"""Stands for the limits of a prepared worker, which its first task decides."""
 
 
 class Worker:
@@ -42,7 +44,12 @@ class Worker:
     entry: ClassVar[str]
     """The function of :mod:`arena.utils.processes.child` that the process calls."""
 
-    def __init__(self, key: tuple[str, Limits | Confinement | None], *more_pipes: Any) -> None:
+    def __init__(
+        self,
+        key: tuple[str, Limits | Confinement | None],
+        *more_pipes: Any,
+        start: Callable[..., subprocess.Popen[bytes] | _Forked] | None = None,
+    ) -> None:
         import socket
 
         self.key = key
@@ -50,7 +57,7 @@ class Worker:
         self.pipe, theirs = socket.socketpair()
         self._file = shared_file()
         with _interrupts_blocked():
-            self.process = _start(self.entry, theirs, self._file, *more_pipes)
+            self.process = (start or _start)(self.entry, theirs, self._file, *more_pipes)
         theirs.close()
         self.deadline = self._sent_at = self._seconds = 0.0
         self._number = 0
@@ -203,6 +210,69 @@ def _start(entry: str, *pipes: Any) -> subprocess.Popen[bytes]:
     )
 
 
+def _fork(entry: str, *pipes: Any) -> _Forked:
+    """Fork this process, and call one function of the child module in the fork (Linux)."""
+    kept = {0, 1, 2, *(pipe.fileno() for pipe in pipes)}
+    pid = os.fork()
+    if pid:
+        return _Forked(pid)
+    try:
+        from arena.utils.processes import child
+
+        null = os.open(os.devnull, os.O_RDWR)
+        for stream in range(3):
+            os.dup2(null, stream)
+        # All other files of the parent. Of its own socket, too: the worker ends when it is closed.
+        for descriptor in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208 - only the numbers
+            if descriptor not in kept:
+                with contextlib.suppress(OSError):  # that of the listing itself
+                    os.close(descriptor)
+        getattr(child, entry)(*(pipe.fileno() for pipe in pipes))
+    finally:
+        os._exit(0)  # without the steps at the end of the parent
+
+
+class _Forked:
+    """A forked process, with the methods of :class:`subprocess.Popen` that a worker needs."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the exit code; None: it is running."""
+        return self._wait(os.WNOHANG)
+
+    def wait(self, timeout: float | None = None) -> int | None:
+        """Return the exit code once the process has ended.
+
+        Raises
+        ------
+        subprocess.TimeoutExpired
+            If it is still running after ``timeout`` seconds.
+        """
+        if timeout is None:
+            return self._wait(0)
+        until = time.monotonic() + timeout
+        while self.poll() is None:
+            if time.monotonic() > until:
+                raise subprocess.TimeoutExpired("a worker process", timeout)
+            time.sleep(0.001)
+        return self.returncode
+
+    def kill(self) -> None:
+        """Kill the process, if it is running."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+    def _wait(self, options: int) -> int | None:
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, options)
+            if pid:
+                self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+
 @contextlib.contextmanager
 def _interrupts_blocked() -> Iterator[None]:
     """Start processes with SIGINT blocked: on Ctrl-C the parent kills them."""
@@ -223,13 +293,20 @@ def idle_worker(kind: type[_Kind], key: Any) -> _Kind:
     with _idle_lock:
         # A fork of this process must not write to the pipes of its parent.
         own = [one for one in _idle if one.owner == os.getpid()]
-        found = next((one for one in own if isinstance(one, kind) and one.key == key), None)
+        keys = (key, (key[0], _ANY_LIMITS))
+        found = next((one for one in own if isinstance(one, kind) and one.key in keys), None)
         _idle[:] = [one for one in own if one is not found]
     if found is not None and found.process.poll() is None:
+        found.key = key
         return found
     if found is not None:
         found.kill()
     return kind(key)
+
+
+def prepare(purpose: str) -> None:
+    """Keep a fork of this process for the first task of watched workers with this purpose."""
+    _keep(WatchedWorker((purpose, _ANY_LIMITS), start=_fork))
 
 
 def _keep(worker: Worker) -> None:

@@ -12,7 +12,8 @@ from scipy import stats
 
 import arena
 from arena.errors import InputError, MetricError, UnknownNameError, UsageError
-from arena.evaluation.row_weights import metric_of_solution, metric_on_rows_of
+from arena.evaluation.row_weights import metric_on_rows_of
+from arena.evaluation.solution_metric import metric_of_solution
 from arena.plugin.manager import PluginManager
 from arena.simulation.plan.drawn import (
     Design,
