@@ -15,13 +15,15 @@ import functools
 import itertools
 import logging
 import socket
+import sys
+import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import metadata
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from arena.errors import InputError, UsageError
@@ -388,6 +390,20 @@ def _check_once(wanted: tuple[tuple[str, str], ...]) -> None:
     _compare_versions(wanted, f"on {socket.gethostname()}", _versions(names))
 
 
+class _OfOneThread:
+    """The standard output for the thread that made it, and the standard error for any other.
+
+    A thread of Ray prints on the standard output that a worker has died: no JSON would be left.
+    """
+
+    def __init__(self) -> None:
+        self._thread, self._stdout = threading.get_ident(), sys.stdout
+
+    def __getattr__(self, name: str) -> Any:
+        own = threading.get_ident() == self._thread
+        return getattr(self._stdout if own else sys.stderr, name)
+
+
 @contextlib.contextmanager
 def _ray(address: str | None, workers: int) -> Iterator[Engine]:
     try:
@@ -395,6 +411,13 @@ def _ray(address: str | None, workers: int) -> Iterator[Engine]:
     except ImportError as error:
         raise _missing("ray", error) from error
     options: dict[str, Any] = {"num_cpus": workers} if address is None and workers else {}
+    with contextlib.redirect_stdout(cast(Any, _OfOneThread())):
+        yield from _ray_engine(ray, address, workers, options)
+
+
+def _ray_engine(
+    ray: Any, address: str | None, workers: int, options: Mapping[str, Any]
+) -> Iterator[Engine]:
     try:
         ray.init(address=address or "local", logging_level="ERROR", log_to_driver=False, **options)
     except Exception as error:

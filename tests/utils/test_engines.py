@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import importlib.util
+import threading
 
 import pytest
 
 from arena.errors import InputError
 from arena.utils.engines import (
     Engine,
+    _OfOneThread,
     _versions_here,
     call_checked,
     cluster_in_use,
@@ -67,6 +70,16 @@ def test_a_worker_that_joins_late_is_refused_if_its_versions_differ():
             InputError, match=r"worker on .* has numba .*, but this machine has 0\.0"
         ):
             call_checked(others, power, 2, 3)
+
+
+def test_what_other_threads_print_is_not_on_the_standard_output(capsys):
+    with contextlib.redirect_stdout(_OfOneThread()):
+        print("own")
+        thread = threading.Thread(target=print, args=("a worker has died",))
+        thread.start()
+        thread.join()
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("own\n", "a worker has died\n")
 
 
 def test_a_cluster_is_in_use_until_it_is_closed():
