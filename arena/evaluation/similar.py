@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -93,7 +93,7 @@ def similar_submissions(
     hashes of 1,024 groups of cells, which works if fewer than about two cells per group differ.
     Differences of numbers are computed from 1,024 cells. Both numbers are 256 with more than 2,000
     submissions. Identical ones are always found among all submissions; if more than 10,000 differ
-    from each other, only the last one of each team is compared for near identity, because every
+    from each other, only the last new one of each team is compared for near identity, because every
     pair is.
 
     Parameters
@@ -105,8 +105,9 @@ def similar_submissions(
     block
         How many submissions are read at a time.
     first_equal
-        ``(m,)`` the position of the first submission that is known to have the same predictions;
-        only these are read. None: nothing is known, and all are read.
+        ``(m,)`` the position of the first submission that is known to have the same predictions.
+        Only these are read; if there are more than 10,000, only the compared ones and those with
+        equals. None: nothing is known, and all are read.
 
     Returns
     -------
@@ -128,15 +129,27 @@ def similar_submissions(
     """
     comparison = Comparison()
     comparison.begin(kind, predictions.n_submissions)
-    if first_equal is None:
-        first_equal = np.arange(predictions.n_submissions)
-    read, added = np.unique(first_equal, return_inverse=True)
-    numbers = [submissions[at] for at in read.tolist()]
-    chosen = predictions if len(read) == len(first_equal) else predictions.subset(read)
+    everything = np.arange(predictions.n_submissions)
+    first = everything if first_equal is None else first_equal
+    read = everything if first_equal is None else _to_read(first, np.asarray(teams, dtype=object))
+    chosen = predictions if len(read) == len(first) else predictions.subset(read)
     for start, part in chosen.blocks(block):
-        comparison.add(numbers[start : start + len(part)], part)
-    comparison.stand_for(submissions, added)
+        comparison.add([submissions[at] for at in read[start : start + len(part)].tolist()], part)
+    comparison.stand_for(submissions, first, read)
     return comparison.similar(teams)
+
+
+def _to_read(first: IntArray, owners: npt.NDArray[Any]) -> IntArray:
+    """Return the positions whose predictions are needed to find all similar submissions."""
+    different, sizes = np.unique(first, return_counts=True)
+    if len(different) <= _MOST_COMPARED:
+        return different
+    return np.union1d(different[sizes > 1], _last_of_each_team(different, owners))
+
+
+def _last_of_each_team(positions: IntArray, owners: npt.NDArray[Any]) -> IntArray:
+    last = dict(zip(owners[positions], positions.tolist(), strict=True))
+    return np.array(sorted(last.values()), dtype=np.intp)
 
 
 def describe_similar(found: SimilarSubmissions) -> str:
@@ -157,10 +170,8 @@ def describe_similar(found: SimilarSubmissions) -> str:
 class _Compared:
     """The compared content of the submissions."""
 
-    digests: list[bytes]
-    """The digest of all cells of a submission; empty for a constant one."""
-    kept: list[int]
-    """``(k,)`` positions of the compared ones: of each group of identical ones, the first."""
+    positions: IntArray
+    """``(k,)`` positions of the compared submissions."""
     hashes: npt.NDArray[np.uint16]
     """``(k, g)`` hashes of groups of cells: if few cells differ, equally many hashes differ."""
     n_cells: int
@@ -221,8 +232,8 @@ class Comparison:
         self._n_groups = 0
         self._numbers: list[int] = []
         self._digests: list[bytes] = []
-        self._known: set[bytes] = {b""}
-        self._kept: list[int] = []
+        self._constant: set[bytes] = set()
+        self._kept: dict[bytes, int] = {}
         self._hashes: list[npt.NDArray[np.uint16]] = []
         self._drawn: list[FloatArray] = []
         self._codes: list[npt.NDArray[np.uint16]] = []
@@ -250,25 +261,32 @@ class Comparison:
             else:
                 values = np.ascontiguousarray(own, dtype=np.float64) + 0.0  # no negative zero
                 cells = values.view(np.uint64)
-            alike = bool((rows == rows[0]).all())
-            digest = b"" if alike else hashlib.blake2b(cells.tobytes(), digest_size=16).digest()
+            digest = hashlib.blake2b(cells.tobytes(), digest_size=16).digest()
             self._digests.append(digest)
-            if digest in self._known:
+            if digest in self._kept:
                 continue
-            self._known.add(digest)
-            self._kept.append(len(self._digests) - 1)
+            self._kept[digest] = len(self._digests) - 1
             self._keep(own, cells)
+            if bool((rows == rows[0]).all()):
+                self._constant.add(digest)
 
-    def stand_for(self, submissions: Sequence[int], added: IntArray) -> None:
-        """Let the submissions that were added stand for others with the same predictions.
+    def stand_for(self, submissions: Sequence[int], first: IntArray, added: IntArray) -> None:
+        """Let the submissions that were added stand for all, if not all were added.
 
-        ``submissions`` are all of them, and ``added`` the place of the one that stands for each
-        among those that were added, which are the first ones with their predictions, in order.
+        Parameters
+        ----------
+        submissions
+            ``(m,)`` all of them.
+        first
+            ``(m,)`` the position of the first submission with the same predictions.
+        added
+            Ascending positions of those that were added, in this order.
         """
-        first = np.unique(added, return_index=True)[1]
+        digest_of = dict(zip(added.tolist(), self._digests, strict=True))
         self._numbers = [int(number) for number in submissions]
-        self._digests = [self._digests[at] for at in added.tolist()]
-        self._kept = first[self._kept].tolist()
+        # A submission that was not added has no equal, so that any other digest serves.
+        self._digests = [digest_of.get(at, at.to_bytes(8, "big")) for at in first.tolist()]
+        self._kept = {digest: int(added[at]) for digest, at in self._kept.items()}
 
     def _draw(self, n_cells: int) -> None:
         """Draw the cells that are compared, and the keys of the hashes."""
@@ -294,25 +312,18 @@ class Comparison:
         """Return the similar submissions; ``teams`` are those of the submissions, as added."""
         if self._kind is None:
             return ()
-        read = self._compared()
         numbers, owners = np.array(self._numbers, dtype=np.intp), np.asarray(teams, dtype=object)
+        digests = [b"" if one in self._constant else one for one in self._digests]
         found = [
             SimilarSubmissions(
                 True, tuple(numbers[own].tolist()), tuple(owners[own].tolist()), 0.0, None
             )
-            for own in _identical(read.digests, owners)
+            for own in _identical(digests, owners)
         ]
-        chosen = np.arange(len(read.kept))
-        if len(chosen) > _MOST_COMPARED:
-            last = dict(zip(owners[read.kept], chosen.tolist(), strict=True))
-            chosen = np.array(sorted(last.values()), dtype=np.intp)
-        if len(chosen) > 1:
-            kept = np.array(read.kept, dtype=np.intp)[chosen]
-            scaled = None if read.drawn is None else _scaled(read.drawn[chosen], self._kind)
-            others = replace(read, hashes=read.hashes[chosen])
-            if scaled is not None:
-                others = replace(others, codes=read.codes[chosen], repeated=read.repeated[chosen])
-            found += _near(others, scaled, numbers[kept], owners[kept])
+        read = self._compared(owners)
+        if len(read.positions) > 1:
+            scaled = None if read.drawn is None else _scaled(read.drawn, self._kind)
+            found += _near(read, scaled, numbers[read.positions], owners[read.positions])
         return tuple(found)
 
     @property
@@ -320,16 +331,25 @@ class Comparison:
         """The submissions that were added."""
         return tuple(self._numbers)
 
-    def _compared(self) -> _Compared:
-        empty = np.zeros((0, 0), dtype=np.uint16)
+    def _compared(self, owners: npt.NDArray[Any]) -> _Compared:
+        """Return the content of those that are compared: constant ones are not."""
+        positions = np.array([*self._kept.values()], dtype=np.intp)
+        chosen = np.array([digest not in self._constant for digest in self._kept], dtype=np.bool_)
+        if len(set(self._digests)) > _MOST_COMPARED:
+            chosen &= np.isin(positions, _last_of_each_team(positions, owners))
+
+        def of(content: Sequence[Any]) -> Any:
+            taken = [one for one, taken in zip(content, chosen, strict=True) if taken]
+            return np.stack(taken) if taken else np.zeros((0, 0))
+
+        numbers = self._kind not in _CATEGORIES
         return _Compared(
-            self._digests,
-            self._kept,
-            np.stack(self._hashes) if self._hashes else empty,
+            positions[chosen],
+            of(self._hashes),
             len(self._keys),
-            np.stack(self._drawn) if self._drawn else None,
-            np.stack(self._codes) if self._codes else empty,
-            np.array(self._repeated, dtype=np.float64),
+            of(self._drawn) if numbers else None,
+            of(self._codes) if numbers else np.zeros((0, 0), dtype=np.uint16),
+            np.asarray(of(self._repeated) if numbers else ()),
         )
 
 

@@ -41,8 +41,9 @@ _OLDEST_VERSION = 2
 
 _APPLICATION = "arena"
 _LEAST_MEMORY, _MOST_MEMORY = 128 * 10**6, 10**9
-_KEPT_MEMORY = 16 * 10**6
 """Bytes of a database that DuckDB keeps in memory."""
+_KEPT_MEMORY = 16 * 10**6
+"""Bytes that it keeps when memory is needed for other things."""
 _LONGEST_LOG = 16 * 2**20
 """A log of more bytes is written to the file after the transaction."""
 _NEVER = "1TB"
@@ -170,9 +171,9 @@ class Database:
             self._set_limit(cursor, self._memory_limit)
 
     def return_freed_memory(self) -> None:
-        """Return what DuckDB keeps of the file, which is read again, and what it freed.
+        """Make DuckDB return its cache of the file, and memory that it freed, to the system.
 
-        Without being told it keeps both, up to a gigabyte.
+        Otherwise it keeps both, up to a gigabyte; what is needed later is read again.
         """
         with contextlib.suppress(StoreError), self.reading() as cursor:
             in_force = self._limit_in_force

@@ -1,6 +1,6 @@
 """What the organiser's commands cost on long histories, with the exponents of their growth.
 
-Makes competitions with the hashing of the store itself, each team with its own predictions, and
+Makes competitions with the hashing of the store itself, in which no two submissions are equal, and
 runs every command once in turn on each. Prints one line of JSON for each history, and a last one
 with the growth exponents: log(cost long / cost short) / log(submissions long / submissions short),
 of the processor time above the start of the program. With ``--out docs/scale.md`` the figures are
@@ -52,8 +52,8 @@ without the {start:.1f} s that the start of the program takes, and the most memo
 The exponent says how the processor time grows from the shortest history to the longest: 1 is in
 proportion to the number of submissions.
 
-Each submission has {rows:,} rows. From left to right, the submissions are of {teams} teams.
-Measured on {cores} cores of a shared machine ({date}), each command once, by
+Each submission has {rows:,} rows, and no two are equal. From left to right, the submissions are of
+{teams} teams. Measured on {cores} cores of a shared machine ({date}), each command once, by
 `python tests/benchmarks/bench_commands.py {options}`.
 
 {table}
@@ -175,10 +175,7 @@ def main() -> None:
     options = parser.parse_args()
     commands = dict(list(COMMANDS.items())[: list(COMMANDS).index(options.until) + 1])
     histories = [
-        # One fewer than teams: then the submissions of a team differ.
-        History(length, min(options.teams, length // 2), options.rows, samples=options.teams - 1)
-        if options.rule == "best_private"
-        else History(length, min(options.teams, length // 2), options.rows, samples=options.teams)
+        History(length, min(options.teams, length // 2), options.rows, samples=length)
         for length in sorted(int(length) for length in options.submissions.split(","))
     ]
     with tempfile.TemporaryDirectory() as nowhere:

@@ -83,9 +83,11 @@ def make(folder: Path, history: History) -> None:
     )
     Competition.create(folder / "c", folder / "solution.csv", settings, seed=1).close()
     with Store.open(folder / "c" / "arena.duckdb", create=False) as store:
-        # A sample of real predictions and scores, used again and again: what grows is the history.
-        qualities = enumerate(np.arange(history.samples) / history.samples)
-        samples = np.stack([predictions(history.rows, one, i) for i, one in qualities])
+        # With fewer samples than submissions they are used again: what grows is the history.
+        levels = min(history.samples, history.teams)
+        samples = np.stack(
+            [predictions(history.rows, i % levels / levels, i) for i in range(history.samples)]
+        )
         append(store, history, samples)
 
 

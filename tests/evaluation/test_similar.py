@@ -147,7 +147,9 @@ def test_a_large_group_is_named_by_its_first_ten() -> None:
     assert describe_similar(one).endswith("10 of t9 and 4 more.")
 
 
-def test_submissions_that_are_known_to_be_equal_are_not_read_again() -> None:
+def test_submissions_that_are_known_to_be_equal_are_not_read_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     values = VALUES.copy()
     values[7] = values[9] = values[3]
     values[11] = values[2] + 1e-6
@@ -169,6 +171,17 @@ def test_submissions_that_are_known_to_be_equal_are_not_read_again() -> None:
     ]
     assert several[0] == several[1] != ()
     assert read == [M, 9]
+    # Of many, only the last new one of each team and those with equals are read.
+    monkeypatch.setattr("arena.evaluation.similar._MOST_COMPARED", 8)
+    few = [
+        similar_submissions(Counted(values), range(1, M + 1), names, PredictionKind.SCORE, **given)
+        for given in ({}, {"first_equal": first})
+    ]
+    assert few[0] == few[1] != ()
+    needed = {int(at) for at in first if (first == at).sum() > 1}
+    needed |= {max(at for at in set(first.tolist()) if names[at] == name) for name in names}
+    assert read[2:] == [M, len(needed)]
+    assert len(needed) < 9
 
 
 @pytest.mark.parametrize(("codes", "sparse"), [(60_000, True), (3, False)])

@@ -13,7 +13,7 @@ from scipy import stats
 import arena
 from arena.errors import InputError, MetricError, UnknownNameError, UsageError
 from arena.evaluation.row_weights import metric_on_rows_of
-from arena.evaluation.solution_metric import metric_of_solution
+from arena.evaluation.solution_metric import metric_of_outline
 from arena.plugin.manager import PluginManager
 from arena.simulation.plan.drawn import (
     Design,
@@ -33,7 +33,7 @@ from arena.simulation.plan.places import (
     share_right,
 )
 from arena.simulation.plan.plan import plan_rows
-from arena.types import ROW_WEIGHTS
+from arena.types import SolutionOutline
 from arena.utils.parallel import NoProgress
 from program import run_here, write_csv
 from study_boards import Accuracy, make_study
@@ -533,8 +533,8 @@ def test_metrics_are_compared_under_the_weights_of_the_rows():
     metrics, rng = PluginManager().metrics, np.random.default_rng(0)
     truth, predictions = np.zeros(60, int), rng.integers(2, size=(5, 60))
     weights = rng.integers(1, 5, 60).astype(float)
-    solution = SimpleNamespace(extra={ROW_WEIGHTS: weights}, targets=(None,))
-    weighted = replace(metric_of_solution(metrics.resolve("f1"), solution), weights=weights)
+    outline = SolutionOutline(n_public=0, n_targets=1, weighted=True)
+    weighted = replace(metric_of_outline(metrics.resolve("f1"), outline), weights=weights)
     metric = metric_on_rows_of(metrics.resolve("accuracy"), weighted, 1)
     right = (predictions == truth) @ weights / weights.sum()
     assert metric.score(truth, predictions[0]) == pytest.approx(right[0])
