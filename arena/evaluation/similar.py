@@ -7,7 +7,7 @@ Constant submissions, such as an unchanged sample submission, are left out.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,14 +128,10 @@ def similar_submissions(
     'Nearly identical predictions: submission 2 of b, 4 of d (correlation 1.000000).'
     """
     comparison = Comparison()
-    comparison.begin(kind, predictions.n_submissions)
-    everything = np.arange(predictions.n_submissions)
-    first = everything if first_equal is None else first_equal
-    read = everything if first_equal is None else _to_read(first, np.asarray(teams, dtype=object))
-    chosen = predictions if len(read) == len(first) else predictions.subset(read)
+    read = comparison.begin(kind, submissions, first_equal, teams)
+    chosen = predictions if len(read) == len(submissions) else predictions.subset(read)
     for start, part in chosen.blocks(block):
-        comparison.add([submissions[at] for at in read[start : start + len(part)].tolist()], part)
-    comparison.stand_for(submissions, first, read)
+        comparison.add(read[start : start + len(part)], part)
     return comparison.similar(teams)
 
 
@@ -224,14 +220,16 @@ class _Compared:
 class Comparison:
     """What :func:`similar_submissions` computes, for predictions that are added block by block.
 
-    Whoever reads every prediction for another reason, as an audit does, need not read them twice.
+    An audit, which reads every prediction anyway, need not read them twice.
     """
 
     def __init__(self) -> None:
         self._kind: PredictionKind | None = None
         self._n_groups = 0
         self._numbers: list[int] = []
-        self._digests: list[bytes] = []
+        self._first: list[int] = []
+        self._is_needed = np.zeros(0, dtype=np.bool_)
+        self._digests: dict[int, bytes] = {}
         self._constant: set[bytes] = set()
         self._kept: dict[bytes, int] = {}
         self._hashes: list[npt.NDArray[np.uint16]] = []
@@ -242,18 +240,36 @@ class Comparison:
         self._places = np.zeros(0, dtype=np.intp)
         self._padded = np.zeros((0, 0), dtype=np.uint64)
 
-    def begin(self, kind: PredictionKind, n_submissions: int) -> None:
-        """Say what is predicted, and how many submissions will be added."""
-        self._kind = kind
-        self._n_groups = _CELLS if n_submissions <= _MANY else _CELLS_OF_MANY
+    def begin(
+        self,
+        kind: PredictionKind,
+        submissions: Sequence[int],
+        first_equal: IntArray | None,
+        teams: Sequence[str],
+    ) -> IntArray:
+        """Announce the submissions; return the positions of those whose predictions are needed.
 
-    def add(self, submissions: Sequence[int], block: npt.NDArray[Any]) -> None:
-        """Add submissions with ``(k, n)`` or ``(k, n, n_columns)`` predictions."""
+        The arguments are those of :func:`similar_submissions`. Teams may have other names here than
+        in :meth:`similar`, and there one team may be several of these.
+        """
+        self._kind, self._numbers = kind, [int(number) for number in submissions]
+        self._n_groups = _CELLS if len(submissions) <= _MANY else _CELLS_OF_MANY
+        needed = np.arange(len(submissions))
+        self._first = needed.tolist()
+        if first_equal is not None:
+            self._first = first_equal.tolist()
+            needed = _to_read(first_equal, np.asarray(teams, dtype=object))
+        self._is_needed = np.zeros(len(submissions), dtype=np.bool_)
+        self._is_needed[needed] = True
+        return needed
+
+    def add(self, positions: IntArray, block: npt.NDArray[Any]) -> None:
+        """Add ``(k, n)`` or ``(k, n, n_columns)`` predictions; those not needed are passed over."""
         kind, flat = self._kind, block.reshape(len(block), -1)
         if not len(self._keys):
             self._draw(flat.shape[1])
-        for number, own, rows in zip(submissions, flat, block, strict=True):
-            self._numbers.append(int(number))
+        for at in np.flatnonzero(self._is_needed[positions]).tolist():
+            own, rows = flat[at], block[at]
             if kind is PredictionKind.TEXT:
                 from pandas.util import hash_array
 
@@ -262,31 +278,13 @@ class Comparison:
                 values = np.ascontiguousarray(own, dtype=np.float64) + 0.0  # no negative zero
                 cells = values.view(np.uint64)
             digest = hashlib.blake2b(cells.tobytes(), digest_size=16).digest()
-            self._digests.append(digest)
+            self._digests[int(positions[at])] = digest
             if digest in self._kept:
                 continue
-            self._kept[digest] = len(self._digests) - 1
+            self._kept[digest] = int(positions[at])
             self._keep(own, cells)
             if bool((rows == rows[0]).all()):
                 self._constant.add(digest)
-
-    def stand_for(self, submissions: Sequence[int], first: IntArray, added: IntArray) -> None:
-        """Let the submissions that were added stand for all, if not all were added.
-
-        Parameters
-        ----------
-        submissions
-            ``(m,)`` all of them.
-        first
-            ``(m,)`` the position of the first submission with the same predictions.
-        added
-            Ascending positions of those that were added, in this order.
-        """
-        digest_of = dict(zip(added.tolist(), self._digests, strict=True))
-        self._numbers = [int(number) for number in submissions]
-        # A submission that was not added has no equal, so that any other digest serves.
-        self._digests = [digest_of.get(at, at.to_bytes(8, "big")) for at in first.tolist()]
-        self._kept = {digest: int(added[at]) for digest, at in self._kept.items()}
 
     def _draw(self, n_cells: int) -> None:
         """Draw the cells that are compared, and the keys of the hashes."""
@@ -309,18 +307,19 @@ class Comparison:
         self._hashes.append((mixed >> np.uint64(48)).astype(np.uint16))
 
     def similar(self, teams: Sequence[str]) -> tuple[SimilarSubmissions, ...]:
-        """Return the similar submissions; ``teams`` are those of the submissions, as added."""
+        """Return the similar submissions; ``teams`` are those of :meth:`begin`, in its order."""
         if self._kind is None:
             return ()
         numbers, owners = np.array(self._numbers, dtype=np.intp), np.asarray(teams, dtype=object)
-        digests = [b"" if one in self._constant else one for one in self._digests]
+        # Predictions that were not needed have no equal, so that any other digest serves.
+        digests = [self._digests.get(at, at.to_bytes(8, "big")) for at in self._first]
         found = [
             SimilarSubmissions(
                 True, tuple(numbers[own].tolist()), tuple(owners[own].tolist()), 0.0, None
             )
-            for own in _identical(digests, owners)
+            for own in _identical(digests, self._constant, owners)
         ]
-        read = self._compared(owners)
+        read = self._compared(owners, len(set(digests)))
         if len(read.positions) > 1:
             scaled = None if read.drawn is None else _scaled(read.drawn, self._kind)
             found += _near(read, scaled, numbers[read.positions], owners[read.positions])
@@ -328,14 +327,14 @@ class Comparison:
 
     @property
     def submissions(self) -> tuple[int, ...]:
-        """The submissions that were added."""
+        """The submissions that were announced."""
         return tuple(self._numbers)
 
-    def _compared(self, owners: npt.NDArray[Any]) -> _Compared:
+    def _compared(self, owners: npt.NDArray[Any], n_different: int) -> _Compared:
         """Return the content of those that are compared: constant ones are not."""
         positions = np.array([*self._kept.values()], dtype=np.intp)
         chosen = np.array([digest not in self._constant for digest in self._kept], dtype=np.bool_)
-        if len(set(self._digests)) > _MOST_COMPARED:
+        if n_different > _MOST_COMPARED:
             chosen &= np.isin(positions, _last_of_each_team(positions, owners))
 
         def of(content: Sequence[Any]) -> Any:
@@ -353,11 +352,13 @@ class Comparison:
         )
 
 
-def _identical(digests: Sequence[bytes], owners: npt.NDArray[Any]) -> Iterator[IntArray]:
+def _identical(
+    digests: Sequence[bytes], constant: Collection[bytes], owners: npt.NDArray[Any]
+) -> Iterator[IntArray]:
     """Yield the positions of identical submissions of two or more teams, one of each team."""
     groups: dict[bytes, dict[str, int]] = {}
     for at, (digest, owner) in enumerate(zip(digests, owners, strict=True)):
-        if digest:
+        if digest not in constant:
             groups.setdefault(digest, {}).setdefault(owner, at)
     for group in groups.values():
         if len(group) > 1:

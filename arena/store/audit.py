@@ -17,7 +17,12 @@ from arena.evaluation.predictions import block_size
 from arena.evaluation.similar import Comparison
 from arena.store.database import Database
 from arena.store.derived import changed_tables
-from arena.store.digests import keyed_digest, predictions_digest, row_line
+from arena.store.digests import (
+    first_positions,
+    keyed_digest,
+    predictions_digest,
+    row_line,
+)
 from arena.store.events import Event, each_event
 from arena.store.facts import (
     RECORD_KEY,
@@ -394,19 +399,21 @@ def _of_contents(
 ) -> Iterator[str]:
     """Read predictions, in blocks of 16 MB, and compare their digests."""
     cells = solution.n_rows * len(solution.columns)
-    accepted = cursor.execute("SELECT submission FROM submissions WHERE status = 'accepted'")
-    readable = bound.keys() & {number for (number,) in accepted.fetchall()}
-    numbers = np.array(sorted(readable), dtype=np.intp)
+    accepted = cursor.execute("SELECT submission, team FROM submissions WHERE status = 'accepted'")
+    team_of = {number: team for number, team in accepted.fetchall() if number in bound}
+    numbers = np.array(sorted(team_of), dtype=np.intp)
     predictions = select_predictions(database, solution, numbers, None)
     if solution.kind is not PredictionKind.TEXT:
         predictions = replace(
             predictions, form=replace(predictions.form, kind=PredictionKind.VALUE)
         )
     if compare is not None:
-        compare.begin(solution.kind, len(numbers))
+        first = first_positions(str(bound[number][1]) for number in numbers.tolist())
+        teams = [team_of[number] for number in numbers.tolist()]
+        compare.begin(solution.kind, numbers.tolist(), first, teams)
     for start, block in _blocks(predictions, len(numbers), block_size(cells)):
         if compare is not None and isinstance(block, np.ndarray):
-            compare.add(numbers[start : start + len(block)].tolist(), block)
+            compare.add(np.arange(start, start + len(block)), block)
         for at, values in enumerate(block):
             event, digest = bound[int(numbers[start + at])]
             if isinstance(values, ObjectError):

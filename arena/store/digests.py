@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from arena.types import IntArray
 
 _LINE = json.JSONEncoder(default=str, separators=(",", ":"))
 
@@ -65,3 +67,14 @@ def text_digest(text: str) -> str:
     'e3b0c442'
     """
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def first_positions(digests: Iterable[Hashable]) -> IntArray:
+    """Return for each digest the position of the first one that is equal.
+
+    >>> first_positions(["a", "b", "a"]).tolist()
+    [0, 1, 0]
+    """
+    first: dict[Hashable, int] = {}
+    positions = [first.setdefault(digest, at) for at, digest in enumerate(digests)]
+    return np.array(positions, dtype=np.intp)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from arena.errors import StoreBusyError
 from arena.store.database import Database
 from arena.store.derived import Standing, changed_tables, select_standings
+from arena.store.digests import first_positions
 from arena.store.events import (
     ChainCheck,
     Event,
@@ -332,11 +333,7 @@ class Store:
         """
         with self._database.reading() as cursor:
             digests = select_prediction_digests(cursor)
-        first: dict[str | int, int] = {}
-        return np.array(
-            [first.setdefault(digests.get(one, one), at) for at, one in enumerate(submissions)],
-            dtype=np.intp,
-        )
+        return first_positions(digests.get(one, one) for one in submissions)
 
     def reading_once(self) -> contextlib.AbstractContextManager[None]:
         """Return a context in which predictions are read that are not read again soon.
