@@ -16,6 +16,9 @@ def run() -> None:
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
     # pydantic looks for its plugins in the metadata of every installed distribution: 10 ms.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # Threads of OpenBLAS wait 2^26 cycles in a loop for work before they sleep, also for the first
+    # time: a tenth of a second for a command that multiplies nothing. 2^20 are half a millisecond.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
     codes: list[int] = []
     if not atexit._ncallbacks():  # those before this one would not be called
         atexit.register(_end, codes)
