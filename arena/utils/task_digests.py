@@ -25,7 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 _MOST_MODULES = 300
-"""A package of more modules is known by its version, unless it belongs to arena."""
+"""A package of more modules is known by its version, if it has one and is not a part of arena;
+without one, by the sizes and times of its files."""
 _MOST_FILES = 10_000
 """If more lie in the folder of a metric, nothing is kept: to compare them would take too long."""
 _MOST_BYTES = 2**16
@@ -177,9 +178,10 @@ def _code_of(name: str) -> str:
     """Return a text that changes with the code of a package."""
     if _is_known_by_version(name):
         version = getattr(sys.modules[name], "__version__", None)
-        if version is None:
-            raise _NotComparableError(name)
-        return repr((name, str(version)))
+        if version is not None:
+            return repr((name, str(version)))
+        about = [(str(file), file.stat()) for file in _own_files(name)]
+        return repr((name, [(file, one.st_size, one.st_mtime_ns) for file, one in about]))
     files = _own_files(name)
     if name == "__main__" and not files:
         raise _NotComparableError(name)
