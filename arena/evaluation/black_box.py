@@ -429,13 +429,12 @@ class _Kept:
         if tasks is None or traits_of(metric).whole_files:
             return None
         context = digest_of(what, metric, *map(array_digest, shared))
-        if context is None:
-            tasks.progress.say(
-                f"{metric.name} or its folder cannot be compared with another time, so that an "
-                "interrupted command begins its calls again."
+        if context is None and what == "resamples":  # others may be short
+            tasks.say_once(
+                f"Calls of {metric.name} cannot be kept: it cannot be stored, or its folder has "
+                "too many files to compare. An interrupted command begins again."
             )
-            return None
-        return cls(tasks, context)
+        return None if context is None else cls(tasks, context)
 
     def _key(self, prediction: npt.NDArray[Any]) -> str:
         return hashlib.sha256((self.context + array_digest(prediction)).encode()).hexdigest()

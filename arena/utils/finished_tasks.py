@@ -64,6 +64,7 @@ class FinishedTasks:
         self._new: list[tuple[str, FloatArray]] = []
         self._written_at = time.monotonic()
         self._writes = True
+        self._said: set[str] = set()
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder} is not a folder: name one for finished tasks.")
         for file in sorted(folder.glob(f"*{_SUFFIX}")):
@@ -79,6 +80,12 @@ class FinishedTasks:
     def kept_any(self) -> bool:
         """Whether the folder has results."""
         return any(self.folder.glob(f"*{_SUFFIX}"))
+
+    def say_once(self, sentence: str) -> None:
+        """Report a sentence, unless the command has reported it."""
+        if sentence not in self._said:
+            self._said.add(sentence)
+            self.progress.say(sentence)
 
     def get(self, key: str) -> Sequence[FloatArray]:
         """Return the arrays that earlier commands kept under a key; there may be several."""

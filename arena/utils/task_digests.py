@@ -14,6 +14,7 @@ import hashlib
 import os
 import platform
 import re
+import stat
 import sys
 import types
 from collections.abc import Iterator, Sequence
@@ -28,7 +29,8 @@ _MOST_MODULES = 300
 """A package of more modules is known by its version, if it has one and is not a part of arena;
 without one, by the sizes and times of its files."""
 _MOST_FILES = 10_000
-"""If more lie in the folder of a metric, nothing is kept: to compare them would take too long."""
+"""If there are more in the folder of a metric, with folders, nothing is kept: to compare them would
+take too long."""
 _MOST_BYTES = 2**16
 """Of a file that is compared by its content; a larger one is by its size and time of change."""
 _WRITTEN = re.compile(r"\.duckdb|\.tasks$|^[0-9a-f]{64}\.parquet$")
@@ -242,21 +244,26 @@ def _walk(folder: Path) -> Iterator[Path]:
     command prints.
     """
     printed, count = _printed_to(), 0
-    for place, folders, files in os.walk(folder):
+    for place, folders, files in os.walk(folder, followlinks=True):
         left_out = {"__pycache__", *(["server"] if "arena.duckdb" in files else [])}
         folders[:] = [one for one in folders if not one.startswith(".") and one not in left_out]
         for name in files:
             file = Path(place, name)
             if name.startswith(".") or _WRITTEN.search(name):
                 continue
-            with contextlib.suppress(OSError):
+            try:
                 about = file.stat()
-                if (about.st_dev, about.st_ino) in printed:
-                    continue
+            except OSError as error:
+                if file.is_symlink():
+                    continue  # to nothing
+                raise _NotComparableError(file) from error
+            if (about.st_dev, about.st_ino) in printed or not stat.S_ISREG(about.st_mode):
+                continue
             count += 1
-            if count > _MOST_FILES:
-                raise _NotComparableError(folder)
             yield file
+        count += 1
+        if count > _MOST_FILES:
+            raise _NotComparableError(folder)
 
 
 def _printed_to() -> set[tuple[int, int]]:

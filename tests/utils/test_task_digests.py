@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,6 +50,8 @@ def test_any_file_counts_if_the_metric_may_read_it(tmp_path: Path) -> None:
     file = tmp_path / "own.py"
     file.write_text("import numpy as np\n" + SCORE.format("np.load('w.npy')[0]"))
     np.save(tmp_path / "w.npy", np.ones(1))
+    os.mkfifo(tmp_path / "pipe")  # reading it would never end
+    (tmp_path / "loop").symlink_to(tmp_path / "nothing")
     first = of_metric(file)
     np.save(tmp_path / "w.npy", np.zeros(1))
     assert None is not first != of_metric(file)
@@ -57,7 +60,7 @@ def test_any_file_counts_if_the_metric_may_read_it(tmp_path: Path) -> None:
 def test_a_folder_of_too_many_files_is_not_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(task_digests, "_MOST_FILES", 1)
+    monkeypatch.setattr(task_digests, "_MOST_FILES", 2)
     (tmp_path / "own.py").write_text(SCORE.format(1))
     assert of_metric(tmp_path / "own.py") is not None
     (tmp_path / "other.txt").touch()
