@@ -513,8 +513,8 @@ class Competition(CompetitionView):
             rescored = rescore.rescore(state, source, display, workers)
             if apply:
                 rescore.apply(state, rescored)
-                if tasks is not None:
-                    tasks.remove()
+            if tasks is not None and (apply or not tasks.kept_any):
+                tasks.remove()  # what took less than ten seconds is not worth a file
         if apply:
             self._read_again()
         return rescored.changes

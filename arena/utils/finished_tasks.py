@@ -17,7 +17,6 @@ import hashlib
 import io
 import os
 import time
-import uuid
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
@@ -103,7 +102,7 @@ class FinishedTasks:
         if new and self._writes:
             try:
                 self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-                atomic_write(self.folder / f"{uuid.uuid4().hex}{_SUFFIX}", _content(new))
+                atomic_write(self.folder / f"{os.urandom(16).hex()}{_SUFFIX}", _content(new))
             except OSError as error:
                 self._writes = False
                 self.progress.say(

@@ -7,12 +7,10 @@ result.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import functools
 import hashlib
 import os
-import platform
 import re
 import stat
 import sys
@@ -62,6 +60,8 @@ def digest_of(*objects: Any) -> str | None:
     >>> digest_of(lambda: 1) is None
     True
     """
+    import platform
+
     hasher = _hasher()
     try:
         whole = hashlib.sha256(hasher.hash(objects).encode())
@@ -223,6 +223,8 @@ def _names_in(file: Path) -> set[str]:
         return set()
     if file.suffix != ".py":
         return {"open"}
+    import ast
+
     try:
         nodes = list(ast.walk(ast.parse(file.read_bytes())))
     except (SyntaxError, ValueError):

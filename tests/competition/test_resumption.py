@@ -101,6 +101,7 @@ def test_what_a_rescore_scored_is_kept_until_it_is_applied(tmp_path: Path) -> No
     with made(tmp_path / "whole") as competition:
         changes = competition.rescore(tmp_path / "whole" / "solution.csv", workers=1)
         all_calls = len(calls)
+        assert not (tmp_path / "whole" / "c" / "unfinished").exists()
     with made(tmp_path) as competition:
         folder = tmp_path / "c" / "unfinished"
         stops_at[0] = all_calls
