@@ -34,6 +34,8 @@ from arena.utils.text import EMAIL_ADDRESS, shorten
 
 CONFIG_NAME = "competition.toml"
 DATABASE_NAME = "arena.duckdb"
+UNFINISHED_NAME = "unfinished"
+"""Folder of what an interrupted command has finished; it holds private scores."""
 
 FinalRule = Literal["best_public", "last", "chosen", "best_private"]
 Ties = Literal["shared", "earliest", "secondary"]

@@ -19,6 +19,7 @@ from arena.cli import discovery as commands
 from arena.cli import program
 from arena.cli.console import say_error
 from arena.errors import ArenaError
+from arena.utils.text import printable
 
 _INTERRUPTED = 130
 _FAULT_IN_ARENA = 3
@@ -82,7 +83,7 @@ def _explained(error: BaseException) -> tuple[int, str]:
         return error.exit_code, str(error)
     # Ctrl-C inside of a library can reach the caller as an error of that library.
     if isinstance(error, KeyboardInterrupt) or _interrupts:
-        return _INTERRUPTED, "Interrupted. Data stored before are intact."
+        return _INTERRUPTED, f"Interrupted. Data stored before are intact.{_what_was_kept()}"
     if isinstance(error, OSError) and error.strerror:
         where = f": {error.filename}" if error.filename else ""
         return 1, f"{error.strerror}{where}. Nothing more was written."
@@ -91,6 +92,16 @@ def _explained(error: BaseException) -> tuple[int, str]:
         return ArenaError.exit_code, changed
     what = f"{type(error).__name__}: {error}".strip().splitlines()[0]
     return _FAULT_IN_ARENA, f"This is a fault in arena: {what}. --verbose shows where."
+
+
+def _what_was_kept() -> str:
+    """Return that the command continues, if it keeps finished tasks."""
+    kept = sys.modules.get("arena.utils.finished_tasks")
+    folder = None if kept is None else kept.where_kept()
+    if folder is None:
+        return ""
+    what = printable(str(folder))
+    return f" What the command has finished is in {what}: the same command continues from there."
 
 
 app = typer.Typer(

@@ -214,6 +214,16 @@ class EngineChoice:
 HERE = EngineChoice("local", None, 0)
 """This machine, all of its processors."""
 
+Resume = Annotated[
+    Path | None,
+    typer.Option(
+        "--resume",
+        metavar="FOLDER",
+        help="Keep finished calls of a slow metric, or finished repetitions, in this folder: after "
+        "an interruption the same command continues from there. It holds private scores.",
+    ),
+]
+
 _ENGINE: dict[str, tuple[Any, Any]] = {
     "workers": (
         Annotated[

@@ -26,7 +26,7 @@ from arena.competition.submit import (
     submit_files,
 )
 from arena.competition.view import CompetitionView, now, organiser
-from arena.config import ServerSection, Settings
+from arena.config import UNFINISHED_NAME, ServerSection, Settings
 from arena.errors import InputError, UsageError
 from arena.intake import (
     SubmissionFile,
@@ -42,6 +42,7 @@ from arena.scoring.settings import refuse_keywords
 from arena.scoring.submissions import examine
 from arena.types import Fault
 from arena.utils.collection import collection_paused
+from arena.utils.finished_tasks import resumable
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown, stage
 
@@ -431,6 +432,9 @@ class Competition(CompetitionView):
         It can be run again: if nothing changed, nothing is recorded and the board is the same.
         ``workers`` is the number of workers on this machine; 0: one per processor.
 
+        Calls of a slow metric are kept in the folder ``unfinished`` of the competition until the
+        board is stored: after an interruption they are not made again.
+
         Raises
         ------
         UsageError
@@ -440,8 +444,11 @@ class Competition(CompetitionView):
         """
         from arena.competition.finalize import finalize
 
-        with shown(progress) as display:
-            return finalize(self._state, display, workers=workers, intervals=intervals)
+        with shown(progress) as display, resumable(self._unfinished, display) as tasks:
+            result = finalize(self._state, display, workers=workers, intervals=intervals)
+            if tasks is not None:
+                tasks.remove()
+            return result
 
     @collection_paused()
     def export(self, folder: str | Path) -> list[Path]:
@@ -489,6 +496,9 @@ class Competition(CompetitionView):
         the labels of a corrected solution differ, and in how many the usage, which is ignored.
         ``workers`` is the number of workers on this machine; 0: one per processor.
 
+        Calls of a slow metric are kept in the folder ``unfinished`` of the competition until the
+        change is made, or the competition is finalized.
+
         Raises
         ------
         InputError
@@ -499,12 +509,19 @@ class Competition(CompetitionView):
 
         state = self._state
         source = None if solution is None else solution_source(solution)
-        with shown(progress) as display:
+        with shown(progress) as display, resumable(self._unfinished, display) as tasks:
             rescored = rescore.rescore(state, source, display, workers)
+            if apply:
+                rescore.apply(state, rescored)
+            if tasks is not None and (apply or not tasks.kept_any):
+                tasks.remove()  # what took less than ten seconds is not worth a file
         if apply:
-            rescore.apply(state, rescored)
             self._read_again()
         return rescored.changes
+
+    @property
+    def _unfinished(self) -> Path:
+        return self._state.folder / UNFINISHED_NAME
 
     def _read_again(self) -> None:
         state, self._handler = self._state, None

@@ -6,15 +6,19 @@ worker processes if that saves time.
 
 On a cluster in use (:mod:`arena.utils.engines`) the calls are made by its workers, within the same
 limits: a worker starts the process that can be terminated.
+
+If the command keeps finished tasks (:mod:`arena.utils.finished_tasks`), calls that an interrupted
+command has made are not made again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -22,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import MetricError, ScoringError
-from arena.evaluation.predictions import SENT_BYTES, cell_bytes, received, sent
+from arena.evaluation.predictions import SENT_BYTES, block_size, cell_bytes, received, sent
 from arena.interfaces import (
     Metric,
     NeedsRowContext,
@@ -30,16 +34,20 @@ from arena.interfaces import (
     PreparesSubmissions,
     traits_of,
 )
-from arena.types import FloatArray, WeightArray
+from arena.types import FloatArray, IntArray, WeightArray
 from arena.utils.engines import Engine, cluster_in_use
+from arena.utils.finished_tasks import FinishedTasks, tasks_in_use
 from arena.utils.parallel import Progress, run_tasks
 from arena.utils.processes import Confinement, Ended, run_limited, start_clock
+from arena.utils.task_digests import array_digest, digest_of
 
 Scorer: TypeAlias = Callable[[npt.NDArray[Any]], float]
 """The score of a submission as a function of ``(n,)`` counts of its rows."""
 
 _SECONDS_WORTH_A_PROCESS = 3.0
 """Worker processes are started only for work that takes at least this long."""
+_SECONDS_WORTH_KEEPING = 30.0
+"""Calls on resampled rows are kept if they take at least this long on one worker."""
 _SECONDS_OF_A_TASK = 0.5
 _MOST_BYTES_OF_A_TASK = 2**24
 """Of weights, one for each row and call."""
@@ -90,8 +98,8 @@ class _Scored:
     position: int
     columns: slice
     values: FloatArray
-    failed: int
-    """Number of calls that failed; their values are NaN."""
+    failing: npt.NDArray[np.bool_]
+    """Which calls failed; their values are NaN."""
     why: str
     """The message of the first failure, if the metric is the organiser's own code."""
 
@@ -107,15 +115,15 @@ def score_columns(scorer: Scorer, weights: WeightArray) -> FloatArray:
 
 def _score_task(scorer: Scorer, weights: WeightArray, position: int, columns: slice) -> _Scored:
     values = np.full(weights.shape[1], np.nan)
-    failed, why = 0, ""
+    failing, why = np.zeros(weights.shape[1], dtype=np.bool_), ""
     for b in range(weights.shape[1]):
         start_clock()
         try:
             values[b] = scorer(weights[:, b])
         except UNDEFINED as error:
-            failed += 1
+            failing[b] = True
             why = why or (str(error) if isinstance(error, ScoringError) else "")
-    return _Scored(position, columns, values, failed, why)
+    return _Scored(position, columns, values, failing, why)
 
 
 def black_box_resample(
@@ -147,24 +155,87 @@ def black_box_resample(
     if not scores.size:
         return scores
     progress.start("Scoring under resampled rows", scores.size)
-    failed, why, done = 0, "", 0
     scorer = scorer_of(metric, truth, next(iter(predictions.blocks(1)))[1][0])
-    seconds = math.inf
-    for stop in (_TIMED, _FAILURES_THAT_DECIDE):
-        columns = slice(done, min(stop, shape[1]))
-        if columns.stop > done:
-            timed = _run(metric, _timed_task, [(scorer, weights[:, columns], 0, columns)], 1)
-            one, taken = _of_process(metric, next(timed))
-            seconds = min(seconds, taken)
-            scores[0, columns] = one.values
-            failed, why, done = failed + one.failed, why or one.why, columns.stop
-            progress.advance(len(one.values))
-        if failed < done:
-            break
+    first, seconds = _first_calls(metric, scorer, weights, progress)
+    done, failed, why = len(first.values), int(first.failing.sum()), first.why
+    scores[0, :done] = first.values
     if must_take_rows and failed == done:
         _log_failure(metric, why)
         raise DrawnRowsError(f"{metric.name} failed on the first {done:,} resamples.")
-    left = seconds * (scores.size - done)
+    known = np.zeros(shape, dtype=np.bool_)
+    known[0, :done] = True
+    kept, keys = None, []
+    if seconds * (scores.size - done) >= _SECONDS_WORTH_KEEPING:
+        kept = _Kept.of("resamples", metric, truth, weights)
+    if kept is not None:
+        keys = kept.keys(predictions, truth)
+        found, of_them_failed = kept.take_resamples(keys, scores, known)
+        failed += of_them_failed
+        progress.advance(found)
+    missing = np.flatnonzero(~known.all(axis=1))
+    if len(missing) < len(scores):
+        predictions = predictions.subset(missing)
+    results = _remaining(
+        metric, truth, predictions, weights, known[missing], seconds, workers, progress
+    )
+    for result in results:
+        one = _of_process(metric, result)
+        position = missing[one.position]
+        scores[position, one.columns] = one.values
+        failed, why = failed + int(one.failing.sum()), why or one.why
+        if kept is not None:
+            kept.put(keys[position], [one.columns.start, *one.values, *one.failing])
+        progress.advance(len(one.values))
+    if failed:
+        progress.say(f"{failed:,} of {scores.size:,} calls on resampled rows failed.")
+        _log_failure(metric, why)
+    return scores
+
+
+def _first_calls(
+    metric: Metric, scorer: Scorer, weights: WeightArray, progress: Progress
+) -> tuple[_Scored, float]:
+    """Return the first two scores of a submission, up to five if they fail, and seconds a call."""
+    parts: list[_Scored] = []
+    done, seconds = 0, math.inf
+    for stop in (_TIMED, _FAILURES_THAT_DECIDE):
+        columns = slice(done, min(stop, weights.shape[1]))
+        if columns.stop > done:
+            timed = _run(metric, _timed_task, [(scorer, weights[:, columns], 0, columns)], 1)
+            one, taken = _of_process(metric, next(timed))
+            seconds, done = min(seconds, taken), columns.stop
+            parts.append(one)
+            progress.advance(len(one.values))
+        if not all(part.failing.all() for part in parts):
+            break
+    return _joined(parts), seconds
+
+
+def _joined(parts: Sequence[_Scored]) -> _Scored:
+    """Return the scores of neighbouring columns of a submission as one result."""
+    columns = slice(parts[0].columns.start, parts[-1].columns.stop)
+    values = np.concatenate([part.values for part in parts])
+    failing = np.concatenate([part.failing for part in parts])
+    why = next((part.why for part in parts if part.why), "")
+    return _Scored(parts[0].position, columns, values, failing, why)
+
+
+def _remaining(
+    metric: Metric,
+    truth: npt.NDArray[Any],
+    predictions: PredictionBlocks,
+    weights: WeightArray,
+    known: npt.NDArray[np.bool_],
+    seconds: float,
+    workers: int,
+    progress: Progress,
+) -> Iterator[_Scored | Ended]:
+    """Yield the scores that are not yet known, and say first how long it is going to take.
+
+    ``known`` is ``(m, B)``, and no submission is known as a whole; ``seconds`` is the time of a
+    call.
+    """
+    left = seconds * int((~known).sum())
     cluster = cluster_in_use() if left >= _SECONDS_WORTH_A_PROCESS else None
     if left < _SECONDS_WORTH_A_PROCESS:
         workers = 1
@@ -176,30 +247,20 @@ def black_box_resample(
             f"{f'{each:,.0f} s' if each < 120 else f'{each / 60:,.0f} min'} on {workers} "
             f"worker{'s' if workers > 1 else ''}{'' if cluster is None else f' ({cluster.name})'}."
         )
-    results: Iterator[_Scored | Ended]
+    if not len(known):
+        return
     if cluster is None:
         most = max(1, _MOST_BYTES_OF_A_TASK // max(1, len(weights)))
         calls = _calls_of_a_task(_SECONDS_OF_A_TASK, seconds, most)
-        tasks = _tasks(metric, truth, predictions, weights, calls, done)
-        results = _run(metric, _score_task, tasks, workers)
-    else:
-        calls = _calls_of_a_task(_seconds_of_a_sent_task(cluster), seconds, shape[1])
-        source, ones = sent(predictions, 1)
-        parts = (
-            (given, start, columns)
-            for start, given in ones
-            for columns in _parts(0 if start else done, shape[1], calls)
-        )
-        results = cluster.run(_score_there, (metric, truth, weights, source), parts)
-    for result in results:
-        one = _of_process(metric, result)
-        scores[one.position, one.columns] = one.values
-        failed, why = failed + one.failed, why or one.why
-        progress.advance(len(one.values))
-    if failed:
-        progress.say(f"{failed:,} of {scores.size:,} calls on resampled rows failed.")
-        _log_failure(metric, why)
-    return scores
+        tasks = _tasks(metric, truth, predictions, weights, calls, known)
+        yield from _run(metric, _score_task, tasks, workers)
+        return
+    calls = _calls_of_a_task(_seconds_of_a_sent_task(cluster), seconds, weights.shape[1])
+    source, ones = sent(predictions, 1)
+    parts = (
+        (given, start, columns) for start, given in ones for columns in _parts(known[start], calls)
+    )
+    yield from cluster.run(_score_there, (metric, truth, weights, source), parts)
 
 
 def _log_failure(metric: Metric, why: str) -> None:
@@ -231,10 +292,12 @@ def _calls_of_a_task(wanted: float, seconds: float, most: int) -> int:
     return int(np.clip(wanted / max(seconds, 1e-9), 1, most))
 
 
-def _parts(first: int, stop: int, calls: int) -> Iterator[slice]:
-    """Yield slices of at most so many columns."""
-    for at in range(first, stop, calls):
-        yield slice(at, min(at + calls, stop))
+def _parts(known: npt.NDArray[np.bool_], calls: int) -> Iterator[slice]:
+    """Yield slices of at most so many columns, none of which is known."""
+    edges = np.flatnonzero(np.diff(known, prepend=True, append=True)).tolist()
+    for first, stop in zip(edges[::2], edges[1::2], strict=True):
+        for at in range(first, stop, calls):
+            yield slice(at, min(at + calls, stop))
 
 
 def _tasks(
@@ -243,13 +306,13 @@ def _tasks(
     predictions: PredictionBlocks,
     weights: WeightArray,
     calls: int,
-    done: int,
+    known: npt.NDArray[np.bool_],
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield tasks of at most so many calls; the first columns of submission 0 are done."""
+    """Yield tasks of at most so many calls, for the columns of each submission not yet known."""
     weights = np.asfortranarray(weights)  # a call reads a column
     for start, block in predictions.blocks(1):
         scorer = scorer_of(metric, truth, block[0])
-        for columns in _parts(0 if start else done, weights.shape[1], calls):
+        for columns in _parts(known[start], calls):
             yield scorer, weights[:, columns], start, columns
 
 
@@ -299,10 +362,7 @@ def _timed_task(
         started = time.perf_counter()
         parts.append(_score_task(scorer, weights[:, [b]], position, columns))
         taken.append(time.perf_counter() - started)
-    values = np.concatenate([part.values for part in parts])
-    failed = sum(part.failed for part in parts)
-    why = next((part.why for part in parts if part.why), "")
-    return _Scored(position, columns, values, failed, why), min(taken)
+    return replace(_joined(parts), columns=columns), min(taken)
 
 
 def black_box_scores(
@@ -318,24 +378,119 @@ def black_box_scores(
     Position and error of each submission that the metric rejects or fails on are appended to
     ``failures``; if that is None, the first error is raised.
     """
+    scores = np.full(predictions.n_submissions, np.nan)
+    missing = np.arange(len(scores))
+    kept = _Kept.of("scores", metric, truth) if len(scores) > _TIMED else None
+    cluster = cluster_in_use() if len(scores) > _TIMED else None
+    keys: list[str] = []
+    if kept is not None and (cluster is not None or kept.tasks.found_any):
+        keys = kept.keys(predictions, truth)
+        missing = kept.take_scores(keys, scores)
+        keys = [keys[at] for at in missing]
+        predictions = predictions.subset(missing)
     results: Iterable[float | ScoringError | Ended]
-    cluster = cluster_in_use() if predictions.n_submissions > _TIMED else None
-    if cluster is None:
-        whole = (block[0] for _, block in predictions.blocks(1))
-        most = min(workers, max(1, predictions.n_submissions))
-        results = _whole_scores(metric, truth, whole, most)
+    if not len(missing):
+        results = ()
+    elif cluster is None or len(missing) <= _TIMED:
+        whole: Iterable[npt.NDArray[Any]] = (block[0] for _, block in predictions.blocks(1))
+        if kept is not None and not keys:
+            whole = kept.noted(whole, keys)
+        results = _whole_scores(metric, truth, whole, min(workers, len(missing)))
     else:
         results = _whole_scores_on(cluster, metric, truth, predictions, workers)
-    scores = np.full(predictions.n_submissions, np.nan)
-    for position, result in enumerate(results):
+    for at, result in enumerate(results):
         error = _failure(metric, result) if isinstance(result, Ended) else result
         if not isinstance(error, ScoringError):
-            scores[position] = error
+            scores[missing[at]] = error
+            if kept is not None:
+                kept.put(keys[at], [error])
         elif failures is None:
             raise error
         else:
-            failures.append((position, error))
+            failures.append((int(missing[at]), error))
     return scores
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kept:
+    """The calls of a metric that a command keeps, to continue after an interruption."""
+
+    tasks: FinishedTasks
+    context: str
+    """A digest of what the calls have in common."""
+
+    @classmethod
+    def of(cls, what: str, metric: Metric, *shared: npt.NDArray[Any]) -> _Kept | None:
+        """Return them; None if the command keeps nothing, or the metric cannot be compared.
+
+        The files that a metric of whole files reads may change without their names.
+        """
+        tasks = tasks_in_use()
+        if tasks is None or traits_of(metric).whole_files:
+            return None
+        context = digest_of(what, metric, *map(array_digest, shared))
+        if context is None and what == "resamples":  # others may be short
+            tasks.say_once(
+                f"Calls of {metric.name} cannot be kept: it cannot be stored, or its folder has "
+                "too many files to compare. An interrupted command begins again."
+            )
+        return None if context is None else cls(tasks, context)
+
+    def _key(self, prediction: npt.NDArray[Any]) -> str:
+        return hashlib.sha256((self.context + array_digest(prediction)).encode()).hexdigest()
+
+    def keys(self, predictions: PredictionBlocks, truth: npt.NDArray[Any]) -> list[str]:
+        """Return the key of each submission."""
+        blocks = predictions.blocks(block_size(truth.size))
+        return [self._key(one) for _, block in blocks for one in block]
+
+    def noted(
+        self, predictions: Iterable[npt.NDArray[Any]], keys: list[str]
+    ) -> Iterator[npt.NDArray[Any]]:
+        """Yield submissions, and append their keys."""
+        for one in predictions:
+            keys.append(self._key(one))
+            yield one
+
+    def put(self, key: str, values: npt.ArrayLike) -> None:
+        """Keep a result."""
+        self.tasks.put(key, values)
+
+    def take_scores(self, keys: list[str], scores: FloatArray) -> IntArray:
+        """Fill in the ``(m,)`` scores that are kept; return the positions of the others."""
+        found = np.zeros(len(keys), dtype=np.bool_)
+        for at, key in enumerate(keys):
+            for values in self.tasks.get(key):
+                scores[at], found[at] = values[0], True
+        self._say(int(found.sum()), len(found))
+        return np.flatnonzero(~found)
+
+    def take_resamples(
+        self, keys: list[str], scores: FloatArray, known: npt.NDArray[np.bool_]
+    ) -> tuple[int, int]:
+        """Fill in the ``(m, B)`` scores that are kept and not yet known.
+
+        Returns
+        -------
+        The number of these calls, and how many of them failed.
+        """
+        count = failed = 0
+        for at, key in enumerate(keys):
+            for kept in self.tasks.get(key):
+                values, failing = np.split(kept[1:], 2)
+                columns = slice(int(kept[0]), int(kept[0]) + len(values))
+                new = ~known[at, columns]
+                scores[at, columns][new] = values[new]
+                known[at, columns] = True
+                count, failed = count + int(new.sum()), failed + int(failing[new].sum())
+        self._say(count, scores.size)
+        return count, failed
+
+    def _say(self, found: int, wanted: int) -> None:
+        if found:
+            self.tasks.progress.say(
+                f"{found:,} of {wanted:,} calls are already done: an interrupted command kept them."
+            )
 
 
 def _whole_scores_on(

@@ -8,6 +8,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from arena.config import UNFINISHED_NAME
 from arena.errors import InputError
 from arena.server.records.layout import Layout
 
@@ -36,7 +37,8 @@ def backup(folder: Path, layout: Layout, target: Path) -> int:
 
     def skipped(parent: str, names: list[str]) -> set[str]:
         own = {name for name in names if (Path(parent) / name).resolve() == records}
-        return own | (_TRANSIENT & set(names))
+        unfinished = {UNFINISHED_NAME} if Path(parent) == folder else set()
+        return own | (_TRANSIENT & set(names)) | (unfinished & set(names))
 
     partial.mkdir(mode=0o700, parents=True)  # closed to others while it is written
     try:

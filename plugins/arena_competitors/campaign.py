@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import stdtrit
@@ -14,12 +14,16 @@ from arena.interfaces import Competitor, HasVariants, Mechanism
 from arena.public_board.instances import Scope
 from arena.types import FloatArray
 from arena.utils.engines import Engine, cluster_in_use, local_engine
+from arena.utils.finished_tasks import tasks_in_use
 from arena.utils.parallel import NoProgress, Progress
+from arena.utils.task_digests import digest_of
 from arena_competitors.attack import Point, checkpoints, play
 from arena_competitors.naming import written
 from arena_competitors.public_board import BoardSettings
 from arena_competitors.rows import Rows
 
+_Play: TypeAlias = tuple[int, Competitor, Mechanism, tuple[int, ...]]
+"""Repetition, competitor, mechanism, and the numbers of submissions at which it is measured."""
 MakeRows = Callable[[np.random.Generator], Rows]
 """Makes the rows of one repetition: the same ones for every attack and mechanism."""
 
@@ -120,7 +124,8 @@ class Campaign:
         """Return a curve for every attack and mechanism, in their order, by name.
 
         For an attack with several settings, the one with the largest final bias is returned. The
-        repetitions run on the engine; None: on a cluster in use, else in this process.
+        repetitions run on the engine; None: on a cluster in use, else in this process. If the
+        command keeps finished tasks, those that it has are not repeated.
 
         Raises
         ------
@@ -135,26 +140,60 @@ class Campaign:
             for label, mechanism in mechanisms.items()
             for setting, competitor in _settings_of(name, attack)
         ]
-        plays = (
+        plays = [
             (repetition, competitor, mechanism, at)
             for _, _, competitor, _, mechanism in curves
             for repetition in range(self.repeats)
-        )
-        progress.start("Attacking", len(curves) * self.repeats)
-        played = (engine or cluster_in_use() or local_engine(1)).run(_play, (self,), plays)
+        ]
+        progress.start("Attacking", len(plays))
+        engine = engine or cluster_in_use() or local_engine(1)
+        played = self._played(plays, engine, progress)
         found: dict[tuple[str, str], Curve] = {}
         for name, setting, _, label, _ in curves:
             values = np.empty((self.repeats, len(at), len(MEASURES)))
             for repetition in range(self.repeats):
-                values[repetition] = [
-                    [getattr(point, measure) for measure in MEASURES] for point in next(played)
-                ]
+                values[repetition] = next(played)
                 progress.advance()
             curve = self._curve(name, setting, label, at, values)
             best = found.setdefault((name, label), curve)
             if curve.last_bias > best.last_bias:
                 found[name, label] = curve
         return list(found.values())
+
+    def _played(
+        self, plays: Sequence[_Play], engine: Engine, progress: Progress
+    ) -> Iterator[FloatArray]:
+        """Yield the ``(n_points, n_measures)`` results of repetitions, in order."""
+        tasks, keys = tasks_in_use(), [""] * len(plays)
+        kept: list[FloatArray | None] = [None] * len(plays)
+        if tasks is not None:
+            made = (self.make_rows, self.settings, self.seed)
+            found = [digest_of("attack", *made, *play) for play in plays]
+            if None in found:
+                progress.say(
+                    "Some of the attacks or mechanisms cannot be compared with another time: they "
+                    "are not kept."
+                )
+            keys = [key or "" for key in found]
+            kept = [next(iter(tasks.get(key)), None) if key else None for key in keys]
+            done = sum(one is not None for one in kept)
+            if done:
+                progress.say(
+                    f"{done:,} of {len(plays):,} repetitions are already done: an interrupted "
+                    "command kept them."
+                )
+        missing = (play for play, one in zip(plays, kept, strict=True) if one is None)
+        results = engine.run(_play, (self,), missing)
+        shape = (-1, len(MEASURES))
+        for key, one in zip(keys, kept, strict=True):
+            if one is not None:
+                yield one.reshape(shape)
+                continue
+            points = next(results)
+            values = np.array([[getattr(point, name) for name in MEASURES] for point in points])
+            if tasks is not None and key:
+                tasks.put(key, values)
+            yield values.astype(np.float64)
 
     def _curve(
         self, attack: str, setting: str, label: str, at: tuple[int, ...], values: FloatArray

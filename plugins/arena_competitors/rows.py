@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,11 @@ class Rows:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "score", scorer(self.metric))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave out the score, a function that cannot be pickled by name: it is made again."""
+        given = tuple(getattr(self, one.name) for one in fields(self) if one.init)
+        return type(self), given
 
     def participation(self, submissions: int, baseline_score: float | None) -> Participation:
         """Return what a participant is allowed to know about the rows."""

@@ -11,6 +11,9 @@ import pytest
 import arena
 from arena.errors import UsageError
 from arena.utils.engines import using
+from arena.utils.finished_tasks import resumable
+from arena.utils.parallel import NoProgress
+from arena_competitors import campaign
 from arena_competitors.advice import Verdict, advise
 from arena_competitors.public_board import BoardSettings
 from arena_competitors.rows import synthetic_rows
@@ -55,6 +58,29 @@ def test_a_cluster_gives_the_same_numbers() -> None:
         there = arena.attack(attacks, ["kaggle", "ladder-free"], **asked).to_dict()
     assert cluster.calls >= 12
     assert there == here
+
+
+def test_an_interrupted_attack_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: Any = {"rows": 60, "submissions": 8, "repeats": 3}
+    names: Any = (["boosting", "block-flip(rows=4)"], ["kaggle", "ladder-free"])
+    expected = arena.attack(*names, **asked).to_dict()
+    played, plays = campaign._play, [0]
+
+    def counted(*given: Any) -> Any:
+        plays[0] += 1
+        if plays[0] == 8:
+            raise KeyboardInterrupt
+        return played(*given)
+
+    monkeypatch.setattr(campaign, "_play", counted)
+    with pytest.raises(KeyboardInterrupt), resumable(tmp_path, NoProgress()):
+        arena.attack(*names, **asked)
+    with resumable(tmp_path, NoProgress()):
+        assert arena.attack(*names, **asked).to_dict() == expected
+    assert plays == [8 + 12 - 7]
+    with resumable(tmp_path, NoProgress()):
+        assert arena.attack(*names, **asked, seed=1).to_dict() != expected
+    assert plays == [8 + 12 - 7 + 12]
 
 
 def test_the_exit_code_says_whether_the_bias_stayed_under_the_budget(tmp_path: Path) -> None:
@@ -188,6 +214,15 @@ def test_a_competition_is_attacked_with_its_own_labels_and_mechanism(competition
     assert printed["curves"][-1]["labels_mistaken"] == 0
     after = document(run_here("audit", "-C", "c", "--json", cwd=competition), "audit")
     assert after == before
+
+
+def test_an_attack_on_a_competition_is_kept(competition: Path) -> None:
+    small = ("-C", "c", "--submissions", 10, "--repeats", 2, "--resume", "kept")
+    first = attack(competition, *small)
+    again = run_here("attack", *small, "--json", cwd=competition)
+    assert document(again, "attack") == first
+    assert "repetitions are already done" in again.stderr
+    assert "straw" not in again.stderr
 
 
 def test_no_label_is_printed(competition: Path) -> None:

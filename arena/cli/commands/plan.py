@@ -23,6 +23,7 @@ from arena.cli.tables import Column, print_table
 from arena.errors import InputError, UsageError
 from arena.intake import CaseColumns
 from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, SolutionColumns
+from arena.utils.finished_tasks import resumable
 from arena.utils.formatting import level_text, percent
 from arena.utils.progress import ProgressDisplay
 from arena.utils.text import printable
@@ -153,6 +154,7 @@ def plan(
     directory: Directory = None,
     wait: Wait = 0.0,
     where: options.EngineChoice = options.HERE,
+    resume: options.Resume = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Answer an organiser's questions: rows, public share, limits, mechanism, metric, teams.
@@ -187,7 +189,7 @@ def plan(
         compared = compare_mechanisms(mechanisms, stories, level)
         if solution is None and directory is None:
             directory = _first_competition(Path(stories[0].folder))
-    with ProgressDisplay() as progress, where.open():
+    with ProgressDisplay() as progress, where.open(), resumable(resume, progress):
         if solution is None:
             _refuse_of_a_solution((metric, lower_is_better, stratify), columns, split)
             with open_competition(directory, wait) as competition:

@@ -25,6 +25,7 @@ from arena.scoring.result import ScoreResult
 from arena.scoring.score import score as score_files
 from arena.scoring.settings import BoardSettings, ScoreSettings
 from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, SolutionColumns
+from arena.utils.finished_tasks import resumable
 from arena.utils.formatting import BoardDisplay
 from arena.utils.progress import ProgressDisplay
 
@@ -60,6 +61,7 @@ def score(
     decimals: options.Decimals = None,
     unit: options.Unit = "",
     where: options.EngineChoice = options.HERE,
+    resume: options.Resume = None,
     strict: options.Strict = False,
     report: ReportFile = None,
     charts: ChartFolder = None,
@@ -76,7 +78,7 @@ def score(
         board=BoardSettings(resamples, level, seed, stratify, where.workers, intervals),
     )
     manager = PluginManager()
-    with where.open(), ProgressDisplay() as progress:
+    with where.open(), ProgressDisplay() as progress, resumable(resume, progress):
         result = score_files(solution, submissions, settings, manager=manager, progress=progress)
         result = replace(result, display=BoardDisplay(decimals, unit))
         made = board_report_if(bool(report or charts), result, manager, progress)

@@ -12,6 +12,7 @@ from arena.cli import options
 from arena.cli.completion import complete_mechanism, complete_metric
 from arena.cli.console import console, print_document, say_error, say_note
 from arena.cli.tables import Column, print_table
+from arena.utils.finished_tasks import resumable
 from arena.utils.progress import ProgressDisplay
 from arena.utils.text import printable, shorten
 
@@ -77,6 +78,7 @@ def attack(
         float, typer.Option(help="Seconds to wait for another process that holds the competition.")
     ] = 0.0,
     where: options.EngineChoice = options.HERE,
+    resume: options.Resume = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Run attackers against mechanisms, and measure the bias of the public leaderboard.
@@ -107,7 +109,7 @@ def attack(
     check_chart_path(chart)
     for note in study.notes:
         say_note(note)
-    with ProgressDisplay() as progress, where.open() as engine:
+    with ProgressDisplay() as progress, where.open() as engine, resumable(resume, progress):
         # Repetitions on this machine are too short to be worth a process, unless asked for.
         alone = where.engine == "local" and where.workers == 0
         outcome = request.run(study, progress, None if alone else engine)

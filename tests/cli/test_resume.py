@@ -1,0 +1,131 @@
+"""A command that is killed or interrupted, and given again, continues: the same bytes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from program import MOST_SECONDS, killed_in_the_end, write_csv
+
+METRIC = """
+import os, time
+
+def score(solution, submission, row_id_column_name):
+    descriptor = os.open(os.environ["CALLS"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(descriptor, b".")
+    os.close(descriptor)
+    time.sleep(0.002)
+    return float((solution["y"] - submission["y"]).abs().mean())
+"""
+PROGRAM = """
+import sys
+from arena.cli.main import main
+from arena.evaluation import black_box
+from arena.utils import finished_tasks
+
+black_box._SECONDS_WORTH_KEEPING = 0.0
+black_box._SECONDS_OF_A_TASK = 0.05
+finished_tasks._SECONDS_BETWEEN_FILES = 0.2
+main(sys.argv[1:])
+"""
+SECRET = 0.123456789
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    truth = np.append(rng.random(59), SECRET)
+    sent = {"solution": truth} | {f"sent/{k}": truth + rng.normal(0, 0.1, 60) for k in range(4)}
+    for name, values in sent.items():
+        rows = [(f"r{i}", repr(float(value))) for i, value in enumerate(values)]
+        write_csv(tmp_path / f"{name}.csv", ["id", "y"], rows)
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "own.py").write_text(METRIC)
+    return tmp_path
+
+
+def start(folder: Path, *more: str) -> subprocess.Popen[str]:
+    asked = [
+        "score",
+        "solution.csv",
+        "sent",
+        "--metric",
+        "kaggle:code/own.py(lower_is_better=true)",
+    ]
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, *asked, "--resamples", "150", "--json", *more],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "CALLS": str(folder / "calls"), "ARENA_PROGRESS": "0"},
+        start_new_session=True,
+    )
+
+
+def end(process: subprocess.Popen[str]) -> tuple[str, str]:
+    with killed_in_the_end(process):
+        return process.communicate(timeout=MOST_SECONDS)
+
+
+def calls(folder: Path) -> int:
+    """Return the number of calls since the last time."""
+    count = (folder / "calls").stat().st_size
+    (folder / "calls").unlink()
+    return count
+
+
+def stop(folder: Path, number: signal.Signals, more: int) -> tuple[int, str]:
+    """End the command when it has kept so many files more; return its code and what it said."""
+    kept = folder / "kept"
+    wanted = len(list(kept.glob("*.tasks"))) + more
+    process = start(folder, "--resume", "kept")
+    with killed_in_the_end(process):
+        while len(list(kept.glob("*.tasks"))) < wanted and process.poll() is None:
+            time.sleep(0.01)
+        assert process.poll() is None, "it was too fast to be interrupted"
+        process.send_signal(number)
+        said = process.communicate(timeout=MOST_SECONDS)[1]
+    return process.returncode, said
+
+
+@pytest.mark.slow
+def test_a_killed_and_an_interrupted_command_continue(folder: Path) -> None:
+    expected, said = end(start(folder))
+    assert expected, said
+    all_calls = calls(folder)
+
+    assert stop(folder, signal.SIGKILL, 3)[0] == -signal.SIGKILL
+    code, said = stop(folder, signal.SIGINT, 2)
+    assert code == 130
+    assert "kept: the same command continues from there" in said
+    for file in (folder / "kept").iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    calls(folder)
+
+    damaged = min((folder / "kept").glob("*.tasks"))
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    found, said = end(start(folder, "--resume", "kept", "--workers", "1"))
+    assert found == expected
+    assert "are already done" in said
+    assert calls(folder) < all_calls
+
+    # All of it was kept: only the calls that are timed are made again. Two at once do not matter.
+    both = [start(folder, "--resume", "kept") for _ in range(2)]
+    assert [end(one)[0] for one in both] == [expected] * 2
+    assert calls(folder) < 0.1 * 2 * all_calls
+
+    code_of_metric = folder / "code" / "own.py"
+    code_of_metric.write_text(METRIC.replace(".mean()", ".max()"))
+    other, said = end(start(folder, "--resume", "kept"))
+    assert other != expected
+    assert "already done" not in said
+    assert calls(folder) == all_calls

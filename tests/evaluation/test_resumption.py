@@ -1,0 +1,191 @@
+"""Scores of a metric called as a whole continue after an interruption, to the last digit."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.errors import ScoringError
+from arena.evaluation import black_box
+from arena.evaluation.predictions import ArrayPredictions
+from arena.evaluation.scores import full_scores, score_under_weights
+from arena.types import FloatArray
+from arena.utils.engines import using
+from arena.utils.finished_tasks import resumable
+from arena.utils.parallel import NoProgress
+from clusters import InProcess
+from toy_metrics import BlackBoxRmse
+
+N, M, B = 40, 5, 12
+TRUTH = np.random.default_rng(0).random(N)
+SENT = np.random.default_rng(1).random((M, N))
+calls: list[int] = []
+"""The number of rows of each call of the metric, which must not be a part of it."""
+stops_at = [0]
+
+
+@dataclass(frozen=True)
+class Stopped(BlackBoxRmse):
+    """Interrupts the command at a call; undefined where the first row is drawn twice."""
+
+    copies: int = 2
+
+    def score(self, truth: Any, prediction: Any, weight: Any = None) -> float:
+        calls.append(len(truth))
+        if len(calls) == stops_at[0]:
+            raise KeyboardInterrupt
+        if (truth == TRUTH[0]).sum() >= self.copies:
+            raise ValueError("undefined")
+        return super().score(truth, prediction, weight)
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(black_box, "_SECONDS_WORTH_KEEPING", 0.0)
+    monkeypatch.setattr(black_box, "_SECONDS_OF_A_TASK", 1e-6)
+    monkeypatch.setattr(black_box, "_SECONDS_OF_A_SENT_TASK", 1e-6)
+    monkeypatch.setattr(black_box, "_SENT_TASKS_PER_SECOND", 1e9)
+    calls.clear()
+    stops_at[0] = 0
+
+
+class Said(NoProgress):
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, message: str) -> None:
+        self.said.append(message)
+
+
+def drawn(seed: int) -> Any:
+    rng = np.random.default_rng(seed)
+    return rng.multinomial(N, np.full(N, 1 / N), size=B).T.astype(np.uint8)
+
+
+def resampled(
+    metric: Any = None, truth: Any = TRUTH, sent: Any = SENT, seed: int = 2, said: Any = None
+) -> FloatArray:
+    return score_under_weights(
+        metric or Stopped(), truth, ArrayPredictions(sent), drawn(seed), progress=said
+    )
+
+
+@contextlib.contextmanager
+def on(engine: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    if engine == "here":
+        yield
+        return
+    monkeypatch.setattr(black_box, "_SECONDS_WORTH_A_PROCESS", 0.0)
+    with using(InProcess().engine()):
+        yield
+
+
+def interrupted(folder: Path, at: int, function: Any) -> None:
+    stops_at[0] = at
+    with pytest.raises(KeyboardInterrupt), resumable(folder, NoProgress()):
+        function()
+    calls.clear()
+    stops_at[0] = 0
+
+
+@pytest.mark.parametrize("first", ["here", "cluster"])
+@pytest.mark.parametrize("second", ["here", "cluster"])
+def test_resampled_scores_continue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, second: str
+) -> None:
+    plain = Said()
+    expected = resampled(said=plain)
+    assert np.isnan(expected).any()
+    calls.clear()
+    with on(first, monkeypatch):
+        interrupted(tmp_path, 30, resampled)
+        interrupted(tmp_path, 20, resampled)
+    said = Said()
+    with on(second, monkeypatch), resumable(tmp_path, said):
+        found = resampled(said=said)
+    assert found.tobytes() == expected.tobytes()
+    # The first two calls of a submission are timed again: 27 and 17 others were kept.
+    assert len(calls) == M * B - 27 - 17
+    assert any(one.startswith(f"{27 + 17} of {M * B} calls are already done") for one in said.said)
+    assert [one for one in plain.said if "failed" in one] == [
+        one for one in said.said if "failed" in one
+    ]
+
+
+def test_a_part_of_what_was_kept_is_enough(tmp_path: Path) -> None:
+    expected = resampled()
+    with resumable(tmp_path, NoProgress()):
+        resampled()
+    calls.clear()
+    with resumable(tmp_path, NoProgress()):
+        assert resampled().tobytes() == expected.tobytes()
+        assert len(calls) == 2
+        more = np.concatenate([SENT[:2], 1 - SENT[:1], SENT[2:]])
+        found = resampled(sent=more)
+    assert len(calls) == 2 + 2 + B
+    assert np.delete(found, 2, axis=0).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"truth": np.append(TRUTH[:-1], 2.0)},
+        {"sent": SENT + 1e-9},
+        {"seed": 3},
+        {"metric": Stopped(copies=3)},
+    ],
+)
+def test_a_changed_input_takes_nothing(tmp_path: Path, changed: dict[str, Any]) -> None:
+    with resumable(tmp_path, NoProgress()):
+        resampled()
+    expected = resampled(**changed)
+    calls.clear()
+    said = Said()
+    with resumable(tmp_path, said):
+        assert resampled(**changed).tobytes() == expected.tobytes()
+    assert len(calls) == M * B
+    assert not said.said
+
+
+def test_short_work_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(black_box, "_SECONDS_WORTH_KEEPING", 30.0)
+    with resumable(tmp_path, NoProgress()):
+        resampled()
+    assert not list(tmp_path.iterdir())
+
+
+@dataclass(frozen=True)
+class Refuses(Stopped):
+    """Refuses one of the submissions, which is no score to keep."""
+
+    def score(self, truth: Any, prediction: Any, weight: Any = None) -> float:
+        score = super().score(truth, prediction, weight)
+        if prediction[0] == SENT[1, 0]:
+            raise ScoringError("refused", "refused", "refused")
+        return score
+
+
+@pytest.mark.parametrize("first", ["here", "cluster"])
+@pytest.mark.parametrize("second", ["here", "cluster"])
+def test_scores_on_all_rows_continue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, second: str
+) -> None:
+    def scored() -> tuple[bytes, list[tuple[int, str]]]:
+        failures: list[tuple[int, ScoringError]] = []
+        scores = full_scores(Refuses(), TRUTH, ArrayPredictions(SENT), failures=failures)
+        return scores.tobytes(), [(at, str(error)) for at, error in failures]
+
+    expected = scored()
+    calls.clear()
+    with on(first, monkeypatch):
+        interrupted(tmp_path, 5, scored)
+    with on(second, monkeypatch), resumable(tmp_path, NoProgress()):
+        assert scored() == expected
+    assert len(calls) == 2  # the one that was interrupted, and the one that is refused
+    assert expected[1] == [(1, "refused")]

@@ -1,0 +1,126 @@
+"""What a command keeps to continue after an interruption."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arena.errors import InputError
+from arena.utils import finished_tasks
+from arena.utils.finished_tasks import FinishedTasks, resumable, tasks_in_use, where_kept
+from arena.utils.parallel import NoProgress
+
+
+class Said(NoProgress):
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, message: str) -> None:
+        self.said.append(message)
+
+
+def kept(folder: Path, key: str) -> list[list[float]]:
+    return [one.tolist() for one in FinishedTasks(folder, NoProgress()).get(key)]
+
+
+def test_only_the_owner_can_read_what_is_kept(tmp_path: Path) -> None:
+    with resumable(tmp_path / "kept", NoProgress()) as tasks:
+        assert tasks is not None
+        assert tasks_in_use() is tasks
+        tasks.put("a", [0.1, np.nan])
+    assert tasks_in_use() is None
+    (file,) = (tmp_path / "kept").iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    np.testing.assert_equal(kept(tmp_path / "kept", "a"), [[0.1, np.nan]])
+    tasks.remove()
+    assert not (tmp_path / "kept").exists()
+
+
+def test_nothing_is_written_if_there_is_nothing_to_keep(tmp_path: Path) -> None:
+    with resumable(tmp_path / "kept", NoProgress()):
+        pass
+    assert not (tmp_path / "kept").exists()
+    with resumable(None, NoProgress()) as tasks:
+        assert tasks is None
+
+
+def test_an_interruption_keeps_everything_and_is_told_where(tmp_path: Path) -> None:
+    def interrupted() -> None:
+        with resumable(tmp_path, NoProgress()) as tasks:
+            assert tasks is not None
+            tasks.put("a", [1.0])
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert where_kept() == tmp_path
+    assert kept(tmp_path, "a") == [[1.0]]
+    with resumable(tmp_path, NoProgress()):
+        assert where_kept() is None
+
+
+def test_results_are_written_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks = FinishedTasks(tmp_path, NoProgress())
+    monkeypatch.setattr(finished_tasks, "_SECONDS_BETWEEN_FILES", 1e9)
+    tasks.put("a", [1.0])
+    assert kept(tmp_path, "a") == []
+    monkeypatch.setattr(finished_tasks, "_SECONDS_BETWEEN_FILES", 0.0)
+    tasks.put("a", [2.0])
+    assert kept(tmp_path, "a") == [[1.0], [2.0]]
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "foreign"])
+def test_a_damaged_or_foreign_file_is_ignored(tmp_path: Path, damage: str) -> None:
+    for value in (1.0, 2.0):
+        tasks = FinishedTasks(tmp_path, NoProgress())
+        tasks.put("a", [value])
+        tasks.write()
+    first, _ = sorted(tmp_path.iterdir())
+    content = first.read_bytes()
+    at = len(content) // 2
+    first.write_bytes(
+        {
+            "cut": content[:-1],
+            "flipped": content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :],
+            "empty": b"",
+            "foreign": b"something else",
+        }[damage]
+    )
+    assert len(kept(tmp_path, "a")) == 1
+
+
+def test_two_processes_share_a_folder(tmp_path: Path) -> None:
+    one, two = FinishedTasks(tmp_path, NoProgress()), FinishedTasks(tmp_path, NoProgress())
+    one.put("a", [1.0])
+    two.put("b", [2.0])
+    one.write()
+    two.write()
+    assert kept(tmp_path, "a") == [[1.0]]
+    assert kept(tmp_path, "b") == [[2.0]]
+
+
+def test_a_folder_that_cannot_be_written_does_not_end_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(finished_tasks, "atomic_write", full)
+    said = Said()
+    with resumable(tmp_path / "kept", said) as tasks:
+        assert tasks is not None
+        for _ in range(2):
+            tasks.put("a", [1.0])
+            tasks.write()
+    (sentence,) = said.said
+    assert "No space left on device" in sentence
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="not a folder"), resumable(tmp_path / "file", Said()):
+        pass

@@ -1,0 +1,106 @@
+"""Digests of what the result of a task depends on: a change of any of it changes them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arena.plugin.manager import PluginManager
+from arena.utils import task_digests
+from arena.utils.task_digests import array_digest, digest_of
+from toy_metrics import BlackBoxRmse
+
+SCORE = "def score(solution, submission, row_id_column_name):\n    return {}\n"
+
+
+def of_metric(file: Path, parameters: str = "") -> str | None:
+    return digest_of(PluginManager().metrics.resolve(f"kaggle:{file}{parameters}"))
+
+
+def test_parameters_and_code_of_a_metric_count(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(SCORE.format(1))
+    first = of_metric(file)
+    assert first is not None
+    assert of_metric(file) == first
+    assert of_metric(file, "(lower_is_better=true)") != first
+    file.write_text(SCORE.format(2))
+    assert of_metric(file) != first
+
+
+def test_code_that_a_metric_imports_counts(tmp_path: Path) -> None:
+    file, helper = tmp_path / "own.py", tmp_path / "helper.py"
+    file.write_text("import helper\n" + SCORE.format("helper.value"))
+    helper.write_text("from inner.part import value\n")
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "part.py").write_text("value = 1\n")
+    first = of_metric(file)
+    (tmp_path / "inner" / "part.py").write_text("value = 2\n")
+    second = of_metric(file)
+    (tmp_path / "board.json").write_text("written meanwhile")
+    (tmp_path / "unused.py").write_text("value = 3\n")
+    assert first != second == of_metric(file)
+
+
+def test_any_file_counts_if_the_metric_may_read_it(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text("import numpy as np\n" + SCORE.format("np.load('w.npy')[0]"))
+    np.save(tmp_path / "w.npy", np.ones(1))
+    os.mkfifo(tmp_path / "pipe")  # reading it would never end
+    (tmp_path / "loop").symlink_to(tmp_path / "nothing")
+    first = of_metric(file)
+    np.save(tmp_path / "w.npy", np.zeros(1))
+    assert None is not first != of_metric(file)
+
+
+def test_a_folder_of_too_many_files_is_not_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_digests, "_MOST_FILES", 2)
+    (tmp_path / "own.py").write_text(SCORE.format(1))
+    assert of_metric(tmp_path / "own.py") is not None
+    (tmp_path / "other.txt").touch()
+    assert of_metric(tmp_path / "own.py") is None
+
+
+def test_versions_and_the_code_of_classes_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    metric = BlackBoxRmse()
+    first = digest_of(metric)
+    assert digest_of(replace(metric)) == first
+    assert digest_of(replace(metric, name="other")) != first
+    code = task_digests._code_of
+    with monkeypatch.context() as patch:
+        patch.setattr(task_digests, "_versions", lambda: (("arena", "another"),))
+        assert digest_of(metric) != first
+    for name in ("arena", "toy_metrics"):
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                task_digests, "_code_of", lambda one, name=name: code(one) + "#" * (one == name)
+            )
+            assert digest_of(metric) != first
+
+
+def test_what_cannot_be_pickled_has_no_digest() -> None:
+    assert digest_of(lambda: 1) is None
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [[1.0, 2.0], [1.0, 3.0], [1, 2], ["1", "2"], ["12", ""], [True, False], [None, "2"], [], [""]],
+)
+def test_equal_arrays_have_equal_digests_and_others_do_not(cells: list[object]) -> None:
+    kind = object if cells and not isinstance(cells[0], int | float) else None
+    array = np.array(cells, dtype=kind)
+    assert array_digest(array) == array_digest(array.copy())
+    assert array_digest(array) != array_digest(array.reshape(1, -1))
+    others = [np.array([1.0, 2.5]), np.array(["1", "22"], object), np.array(["", "12"], object)]
+    assert array_digest(array) not in map(array_digest, others)
+
+
+def test_the_order_in_memory_does_not_count() -> None:
+    array = np.arange(6.0).reshape(2, 3)
+    assert array_digest(array) == array_digest(np.asfortranarray(array))
