@@ -64,7 +64,8 @@ def _print_standings(document: Row, out: Console, score: Show, say: Wording) -> 
             return rank_mark(row, m, width)
 
         at = 1 + [one.name for one in columns].index("rank interval")
-        columns.insert(at, Column("ranks", 4, mark, left=True, narrowed=mark))
+        # Less important than the tier: the bar takes the width that is left.
+        columns.insert(at, Column("ranks", 6, mark, left=True, narrowed=mark))
     possible = [bool(row.get("possible_winner")) for row in standings]
     if marked := any(possible) and not all(possible):
         columns[0] = replace(columns[0], cell=_marked_rank)

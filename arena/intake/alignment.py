@@ -18,7 +18,10 @@ from arena.intake.numbered_ids import locate_numbered
 from arena.types import Fault, IntArray
 from arena.utils.lazy import pc
 
-_SPREADSHEET = "e.g. by opening the CSV file in a spreadsheet: write the id column as text"
+_ZEROS = (
+    "leading zeros were lost or added, e.g. by opening the CSV file in a spreadsheet: write the "
+    "ids as the sample submission has them, as text"
+)
 _ALTERATIONS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     (
         "there are spaces around it",
@@ -26,8 +29,8 @@ _ALTERATIONS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
         lambda ids: pc.utf8_trim_whitespace(ids),  # noqa: PLW0108 - imported late
     ),
     (
-        f"leading zeros were lost, {_SPREADSHEET}",
-        f"leading zeros were lost, {_SPREADSHEET}",
+        _ZEROS,
+        _ZEROS,
         lambda ids: pc.replace_substring_regex(ids, r"^0+([0-9])", r"\1"),
     ),
     (
@@ -36,9 +39,9 @@ _ALTERATIONS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
         lambda ids: pc.replace_substring_regex(ids, r"^(-?[0-9]+)\.0+$", r"\1"),
     ),
     (
-        "leading zeros were lost and it is written as a decimal number: "
+        "leading zeros were lost or added and it is written as a decimal number: "
         "write the id column as text",
-        f"leading zeros were lost, {_SPREADSHEET}",
+        _ZEROS,
         lambda ids: pc.replace_substring_regex(ids, r"^0*([0-9]+?)(\.0+)?$", r"\1"),
     ),
     (

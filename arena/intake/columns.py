@@ -17,7 +17,7 @@ from arena.intake.mask_files import shapes_of
 from arena.intake.table import Bounds
 from arena.types import PredictionKind, Solution, Target
 
-_PROBABILITIES = (PredictionKind.PROBABILITY, PredictionKind.CLASS_PROBABILITIES)
+PROBABILITIES = (PredictionKind.PROBABILITY, PredictionKind.CLASS_PROBABILITIES)
 _CUTOFF = 0.6
 _MAX_GUESSED = 20
 _LONGEST_GUESSED = 100
@@ -106,7 +106,7 @@ class SubmissionForm:
 
     def layout(self, names: Sequence[str]) -> Layout:
         """Return the expected content of a file with these column names."""
-        probabilities = self.kind in _PROBABILITIES
+        probabilities = self.kind in PROBABILITIES
         low, high = self.prediction_range
         one_target = len(self.targets) == 1
         both_classes = (

@@ -30,7 +30,7 @@ from arena.intake.cells import (
     texts,
     to_text,
 )
-from arena.intake.columns import Layout, SubmissionForm, match_columns
+from arena.intake.columns import PROBABILITIES, Layout, SubmissionForm, match_columns
 from arena.intake.content import read_content
 from arena.intake.csv_file import read_csv
 from arena.intake.encoding import to_utf8
@@ -242,8 +242,12 @@ def _check_sums(values: FloatArray, place: Place, faults: FaultList) -> None:
 
 
 def _refuse_missing_header(table: RawTable, form: SubmissionForm, faults: FaultList) -> None:
-    """Refuse a first line that contains an id of the solution and no column name."""
-    if set(table.names) & set(form.names):
+    """Refuse a first line that contains an id of the solution and no column name.
+
+    A class is the name of a column of probabilities only: elsewhere it is a predicted label.
+    """
+    names = form.names if form.kind in PROBABILITIES else (form.id_column, *form.columns)
+    if set(table.names) & set(names):
         return
     first = pa.array(table.names, pa.string())
     if pc.any(pc.is_in(first, value_set=form.ids)).as_py():

@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import benchmark_paths  # noqa: F401
+import benchmark_paths
 from bench_serve import (
     NAME,
     Tally,
@@ -133,6 +133,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--clients", type=int, default=800, help="slow clients, of three kinds")
     parser.add_argument("--most-seconds", type=float, default=20.0, help="to close all of them")
     given = parser.parse_args(arguments)
+    benchmark_paths.need("uvicorn", extra="serve")
     found = run(given.clients, given.most_seconds)
     print(json.dumps(found))
     late = found["all_closed_seconds"] > given.most_seconds

@@ -60,6 +60,24 @@ def test_a_script_explains_its_options(name: str) -> None:
     assert "--help" in run(name, "--help")
 
 
+@pytest.mark.parametrize("name", ["bench_serve", "bench_slow_clients"])
+def test_a_missing_extra_is_named_in_one_sentence(name: str) -> None:
+    script = str(FOLDER / f"{name}.py")
+    without = f"""
+import importlib.util, runpy, sys
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *more: None if name == "uvicorn" else find(name, *more)
+sys.argv = [{script!r}]
+sys.path.insert(0, {str(FOLDER)!r})
+runpy.run_path({script!r}, run_name="__main__")
+"""
+    called = subprocess.run(
+        [sys.executable, "-c", without], capture_output=True, text=True, check=False
+    )
+    assert called.returncode == 1
+    assert called.stderr == f'{name}.py needs the extra serve: pip install ".[serve]".\n'
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize(

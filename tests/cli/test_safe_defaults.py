@@ -47,6 +47,11 @@ def test_init_says_that_a_deadline_has_passed(tmp_path: Path) -> None:
     assert "No deadline" not in said
 
 
+def test_init_says_the_deadline_in_utc(tmp_path: Path) -> None:
+    said, _ = init(tmp_path, "--deadline", "2999-01-01T20:30+02:00")
+    assert "The deadline is 2999-01-01 18:30 UTC." in said
+
+
 @pytest.mark.slow
 def test_init_says_what_it_does_for_a_metric_without_bounds(tmp_path: Path) -> None:
     said, settings = init(tmp_path, "--deadline", "2999-01-01", metric="mae")

@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from program import killed_in_the_end, start_program, write_csv
+from program import killed_in_the_end, run_here, start_program, write_csv
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 QUICK = ("--resamples", "200")
@@ -308,3 +308,19 @@ def test_no_label_of_the_solution_is_ever_shown(arena_here: Any, tmp_path: Path)
             shown += called.stdout + called.stderr
     assert "Rejected: b.csv" in shown
     assert not [label for label in labels if label in shown]
+
+
+def test_eighty_columns_show_the_tier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_csv(tmp_path / "solution.csv", ["id", "y"], [(i, i % 2) for i in range(40)])
+    for team in range(24):
+        rows = [(i, (i + (i % 24 < team)) % 2) for i in range(40)]
+        file = tmp_path / "submissions" / f"logistic-strong-penalty{team}.csv"
+        write_csv(file, ["id", "y"], rows)
+    monkeypatch.setenv("COLUMNS", "80")
+    called = run_here(
+        "score", "solution.csv", "submissions", "--metric", "accuracy", *QUICK, cwd=tmp_path
+    )
+    lines = called.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    (header,) = [line.split() for line in lines if "team" in line.split()]
+    assert header[-2:] == ["ranks", "tier"]

@@ -251,6 +251,14 @@ def test_missing_header_is_recognised(send: Send) -> None:
     assert "'id', 'y'" in only(read, "no header").message
 
 
+def test_missing_header_is_recognised_where_its_label_is_also_a_class(
+    send: Send, solve: Solve
+) -> None:
+    solution = solve("id,y\na,7\nb,3\nc,7\nd,3\n", PredictionKind.LABEL)
+    read = send("a,7\nb,3\nc,7\nd,3\n", solution)
+    assert kinds(read) == {"no header"}
+
+
 def test_hostile_names_are_shown_harmlessly(send: Send) -> None:
     read = send(_with_header("id,y,\x1b]0;" + "x" * 5_000, ",1"))
     fault = only(read, "extra column")

@@ -116,10 +116,10 @@ def test_ids_that_differ_for_different_reasons_have_their_own_hints(
     said = {f.id: f.message for f in read.faults if f.kind == "unknown id"}
     expected = {
         "AB": "ids are case-sensitive",
-        "7": "leading zeros were lost, e.g.",
+        "7": "leading zeros were lost or added, e.g.",
         "8.0": "a decimal number: write 1",
         "cd ": "there are spaces around it.",
-        "9.0": "lost and it is written as a decimal",
+        "9.0": "lost or added and it is written as a decimal",
         " EF": "spaces around it, and ids are case-sensitive",
     }
     assert said.keys() == expected.keys()
@@ -127,7 +127,7 @@ def test_ids_that_differ_for_different_reasons_have_their_own_hints(
         assert hint in said[id]
     said = {f.id: f.message for f in read.faults if f.kind == "missing id"}
     assert "ids are case-sensitive" in said["ab"]
-    assert "leading zeros were lost, e.g." in said["007"]
+    assert "leading zeros were lost or added, e.g." in said["007"]
     assert "perhaps there are spaces around it." in said["cd"]
     assert {fault.cause for fault in read.faults} == {None}
 
@@ -135,6 +135,7 @@ def test_ids_that_differ_for_different_reasons_have_their_own_hints(
 @pytest.mark.parametrize(
     ("written", "cause"),
     [
+        ("00{i:03d}", "zeros were lost or added"),
         ("{i}", "look like row numbers"),
         ("{j}", "look like row numbers"),
         (" {i:03d}", "differs only in case or spaces"),

@@ -125,6 +125,8 @@ def test_registration_by_code(web: WebSite) -> None:
     code = secret(send(organiser, "/admin/code").text)
     assert send(guest, "/join", name="Bo", team="B", code=first).status_code == 403
     assert send(guest, "/join", name="Bo", team="B", code=code).status_code == 200
+    typed = code.lower().replace("-", " ")
+    assert send(web.browser(), "/join", name="Ed", team="E", code=typed).status_code == 200
     taken = send(web.browser(), "/join", name="Cy", team="b", code=code)
     assert taken.status_code == 409
     assert "Another team is called b" in taken.text

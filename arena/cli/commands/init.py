@@ -196,13 +196,14 @@ def _say_what_was_made(folder: Path, competition: Competition) -> None:
             f"Give participants {folder / SAMPLE_NAME} and {SAMPLE_NOTE_NAME}, which explains "
             f"its columns; {set_in}",
         ]
+    deadline, now = competition.settings.competition.deadline, datetime.now(UTC)
+    if deadline is not None and deadline >= now:
+        lines.append(f"The deadline is {deadline:%Y-%m-%d %H:%M} UTC.")
     lines += [
         *notes_of(asked),
         *meaning_of_columns(competition.solution),
         *soft_label_warnings(competition.solution),
-        *protection_notes(
-            competition.settings, competition.solution, competition.manager, datetime.now(UTC)
-        ),
+        *protection_notes(competition.settings, competition.solution, competition.manager, now),
         "To submit a file and show the public board:",
         f"    arena submit {example} --team sample -C {where}",
         f"    arena leaderboard -C {where}",

@@ -22,6 +22,7 @@ acceptances    which version of the rules an account accepted, and when
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 import sqlite3
 import unicodedata
@@ -229,6 +230,21 @@ def team_key(name: str) -> str:
         if unicodedata.category(mark) not in {"Cf", "Mn"} and mark not in _BLANK
     )
     return "".join("".join(visible).casefold().split())
+
+
+def _as_made(secret: str) -> str:
+    """Return a registration code as it was made: people type it in small letters or with spaces.
+
+    Links are longer, and are only stripped.
+
+    >>> _as_made(" ghwy 6qg4-rz8sGAMK")
+    'GHWY-6QG4-RZ8S-GAMK'
+    """
+    stripped = secret.strip()
+    code = re.sub(r"[\s-]", "", stripped)
+    if not re.fullmatch("[A-Za-z0-9]{16}", code):
+        return stripped
+    return "-".join(code.upper()[at : at + 4] for at in range(0, 16, 4))
 
 
 def _digest(secret: str) -> bytes:
@@ -580,7 +596,7 @@ class Accounts(Records):
 
     def invitation(self, secret: str) -> Invite | None:
         """Return the invitation of a link or code, unless it is unknown, used or expired."""
-        row = self._row("SELECT * FROM invites WHERE digest = ?", _digest(secret.strip()))
+        row = self._row("SELECT * FROM invites WHERE digest = ?", _digest(_as_made(secret)))
         if row is None or row["uses"] == 0:
             return None
         if row["expires"] is not None and row["expires"] <= self._now():
