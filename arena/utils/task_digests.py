@@ -33,12 +33,6 @@ _MOST_BYTES = 2**16
 """Of a file that is compared by its content; a larger one is by its size and time of change."""
 _WRITTEN = re.compile(r"\.duckdb|\.tasks$|^[0-9a-f]{64}\.parquet$")
 """Databases, finished tasks and predictions outside a database: arena writes them as it works."""
-_READS = re.compile(
-    "open|load|read|file|path|cwd|dir|glob|walk|mmap|memmap|fromtxt|connect|import_|__import__|exec"
-    "|eval|compile|resource|environ|subprocess|run|popen|system|dataset|pretrained|socket|request",
-    re.IGNORECASE,
-)
-"""Names in code that may read files, or import or start other code; many of them do not."""
 _VERSIONS_OF = ("arena", "lightgbm", "numba", "numpy", "pandas", "pyarrow", "scikit-learn", "scipy")
 
 
@@ -50,10 +44,8 @@ def digest_of(*objects: Any) -> str | None:
     """Return a digest of objects with their code, or None if they cannot be compared.
 
     It holds the values of the objects, as pickled; the code of the packages of their classes and
-    functions, and of what these import; the files that the objects name and the code that these
-    import, with all files of the folders that the objects name if this code may read files; and
-    the versions of arena, of the libraries that compute
-    and of Python.
+    functions, and of what these import; the files and folders that the objects name; and the
+    versions of arena, of the libraries that compute and of Python.
 
     >>> digest_of("seed", 1) == digest_of("seed", 1) != digest_of("seed", 2)
     True
@@ -191,52 +183,10 @@ def _code_of(name: str) -> str:
 
 
 def _files_at(paths: Sequence[Path]) -> str:
-    """Return a text that changes with these files, and with the files of these folders.
-
-    Of a folder the code counts that the files import by name. If that code may read files, all
-    files do, except those that :func:`_walk` leaves out.
-    """
-    files = [path for path in paths if not path.is_dir()]
-    inside = [file for path in paths if path.is_dir() for file in _walk(path)]
+    """Return a text that changes with these files, and with the files of these folders."""
+    files = [file for path in paths for file in (_walk(path) if path.is_dir() else [path])]
     found = {str(file): _content_of(file) if file.exists() else None for file in files}
-    names, waiting = set[str](), files
-    while waiting:
-        for file in waiting:
-            names |= _names_in(file)
-        waiting = [file for file in inside if str(file) not in found and _is_used(file, names)]
-        found |= {str(file): _content_of(file) for file in waiting}
-    if any(map(_READS.search, names)):
-        found |= {str(file): _content_of(file) for file in inside}
     return repr((list(map(str, paths)), sorted(found.items())))
-
-
-def _is_used(file: Path, names: set[str]) -> bool:
-    own = file.name.partition(".")[0]
-    return file.suffix in {".so", ".pyd"} or (
-        file.suffix == ".py" and (own in names or (own == "__init__" and file.parent.name in names))
-    )
-
-
-def _names_in(file: Path) -> set[str]:
-    """Return the names in a file's code, without those in texts; "open" if there is no telling."""
-    if not file.exists():
-        return set()
-    if file.suffix != ".py":
-        return {"open"}
-    import ast
-
-    try:
-        nodes = list(ast.walk(ast.parse(file.read_bytes())))
-    except (SyntaxError, ValueError):
-        return {"open"}
-    names = {node.id for node in nodes if isinstance(node, ast.Name)}
-    names |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-    for node in nodes:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            parts = [alias.name for alias in node.names]
-            parts += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            names |= {part for whole in parts for part in whole.split(".")}
-    return names
 
 
 def _walk(folder: Path) -> Iterator[Path]:
