@@ -415,8 +415,8 @@ class SubmissionHandler:
         if rows.any():
             public, error = self._score(values, rows)
             if error is not None:
-                if self._is_for_the_team(error, values, rows):
-                    return _Outcome(fault=Fault(error.kind, error.shown))
+                if (fault := self._refusal(error, values)) is not None:
+                    return _Outcome(fault=fault)
                 log_failure(error, f"{file.name} of {file.team}")
                 return _Outcome(fault=_COULD_NOT_BE_SCORED, detail=str(error))
         # A metric of arena has already refused files that it cannot score, by their cells alone.
@@ -429,8 +429,8 @@ class SubmissionHandler:
         _, error = self._score(values, rows)
         if error is None:
             return _Outcome(public)
-        if self._is_for_the_team(error, values, rows):
-            return _Outcome(fault=Fault(error.kind, error.shown))
+        if (fault := self._refusal(error, values)) is not None:
+            return _Outcome(fault=fault)
         log_failure(error, f"{file.name} of {file.team}, on the private rows")
         return _Outcome(public, detail=f"On the private rows: {error}")
 
@@ -442,21 +442,24 @@ class SubmissionHandler:
             return replace(incoming, key=self._unscored_key(incoming))
         return incoming
 
-    def _is_for_the_team(
-        self, error: ScoringError, values: npt.NDArray[Any], rows: npt.NDArray[np.bool_]
-    ) -> bool:
-        """Return whether an error is one for participants, and the same under any labels.
+    def _refusal(self, error: ScoringError, values: npt.NDArray[Any]) -> Fault | None:
+        """Return what the team may see of an error on a split; None: it is for the organiser.
 
-        The author of a metric means its text for them, but it may quote a label all the same. So
-        the metric is called again with other labels, and has to refuse in the same words.
+        The author of a metric means such a text for them, but it may quote a label all the same, or
+        name rows of the split. So the text is that of a call on all rows, whatever their split. Two
+        more calls, with other labels, have to refuse in the same words.
         """
         if error.kind != _REFUSED:
-            return False
+            return None
+        rows = rows_of(self.solution, "all")
+        _, shown = self._score(values, rows)
+        if shown is None or shown.kind != _REFUSED:
+            return None
         for truth in other_labels(self.solution.truth[rows]):
             _, again = self._score(values, rows, truth)
-            if again is None or (again.kind, again.shown) != (error.kind, error.shown):
-                return False
-        return True
+            if again is None or (again.kind, again.shown) != (shown.kind, shown.shown):
+                return None
+        return Fault(shown.kind, shown.shown)
 
     def _score(
         self,

@@ -25,8 +25,10 @@ from arena.server.records.mails import SMTP_PASSWORD
 
 _LOGGER = logging.getLogger("arena.server")
 _POLL_SECONDS = 0.1
-_QUICK_SECONDS, _LONGEST_PAUSE = 5.0, 10.0
+_QUICK_SECONDS, _LONGEST_PAUSE = 5.0, 60.0
 """A process that ends sooner is started again after a pause, which doubles up to the longest."""
+_SAME_AGAIN_SECONDS = 3600.0
+"""Time until it is logged again that a process which ends soon has ended in the same way."""
 _SECRETS = {
     "web": (SMTP_PASSWORD, OIDC_SECRET),
     "scorer": ("AWS_", "BOTO_", "FSSPEC_", "GCSFS_", "GOOGLE_"),
@@ -142,6 +144,8 @@ class _Child:
     started: float = 0.0
     pause: float = 0.0
     again_at: float = 0.0
+    logged: tuple[int, float] | None = None
+    """The exit code that was last logged, and when; None: it did not end soon."""
 
     def start(self, pipe: int) -> None:
         arguments = json.dumps({**self.arguments, "pipe": pipe})
@@ -174,14 +178,24 @@ class _Child:
             self.pause = min(max(2 * self.pause, 0.1), _LONGEST_PAUSE) if quick else 0.0
             self.again_at = now + self.pause
             self.process = None
-            _LOGGER.warning(
-                "The process %s %s ended with code %d and is started again.",
-                self.role,
-                self.name,
-                code,
-            )
+            self._log_end(code, now, quick=quick)
         if self.process is None and now >= self.again_at:
             self.start(pipe)
+
+    def _log_end(self, code: int, now: float, *, quick: bool) -> None:
+        """Log that the process ended; of one that keeps ending, what is new or an hour old."""
+        if quick and self.logged is not None:
+            before, at = self.logged
+            if code == before and now - at < _SAME_AGAIN_SECONDS:
+                return
+        self.logged = (code, now) if quick else None
+        _LOGGER.warning(
+            "The process %s %s ended with code %d and is started again%s.",
+            self.role,
+            self.name,
+            code,
+            f", at least every {_LONGEST_PAUSE:g} s" if quick else "",
+        )
 
     def end(self) -> None:
         if self.process is not None and self.process.poll() is None:

@@ -23,6 +23,10 @@ def score(solution, submission, row_id_column_name):
         raise ParticipantVisibleError(f"{solution['y'].sum()} labels are 1")
     if (submission["y"] == 15).any() and solution["y"].iloc[0] == 0:
         raise ParticipantVisibleError("no")
+    if (bad := submission["y"] == 16).any():
+        raise ParticipantVisibleError(f"{bad.sum()} bad rows, first {submission.id[bad].iloc[0]}")
+    if (submission["y"] == 0.125).any() and len(submission) < 8:
+        raise ParticipantVisibleError(f"{len(submission)} rows are too few")
     if (submission["y"] > 1).any():
         raise ParticipantVisibleError("y must be at most 1 in every row")
     if (submission["y"] < 0).any():
@@ -102,6 +106,29 @@ def test_a_text_for_participants_that_depends_on_labels_is_for_the_organiser(
     assert fault["kind"] == "could not be scored"
     said = [one.message for one in caplog.records if one.levelname != "DEBUG"]
     assert "refuses a submission: " in said[0]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ("r1", "r5", "r7"),
+        pytest.param(("r1", "r2", "r3"), marks=pytest.mark.slow),
+        pytest.param(("r5", "r6", "r7"), marks=pytest.mark.slow),
+    ],
+    ids=["both", "public", "private"],
+)
+def test_a_text_for_participants_is_about_all_rows(work: Path, rows: tuple[str, ...]) -> None:
+    called = sent(work, 0.75, **dict.fromkeys(rows, 16.0))
+    (fault,) = json.loads(called.stdout)["faults"]
+    assert fault["message"] == f"3 bad rows, first {rows[0]}"
+
+
+@pytest.mark.slow
+def test_a_text_that_is_not_raised_on_all_rows_is_for_the_organiser(work: Path) -> None:
+    (fault,) = json.loads(sent(work, 0.75, r0=0.125).stdout)["faults"]
+    assert fault["kind"] == "could not be scored"
+    answer = json.loads(sent(work, 0.125).stdout)
+    assert (answer["status"], answer["faults"]) == ("accepted", [])
 
 
 @pytest.mark.slow

@@ -1,0 +1,65 @@
+"""How often a process that keeps ending is started again, and how often that is logged."""
+
+from __future__ import annotations
+
+import logging
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from arena.server import supervisor
+
+
+class Ending:
+    """Starts processes that end after some seconds, on a clock of its own."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        self.starts: list[float] = []
+        self.code, self.lasts = 1, 0.5
+        self.child = supervisor._Child("scorer", "race", {})
+        monkeypatch.setattr(supervisor, "time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(supervisor.subprocess, "Popen", self._start)
+
+    def _start(self, *_: Any, **__: Any) -> Any:
+        self.starts.append(self.now)
+        until, code = self.now + self.lasts, self.code
+        return SimpleNamespace(poll=lambda: code if self.now >= until else None)
+
+    def run(self, seconds: float) -> None:
+        until = self.now + seconds
+        while self.now < until:
+            self.child.look(0)
+            self.now += 0.5
+
+
+def test_a_process_that_keeps_ending_is_logged_once_an_hour_and_when_its_end_changes(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    ending = Ending(monkeypatch)
+    ending.run(3000)
+    assert [one.getMessage() for one in caplog.records] == [
+        "The process scorer race ended with code 1 and is started again, at least every 60 s."
+    ]
+    pauses = [later - one for one, later in zip(ending.starts, ending.starts[1:], strict=False)]
+    assert max(pauses) <= 61.0
+    assert len(ending.starts) < 70
+    ending.run(3000)
+    assert len(caplog.records) == 2
+    ending.code = 3
+    ending.run(300)
+    assert "code 3" in caplog.records[2].getMessage()
+    assert len(caplog.records) == 3
+
+
+def test_each_end_of_a_process_that_has_run_is_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    ending = Ending(monkeypatch)
+    ending.lasts = 100.0
+    ending.run(350)
+    assert len(caplog.records) == 3
+    assert len(ending.starts) == 4
