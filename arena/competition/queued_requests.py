@@ -455,8 +455,8 @@ def _rescore(state: CompetitionState, request: QueuedRequest) -> None:
         answer = " ".join(
             (
                 *progress.messages,
-                f"Of {len(changes):,} teams, {sum(one.changed for one in changes):,} would change "
-                f"their rank on the private board, and {sum(one.rescored for one in changes):,} "
+                f"Of {len(changes):,} {'team' if len(changes) == 1 else 'teams'}, "
+                f"{sum(one.changed for one in changes):,} would change their rank on the private board, and {sum(one.rescored for one in changes):,} "
                 f"their score. Nothing was changed. To apply it, enter the code {code}.",
             )
         )

@@ -26,6 +26,9 @@ from arena.utils.lazy import pc
 
 MOST_CLASSES = 10_000
 """Maximum number of labels if each needs a column in a submission."""
+_MOST_FRACTIONS = 20
+"""A column with more numbers, of which some are fractions, has values and not classes; ratings in
+halves of a star are classes."""
 
 _BINARY = {"0", "1"}
 
@@ -255,7 +258,15 @@ def _columns_of_one(target: Target, reading: TargetReading, faults: FaultList) -
     if reading.kind is PredictionKind.PROBABILITY:
         message = f"The metric needs two labels, but the column has {len(classes):,}."
         faults.add("too many classes", message, column=target.name)
-    if len(classes) > MOST_CLASSES:
+    numbers = merge_equal_numbers(classes) or {}
+    fractions = [label for label, one in numbers.items() if one != one.to_integral_value()]
+    if len(classes) > _MOST_FRACTIONS and fractions:
+        message = (
+            f"The column has {len(classes):,} different numbers, such as {show(fractions[0])}, and "
+            "the metric needs classes: choose a metric for numbers, such as rmse."
+        )
+        faults.add("numbers, not classes", message, column=target.name)
+    elif len(classes) > MOST_CLASSES:
         message = (
             f"The column has {len(classes):,} distinct labels, and each would need a column in a "
             "submission. If it is a numeric target, choose a metric for numbers."

@@ -247,6 +247,10 @@ class Registry(Generic[_Item]):
         known = [*named, *(f"{prefix}:" for prefix in self._families if prefix)]
         if not known:
             return f"There is no {self.kind} {name!r}: no plugin provides any."
+        if name.endswith(".py") and "" in self._families:
+            return (
+                f"There is no {self.kind} {name!r}. Name a function of the file: {name}:FUNCTION."
+            )
         guess = nearest(name, known)
         return f"There is no {self.kind} {name!r}. " + (
             f"Did you mean {guess}?" if guess else f"There are: {', '.join(sorted(known))}."

@@ -189,13 +189,25 @@ def test_faults_of_the_organiser(
         solve(content, VALUE, **options)
 
 
+def test_numbers_are_no_classes(solve: Solve) -> None:
+    numbers = [f"{at / 2}" for at in range(30)]
+    content = "id,y\n" + "".join(f"r{at},{number}\n" for at, number in enumerate(numbers))
+    with pytest.raises(
+        InputError, match="30 different numbers, such as '0.5', and the metric need"
+    ):
+        solve(content, CLASSES)
+    assert solve(content, VALUE).n_rows == 30
+    ratings = "id,y\n" + "".join(f"r{at},{at % 10 / 2}\n" for at in range(30))
+    assert len(solve(ratings, CLASSES).columns) == 10
+
+
 def test_too_many_classes(solve: Solve) -> None:
     content = "id,y\na,1\nb,2\nc,3\n"
     with pytest.raises(InputError, match="3 distinct labels, but the metric supports at most 2"):
         solve(content, SCORE, traits=MetricTraits(max_classes=2))
     with pytest.raises(InputError, match="needs two labels, but the column has 3"):
         solve(content, PROBABILITY)
-    many = "id,y\n" + "".join(f"{i},{i}.5\n" for i in range(10_500))
+    many = "id,y\n" + "".join(f"{i},{i}\n" for i in range(10_500))
     with pytest.raises(InputError, match="If it is a numeric target"):
         solve(many, SCORE)
 

@@ -185,6 +185,7 @@ def test_a_plain_function_gets_arrays(metrics: Any, monkeypatch: pytest.MonkeyPa
     [
         ("kaggle:missing.py", "There is no file .*missing.py"),
         ("kagle:kaggle_fbeta.py", "Did you mean the prefix 'kaggle'"),
+        ("kaggle_fbeta.py", "Name a function of the file: kaggle_fbeta.py:FUNCTION"),
         ("kaggle:plain.py", "has no function 'score'"),
         ("kaggle:kaggle_fbeta.py(bta=1)", "has no parameter 'bta'. Did you mean beta"),
         ("kaggle:kaggle_fbeta.py(solution=1)", "has no parameter 'solution'"),

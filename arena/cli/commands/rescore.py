@@ -69,8 +69,8 @@ def _print_changes(changes: Sequence[RankChange]) -> None:
     scores = sum(one.rescored for one in changes)
     out = console()
     out.print(
-        f"Of {len(changes):,} teams, {ranks:,} change their rank on the private board, and "
-        f"{scores:,} their score."
+        f"Of {len(changes):,} {'team' if len(changes) == 1 else 'teams'}, {ranks:,} change their "
+        f"rank on the private board, and {scores:,} their score."
     )
     shown = [one for one in changes if one.changed or one.rescored]
     if not shown:
