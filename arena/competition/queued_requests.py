@@ -456,8 +456,9 @@ def _rescore(state: CompetitionState, request: QueuedRequest) -> None:
             (
                 *progress.messages,
                 f"Of {len(changes):,} {'team' if len(changes) == 1 else 'teams'}, "
-                f"{sum(one.changed for one in changes):,} would change their rank on the private board, and {sum(one.rescored for one in changes):,} "
-                f"their score. Nothing was changed. To apply it, enter the code {code}.",
+                f"{sum(one.changed for one in changes):,} would change their rank on the private "
+                f"board, and {sum(one.rescored for one in changes):,} their score. Nothing was "
+                f"changed. To apply it, enter the code {code}.",
             )
         )
         state.record(ANSWERED, {"team": request.team, "answer": answer})
