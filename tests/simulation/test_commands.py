@@ -262,7 +262,7 @@ def test_plan_of_a_pilot(files):
     assert "mae is left out: mae takes value" in " ".join(stated.stderr.split())
     assert "For your colleagues" in stated.stdout
     page = text_of((files / "p.html").read_text(encoding="utf-8"))
-    assert "What this assumes" in page
+    assert "Assumptions" in page
     assert "By share of the rows that is public" in page
     refused = run_here(*command, "--teams", "five", cwd=files)
     assert (refused.returncode, "--teams takes whole numbers" in refused.stderr) == (2, True)

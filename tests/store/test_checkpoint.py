@@ -49,7 +49,8 @@ def require_sound(path: Path, n_submissions: int) -> None:
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A database before a checkpoint, and just before the checkpoint's new header."""
-    path = tmp_path_factory.mktemp("killed") / "x.duckdb"
+    path = tmp_path_factory.mktemp("killed") / "after" / "x.duckdb"
+    path.parent.mkdir()
     with Store.open(path) as store, store.transaction() as transaction:
         transaction.put_solution(make_solution(N_ROWS))
         transaction.append_event("created", "host", {})
