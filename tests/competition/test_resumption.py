@@ -96,6 +96,7 @@ def test_finalize_continues(tmp_path: Path) -> None:
         assert not competition.audit()
 
 
+@pytest.mark.slow
 def test_what_a_rescore_scored_is_kept_until_it_is_applied(tmp_path: Path) -> None:
     (tmp_path / "whole").mkdir()
     with made(tmp_path / "whole") as competition:

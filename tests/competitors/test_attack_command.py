@@ -60,6 +60,7 @@ def test_a_cluster_gives_the_same_numbers() -> None:
     assert there == here
 
 
+@pytest.mark.slow
 def test_an_interrupted_attack_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: Any = {"rows": 60, "submissions": 8, "repeats": 3}
     names: Any = (["boosting", "block-flip(rows=4)"], ["kaggle", "ladder-free"])
