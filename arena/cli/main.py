@@ -101,7 +101,9 @@ def _what_was_kept() -> str:
     if folder is None:
         return ""
     what = printable(str(folder))
-    return f" What the command has finished is in {what}: the same command continues from there."
+    return (
+        f" The finished part of the work is kept in {what}: the same command continues from there."
+    )
 
 
 app = typer.Typer(

@@ -23,7 +23,6 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,6 +33,7 @@ from arena.errors import InputError
 from arena.evaluation.predictions import block_size
 from arena.store import Event, Store
 from arena.types import PredictionKind, Solution, Usage
+from arena.utils.atomic_write import atomic_folder
 from arena.utils.tabular import csv_cells, write_csv
 from arena.utils.text import csv_cell, printable
 
@@ -95,26 +95,13 @@ def write_bundle(folder: Path, bundle: Bundle, store: Store) -> list[Path]:
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is not empty; choose another folder for the export.")
-    # A new folder has another name until it is whole: no interrupted export is taken for one.
-    partial = folder if folder.exists() else folder.with_name(f"{folder.name}.part")
-    if partial != folder:
-        shutil.rmtree(partial, ignore_errors=True)
-    try:
+    with atomic_folder(folder) as partial:
         _write_files(partial, bundle, store)
-        if partial != folder:
-            partial.replace(folder)
-    except BaseException:
-        if partial != folder:
-            shutil.rmtree(partial, ignore_errors=True)
-        else:
-            for path in folder.iterdir():  # it was empty
-                shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-        raise
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 def _write_files(folder: Path, bundle: Bundle, store: Store) -> None:
-    (folder / "finals").mkdir(parents=True)
+    (folder / "finals").mkdir()
     _write_json(folder / "settings.json", bundle.settings)
     _write_json(folder / "result.json", bundle.result)
     for name, rows in (

@@ -182,16 +182,21 @@ class Ledger:
 
         A record takes a kilobyte: with a long history it is better to read only those needed.
         """
-        disqualified, teams = self.disqualified(), self.teams()
+        disqualified = self.disqualified()
         return {
-            number: teams.current(team)
-            for number, team in self.store.accepted()
+            number: team
+            for number, team in self._accepted_teams().items()
             if number not in disqualified
         }
 
+    def _accepted_teams(self) -> dict[int, str]:
+        """Return the team of each accepted submission, in the order of ids."""
+        teams = self.teams()
+        return {number: teams.current(team) for number, team in self.store.accepted()}
+
     def similar_in(self, comparison: Comparison) -> tuple[SimilarSubmissions, ...]:
         """Return what :meth:`similar` does, from predictions that an audit has read."""
-        teams = {one.submission: one.team for one in self.records()}
+        teams = self._accepted_teams()
         owners = [teams[number] for number in comparison.submissions]
         return comparison.similar(owners) if len(set(owners)) > 1 else ()
 
@@ -203,9 +208,8 @@ class Ledger:
         """
         from arena.evaluation.similar import similar_submissions
 
-        accepted, names = self.store.accepted(), self.teams()
-        numbers = [submission for submission, _team in accepted]
-        teams = [names.current(team) for _submission, team in accepted]
+        team_of = self._accepted_teams()
+        numbers, teams = list(team_of), list(team_of.values())
         if len(set(teams)) < 2:
             return ()
         solution = self.store.solution()

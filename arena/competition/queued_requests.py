@@ -25,6 +25,7 @@ from arena.competition.submit import QueuedSubmission, SubmissionHandler, Submit
 from arena.config import CONFIG_NAME
 from arena.errors import ArenaError, StoreError, UsageError
 from arena.intake import named_file
+from arena.intake.faults import plural
 from arena.intake.folder import team_name
 from arena.scoring.submissions import examine
 from arena.store import Event, Store
@@ -455,7 +456,7 @@ def _rescore(state: CompetitionState, request: QueuedRequest) -> None:
         answer = " ".join(
             (
                 *progress.messages,
-                f"Of {len(changes):,} {'team' if len(changes) == 1 else 'teams'}, "
+                f"Of {plural(len(changes), 'team')}, "
                 f"{sum(one.changed for one in changes):,} would change their rank on the private "
                 f"board, and {sum(one.rescored for one in changes):,} their score. Nothing was "
                 f"changed. To apply it, enter the code {code}.",

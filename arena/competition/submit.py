@@ -443,11 +443,11 @@ class SubmissionHandler:
         return incoming
 
     def _refusal(self, error: ScoringError, values: npt.NDArray[Any]) -> Fault | None:
-        """Return what the team may see of an error on a split; None: it is for the organiser.
+        """Return the fault that the team is shown, or None if only the organiser may see the error.
 
-        The author of a metric means such a text for them, but it may quote a label all the same, or
-        name rows of the split. So the text is that of a call on all rows, whatever their split. Two
-        more calls, with other labels, have to refuse in the same words.
+        A metric writes the text of a refusal for the team. The text can still quote a label or name
+        rows of the split. So the team is shown the text of a call on the rows of all splits, and
+        only if two more calls, with other labels, refuse with the same text.
         """
         if error.kind != _REFUSED:
             return None

@@ -184,7 +184,7 @@ def black_box_resample(
         scores[position, one.columns] = one.values
         failed, why = failed + int(one.failing.sum()), why or one.why
         if kept is not None:
-            kept.put(keys[position], [one.columns.start, *one.values, *one.failing])
+            kept.tasks.put(keys[position], [one.columns.start, *one.values, *one.failing])
         progress.advance(len(one.values))
     if failed:
         progress.say(f"{failed:,} of {scores.size:,} calls on resampled rows failed.")
@@ -403,7 +403,7 @@ def black_box_scores(
         if not isinstance(error, ScoringError):
             scores[missing[at]] = error
             if kept is not None:
-                kept.put(keys[at], [error])
+                kept.tasks.put(keys[at], [error])
         elif failures is None:
             raise error
         else:
@@ -452,17 +452,13 @@ class _Kept:
             keys.append(self._key(one))
             yield one
 
-    def put(self, key: str, values: npt.ArrayLike) -> None:
-        """Keep a result."""
-        self.tasks.put(key, values)
-
     def take_scores(self, keys: list[str], scores: FloatArray) -> IntArray:
         """Fill in the ``(m,)`` scores that are kept; return the positions of the others."""
         found = np.zeros(len(keys), dtype=np.bool_)
         for at, key in enumerate(keys):
             for values in self.tasks.get(key):
                 scores[at], found[at] = values[0], True
-        self._say(int(found.sum()), len(found))
+        self.tasks.say_found(int(found.sum()), len(found), "calls")
         return np.flatnonzero(~found)
 
     def take_resamples(
@@ -483,14 +479,8 @@ class _Kept:
                 scores[at, columns][new] = values[new]
                 known[at, columns] = True
                 count, failed = count + int(new.sum()), failed + int(failing[new].sum())
-        self._say(count, scores.size)
+        self.tasks.say_found(count, scores.size, "calls")
         return count, failed
-
-    def _say(self, found: int, wanted: int) -> None:
-        if found:
-            self.tasks.progress.say(
-                f"{found:,} of {wanted:,} calls are already done: an interrupted command kept them."
-            )
 
 
 def _whole_scores_on(

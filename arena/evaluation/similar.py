@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -179,22 +180,27 @@ class _Compared:
     """``(k,)`` shares of these numbers that repeat another one of the same submission."""
 
     def near_in(
-        self, scaled: FloatArray | None, start: int, limit: float, equal: _EqualPairs
+        self,
+        scaled: FloatArray | None,
+        start: int,
+        limit: float,
+        hashes: _EqualColumns,
+        codes: _EqualColumns,
     ) -> Iterator[tuple[float, int, int, float]]:
         """Yield distance, both positions and share that differs of the similar pairs i < j.
 
-        ``start`` is the first of a block of i; ``equal`` counts the columns in which pairs are
-        equal. :func:`similar_submissions` has the rules.
+        ``start`` is the first of a block of i; ``hashes`` and ``codes`` count the columns in which
+        pairs are equal. :func:`similar_submissions` has the rules.
         """
         n_groups, stop = self.hashes.shape[1], min(start + _ROWS_COMPARED, len(self.hashes))
         by_count = self.from_hashes((n_groups - np.arange(n_groups + 1)) / n_groups)
-        found = [equal.hashes.at_least(int(np.count_nonzero(by_count > limit)), start, stop)]
+        found = [hashes.at_least(int(np.count_nonzero(by_count > limit)), start, stop)]
         products = None
         if scaled is not None:
             products = scaled[start:stop] @ scaled[start:].T
             rows, columns = np.nonzero(products >= 1 - (1 + _ROUNDING) * limit**2 / 2)
             found.append((rows + start, columns + start))
-            found.append(equal.codes.at_least(_copied_from(self.codes.shape[1]), start, stop))
+            found.append(codes.at_least(_copied_from(self.codes.shape[1]), start, stop))
         pairs = np.unique(np.concatenate([np.stack(own, axis=1) for own in found]), axis=0)
         first, second = pairs[pairs[:, 0] < pairs[:, 1]].T
         shares = by_count[(self.hashes[first] == self.hashes[second]).sum(axis=1)]
@@ -338,7 +344,7 @@ class Comparison:
             chosen &= np.isin(positions, _last_of_each_team(positions, owners))
 
         def of(content: Sequence[Any]) -> Any:
-            taken = [one for one, taken in zip(content, chosen, strict=True) if taken]
+            taken = list(compress(content, chosen))
             return np.stack(taken) if taken else np.zeros((0, 0))
 
         numbers = self._kind not in _CATEGORIES
@@ -370,9 +376,9 @@ def _near(
 ) -> list[SimilarSubmissions]:
     limit = min(MOST_NEAR, _SHARE_OF_USUAL * _usual_distance(read, scaled, owners))
     closest: dict[tuple[str, str], tuple[float, int, int, float]] = {}
-    equal = _EqualPairs(_EqualColumns.of(read.hashes), _EqualColumns.of(read.codes))
+    hashes, codes = _EqualColumns.of(read.hashes), _EqualColumns.of(read.codes)
     for start in range(0, len(owners), _ROWS_COMPARED):
-        for own_pair in read.near_in(scaled, start, limit, equal):
+        for own_pair in read.near_in(scaled, start, limit, hashes, codes):
             _, i, j, _ = own_pair
             if owners[i] != owners[j]:
                 pair = (min(owners[i], owners[j]), max(owners[i], owners[j]))
@@ -452,14 +458,6 @@ class _EqualColumns:
         own = slice(*np.searchsorted(keys, [start * k, stop * k]))
         chosen = keys[own][counts[own] >= count]
         return chosen // k, chosen % k
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _EqualPairs:
-    """The equal columns of the hashes of groups of cells, and of the sampled numbers."""
-
-    hashes: _EqualColumns
-    codes: _EqualColumns
 
 
 def _equal_columns(

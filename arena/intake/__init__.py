@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from arena.utils.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from arena.intake.case_table import CaseColumns, case_scores_of, read_case_table
@@ -98,11 +99,7 @@ _MODULES = {
 }
 """Name -> its module. They are imported on first use: a board needs the names of teams only."""
 
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(importlib.import_module(f"arena.intake.{_MODULES[name]}"), name)
-    raise AttributeError(f"module 'arena.intake' has no attribute {name!r}")
+__getattr__ = lazy_attributes(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

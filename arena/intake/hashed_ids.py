@@ -12,11 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from arena.intake.numbered_ids import are_many_texts
 from arena.types import IntArray
 from arena.utils.lazy import pc
 
-_FEWEST = 10_000
-"""With fewer ids a hash table of texts is fast enough."""
 _WORD = 8
 _LONGEST = 8 * _WORD
 _FACTORS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
@@ -28,18 +27,16 @@ _Words = npt.NDArray[np.uint64]
 def locate_hashed(ids: Any, expected: Any) -> IntArray | None:
     """Return ``(n,)`` positions of the ids in ``expected``, -1 for an unknown one.
 
-    None: the ids are too few, or one of ``expected`` is longer than 64 bytes. The ids in
-    ``expected`` are unique. Memory: 70 bytes for each id, and the length of the longest twice.
+    Returns None if there are too few ids, or if one of ``expected`` is longer than 64 bytes. The
+    ids in ``expected`` are unique. Memory: 70 bytes for each id, and the length of the longest
+    twice.
 
     >>> expected = pa.array([f"{i * 7919:x}" for i in range(10_000)])
     >>> locate_hashed(expected[::-1], expected)[:3].tolist()
     [9999, 9998, 9997]
     """
-    if len(expected) < _FEWEST or not len(ids):
+    if not are_many_texts(ids, expected):
         return None
-    for one in (ids, expected):
-        if not isinstance(one, pa.StringArray) or one.null_count:
-            return None
     known = _words(expected)
     asked = None if known is None else _words(ids)
     if known is None or asked is None or len(known) != len(asked):

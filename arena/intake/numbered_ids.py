@@ -19,8 +19,17 @@ _MOST_DIGITS = 18
 _MOST_GAPS = 8
 """The table has at most so many entries for each id."""
 _FEWEST = 10_000
-"""With fewer ids a hash table is fast enough."""
+"""With fewer ids a hash table of texts is fast enough."""
 _ZERO, _NINE = 48, 57
+
+
+def are_many_texts(ids: Any, expected: Any) -> bool:
+    """Return whether a faster way than a hash table of texts is worth trying."""
+    return (
+        len(ids) > 0
+        and len(expected) >= _FEWEST
+        and all(isinstance(one, pa.StringArray) and not one.null_count for one in (ids, expected))
+    )
 
 
 def locate_numbered(ids: Any, expected: Any) -> IntArray | None:
@@ -33,11 +42,8 @@ def locate_numbered(ids: Any, expected: Any) -> IntArray | None:
     >>> locate_numbered(expected[::-1], expected)[:3].tolist()
     [9999, 9998, 9997]
     """
-    if len(expected) < _FEWEST or not len(ids):
+    if not are_many_texts(ids, expected):
         return None
-    for one in (ids, expected):
-        if not isinstance(one, pa.StringArray) or one.null_count:
-            return None
     prefix = expected[0].as_buffer().to_pybytes().rstrip(b"0123456789")
     known = _numbers(expected, prefix)
     asked = None if known is None else _numbers(ids, prefix)

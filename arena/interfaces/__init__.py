@@ -6,8 +6,9 @@ A metric must satisfy :class:`Metric`; inheriting from :class:`BaseMetric` or
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from arena.utils.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from arena.interfaces.analyses import (
@@ -197,13 +198,7 @@ _MODULES = {
 }
 """Name -> its module. They are imported on first use: a command needs a few of the interfaces."""
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module 'arena.interfaces' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"arena.interfaces.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_attributes(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from arena.utils.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from arena.report.chart_files import write_charts
@@ -45,11 +46,7 @@ _MODULES = {
 """Name -> its module. They are imported on first use: a terminal needs the columns of a board, and
 nothing else of a report."""
 
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(importlib.import_module(f"arena.report.{_MODULES[name]}"), name)
-    raise AttributeError(f"module 'arena.report' has no attribute {name!r}")
+__getattr__ = lazy_attributes(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

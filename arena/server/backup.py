@@ -11,6 +11,7 @@ from pathlib import Path
 from arena.config import UNFINISHED_NAME
 from arena.errors import InputError
 from arena.server.records.layout import Layout
+from arena.utils.atomic_write import atomic_folder
 
 BACKUP_NOTE = ".last-backup"
 _TRANSIENT = {".served.json", ".served.sock", BACKUP_NOTE}
@@ -31,8 +32,6 @@ def backup(folder: Path, layout: Layout, target: Path) -> int:
         raise InputError(f"{target} exists: name a new folder for each backup.")
     if target.resolve().is_relative_to(folder.resolve()):
         raise InputError(f"{target} is inside the competition's folder: choose another place.")
-    partial = target.with_name(f"{target.name}.part")
-    shutil.rmtree(partial, ignore_errors=True)
     records = layout.root.resolve()
 
     def skipped(parent: str, names: list[str]) -> set[str]:
@@ -40,31 +39,29 @@ def backup(folder: Path, layout: Layout, target: Path) -> int:
         unfinished = {UNFINISHED_NAME} if Path(parent) == folder else set()
         return own | (_TRANSIENT & set(names)) | (unfinished & set(names))
 
-    partial.mkdir(mode=0o700, parents=True)  # closed to others while it is written
-    try:
-        shutil.copytree(folder, partial, ignore=skipped, dirs_exist_ok=True)
-    except shutil.Error as error:  # it goes on, and lists what it could not copy
-        shutil.rmtree(partial, ignore_errors=True)
-        source, _, reason = error.args[0][0]
-        more = len(error.args[0]) - 1
-        raise InputError(
-            f"{source} {f'and {more:,} more files ' if more else ''}cannot be copied: {reason}. "
-            "There is no copy."
-        ) from error
-    partial.chmod(0o700)
-    if layout.intake.exists():
-        copied = Layout(partial / "server")
-        copied.create()
-        with (
-            closing(sqlite3.connect(layout.intake)) as source,
-            closing(sqlite3.connect(copied.intake)) as goal,
-        ):
-            source.backup(goal)
-        for upload in layout.uploads.iterdir():
-            if not upload.suffix:  # whole
-                # A file that was only to be checked can be removed meanwhile.
-                with contextlib.suppress(FileNotFoundError):
-                    shutil.copy2(upload, copied.uploads / upload.name, follow_symlinks=False)
-    partial.rename(target)
+    with atomic_folder(target, 0o700) as partial:  # closed to others while it is written
+        try:
+            shutil.copytree(folder, partial, ignore=skipped, dirs_exist_ok=True)
+        except shutil.Error as error:  # it goes on, and lists what it could not copy
+            source, _, reason = error.args[0][0]
+            more = len(error.args[0]) - 1
+            raise InputError(
+                f"{source} {f'and {more:,} more files ' if more else ''}cannot be copied: "
+                f"{reason}. There is no copy."
+            ) from error
+        partial.chmod(0o700)
+        if layout.intake.exists():
+            copied = Layout(partial / "server")
+            copied.create()
+            with (
+                closing(sqlite3.connect(layout.intake)) as source,
+                closing(sqlite3.connect(copied.intake)) as goal,
+            ):
+                source.backup(goal)
+            for upload in layout.uploads.iterdir():
+                if not upload.suffix:  # whole
+                    # A file that was only to be checked can be removed meanwhile.
+                    with contextlib.suppress(FileNotFoundError):
+                        shutil.copy2(upload, copied.uploads / upload.name, follow_symlinks=False)
     (folder / BACKUP_NOTE).touch()
     return sum(path.stat().st_size for path in target.rglob("*") if path.is_file())

@@ -44,24 +44,16 @@ def end_with_supervisor(descriptor: int) -> None:
 
 def run_web(start: WebStart) -> None:
     """Serve the pages and the HTTP API until SIGTERM."""
-    import sqlite3
-
-    from arena.errors import ArenaError
-    from arena.server.records.layout import Layout, WebSettings, unusable
+    from arena.server.failures import failures_logged
+    from arena.server.records.layout import Layout, WebSettings
     from arena.server.web.main import run
 
     layout = Layout(Path(start.root))
-    try:
+    with failures_logged(layout, logging.getLogger("arena.server.web")):
         run(
             socket.socket(fileno=start.socket),
             WebSettings(layout, tuple(start.competitions), start.url),
         )
-    except ArenaError as error:
-        logging.getLogger("arena.server.web").error("%s", error)
-        sys.exit(error.exit_code)
-    except (sqlite3.Error, OSError) as error:
-        logging.getLogger("arena.server.web").error("%s", unusable(layout, error))
-        sys.exit(1)
 
 
 def _main(role: str, arguments: str) -> None:

@@ -183,7 +183,11 @@ class _Child:
             self.start(pipe)
 
     def _log_end(self, code: int, now: float, *, quick: bool) -> None:
-        """Log that the process ended; of one that keeps ending, what is new or an hour old."""
+        """Log that the process ended.
+
+        A process that keeps ending is logged when its exit code changes, and otherwise once an
+        hour.
+        """
         if quick and self.logged is not None:
             before, at = self.logged
             if code == before and now - at < _SAME_AGAIN_SECONDS:

@@ -286,7 +286,7 @@ def select_solution(cursor: duckdb.DuckDBPyConnection, number: int) -> Solution 
 
 
 def select_outline(cursor: duckdb.DuckDBPyConnection, number: int) -> SolutionOutline | None:
-    """Return what is known of the solution of a number without its rows, or None."""
+    """Return the solution of a number without its rows, or None."""
     query = """
         SELECT targets,
             (SELECT count(*) FROM solution_rows WHERE solution = $1 AND usage = $2),

@@ -1,10 +1,12 @@
-"""Writes files atomically."""
+"""Writes files and folders atomically."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -38,3 +40,44 @@ def atomic_write(path: Path, content: bytes | memoryview, mode: int = 0o600) -> 
             with contextlib.suppress(OSError):
                 temporary.unlink()
             raise
+
+
+@contextlib.contextmanager
+def atomic_folder(path: Path, mode: int = 0o777) -> Iterator[Path]:
+    """Yield the folder to write into; it has its own name only once it is complete.
+
+    An interruption leaves nothing behind that could be taken for the complete folder. A new folder
+    is written as ``NAME.part`` and then renamed. One that exists, and must be empty, may be the
+    working folder of its user: it is written in place, and emptied after an error.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be made, emptied or renamed.
+
+    Examples
+    --------
+    >>> path = Path(tempfile.mkdtemp()) / "folder"
+    >>> with atomic_folder(path) as partial:
+    ...     partial.name, path.exists()
+    ('folder.part', False)
+    >>> path.is_dir(), partial.exists()
+    (True, False)
+    """
+    if path.exists():
+        try:
+            yield path
+        except BaseException:
+            for one in path.iterdir():
+                shutil.rmtree(one) if one.is_dir() else one.unlink(missing_ok=True)
+            raise
+        return
+    partial = path.with_name(f"{path.name}.part")
+    shutil.rmtree(partial, ignore_errors=True)  # of a command that was killed
+    partial.mkdir(mode, parents=True)
+    try:
+        yield partial
+        partial.rename(path)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise

@@ -259,7 +259,7 @@ def _dask(address: str | None, workers: int) -> Iterator[Engine]:
         raise UsageError("--engine dask needs --scheduler, such as tcp://host:8786.")
     try:
         client = Client(address, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
-    except Exception as error:  # whatever else listens there is read as a message of Dask
+    except Exception as error:  # another service at this address sends bytes that Dask cannot parse
         raise InputError(
             f"No scheduler of Dask answers at {address} ({_first_line(error)}). Check the address, "
             "and that the versions of Dask are the same."

@@ -32,7 +32,7 @@ from arena.utils.parallel import Progress
 FloatArray = npt.NDArray[np.float64]
 
 _SECONDS_BETWEEN_FILES = 10.0
-"""An interruption that nothing can be done about, such as a kill, loses no more than these."""
+"""A SIGKILL loses at most the work of this time."""
 _MAGIC = b"arena-tasks-1\n"
 _SUFFIX = ".tasks"
 _TEMPORARY = ".arena-*"
@@ -85,6 +85,14 @@ class FinishedTasks:
         if sentence not in self._said:
             self._said.add(sentence)
             self.progress.say(sentence)
+
+    def say_found(self, count: int, wanted: int, noun: str) -> None:
+        """Report how many calls or repetitions (``noun``) need not be made again, if any."""
+        if count:
+            self.progress.say(
+                f"{count:,} of {wanted:,} {noun} are already done: an interrupted command kept "
+                "them."
+            )
 
     def get(self, key: str) -> Sequence[FloatArray]:
         """Return the arrays that earlier commands kept under a key; there may be several."""

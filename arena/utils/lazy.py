@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -20,6 +22,25 @@ class LazyModule(ModuleType):
         value = getattr(importlib.import_module(self.__name__), name)
         setattr(self, name, value)
         return value
+
+
+def lazy_attributes(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a package that imports its modules on first use.
+
+    ``modules`` has the module of each public name, relative to the package.
+
+    >>> lazy_attributes("concurrent", {"Future": "futures"})("Future").__name__
+    'Future'
+    """
+
+    def get(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(f"{package}.{modules[name]}"), name)
+        setattr(sys.modules[package], name, value)  # the next use does not come here
+        return value
+
+    return get
 
 
 pa = LazyModule("pyarrow")

@@ -109,10 +109,17 @@ def working_folder() -> str | None:
         return None
 
 
+def enter_folder(folder: str | None) -> None:
+    """Change to the folder of a caller; to the root if it was removed."""
+    try:
+        os.chdir(folder or "/")
+    except OSError:
+        os.chdir("/")
+
+
 def _call_in(folder: str | None, function: Callable[..., _Result], *arguments: Any) -> _Result:
     """Call in the folder of the caller, which relative paths refer to."""
-    if folder is not None:
-        os.chdir(folder)
+    enter_folder(folder)
     return call_with_one_thread(function, *arguments)
 
 

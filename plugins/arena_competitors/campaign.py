@@ -177,11 +177,7 @@ class Campaign:
             keys = [key or "" for key in found]
             kept = [next(iter(tasks.get(key)), None) if key else None for key in keys]
             done = sum(one is not None for one in kept)
-            if done:
-                progress.say(
-                    f"{done:,} of {len(plays):,} repetitions are already done: an interrupted "
-                    "command kept them."
-                )
+            tasks.say_found(done, len(plays), "repetitions")
         missing = (play for play, one in zip(plays, kept, strict=True) if one is None)
         results = engine.run(_play, (self,), missing)
         shape = (-1, len(MEASURES))

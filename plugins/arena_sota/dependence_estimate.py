@@ -236,19 +236,11 @@ def _links(values: _Values, among: npt.NDArray[np.intp] | None = None) -> npt.ND
         asked = {(a, b) for a, b in np.unique(np.sort(different // size), axis=0).tolist()}
     for start in range(0, m, size):
         rows = np.arange(start, min(start + size, m))
-        others = [
-            np.arange(other, min(other + size, m))
+        found += [
+            _linked(values, rows, np.arange(other, min(other + size, m)))
             for other in range(start, m, size)
             if asked is None or (start // size, other // size) in asked
         ]
-        if n >= _FEWEST_ROWS:
-            found += [_linked(values, rows, columns) for columns in others]
-        elif others:
-            these = values.rounded(rows)
-            for columns in others:
-                near = np.argwhere(these @ values.rounded(columns).T > COPIES * n)
-                near += np.array([start, columns[0]])
-                found.append(near[near[:, 0] < near[:, 1]])
     constant = np.flatnonzero(deviations == 0)
     constant = constant[np.argsort(means[constant], kind="stable")]
     same = [(min(a, b), max(a, b)) for a, b in pairwise(constant) if means[a] == means[b]]
@@ -264,7 +256,7 @@ def _linked(values: _Values, rows: IntArray, columns: IntArray) -> npt.NDArray[n
     n = values.stored.shape[1]
     most = (1 + _MARGIN) * n * (1 - COPIES)  # half the squared distance
     near = rows[:, np.newaxis] < columns
-    for every in (_EVERY, 1):
+    for every in (_EVERY, 1) if n >= _FEWEST_ROWS else (1,):
         first, second = np.flatnonzero(near.any(axis=1)), np.flatnonzero(near.any(axis=0))
         rows, columns, near = rows[first], columns[second], near[np.ix_(first, second)]
         if not len(rows):

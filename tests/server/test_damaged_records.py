@@ -175,7 +175,7 @@ def test_a_scorer_notices_that_its_files_were_removed(folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1_500)
-def test_a_running_server_publishes_again_and_tells_of_a_removed_database(folder: Path) -> None:
+def test_a_running_server_publishes_again_and_reports_a_removed_database(folder: Path) -> None:
     layout = Layout(folder / "server")
     layout.create()
     intake = Intake(layout.intake)
@@ -187,6 +187,8 @@ def test_a_running_server_publishes_again_and_tells_of_a_removed_database(folder
         until(lambda: layout.public("race").exists(), "the scorer is started again")
         until(lambda: board(server) == ["red"], "the board is shown again")
         (folder / "arena.duckdb").rename(folder / "elsewhere")
-        until(lambda: "was removed or replaced while" in server.log.read_text(), "it is told")
+        until(
+            lambda: "was removed or replaced while" in server.log.read_text(), "the log reports it"
+        )
         (folder / "elsewhere").rename(folder / "arena.duckdb")
         assert "Traceback" not in server.log.read_text()

@@ -12,6 +12,7 @@ from arena.cli import options
 from arena.cli.console import console, print_document, say_note
 from arena.cli.folder import Directory, Wait, open_competition
 from arena.competition.rescore import RankChange
+from arena.intake.faults import plural
 from arena.utils.progress import ProgressDisplay
 from arena.utils.tabular import as_json as plain_json
 from arena.utils.text import printable
@@ -69,8 +70,8 @@ def _print_changes(changes: Sequence[RankChange]) -> None:
     scores = sum(one.rescored for one in changes)
     out = console()
     out.print(
-        f"Of {len(changes):,} {'team' if len(changes) == 1 else 'teams'}, {ranks:,} change their "
-        f"rank on the private board, and {scores:,} their score."
+        f"Of {plural(len(changes), 'team')}, {ranks:,} change their rank on the private board, and "
+        f"{scores:,} their score."
     )
     shown = [one for one in changes if one.changed or one.rescored]
     if not shown:

@@ -59,14 +59,6 @@ class Layout:
         (self.root / "scorer").mkdir(mode=0o700, exist_ok=True)
 
 
-def unusable(layout: Layout, error: Exception) -> str:
-    """Return what to say if a process cannot use the files of the server."""
-    return (
-        f"The files of the server in {layout.root} cannot be used: {error}. What was acknowledged "
-        f"is judged when they can: free disk space, or restore damaged files from a backup."
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class WebSettings:
     """The settings of the web process: ``arena.server.web.main.run(socket, settings)``.

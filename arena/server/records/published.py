@@ -271,7 +271,7 @@ class Publisher:
                 connection.executemany("INSERT INTO names VALUES (?, ?)", list(names.items()))
 
     def check_place(self) -> None:
-        """Raise sqlite3.DatabaseError if the file was removed: nobody could read what is written.
+        """Raise sqlite3.DatabaseError if the file was removed: readers would not see later writes.
 
         Takes 2 µs.
         """

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import logging
 import signal
-import sqlite3
-import sys
 import threading
 from functools import partial
 from pathlib import Path
 
 from arena.competition.competition import Competition
 from arena.config import CONFIG_NAME, DATABASE_NAME, read_settings
-from arena.errors import ArenaError, StoreError
+from arena.errors import StoreError
 from arena.intake.reader import read_by
 from arena.server.checker import RemoteReader
+from arena.server.failures import failures_logged
 from arena.server.marker import Lender, lending
-from arena.server.records.layout import Layout, unusable
+from arena.server.records.layout import Layout
 from arena.server.records.sqlite import identity
 from arena.server.scorer.scorer import Scorer
 
@@ -81,11 +80,5 @@ def main(folder: str, name: str, root: str, *, checker: bool = False) -> None:
     layout = Layout(Path(root))
     if checker:
         read_by(RemoteReader(layout.checker(name)))
-    try:
+    with failures_logged(layout, _LOGGER):
         run(Path(folder), name, layout, stop)
-    except ArenaError as error:
-        _LOGGER.error("%s", error)
-        sys.exit(error.exit_code)
-    except (sqlite3.Error, OSError) as error:
-        _LOGGER.error("%s", unusable(layout, error))
-        sys.exit(1)

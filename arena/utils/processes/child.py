@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from arena.utils.parallel import one_thread_each
+from arena.utils.parallel import enter_folder, one_thread_each
 from arena.utils.processes import linux
 from arena.utils.processes.limits import HAS_LIMITS, SLACK, Limits
 from arena.utils.processes.messages import portable, receive, send
@@ -183,7 +183,7 @@ def _run_tasks(pipe: Any, requests: Any, file: Any, policy: _Policy) -> None:
             answer(number + 1, False, portable(error), True)
             continue
         kept = shared or kept
-        _enter(folder)
+        enter_folder(folder)
         policy.begin()
         _clock = _Clock(seconds, policy, functools.partial(answer, number, None, None, True))
         _clock.start()
@@ -198,14 +198,6 @@ def _run_tasks(pipe: Any, requests: Any, file: Any, policy: _Policy) -> None:
             return
         except Exception as error:  # noqa: BLE001 - the result cannot be pickled
             answer(number, False, portable(error), reusable)
-
-
-def _enter(folder: str | None) -> None:
-    """Change to a folder; to the root if it was removed."""
-    try:
-        os.chdir(folder or "/")
-    except OSError:
-        os.chdir("/")
 
 
 def _call(function: Callable[..., Any], task: tuple[Any, ...]) -> tuple[bool, Any]:
