@@ -57,9 +57,25 @@ def test_the_last_byte_of_a_text_counts(size):
     assert locate_hashed(ids, expected).tolist() == [-1, 1, 0]
 
 
+def test_ids_longer_than_all_expected_ones_are_unknown():
+    expected = pa.array(["a" * 16, "a" * 8])
+    ids = pa.array(["a" * 1_000, "a" * 17, "a" * 24, "a" * 16, "a" * 9, "a" * 8, "a" * 7])
+    assert locate_hashed(ids, expected).tolist() == [-1, -1, -1, 0, -1, 1, -1]
+    assert locate_hashed(pa.array(["a" * 24] * 3), expected).tolist() == [-1] * 3
+
+
+@pytest.mark.parametrize("size", [8, 12, 36])
+def test_ids_of_one_size_are_found_among_others(size):
+    expected = pa.array([f"{i * 7919:0{size}}" for i in range(500)])
+    order = np.random.default_rng(1).permutation(500)
+    mixed = pa.array(["", *expected.take(pa.array(order)).to_pylist(), "1" * (size + 1)])
+    assert locate_hashed(mixed, expected).tolist() == [-1, *order.tolist(), -1]
+    assert locate_hashed(mixed[1:-1], expected).tolist() == order.tolist()
+    assert locate_hashed(pa.array(["1" * (size + 3)] * 2), expected).tolist() == [-1, -1]
+
+
 def test_other_ids_are_left_to_the_hash_table():
     expected = pa.array(["a", "b"])
-    assert locate_hashed(pa.array(["a" * 65]), expected) is None
     assert locate_hashed(expected, pa.array(["a" * 65])) is None
     assert locate_hashed(pa.array(["a", None]), expected) is None
     assert locate_hashed(expected.cast(pa.large_string()), expected) is None
