@@ -40,11 +40,8 @@ __all__ = [
     "weighted_means",
 ]
 
-_BLOCK_BYTES = 64 * 2**20
+_BLOCK_BYTES = 128 * 2**20
 _TILE_ROWS = 4_096
-_VALUES_AT_ONCE = 2**16
-"""Row values of a tile are computed in parts of 512 KB: the system does not take back their memory,
-nor that of what a metric holds meanwhile, after every part."""
 _EVEN_SUBMISSIONS = 8
 """OpenBLAS multiplies the rows of a matrix in eights: 83 take as long as 88."""
 _SMALLEST_ROUNDED = 1e-280
@@ -79,9 +76,9 @@ def score_under_weights(
     truth
         ``(n,)`` or ``(n, n_targets)``.
     predictions
-        m submissions of n rows, in blocks. At most ``workers + 1`` blocks of 64 MB are in memory; a
-        text counts as 60 bytes plus the mean length of the truth's. On a cluster in use there are
-        two blocks of 8 MB for each of its workers, unless they read their blocks themselves.
+        m submissions of n rows, in blocks. At most ``workers + 1`` blocks of 128 MB are in memory;
+        a text counts as 60 bytes plus the mean length of the truth's. On a cluster in use there
+        are two blocks of 8 MB for each of its workers, unless they read their blocks themselves.
     weights
         ``(n, B)`` counts, not all 0 in any column.
     must_take_rows
@@ -176,10 +173,9 @@ def weighted_means(
     sums = np.zeros((len(block), weights.shape[1]))
     totals = np.zeros(weights.shape[1]) if of_rows is not None else derived_once(weights, _totals)
     n_rows = min(_TILE_ROWS, len(weights))
-    n_submissions = max(1, _VALUES_AT_ONCE // max(1, n_rows))
     of_tile = np.empty((n_rows, weights.shape[1]))
     bound = isinstance(metric, NeedsRowContext)
-    values = metric.row_values(truth, block) if bound else np.empty((len(block), n_rows))
+    values = metric.row_values(truth, block) if bound else None
     # A row value may be infinite: then the score is not finite and is handled by the caller.
     with np.errstate(invalid="ignore", over="ignore"):
         for start in range(0, len(weights), _TILE_ROWS):
@@ -189,13 +185,10 @@ def weighted_means(
             if of_rows is not None:
                 factors *= of_rows[rows, np.newaxis]
                 totals += factors.sum(axis=0)
-            if bound:
+            if values is not None:
                 in_tile = values[:, rows]
             else:
-                in_tile = values[:, : len(factors)]
-                for first in range(0, len(block), n_submissions):
-                    some = slice(first, first + n_submissions)
-                    in_tile[some] = metric.row_values(truth[rows], block[some, rows])
+                in_tile = metric.row_values(truth[rows], block[:, rows])
             sums += in_tile @ factors
         return sums / totals
 

@@ -64,7 +64,7 @@ def score(
 
     Data in memory are checked like files, with the same messages.
 
-    Predictions are processed in blocks of 64 MB. Memory: the ``(n, B)`` weights of the resamples
+    Predictions are processed in blocks of 128 MB. Memory: the ``(n, B)`` weights of the resamples
     at one byte each, the ``(m, B)`` scores, and a few ``(m, m)`` arrays.
 
     Parameters

@@ -127,6 +127,29 @@ def test_logarithms_are_right_to_the_last_place() -> None:
         assert (np.abs(ours - plain) <= 2 * np.spacing(plain)).all()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "cut",
+    [
+        lambda whole: whole[2:5, 3:90],
+        lambda whole: whole[::3, 1:],
+        lambda whole: whole[:, ::2],
+        lambda whole: whole[::-1],
+        lambda whole: whole[:, ::-1],
+        lambda whole: whole.T,
+        lambda whole: np.broadcast_to(whole[0], whole.shape),
+        lambda whole: whole[:0],
+        lambda whole: whole[:, :0],
+    ],
+)
+def test_logarithms_of_a_part_of_the_probabilities(cut: Any) -> None:
+    part = cut(np.random.default_rng(0).uniform(0.1, 0.9, (10, 101)))
+    positive = np.random.default_rng(1).random(part.shape[1]) < 0.5
+    losses = kernels.log_losses(part, positive, 1e-15)
+    assert losses.shape == part.shape
+    np.testing.assert_allclose(losses, interpreted.log_losses(part, positive, 1e-15), rtol=1e-15)
+
+
 HOSTILE = {
     "uniform": lambda rng, n: rng.random(n),
     "signed, all magnitudes": lambda rng, n: (

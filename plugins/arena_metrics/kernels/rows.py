@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import as_strided
 
 from arena.types import FloatArray, WeightArray
-from arena_metrics.kernels.compilation import bits_of_float, compiled, float_of_bits
+from arena_metrics.kernels.compilation import (
+    bits_of_float,
+    compiled,
+    compiled_with_fma,
+    float_of_bits,
+)
 
 _ONE = 0x3FF0000000000000
 _SQRT_HALF_INT = 0x3FE6A09E667F3BCD
@@ -48,32 +54,36 @@ def category_counts(
     return counts
 
 
-@compiled
+@compiled_with_fma
 def _loss_pass(
-    probabilities: npt.NDArray[np.float64],
+    cells: npt.NDArray[np.float64],
+    step: int,
     other: npt.NDArray[np.float64],
     clip: float,
     losses: npt.NDArray[np.float64],
 ) -> None:
     """Write minus the logarithms of the clipped distances from ``other``, which is 1 or 0.
 
-    A loop without branches or calls is vectorised; ``numpy.log`` is not on processors without
-    AVX-512. The algorithm is that of fdlibm (Sun Microsystems 1993, ``e_log.c``): write the value
-    as 2^k (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2); with s = f / (2 + f), log(1 + f) is
-    approximated by a polynomial in s^2. The error is below 1 unit in the last place.
+    Row i of the ``(m, n)`` probabilities begins at cell i x ``step``. A loop over adjacent cells
+    without branches or calls is vectorised; ``numpy.log`` is not on processors without AVX-512. The
+    algorithm is that of fdlibm (Sun Microsystems 1993, ``e_log.c``): write the value as 2^k (1 + f)
+    with sqrt(1/2) <= 1 + f < sqrt(2); with s = f / (2 + f), log(1 + f) is approximated by a
+    polynomial in s^2. The error is below 1 unit in the last place.
     """
-    for i in range(probabilities.shape[0]):
-        chosen = min(max(abs(probabilities[i] - other[i]), clip), 1.0 - clip)
-        shifted = bits_of_float(chosen) + _OFFSET
-        k = float_of_bits((shifted >> _MANTISSA_BITS) | _TWO_52_BITS) - _TWO_52_AND_BIAS
-        f = float_of_bits((shifted & _MANTISSA) + _SQRT_HALF) - 1.0
-        s = f / (2.0 + f)
-        z = s * s
-        w = z * z
-        even = w * (_L2 + w * (_L4 + w * _L6))
-        odd = z * (_L1 + w * (_L3 + w * (_L5 + w * _L7)))
-        half = 0.5 * f * f
-        losses[i] = (half - (s * (half + even + odd) + k * _LN2_LOW)) - f - k * _LN2_HIGH
+    for row in range(losses.shape[0]):
+        own = cells[row * step : row * step + losses.shape[1]]
+        for i in range(losses.shape[1]):
+            chosen = min(max(abs(own[i] - other[i]), clip), 1.0 - clip)
+            shifted = bits_of_float(chosen) + _OFFSET
+            k = float_of_bits((shifted >> _MANTISSA_BITS) | _TWO_52_BITS) - _TWO_52_AND_BIAS
+            f = float_of_bits((shifted & _MANTISSA) + _SQRT_HALF) - 1.0
+            s = f / (2.0 + f)
+            z = s * s
+            w = z * z
+            even = w * (_L2 + w * (_L4 + w * _L6))
+            odd = z * (_L1 + w * (_L3 + w * (_L5 + w * _L7)))
+            half = 0.5 * f * f
+            losses[row, i] = (half - (s * (half + even + odd) + k * _LN2_LOW)) - f - k * _LN2_HIGH
 
 
 def log_losses(
@@ -83,8 +93,13 @@ def log_losses(
 
     ``probabilities`` are ``(m, n)``, of the positive class, and clipped to [clip, 1 - clip].
     """
-    losses = np.empty(probabilities.shape)
-    other = np.where(positive, 0.0, 1.0)
-    for one, result in zip(probabilities, losses, strict=True):
-        _loss_pass(np.ascontiguousarray(one), other, clip, result)
+    m, n = len(probabilities), len(positive)
+    losses = np.empty((m, n))
+    if losses.size:
+        if probabilities.strides[1] != losses.itemsize or probabilities.strides[0] < 0:
+            probabilities = np.ascontiguousarray(probabilities)
+        step = probabilities.strides[0] // losses.itemsize
+        # Not a copy: the rows of a block are cut out of longer ones.
+        cells = as_strided(probabilities, ((m - 1) * step + n,), (losses.itemsize,))
+        _loss_pass(cells, step, np.where(positive, 0.0, 1.0), clip, losses)
     return losses
