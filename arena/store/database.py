@@ -48,6 +48,9 @@ _LONGEST_LOG = 16 * 2**20
 """A log of more bytes is written to the file after the transaction."""
 _NEVER = "1TB"
 _MAGIC, _MAGIC_AT = b"DUCK", 8
+_BLOCK_SIZE = 2**16
+"""A quarter of DuckDB's default. Each commit of a small submission leaves blocks partly empty: 500
+submissions of 1,000 rows take 5 MB instead of 14. Large tables take as much as before."""
 _SPACE_FACTOR, _SPACE_RESERVE = 3, 64 * 2**20
 """New data is written to the log, then to the file; a checkpoint needs additional space."""
 
@@ -362,6 +365,7 @@ class Database:
             "memory_limit": f"{_MOST_MEMORY}B",
             "enable_external_access": False,
             "preserve_insertion_order": True,
+            "default_block_size": str(_BLOCK_SIZE),  # of a new database
         }
         if journaled:
             settings["checkpoint_threshold"] = (
