@@ -48,15 +48,18 @@ def locate_hashed(ids: Any, expected: Any) -> IntArray | None:
     """
     if not are_many_texts(ids, expected):
         return None
-    longest = int(np.diff(_offsets(expected)).max())
+    of_expected, of_ids = np.diff(_offsets(expected)), np.diff(_offsets(ids))
+    longest = int(of_expected.max())
     if longest > _LONGEST:
         return None
-    known, asked = _words(expected, longest), _words(ids, longest)
+    one_size = longest >= _WORD and all((sizes == longest).all() for sizes in (of_expected, of_ids))
+    words = _adjacent_words if one_size else _words
+    known, asked = words(expected, longest), words(ids, longest)
     found, open_rows = _match(_hashes(asked), _hashes(known), _FACTORS)
     equal = found >= 0
-    for of_expected, of_asked in zip(known, asked, strict=True):
+    for word, of_asked in zip(known, asked, strict=True):
         # Row -1, for unknown ids, reads the last one.
-        equal &= np.ascontiguousarray(of_expected).take(found, mode="wrap") == of_asked
+        equal &= np.ascontiguousarray(word).take(found, mode="wrap") == of_asked
     left = np.flatnonzero(~equal)
     if len(left):
         texts = expected.take(pa.array(open_rows))
@@ -69,27 +72,32 @@ def _offsets(ids: Any) -> npt.NDArray[np.int32]:
     return np.frombuffer(ids.buffers()[1], dtype=np.int32)[ids.offset : ids.offset + len(ids) + 1]
 
 
-def _words(ids: Any, longest: int) -> list[_Words]:
-    """Return the sizes and the texts, in as many words of 8 bytes as ``longest`` bytes need.
+def _text(ids: Any) -> npt.NDArray[np.uint8]:
+    """Return the bytes of all texts, one after another."""
+    offsets = _offsets(ids)
+    return np.frombuffer(ids.buffers()[2] or b"", dtype=np.uint8)[offsets[0] : offsets[-1]]
 
-    Texts of at most ``longest`` bytes are equal if and only if all these words are. The last word
-    of a text ends with it, and begins in the one before it.
+
+def _adjacent_words(ids: Any, size: int) -> list[_Words]:
+    """Return the words of 8 bytes of texts of the same size, without a copy.
+
+    The last word of a text ends with it, and begins in the one before it.
     """
-    offsets, content = _offsets(ids), ids.buffers()[2]
-    sizes, size = np.diff(offsets), int(offsets[1] - offsets[0])
-    text = np.frombuffer(content or b"", dtype=np.uint8)[offsets[0] : offsets[-1]]
-    starts = range(0, longest, _WORD)
-    if size >= _WORD and (sizes == size).all():  # words at regular distances need no copy
-        words = [np.broadcast_to(np.uint64(size), len(ids))]
-        for start in starts:
-            first = min(start, size - _WORD)
-            words.append(np.ndarray((len(ids),), "<u8", text, offset=first, strides=(size,)))
-        return words
+    text, starts = _text(ids), (min(start, size - _WORD) for start in range(0, size, _WORD))
+    return [np.ndarray((len(ids),), "<u8", text, start, (size,)) for start in starts]
+
+
+def _words(ids: Any, longest: int) -> list[_Words]:
+    """Return the sizes of texts, and as many words of 8 bytes as ``longest`` bytes need.
+
+    Texts of at most ``longest`` bytes are equal if and only if all these words are.
+    """
+    offsets, text = _offsets(ids), _text(ids)
+    sizes, begins = np.diff(offsets), offsets[:-1] - offsets[0]
     padded = np.append(text, np.zeros(_WORD, dtype=np.uint8))
     from_place = np.ndarray((len(text) + 1,), "<u8", padded, strides=(1,))
-    begins, last = offsets[:-1] - offsets[0], np.maximum(sizes - _WORD, 0)
-    words = [sizes.astype(np.uint64)]
-    for start in starts:
+    words, last = [sizes.astype(np.uint64)], np.maximum(sizes - _WORD, 0)
+    for start in range(0, longest, _WORD):
         words.append(from_place.take(begins + np.minimum(start, last)))
         words[-1] &= _FIRST_BYTES.take(sizes, mode="clip")
     return words
