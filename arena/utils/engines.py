@@ -17,6 +17,7 @@ import logging
 import socket
 import sys
 import threading
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -36,6 +37,8 @@ _SECONDS_TO_ANSWER = 5.0
 _SECONDS_TO_CONNECT = 60.0
 _SECONDS_TO_NOTICE = 10.0
 """After which a result that does not come makes this process ask whether there are workers."""
+_SECONDS_OF_SILENCE = 25.0
+"""After which Ray is given up: it ends this process after 60."""
 _SAME_EVERYWHERE = ("arena", "lightgbm", "numba", "numpy", "pandas", "scikit-learn", "scipy")
 _MOST_LOSSES = 3
 """How often shared objects are sent again after all workers that held them have ended."""
@@ -404,6 +407,47 @@ class _OfOneThread:
         return getattr(self._stdout if own else sys.stderr, name)
 
 
+class _RayCheck:
+    """Asks every ten seconds whether Ray's head answers, and whether Ray runs on this machine.
+
+    After a minute without a head Ray ends this process, without an exception; without its process
+    on this machine it waits forever.
+    """
+
+    def __init__(self, ray: Any) -> None:
+        self._ray = ray
+        self._asked = self._answered = time.monotonic()
+
+    def __call__(self) -> None:
+        """Ask if it is time to.
+
+        Raises
+        ------
+        ray.exceptions.RaySystemError
+            If there was no answer for a while.
+        """
+        now = time.monotonic()
+        if now - self._asked < _SECONDS_TO_NOTICE:
+            return
+        self._asked = now
+        if self._answers():
+            self._answered = now
+        elif now - self._answered >= _SECONDS_OF_SILENCE:
+            raise self._ray.exceptions.RaySystemError("Ray has ended.")
+
+    def _answers(self) -> bool:
+        if self._ray.util.client.ray.is_connected():
+            return True  # to ray://, which raises ConnectionError by itself
+        context = self._ray.get_runtime_context()
+        host, _, port = context.gcs_address.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), timeout=_SECONDS_TO_ANSWER).close()
+        except OSError:
+            return False
+        here = context.get_node_id()
+        return any(node["Alive"] for node in self._ray.nodes() if node["NodeID"] == here)
+
+
 @contextlib.contextmanager
 def _ray(address: str | None, workers: int) -> Iterator[Engine]:
     try:
@@ -432,11 +476,17 @@ def _ray_engine(
         def share(objects: tuple[Any, ...]) -> list[Any]:
             return [ray.put(one) for one in objects]
 
+        check = _RayCheck(ray)
+
         def result(handle: Any) -> Any:
-            try:
-                return ray.get(handle)
-            except ray.exceptions.RayTaskError as error:
-                raise error.cause from None  # without the text of Ray's own stack
+            while True:
+                check()
+                try:
+                    return ray.get(handle, timeout=_SECONDS_TO_NOTICE)
+                except ray.exceptions.GetTimeoutError:
+                    continue
+                except ray.exceptions.RayTaskError as error:
+                    raise error.cause from None  # without the text of Ray's own stack
 
         yield Engine(
             "ray",
@@ -446,7 +496,7 @@ def _ray_engine(
                 lambda *call: checked.remote(wanted, *call),
                 result,
                 lost=(ray.exceptions.ObjectLostError,),
-                gone=(ray.exceptions.RayError,),
+                gone=(ray.exceptions.RayError, ConnectionError),
             ),
         )
     finally:
