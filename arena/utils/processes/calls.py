@@ -55,29 +55,39 @@ def call_limited(
     >>> call_limited(pow, 2, 3, seconds=60.0)
     8
     """
-    for _ in range(_ATTEMPTS):
-        worker = idle_worker(WatchedWorker, (purpose, limits))
-        try:
-            if shared is None:
-                worker.send(function, (), task, seconds)
-            else:
-                worker.send(_with_shared_last, (shared,), (function, *task), seconds)
-            while (answer := worker.answer()) is None:
-                wait_for([worker])
-        except BaseException:
-            worker.kill()
-            raise
-        if not _was_killed(answer):
+    for left in reversed(range(_ATTEMPTS)):
+        good, result = _call_once((purpose, limits), function, task, seconds, shared)
+        if not (left and _was_killed(result)):
             break
-    good, result = answer
     if not good:
         raise result
     return result
 
 
-def _was_killed(answer: tuple[bool, Any]) -> bool:
+def _call_once(
+    key: tuple[str, Limits | None],
+    function: Callable[..., Any],
+    task: tuple[Any, ...],
+    seconds: float,
+    shared: Any,
+) -> tuple[bool, Any]:
+    """Return whether a call succeeded, and its result or exception."""
+    worker = idle_worker(WatchedWorker, key)
+    try:
+        if shared is None:
+            worker.send(function, (), task, seconds)
+        else:
+            worker.send(_with_shared_last, (shared,), (function, *task), seconds)
+        while (answer := worker.answer()) is None:
+            wait_for([worker])
+    except BaseException:
+        worker.kill()
+        raise
+    return answer
+
+
+def _was_killed(result: Any) -> bool:
     """Return whether a process ended, and no limit of time was the reason."""
-    result = answer[1]
     return isinstance(result, Ended) and not result.too_long
 
 
@@ -162,7 +172,7 @@ def run_limited(
                 if answer is None:
                     continue
                 position, task, attempts = busy.pop(worker)
-                if attempts > 1 and _was_killed(answer):
+                if attempts > 1 and _was_killed(answer[1]):
                     start(position, task, attempts - 1)
                 else:
                     done[position] = answer
