@@ -14,6 +14,7 @@ import contextlib
 import functools
 import itertools
 import logging
+import shutil
 import socket
 import sys
 import threading
@@ -463,10 +464,14 @@ def _ray_engine(
     ray: Any, address: str | None, workers: int, options: Mapping[str, Any]
 ) -> Iterator[Engine]:
     try:
-        ray.init(address=address or "local", logging_level="ERROR", log_to_driver=False, **options)
+        context = ray.init(
+            address=address or "local", logging_level="ERROR", log_to_driver=False, **options
+        )
     except Exception as error:
         where = "does not start here" if address is None else f"does not answer at {address}"
         raise InputError(f"Ray {where}: {_first_line(error)}.{_hint('ray')}") from error
+    # Ray's own folder below /tmp/ray; it would stay there.
+    own = context.address_info["session_dir"] if address is None else None
     try:
         versions = ray.remote(num_cpus=0)(_by_value(_versions))
         _check_versions({str(address): ray.get(versions.remote())}, str(address))
@@ -499,5 +504,10 @@ def _ray_engine(
                 gone=(ray.exceptions.RayError, ConnectionError),
             ),
         )
+    except InputError:
+        own = None  # its logs may say why
+        raise
     finally:
         ray.shutdown()
+        if own is not None:
+            shutil.rmtree(own, ignore_errors=True)

@@ -149,3 +149,31 @@ with ray_here(1) as engine:
     )
     assert done.returncode == 0, done.stderr[-2_000:]
     assert "ray gave up a task" in done.stdout, done.stderr[-2_000:]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="ray is not installed")
+@pytest.mark.filterwarnings("default")
+def test_ray_that_was_started_here_leaves_no_process_and_no_folder():
+    import ray
+
+    with clusters.ray_here(1) as engine:
+        assert list(engine.run(pow, (2,), [(3,)])) == [8]
+        name = ray.get_runtime_context().get_session_name()
+        started = children_named(name)
+        assert len(started) >= 2
+        folder = Path("/tmp/ray", name)  # noqa: S108 - of Ray
+        assert folder.is_dir()
+    assert not folder.exists()
+    assert not children_named(name)
+
+
+def children_named(part):
+    """Return the command lines of this process's children that contain a text."""
+    found = subprocess.run(
+        ["pgrep", "-a", "-f", "-P", str(os.getpid()), part],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return found.stdout.splitlines()
