@@ -14,9 +14,11 @@ import contextlib
 import functools
 import itertools
 import logging
+import shutil
 import socket
 import sys
 import threading
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -36,6 +38,8 @@ _SECONDS_TO_ANSWER = 5.0
 _SECONDS_TO_CONNECT = 60.0
 _SECONDS_TO_NOTICE = 10.0
 """After which a result that does not come makes this process ask whether there are workers."""
+_SECONDS_OF_SILENCE = 25.0
+"""After which Ray is given up: it ends this process after 60."""
 _SAME_EVERYWHERE = ("arena", "lightgbm", "numba", "numpy", "pandas", "scikit-learn", "scipy")
 _MOST_LOSSES = 3
 """How often shared objects are sent again after all workers that held them have ended."""
@@ -404,6 +408,47 @@ class _OfOneThread:
         return getattr(self._stdout if own else sys.stderr, name)
 
 
+class _RayCheck:
+    """Asks every ten seconds whether Ray's head answers, and whether Ray runs on this machine.
+
+    After a minute without a head Ray ends this process, without an exception; without its process
+    on this machine it waits forever.
+    """
+
+    def __init__(self, ray: Any) -> None:
+        self._ray = ray
+        self._asked = self._answered = time.monotonic()
+
+    def __call__(self) -> None:
+        """Ask if it is time to.
+
+        Raises
+        ------
+        ray.exceptions.RaySystemError
+            If there was no answer for a while.
+        """
+        now = time.monotonic()
+        if now - self._asked < _SECONDS_TO_NOTICE:
+            return
+        self._asked = now
+        if self._answers():
+            self._answered = now
+        elif now - self._answered >= _SECONDS_OF_SILENCE:
+            raise self._ray.exceptions.RaySystemError("Ray has ended.")
+
+    def _answers(self) -> bool:
+        if self._ray.util.client.ray.is_connected():
+            return True  # to ray://, which raises ConnectionError by itself
+        context = self._ray.get_runtime_context()
+        host, _, port = context.gcs_address.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), timeout=_SECONDS_TO_ANSWER).close()
+        except OSError:
+            return False
+        here = context.get_node_id()
+        return any(node["Alive"] for node in self._ray.nodes() if node["NodeID"] == here)
+
+
 @contextlib.contextmanager
 def _ray(address: str | None, workers: int) -> Iterator[Engine]:
     try:
@@ -419,10 +464,14 @@ def _ray_engine(
     ray: Any, address: str | None, workers: int, options: Mapping[str, Any]
 ) -> Iterator[Engine]:
     try:
-        ray.init(address=address or "local", logging_level="ERROR", log_to_driver=False, **options)
+        context = ray.init(
+            address=address or "local", logging_level="ERROR", log_to_driver=False, **options
+        )
     except Exception as error:
         where = "does not start here" if address is None else f"does not answer at {address}"
         raise InputError(f"Ray {where}: {_first_line(error)}.{_hint('ray')}") from error
+    # Ray's own folder below /tmp/ray; it would stay there.
+    own = context.address_info["session_dir"] if address is None else None
     try:
         versions = ray.remote(num_cpus=0)(_by_value(_versions))
         _check_versions({str(address): ray.get(versions.remote())}, str(address))
@@ -432,11 +481,17 @@ def _ray_engine(
         def share(objects: tuple[Any, ...]) -> list[Any]:
             return [ray.put(one) for one in objects]
 
+        check = _RayCheck(ray)
+
         def result(handle: Any) -> Any:
-            try:
-                return ray.get(handle)
-            except ray.exceptions.RayTaskError as error:
-                raise error.cause from None  # without the text of Ray's own stack
+            while True:
+                check()
+                try:
+                    return ray.get(handle, timeout=_SECONDS_TO_NOTICE)
+                except ray.exceptions.GetTimeoutError:
+                    continue
+                except ray.exceptions.RayTaskError as error:
+                    raise error.cause from None  # without the text of Ray's own stack
 
         yield Engine(
             "ray",
@@ -446,8 +501,13 @@ def _ray_engine(
                 lambda *call: checked.remote(wanted, *call),
                 result,
                 lost=(ray.exceptions.ObjectLostError,),
-                gone=(ray.exceptions.RayError,),
+                gone=(ray.exceptions.RayError, ConnectionError),
             ),
         )
+    except InputError:
+        own = None  # its logs may say why
+        raise
     finally:
         ray.shutdown()
+        if own is not None:
+            shutil.rmtree(own, ignore_errors=True)

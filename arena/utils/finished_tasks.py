@@ -17,6 +17,7 @@ import hashlib
 import io
 import os
 import time
+import zipfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
@@ -153,10 +154,14 @@ def _read(file: Path) -> Iterator[tuple[str, FloatArray]]:
     content = whole[start:]
     if whole[:start] != _MAGIC + hashlib.sha256(content).digest():
         return
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        keys, lengths, values = arrays["keys"], arrays["lengths"], arrays["values"]
-    for key, part in zip(keys, np.split(values, np.cumsum(lengths)[:-1]), strict=True):
-        yield key.decode(), part
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            keys, lengths, values = arrays["keys"], arrays["lengths"], arrays["values"]
+        parts = np.split(values, np.cumsum(lengths)[:-1])
+        found = [(key.decode(), part) for key, part in zip(keys, parts, strict=True)]
+    except (ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile):
+        return  # what another program has written
+    yield from found
 
 
 _in_use: ContextVar[FinishedTasks | None] = ContextVar("the finished tasks in use", default=None)

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
+from arena.errors import InputError
+
 _Result = TypeVar("_Result")
 
 
@@ -69,6 +71,13 @@ def run_tasks(
     Use threads for code that releases the global interpreter lock (compiled kernels, matrix
     products) and processes for all other code. An exception in a task is raised here.
 
+    Raises
+    ------
+    InputError
+        If a worker process is killed.
+
+    Examples
+    --------
     >>> list(run_tasks(pow, [(2, 3), (3, 2)], workers=2))
     [8, 9]
     """
@@ -84,6 +93,8 @@ def run_tasks(
             for task in tasks:
                 yield function(*task)
         return
+    from concurrent.futures import BrokenExecutor
+
     from joblib import Parallel, delayed
 
     pool = Parallel(
@@ -96,7 +107,13 @@ def run_tasks(
     with one_thread_each():
         if processes:
             folder = working_folder()  # joblib keeps its processes, with the folder of their start
-            yield from pool(delayed(_call_in)(folder, function, *task) for task in tasks)
+            try:
+                yield from pool(delayed(_call_in)(folder, function, *task) for task in tasks)
+            except BrokenExecutor as error:
+                raise InputError(
+                    "A worker process of this machine crashed or was killed, possibly out of "
+                    "memory. Start the command again, with fewer --workers if memory is short."
+                ) from error
         else:
             yield from pool(delayed(function)(*task) for task in tasks)
 

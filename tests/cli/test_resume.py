@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -52,9 +53,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def start(folder: Path, *more: str) -> subprocess.Popen[str]:
+def start(folder: Path, *more: str, command: str = "score") -> subprocess.Popen[str]:
     asked = [
-        "score",
+        command,
         "solution.csv",
         "sent",
         "--metric",
@@ -83,11 +84,13 @@ def calls(folder: Path) -> int:
     return count
 
 
-def stop(folder: Path, number: signal.Signals, more: int) -> tuple[int, str]:
+def stop(
+    folder: Path, number: signal.Signals, more: int, command: str = "score"
+) -> tuple[int, str]:
     """End the command when it has kept so many files more; return its code and what it said."""
     kept = folder / "kept"
     wanted = len(list(kept.glob("*.tasks"))) + more
-    process = start(folder, "--resume", "kept")
+    process = start(folder, "--resume", "kept", command=command)
     with killed_in_the_end(process):
         while len(list(kept.glob("*.tasks"))) < wanted and process.poll() is None:
             time.sleep(0.01)
@@ -129,3 +132,23 @@ def test_a_killed_and_an_interrupted_command_continue(folder: Path) -> None:
     assert other != expected
     assert "already done" not in said
     assert calls(folder) == all_calls
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_plan_continues_with_the_same_answer(folder: Path, ended_by: signal.Signals) -> None:
+    expected, said = end(start(folder, command="plan"))
+    assert expected, said
+    all_calls = calls(folder)
+
+    code, said = stop(folder, ended_by, 6, command="plan")
+    assert code == (130 if ended_by == signal.SIGINT else -ended_by)
+    assert ("the same command continues from there" in said) == (ended_by == signal.SIGINT)
+    calls(folder)
+
+    found, said = end(start(folder, "--resume", "kept", command="plan"))
+    assert found == expected
+    done = [int(number) for number in re.findall(r"(\d+) of \d+ calls are already done", said)]
+    assert sum(done) > 0
+    # A process that called the metric may have ended a little later than the killed command.
+    assert calls(folder) < all_calls - sum(done) / 2

@@ -6,10 +6,15 @@ import collections
 import contextlib
 import dataclasses
 import importlib.util
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
+import clusters
 from arena.errors import InputError
 from arena.utils.engines import (
     Engine,
@@ -110,3 +115,65 @@ def test_a_killed_worker_costs_its_tasks_only(tmp_path):
     assert runs["5"] == 2
     # Beside it, what was under way: two tasks a worker, with results not yet fetched.
     assert runs.total() - 12 <= 4
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="ray is not installed")
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("part", ["gcs_server", "raylet"])
+def test_ray_that_ends_is_a_sentence_before_it_ends_this_process(tmp_path, part):
+    code = f"""
+import os, signal, subprocess, sys, time
+from arena.errors import InputError
+from arena.utils import engines
+from clusters import ray_here
+
+engines._SECONDS_TO_NOTICE = engines._SECONDS_OF_SILENCE = 2.0
+with ray_here(1) as engine:
+    results = engine.run(time.sleep, (), [(0.0,), *[(600.0,)] * 3])
+    next(results)
+    (number,) = subprocess.check_output(["pgrep", "-P", str(os.getpid()), "{part}"]).split()
+    os.kill(int(number), signal.SIGKILL)
+    try:
+        next(results)
+    except InputError as error:
+        print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(clusters.__file__).parent)},
+    )
+    assert done.returncode == 0, done.stderr[-2_000:]
+    assert "ray gave up a task" in done.stdout, done.stderr[-2_000:]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="ray is not installed")
+@pytest.mark.filterwarnings("default")
+def test_ray_that_was_started_here_leaves_no_process_and_no_folder():
+    import ray
+
+    with clusters.ray_here(1) as engine:
+        assert list(engine.run(pow, (2,), [(3,)])) == [8]
+        name = ray.get_runtime_context().get_session_name()
+        started = children_named(name)
+        assert len(started) >= 2
+        folder = Path("/tmp/ray", name)  # noqa: S108 - of Ray
+        assert folder.is_dir()
+    assert not folder.exists()
+    assert not children_named(name)
+
+
+def children_named(part):
+    """Return the command lines of this process's children that contain a text."""
+    found = subprocess.run(
+        ["pgrep", "-a", "-f", "-P", str(os.getpid()), part],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return found.stdout.splitlines()

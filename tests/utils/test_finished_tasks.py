@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import os
+import pickle
 import stat
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -91,6 +96,40 @@ def test_a_damaged_or_foreign_file_is_ignored(tmp_path: Path, damage: str) -> No
         }[damage]
     )
     assert len(kept(tmp_path, "a")) == 1
+
+
+class Runs:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, ("made-by-a-pickle",)
+
+
+def arrays(**named: Any) -> bytes:
+    body = io.BytesIO()
+    np.savez(body, **named)
+    return body.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"no arrays",
+        pickle.dumps(Runs()),
+        arrays(keys=np.array([Runs()], object), lengths=np.array([1]), values=np.zeros(1)),
+        arrays(others=np.zeros(1)),
+        arrays(keys=np.array([b"a"]), lengths=np.array([1, 5]), values=np.zeros(1)),
+        arrays(keys=np.array([1.0]), lengths=np.array([1]), values=np.zeros(1)),
+    ],
+    ids=["empty", "text", "pickle", "objects", "names", "lengths", "keys"],
+)
+def test_a_whole_file_of_another_form_is_ignored_and_never_unpickled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    digest = hashlib.sha256(content).digest()
+    (tmp_path / "other.tasks").write_bytes(finished_tasks._MAGIC + digest + content)
+    assert not FinishedTasks(tmp_path, NoProgress()).found_any
+    assert not (tmp_path / "made-by-a-pickle").exists()
 
 
 def test_two_processes_share_a_folder(tmp_path: Path) -> None:

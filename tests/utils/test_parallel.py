@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from threadpoolctl import threadpool_limits
 
+from arena.errors import InputError
 from arena.utils.parallel import (
     NoProgress,
     Progress,
@@ -18,6 +19,7 @@ from arena.utils.parallel import (
     one_thread_each,
     run_tasks,
 )
+from escaping_tasks import kill_at_zero
 from thread_counts import blas_threads
 
 
@@ -55,6 +57,13 @@ def test_results_come_in_the_order_of_the_tasks(workers: int, processes: bool) -
     tasks = ((base, 2) for base in range(20))
     found = list(run_tasks(pow, tasks, workers=workers, processes=processes))
     assert found == [base**2 for base in range(20)]
+
+
+@pytest.mark.slow
+def test_a_worker_process_that_is_killed_is_a_sentence_and_the_next_run_has_others() -> None:
+    with pytest.raises(InputError, match="A worker process of this machine crashed or was killed"):
+        list(run_tasks(kill_at_zero, [(1,), (0,), (2,)], workers=2, processes=True))
+    assert list(run_tasks(pow, [(2, 3), (3, 2)], workers=2, processes=True)) == [8, 9]
 
 
 def test_processes_are_other_processes_and_threads_are_not() -> None:

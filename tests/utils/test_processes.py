@@ -43,6 +43,20 @@ def test_one_ended_task_costs_no_other() -> None:
     ]
 
 
+def test_a_process_that_is_killed_costs_its_task_only(tmp_path: Path) -> None:
+    given = [(str(tmp_path), value) for value in range(4)]
+    assert list(run_limited(tasks.killed_the_first_time, given, workers=2, seconds=60.0)) == [
+        0,
+        1,
+        2,
+        3,
+    ]
+    runs = [(tmp_path / f"runs-{value}").stat().st_size for value in range(4)]
+    assert runs == [2, 1, 1, 1]
+    (tmp_path / "runs-0").unlink()
+    assert call_limited(tasks.killed_the_first_time, str(tmp_path), 0, seconds=60.0) == 0
+
+
 @pytest.mark.slow
 def test_both_kinds_of_call_tell_a_long_one_from_a_crash() -> None:
     assert call_limited(tasks.end_at_zero, 0, seconds=60.0) == Ended(False, 60.0)

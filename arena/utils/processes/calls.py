@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from arena.utils.processes.limits import HAS_LIMITS, Confinement, Limits
+from arena.utils.processes.limits import HAS_LIMITS, Confinement, Ended, Limits
 from arena.utils.processes.workers import (
     GuardedWorker,
     WatchedWorker,
@@ -14,6 +14,9 @@ from arena.utils.processes.workers import (
     prepare,
     wait_for,
 )
+
+_ATTEMPTS = 2
+"""How often a task is begun whose process ends within its limits."""
 
 
 def call_limited(
@@ -28,7 +31,8 @@ def call_limited(
 
     Thread-safe: concurrent calls use different processes. A process is kept for the next call with
     the same purpose and limits, unless it still holds a quarter of the memory limit. An exception
-    in the function is raised here.
+    in the function is raised here. If a process ends within its limits, the call is made once more:
+    something else may have killed it.
 
     Parameters
     ----------
@@ -51,7 +55,24 @@ def call_limited(
     >>> call_limited(pow, 2, 3, seconds=60.0)
     8
     """
-    worker = idle_worker(WatchedWorker, (purpose, limits))
+    for left in reversed(range(_ATTEMPTS)):
+        good, result = _call_once((purpose, limits), function, task, seconds, shared)
+        if not (left and _was_killed(result)):
+            break
+    if not good:
+        raise result
+    return result
+
+
+def _call_once(
+    key: tuple[str, Limits | None],
+    function: Callable[..., Any],
+    task: tuple[Any, ...],
+    seconds: float,
+    shared: Any,
+) -> tuple[bool, Any]:
+    """Return whether a call succeeded, and its result or exception."""
+    worker = idle_worker(WatchedWorker, key)
     try:
         if shared is None:
             worker.send(function, (), task, seconds)
@@ -62,10 +83,12 @@ def call_limited(
     except BaseException:
         worker.kill()
         raise
-    good, result = answer
-    if not good:
-        raise result
-    return result
+    return answer
+
+
+def _was_killed(result: Any) -> bool:
+    """Return whether a process ended, and no limit of time was the reason."""
+    return isinstance(result, Ended) and not result.too_long
 
 
 def prepare_limited(purpose: str) -> None:
@@ -98,7 +121,8 @@ def run_limited(
     Tasks are drawn as processes become free. Their output to the terminal is discarded. Processes
     are kept for the next run with the same purpose and confinement, unless a task left child
     processes behind. Processes that are busy when the iteration is closed or interrupted are
-    killed.
+    killed. If a process ends within its limits, its task runs once more: something else may have
+    killed it.
 
     Parameters
     ----------
@@ -127,23 +151,31 @@ def run_limited(
     """
     key = (purpose, confinement or Confinement())
     waiting = enumerate(tasks)
-    busy: dict[GuardedWorker, int] = {}
+    busy: dict[GuardedWorker, tuple[int, tuple[Any, ...], int]] = {}
     done: dict[int, tuple[bool, Any]] = {}
     turn = 0
+
+    def start(position: int, task: tuple[Any, ...], attempts: int) -> None:
+        worker = idle_worker(GuardedWorker, key)
+        busy[worker] = position, task, attempts
+        worker.send(function, task[:1], task[1:], seconds)
+
     try:
         while True:
             while len(busy) < workers and (drawn := next(waiting, None)) is not None:
-                position, task = drawn
-                worker = idle_worker(GuardedWorker, key)
-                busy[worker] = position
-                worker.send(function, task[:1], task[1:], seconds)
+                start(*drawn, _ATTEMPTS)
             if not busy:
                 return
             wait_for(busy)
             for worker in list(busy):
                 answer = worker.answer()
-                if answer is not None:
-                    done[busy.pop(worker)] = answer
+                if answer is None:
+                    continue
+                position, task, attempts = busy.pop(worker)
+                if attempts > 1 and _was_killed(answer[1]):
+                    start(position, task, attempts - 1)
+                else:
+                    done[position] = answer
             while turn in done:
                 good, result = done.pop(turn)
                 if not good:
