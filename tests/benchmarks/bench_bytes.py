@@ -5,6 +5,7 @@ around it, as `arena submit` does; closing writes DuckDB's log into the file. In
 files are read by `arena import`. The values have four decimals or all digits. The bytes are those
 of the database and its log above those of a competition without submissions; ``last_quarter`` is
 what each of the last quarter added, and ``journal`` what each takes in the journal beside it.
+Prints a line of JSON for each kind of values, and a last one with all.
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ def main() -> None:
                 create(folder / way, History(0, 1, N_ROWS))
             found["singly"][name] = singly(folder / "singly" / "c", files)
             found["in_bulk"][name] = in_bulk(folder / "in_bulk" / "c", folder / "files")
+        print(json.dumps({name: {way: own[name] for way, own in found.items()}}), flush=True)
     print(json.dumps({"benchmark": "bytes", "submissions": n_files, "rows": N_ROWS, **found}))
 
 
