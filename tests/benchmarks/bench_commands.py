@@ -2,9 +2,8 @@
 
 Makes competitions with the hashing of the store itself, in which no two submissions are equal, and
 runs every command once in turn on each. Prints one line of JSON for each history, and a last one
-with the growth exponents: log(cost long / cost short) / log(submissions long / submissions short),
-of the processor time above the start of the program. With ``--out docs/scale.md`` the figures are
-also written as a page.
+with all of them and the growth exponents: log(cost long / cost short) / log(submissions long /
+submissions short), of the processor time above the start of the program.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import argparse
 import contextlib
 import json
 import math
-import os
 import shutil
 import subprocess
 import sys
@@ -22,6 +20,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import benchmark_paths  # noqa: F401
 from bench_growth import History, make
@@ -37,37 +36,6 @@ COMMANDS: Mapping[str, Sequence[str]] = {
     "report": ("report", "--out", "../report.html"),
 }
 """``{late}`` is the number of an event after 99 % of the submissions."""
-BARS = {
-    "audit": (15, None),
-    "replay ladder-free": (30, None),
-    "finalize": (20, 1.0),
-    "export": (15, None),
-    "report": (20, None),
-}
-"""Seconds and gigabytes that are aimed at for 100,000 submissions of 5,000 teams, 1,000 rows."""
-PAGE = """# Scale
-
-What the organiser's commands cost as a competition grows: processor seconds of all processes,
-without the {start:.1f} s that the start of the program takes, and the most memory of one process.
-The exponent says how the processor time grows from the shortest history to the longest: 1 is in
-proportion to the number of submissions.
-
-Each submission has {rows:,} rows, and no two are equal. From left to right, the submissions are of
-{teams} teams. Measured on {cores} cores of a shared machine ({date}), each command once, by
-`python tests/benchmarks/bench_commands.py {options}`.
-
-{table}
-
-`finalize` grows with the teams rather than with the submissions: it compares all pairs of teams,
-and its memory is that of matrices of all pairs. `report` shows what `finalize` stored; it reads the
-predictions again, to find similar submissions. `audit` computes every digest again, and compares
-the predictions of all teams with each other; here `audit --since` leaves out 99% of the history.
-
-The aims are for 100,000 submissions of 5,000 teams with 1,000 rows. {missed}
-
-`submit` and the release of a score do not grow with the history: `tests/benchmarks/bench_growth.py`
-measures them, and [](reference/speed.md) has these and the other figures.
-"""
 
 
 @dataclass(frozen=True)
@@ -77,14 +45,35 @@ class Cost:
     processor_seconds: float
     seconds: float
     memory_gb: float
+    """The most of one process."""
+    all_memory_gb: float
+    """The most of all processes together, where shared pages count in each; seen ten times a second
+    on Linux."""
 
 
 WATCHER = """
-import json, os, sys
+import json, os, sys, threading, time
+
+def memory(pid):
+    try:
+        pages = int(open(f"/proc/{pid}/statm").read().split()[1])
+        tasks = os.listdir(f"/proc/{pid}/task")
+        started = [open(f"/proc/{pid}/task/{task}/children").read().split() for task in tasks]
+    except OSError:  # it has ended
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE") + sum(memory(one) for own in started for one in own)
+
+def watch():
+    while True:
+        seen.append(max(seen.pop(), memory(pid)))
+        time.sleep(0.1)
+
+seen = [0]
 pid = os.posix_spawn(sys.executable, [sys.executable, "-m", "arena", *sys.argv[1:]], os.environ)
+threading.Thread(target=watch, daemon=True).start()
 _, status, used = os.wait4(pid, 0)
-seconds = used.ru_utime + used.ru_stime
-print(json.dumps([os.waitstatus_to_exitcode(status), seconds, used.ru_maxrss * 1024]))
+seconds, most = used.ru_utime + used.ru_stime, used.ru_maxrss * 1024
+print(json.dumps([os.waitstatus_to_exitcode(status), seconds, most, max(most, *seen)]))
 """
 """A small process that starts the command: a process counts the memory of the one it came from."""
 
@@ -99,14 +88,28 @@ def cost_of(folder: Path, command: Sequence[str], code: int = 0) -> Cost:
         text=True,
         check=True,
     )
-    exit_code, processor_seconds, memory = json.loads(called.stdout.splitlines()[-1])
+    exit_code, processor_seconds, memory, all_memory = json.loads(called.stdout.splitlines()[-1])
     if exit_code != code:
         raise SystemExit(f"arena {' '.join(command)}: {called.stderr}")
     return Cost(
         round(processor_seconds, 2),
         round(time.perf_counter() - started, 2),
         round(memory / 1e9, 2),
+        round(all_memory / 1e9, 2),
     )
+
+
+def start_of_program() -> float:
+    """Return the least processor seconds of the program in a folder without a competition."""
+    with tempfile.TemporaryDirectory() as nowhere:
+        runs = [cost_of(Path(nowhere), ("leaderboard",), code=1) for _ in range(3)]
+    return min(run.processor_seconds for run in runs)
+
+
+def growth_exponent(short: Cost, long: Cost, start: float, times: float) -> float:
+    """Return the exponent of the processor time above the start, for a size ``times`` as large."""
+    above = [max(0.01, cost.processor_seconds - start) for cost in (short, long)]
+    return round(math.log(above[1] / above[0]) / math.log(max(2, times)), 2)
 
 
 @contextlib.contextmanager
@@ -123,45 +126,6 @@ def made(history: History, keep: Path | None) -> Iterator[Path]:
         yield folder / "c"
 
 
-def page(
-    found: Mapping[int, Mapping[str, Cost]],
-    exponents: Mapping[str, float],
-    histories: Sequence[History],
-    start: float,
-    options: str,
-) -> str:
-    """Return the page with the figures."""
-    heads = [f"{one.submissions:,} submissions" for one in histories]
-    lines = [
-        "| command | " + " | ".join(heads) + " | exponent | aim |",
-        "|---|" + "---|" * (len(heads) + 2),
-    ]
-    missed = []
-    for name in exponents:
-        cells = [
-            f"{max(0.0, own[name].processor_seconds - start):.1f} s, {own[name].memory_gb:.2f} GB"
-            for own in found.values()
-        ]
-        seconds, memory = BARS.get(name, (None, None))
-        aim = "" if seconds is None else f"{seconds} s" + (f", {memory:g} GB" if memory else "")
-        last = list(found.values())[-1][name]
-        if seconds is not None and last.processor_seconds - start > seconds:
-            missed.append(f"`{name}` (time)")
-        if memory is not None and last.memory_gb > memory:
-            missed.append(f"`{name}` (memory)")
-        lines.append(f"| `{name}` | {' | '.join(cells)} | {exponents[name]:.2f} | {aim} |")
-    return PAGE.format(
-        start=start,
-        rows=histories[0].rows,
-        teams=", ".join(f"{one.teams:,}" for one in histories),
-        cores=os.cpu_count(),
-        date=time.strftime("%Y-%m-%d"),
-        options=options,
-        table="\n".join(lines),
-        missed=f"Missed: {', '.join(missed)}." if missed else "All are met.",
-    )
-
-
 def main() -> None:
     """Run and print JSON lines."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -171,18 +135,15 @@ def main() -> None:
     parser.add_argument("--until", choices=COMMANDS, default="report", help="the last command")
     parser.add_argument("--rule", default="best_public", help="of the final submissions")
     parser.add_argument("--keep", type=Path, help="keep the histories in this folder")
-    parser.add_argument("--out", type=Path, help="write the figures as a page")
     options = parser.parse_args()
     commands = dict(list(COMMANDS.items())[: list(COMMANDS).index(options.until) + 1])
     histories = [
         History(length, min(options.teams, length // 2), options.rows, samples=length)
         for length in sorted(int(length) for length in options.submissions.split(","))
     ]
-    with tempfile.TemporaryDirectory() as nowhere:
-        start = min(
-            cost_of(Path(nowhere), ("leaderboard",), code=1).processor_seconds for _ in range(3)
-        )
+    start = start_of_program()
     found: dict[int, dict[str, Cost]] = {}
+    lines: list[dict[str, Any]] = []
     for history in histories:
         with made(history, options.keep) as folder:
             settings = folder / "competition.toml"
@@ -195,21 +156,14 @@ def main() -> None:
             }
         found[history.submissions] = own
         costs = {name: asdict(cost) for name, cost in own.items()}
-        print(json.dumps({**asdict(history), "start": start, "costs": costs}), flush=True)
-    short, long = found[histories[0].submissions], found[histories[-1].submissions]
-    length = math.log(max(2, histories[-1].submissions / histories[0].submissions))
-
-    def above(cost: Cost) -> float:
-        return max(0.01, cost.processor_seconds - start)
-
+        lines.append({**asdict(history), "start": start, "costs": costs})
+        print(json.dumps(lines[-1]), flush=True)
+    short, long = histories[0].submissions, histories[-1].submissions
     exponents = {
-        name: round(math.log(above(long[name]) / above(short[name])) / length, 2)
+        name: growth_exponent(found[short][name], found[long][name], start, long / short)
         for name in commands
     }
-    if options.out:
-        called = f"--submissions {options.submissions} --teams {options.teams}"
-        options.out.write_text(page(found, exponents, histories, start, called), encoding="utf-8")
-    print(json.dumps({"benchmark": "commands", "exponents": exponents}))
+    print(json.dumps({"benchmark": "commands", "exponents": exponents, "histories": lines}))
 
 
 if __name__ == "__main__":

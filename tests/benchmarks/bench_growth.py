@@ -4,7 +4,8 @@ Makes competitions with long histories by the hashing of the store itself, so th
 passes, and runs the commands on them as a participant or organiser does. Prints one line of JSON
 for each history, and a last one with the ratios of the longest history to the shortest, of several
 mechanisms the largest: processor time (of all processes) above the start of the program, which is
-the same command in a folder without a competition.
+the same command in a folder without a competition. ``submit_seconds`` is that time of ``submit`` on
+the longest history.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class History:
     scope: str = "team"
     samples: int = 64
     """How many different predictions there are, used again and again."""
+    metric: str = "roc_auc"
 
 
 def write_solution(path: Path, rows: int) -> None:
@@ -66,22 +68,32 @@ def write_solution(path: Path, rows: int) -> None:
 
 
 def predictions(rows: int, quality: float, number: int) -> np.ndarray:
-    """Return predictions that are better the larger ``quality`` in [0, 1] is."""
+    """Return probabilities that are better the larger ``quality`` in [0, 1] is."""
     rng = np.random.default_rng(number)
-    return np.round(quality * (np.arange(rows) % 2) + rng.random(rows), 4)
+    return np.round((quality * (np.arange(rows) % 2) + rng.random(rows)) / 2, 4)
 
 
-def make(folder: Path, history: History) -> None:
-    """Create a competition in a folder, and append the history to its database."""
+def write_submission(path: Path, values: np.ndarray) -> None:
+    """Write predictions as a CSV file."""
+    path.write_text("id,y\n" + "".join(f"{i},{value}\n" for i, value in enumerate(values)))
+
+
+def create(folder: Path, history: History) -> None:
+    """Create a competition without submissions in a folder."""
     folder.mkdir(parents=True)
     write_solution(folder / "solution.csv", history.rows)
     settings = Settings.model_validate(
         {
-            "metric": {"name": "roc_auc"},
+            "metric": {"name": history.metric},
             "public": {"mechanism": history.mechanism, "scope": history.scope},
         }
     )
     Competition.create(folder / "c", folder / "solution.csv", settings, seed=1).close()
+
+
+def make(folder: Path, history: History) -> None:
+    """Create a competition in a folder, and append the history to its database."""
+    create(folder, history)
     with Store.open(folder / "c" / "arena.duckdb", create=False) as store:
         # With fewer samples than submissions they are used again: what grows is the history.
         levels = min(history.samples, history.teams)
@@ -196,8 +208,7 @@ def measured(
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "predictions.csv"
         for number in range(repeats + 1):
-            values = predictions(rows, 0.4, secrets.randbits(32))
-            file.write_text("id,y\n" + "".join(f"{i},{v}\n" for i, v in enumerate(values)))
+            write_submission(file, predictions(rows, 0.4, secrets.randbits(32)))
             for own, folder in zip(found, (nowhere, *competitions), strict=True):
                 submit = ("submit", file, "-t", team, "-C", folder, "--json")
                 commands = {
@@ -279,7 +290,11 @@ def main() -> None:
         "resend_ratio": ("resend", "team"),
         "submit_rank_scope_ratio": ("submit", "rank"),
     }
-    print(json.dumps({name: ratio(*of) for name, of in ratios.items() if of[1] in scopes}))
+    result: dict[str, Any] = {name: ratio(*of) for name, of in ratios.items() if of[1] in scopes}
+    longest = [own["submit"] for (length, *_), own in found.items() if length == lengths[-1]]
+    result |= {"submissions": lengths, "teams": options.teams}
+    result |= {"submit_seconds": round(max(longest), 3)}
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

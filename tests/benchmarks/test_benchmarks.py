@@ -1,4 +1,4 @@
-"""Every benchmark starts as a script, and ends with one line of JSON."""
+"""Every benchmark starts as a script, and ends with one line of JSON; some are summed up."""
 
 from __future__ import annotations
 
@@ -9,33 +9,18 @@ import sys
 from pathlib import Path
 
 import pytest
+import summarize_scale
+from smallest_runs import SMALLEST
+
+from browser import installed_chromium, missing
 
 FOLDER = Path(__file__).parent
-SMALLEST = {
-    "bench_attack": "--scale 0.01 --runs 1",
-    "bench_auc_ranks": "--scale 0.01 --rows 1000",
-    "bench_bayes_error": "--scale 0.001",
-    "bench_commands": "--submissions 10,20 --teams 5 --rows 40 --until audit",
-    "bench_foreign": "--scale 0.002 --workers 1",
-    "bench_growth": "--submissions 10 --teams 5 --team 1 --repeats 1 --scope team",
-    "bench_intake": "--scale 0.01",
-    "bench_objects": "--scale 0.01",
-    "bench_pointwise_ranks": "--scale 0.01 --rows 1000",
-    "bench_rank_intervals": "--scale 0.01",
-    "bench_release": "--scale 0.01 --repeats 1 --metric accuracy",
-    "bench_serve": "--seconds 1 --kills 0 --rows 200",
-    "bench_simulate": "--rows 200 --models 1 --runs 1",
-    "bench_slow_clients": "--clients 30 --most-seconds 600",
-    "bench_sota": "--scale 0.01 --repeats 1",
-    "bench_store": "--scale 0.01",
-    "bench_submit": "--scale 0.01",
-    "bench_team_training": "--rounds 1 --runs 1",
+SUMMED_UP = {command.split()[0].removesuffix(".py") for command in summarize_scale.PARTS.values()}
+EXTRAS = {
+    "bench_serve": ("uvicorn", "serve"),
+    "bench_slow_clients": ("uvicorn", "serve"),
+    "bench_report": ("playwright", "test"),
 }
-"""Options of the smallest run of each script.
-
-That of bench_slow_clients fails if a slow client is not closed or a read beside them fails. It
-measures how soon; here a busy machine may take longer.
-"""
 
 
 def run(name: str, *options: str) -> str:
@@ -60,13 +45,13 @@ def test_a_script_explains_its_options(name: str) -> None:
     assert "--help" in run(name, "--help")
 
 
-@pytest.mark.parametrize("name", ["bench_serve", "bench_slow_clients"])
+@pytest.mark.parametrize("name", EXTRAS)
 def test_a_missing_extra_is_named_in_one_sentence(name: str) -> None:
-    script = str(FOLDER / f"{name}.py")
+    script, (module, extra) = str(FOLDER / f"{name}.py"), EXTRAS[name]
     without = f"""
 import importlib.util, runpy, sys
 find = importlib.util.find_spec
-importlib.util.find_spec = lambda name, *more: None if name == "uvicorn" else find(name, *more)
+importlib.util.find_spec = lambda name, *more: None if name == {module!r} else find(name, *more)
 sys.argv = [{script!r}]
 sys.path.insert(0, {str(FOLDER)!r})
 runpy.run_path({script!r}, run_name="__main__")
@@ -75,7 +60,7 @@ runpy.run_path({script!r}, run_name="__main__")
         [sys.executable, "-c", without], capture_output=True, text=True, check=False
     )
     assert called.returncode == 1
-    assert called.stderr == f'{name}.py needs the extra serve: pip install ".[serve]".\n'
+    assert called.stderr == f'{name}.py needs the extra {extra}: pip install ".[{extra}]".\n'
 
 
 @pytest.mark.slow
@@ -85,7 +70,81 @@ runpy.run_path({script!r}, run_name="__main__")
     [
         pytest.param(name, marks=pytest.mark.long if name == "bench_slow_clients" else ())
         for name in SMALLEST
+        if name not in SUMMED_UP
     ],
 )
 def test_a_small_run_ends_with_its_result(name: str) -> None:
     assert isinstance(json.loads(run(name, *SMALLEST[name].split()).splitlines()[-1]), dict)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.timeout(3_600)
+def test_a_small_run_of_each_part_is_summed_up(tmp_path: Path) -> None:
+    if installed_chromium() is None:
+        missing("Chromium")
+    page = tmp_path / "scale.md"
+    run("summarize_scale", "--small", "--out", str(page))
+    kept = json.loads(page.with_suffix(".json").read_text("utf-8"))
+    assert list(kept) == list(summarize_scale.PARTS)
+    text = page.read_text("utf-8")
+    assert "Not measured" not in text
+    rows = [
+        row for name, aims in summarize_scale.AIMS.items() for row in aims(kept[name]["figures"])
+    ]
+    assert len(rows) >= len(summarize_scale.PARTS)
+    for row in rows:
+        assert f"| {row.what} |" in text
+        assert row.measured
+
+
+def kept(name: str, **figures: object) -> dict[str, object]:
+    return {
+        name: {
+            "command": f"{name}.py",
+            "date": "2026-03-01",
+            "cores": 2,
+            "load": "0.1 to 0.2",
+            "figures": figures,
+        }
+    }
+
+
+@pytest.mark.parametrize(("ratio", "answer"), [(2, "yes"), (2.01, "**no**")])
+def test_whether_an_aim_is_met_is_computed(ratio: float, answer: str) -> None:
+    page = summarize_scale.page(kept("store", write_ratio=ratio))
+    what = "Writing predictions, over DuckDB's own insert of the values"
+    assert f"| {what} | 2 times | {ratio} times | {answer} |" in page
+    assert f"{int(ratio == 2)} of 1 aims are met. Not measured yet: `start`, `csv`, " in page
+
+
+def test_one_figure_above_the_limit_misses_an_aim() -> None:
+    page = summarize_scale.page(
+        kept("start", submit={"least": 0.4}, leaderboard={"a": 0.3, "b": 1})
+    )
+    assert "| 0.35 s | a 0.3, b 1 s | **no** |" in page
+    assert "| 0.45 s | least 0.4 s | yes |" in page
+
+
+def test_a_part_is_run_again_and_the_others_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "scale.md"
+    before = {
+        **kept("start", submit={"": 0.4}, leaderboard={"": 0.3}),
+        **kept("store", write_ratio=3),
+    }
+    page.with_suffix(".json").write_text(json.dumps(before))
+
+    def run_part(command: str) -> dict[str, object]:
+        if command != "bench_store.py":
+            raise subprocess.CalledProcessError(1, command)
+        return kept("store", write_ratio=1.5)["store"]
+
+    monkeypatch.setattr(summarize_scale, "run_part", run_part)
+    monkeypatch.setattr(sys, "argv", ["", "--only", "start,store", "--out", str(page)])
+    with pytest.raises(SystemExit, match=r"Failed: start\."):
+        summarize_scale.main()
+    text = page.read_text("utf-8")
+    assert "| 2 times | 1.5 times | yes |" in text
+    assert "| 0.35 s | 0.3 s | yes |" in text

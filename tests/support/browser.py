@@ -28,10 +28,15 @@ def missing(what: str) -> None:
     pytest.skip(f"{what} is not installed.")
 
 
+def installed_chromium() -> str | None:
+    """Return the Chromium that is installed, or named in the variable CHROMIUM."""
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
 @contextmanager
 def chromium() -> Iterator[Any]:
-    """Start the Chromium that is installed (or named in the variable CHROMIUM)."""
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    """Start the Chromium that is installed."""
+    found = installed_chromium()
     if found is None:
         missing("Chromium")
     try:
