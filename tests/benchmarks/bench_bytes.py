@@ -3,9 +3,10 @@
 Sent singly, each of 2,000 submissions is a transaction, and the competition is opened and closed
 around it, as `arena submit` does; closing writes DuckDB's log into the file. In bulk, the same
 files are read by `arena import`. The values have four decimals or all digits. The bytes are those
-of the database and its log above those of a competition without submissions; ``last_quarter`` is
-what each of the last quarter added, and ``journal`` what each takes in the journal beside it.
-Prints a line of JSON for each kind of values, and a last one with all.
+of the database and its log above those of a competition without submissions, ``free`` those of
+blocks that DuckDB keeps for what comes next, ``last_quarter`` what each of the last quarter added,
+and ``journal`` what each takes in the journal. Prints a line of JSON for each kind of values, and a
+last one with all.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import tempfile
 from pathlib import Path
 
+import duckdb
 import numpy as np
 from bench_growth import History, create, write_submission
 
@@ -42,6 +44,21 @@ def sizes(competition: Path) -> np.ndarray:
     return np.array([database, sum(files.values())])
 
 
+def free_bytes(competition: Path) -> int:
+    """Return the bytes of the database's blocks that hold nothing."""
+    with duckdb.connect(str(competition / "arena.duckdb"), read_only=True) as connection:
+        query = "SELECT free_blocks * block_size FROM pragma_database_size()"
+        ((found,),) = connection.execute(query).fetchall()
+    return int(found)
+
+
+def per_submission(competition: Path, empty: np.ndarray, count: int) -> dict[str, int]:
+    """Return what each submission has added to an empty competition."""
+    database, beside = (sizes(competition) - empty) / count
+    free = free_bytes(competition) / count
+    return {"bytes": round(database), "free": round(free), "journal": round(beside)}
+
+
 def singly(competition: Path, files: list[Path]) -> dict[str, int]:
     """Submit every file by itself."""
     empty = at_three_quarters = sizes(competition)
@@ -51,9 +68,11 @@ def singly(competition: Path, files: list[Path]) -> dict[str, int]:
             at_three_quarters = sizes(competition)
         with Competition.open(competition) as opened:
             assert opened.submit(file, file.parent.name).status == "accepted"
-    database, beside = (sizes(competition) - empty) / len(files)
     last = (sizes(competition) - at_three_quarters)[0] / quarter
-    return {"bytes": round(database), "last_quarter": round(last), "journal": round(beside)}
+    return {
+        **per_submission(competition, empty, len(files)),
+        "last_quarter": round(last),
+    }
 
 
 def in_bulk(competition: Path, folder: Path) -> dict[str, int]:
@@ -63,8 +82,7 @@ def in_bulk(competition: Path, folder: Path) -> dict[str, int]:
         for answer in opened.import_folder(folder):
             assert answer.status == "accepted"
             count += 1
-    database, beside = (sizes(competition) - empty) / count
-    return {"bytes": round(database), "journal": round(beside)}
+    return per_submission(competition, empty, count)
 
 
 def main() -> None:
