@@ -35,6 +35,9 @@ _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 _UNFOLDED = 5
 """How many sections are open when the page opens; the others show one line on their content."""
 
+_FIRST_ROWS = 200
+"""So many rows of a table are drawn when the page opens; the others as the reader scrolls."""
+
 
 def page(report: Report) -> str:
     """Return the HTML of a report; the same report gives the same text."""
@@ -52,6 +55,7 @@ def page(report: Report) -> str:
             sections=sections,
             technical=technical,
             unfolded=_UNFOLDED,
+            first_rows=_FIRST_ROWS,
             drawable={chart.name for chart in charts if not fetches(chart.specification)},
             stills=_stills(charts),
             data={chart.name: Markup(as_script_data(chart.specification)) for chart in charts},  # noqa: S704

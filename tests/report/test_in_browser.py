@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from arena import PluginManager
+from arena.report import board_report, page
+from board_results import crowded
 from browser import new_context, nodes, run_axe
 from hostile_competition import HOSTILE, RIGHT_TO_LEFT, SCRIPT, TITLE
 
@@ -144,6 +147,78 @@ def test_searching_and_print(browser: Any, file: Path) -> None:
     field.fill("")
     assert visit.teams() == everyone
     visit.context.close()
+
+
+MANY = 1_500
+NUMBER_OF_NODES = "() => document.querySelectorAll('*').length"
+TO_THE_END = "box => { box.scrollTop = box.scrollHeight; }"
+
+
+@pytest.fixture(scope="module")
+def crowded_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the page of a board of many teams."""
+    path = tmp_path_factory.mktemp("crowded") / "report.html"
+    manager = PluginManager(entry_points=False)
+    path.write_text(page(board_report(crowded(MANY), manager)), encoding="utf-8")
+    return path
+
+
+def test_a_page_of_many_teams_draws_a_part_of_them(browser: Any, crowded_file: Path) -> None:
+    visit = Visit(browser, crowded_file)
+    assert not visit.said
+    assert visit.page.evaluate(NUMBER_OF_NODES) < 8_000
+    assert len(visit.teams()) == 200
+    assert visit.page.get_by_text("The 1,500 rows are drawn as you scroll").first.is_visible()
+    box = visit.page.locator(".scroll.board").first
+    for expected in (700, 1_200, MANY, MANY):
+        box.evaluate(TO_THE_END)
+        visit.page.wait_for_function(
+            "n => document.querySelectorAll('#table-board tbody tr').length === n", arg=expected
+        )
+    assert visit.teams() == [f"Team of many letters {place}" for place in range(MANY)]
+    visit.context.close()
+
+
+def test_searching_and_sorting_include_rows_not_drawn_yet(browser: Any, crowded_file: Path) -> None:
+    visit = Visit(browser, crowded_file)
+    field = visit.page.get_by_label("Find a team").first
+    field.fill("letters 1499")
+    assert visit.teams() == ["Team of many letters 1499"]
+    assert visit.page.locator("output").first.text_content() == f"1 of {MANY} teams"
+    header = visit.page.locator("#table-board thead th").first
+    header.locator("button").click()
+    assert visit.teams() == ["Team of many letters 1499"]
+    field.fill("letters 1")  # 1, 10 to 19, 100 to 199, 1,000 to 1,499
+    assert visit.page.locator("output").first.text_content() == f"611 of {MANY} teams"
+    numbers = [*range(MANY - 1, 999, -1), *range(199, 99, -1), *range(19, 9, -1), 1]
+    assert visit.teams() == [f"Team of many letters {place}" for place in numbers[:200]]
+    visit.page.locator(".scroll.board").first.evaluate(TO_THE_END)
+    visit.page.wait_for_function(
+        "() => document.querySelectorAll('#table-board tbody tr').length === 611"
+    )
+    assert visit.teams() == [f"Team of many letters {place}" for place in numbers]
+    field.fill("")
+    assert visit.teams()[0] == f"Team of many letters {MANY - 1}"
+    visit.context.close()
+
+
+def test_all_rows_are_printed(browser: Any, crowded_file: Path) -> None:
+    visit = Visit(browser, crowded_file)
+    visit.page.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
+    assert len(visit.teams()) == MANY
+    visit.page.evaluate("() => window.dispatchEvent(new Event('afterprint'))")
+    assert len(visit.teams()) == 200
+    visit.context.close()
+
+
+def test_all_rows_are_there_without_scripts(browser: Any, crowded_file: Path) -> None:
+    context = new_context(browser, java_script_enabled=False)
+    opened = context.new_page()
+    opened.goto(crowded_file.as_uri())
+    teams = opened.locator(".scroll.board tbody th").all_text_contents()
+    assert teams == [f"Team of many letters {place}" for place in range(MANY)]
+    assert not opened.get_by_text("rows are drawn as you scroll").first.is_visible()
+    context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

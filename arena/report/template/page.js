@@ -10,10 +10,55 @@
     return numeric ? parseFloat(text.replace(/,/g, "")) : text;
   }
 
+  /* The rows of a table. If there are many, the page has the first of them, and the others stand in
+     a noscript behind it: text, until they are searched, sorted, printed or scrolled to. */
+  const MORE = 500;
+  const listings = new Map();
+  function listing(table) {
+    if (!listings.has(table)) listings.set(table, newListing(table));
+    return listings.get(table);
+  }
+
+  function newListing(table) {
+    const body = table.tBodies[0];
+    const next = table.parentElement.nextElementSibling;
+    const rest = next && next.matches("noscript[data-rest]") ? next : null;
+    let rows = null;
+    let limit = body.rows.length;
+    function all() {
+      if (rows === null) {
+        const others = document.createElement("template");
+        others.innerHTML = rest ? rest.textContent : "";
+        rows = [...body.rows, ...others.content.querySelectorAll("tbody > tr")];
+      }
+      return rows;
+    }
+    const listed = () => all().filter((row) => !row.hidden).slice(0, limit);
+    function show(wanted) {
+      rows = wanted;
+      body.replaceChildren(...(rest ? listed() : rows));
+    }
+    function more() {
+      const drawn = body.rows.length;
+      limit = drawn + MORE;
+      body.append(...listed().slice(drawn));
+    }
+    if (rest) {
+      const box = table.parentElement;
+      rest.nextElementSibling.hidden = false;
+      box.addEventListener("scroll", () => {
+        if (box.scrollHeight - box.scrollTop - 2 * box.clientHeight < 0) more();
+      }, { passive: true });
+      window.addEventListener("beforeprint", () => body.replaceChildren(...all()));
+      window.addEventListener("afterprint", () => body.replaceChildren(...listed()));
+    }
+    return { all, show };
+  }
+
   function sortBy(table, header) {
     const numeric = header.hasAttribute("data-numeric");
     const up = header.getAttribute("aria-sort") !== "ascending";
-    const rows = Array.from(table.tBodies[0].rows);
+    const rows = Array.from(listing(table).all());
     const keys = new Map(rows.map((row) => [row, keyOf(row, header.cellIndex, numeric)]));
     const sign = up ? 1 : -1;
     rows.sort((one, other) => {
@@ -22,7 +67,7 @@
       if (a === null || b === null) return (a === null) - (b === null);
       return sign * (numeric ? a - b : compareText(a, b));
     });
-    table.tBodies[0].append(...rows);
+    listing(table).show(rows);
     for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
     header.setAttribute("aria-sort", up ? "ascending" : "descending");
   }
@@ -38,17 +83,20 @@
   }
 
   function makeSearchable(input) {
-    const rows = Array.from(document.getElementById(input.dataset.find).tBodies[0].rows);
+    const table = listing(document.getElementById(input.dataset.find));
     const said = input.parentElement.querySelector("output");
     const plain = (text) => text.normalize("NFKC").toLocaleLowerCase();
-    const names = rows.map((row) => plain(row.querySelector("th").textContent));
+    const names = new Map();
     input.addEventListener("input", () => {
       const wanted = plain(input.value.trim());
+      const rows = table.all();
       let shown = 0;
-      rows.forEach((row, at) => {
-        row.hidden = !names[at].includes(wanted);
+      for (const row of rows) {
+        if (!names.has(row)) names.set(row, plain(row.querySelector("th").textContent));
+        row.hidden = !names.get(row).includes(wanted);
         shown += row.hidden ? 0 : 1;
-      });
+      }
+      table.show(rows);
       said.textContent = wanted ? `${shown} of ${rows.length} ${input.dataset.what}` : "";
     });
     input.parentElement.hidden = false;
@@ -110,6 +158,7 @@
 
   window.addEventListener("hashchange", openTarget);
   openTarget();
+  document.querySelectorAll(".scroll > table").forEach(listing);
   document.querySelectorAll("table[data-sortable]").forEach(makeSortable);
   document.querySelectorAll("input[data-find]").forEach(makeSearchable);
   document.querySelectorAll(".scroll").forEach(hintAtMore);
