@@ -508,6 +508,8 @@ def _ray_engine(
         own = None  # its logs may say why
         raise
     finally:
-        ray.shutdown()
+        # It prints the repetitions of a message that it has held back, in this thread.
+        with contextlib.redirect_stdout(sys.stderr):
+            ray.shutdown()
         if own is not None:
             shutil.rmtree(own, ignore_errors=True)

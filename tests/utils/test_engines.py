@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,6 +20,7 @@ from arena.errors import InputError
 from arena.utils.engines import (
     Engine,
     _OfOneThread,
+    _ray_engine,
     _versions_here,
     call_checked,
     cluster_in_use,
@@ -85,6 +87,32 @@ def test_what_other_threads_print_is_not_on_the_standard_output(capsys):
         thread.join()
     said = capsys.readouterr()
     assert (said.out, said.err) == ("own\n", "a worker has died\n")
+
+
+class PrintsAtTheEnd:
+    """As much of Ray as is called when nothing is computed."""
+
+    exceptions = SimpleNamespace(ObjectLostError=LostError, RayError=GoneError)
+
+    def init(self, **options):
+        return SimpleNamespace(address_info={"session_dir": "/no-such-folder"})
+
+    def remote(self, *function, **options):
+        return lambda _: SimpleNamespace(remote=lambda: None)
+
+    def get(self, _):
+        return dict(_versions_here())
+
+    def shutdown(self):
+        print("Task call_checked failed. [repeated 2x across cluster]")
+
+
+def test_what_ray_prints_at_its_end_is_not_on_the_standard_output(capsys):
+    with contextlib.contextmanager(_ray_engine)(PrintsAtTheEnd(), "a:1", 2, {}) as engine:
+        assert engine.workers == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "repeated" in said.err
 
 
 def test_a_cluster_is_in_use_until_it_is_closed():
