@@ -21,10 +21,11 @@ from arena.cli.console import say_error
 from arena.errors import ArenaError
 from arena.utils.text import printable
 
-_INTERRUPTED = 130
+_SIGNALLED = 128
+"""The exit code after a signal is this and its number: 130 after Ctrl-C, 143 after SIGTERM."""
 _FAULT_IN_ARENA = 3
 _interrupts: list[int] = []
-"""Signals of Ctrl-C that this command received."""
+"""The signals by Ctrl-C or SIGTERM that this command received."""
 
 
 class _Unloaded(TyperCommand):
@@ -83,7 +84,8 @@ def _explained(error: BaseException) -> tuple[int, str]:
         return error.exit_code, str(error)
     # Ctrl-C inside of a library can reach the caller as an error of that library.
     if isinstance(error, KeyboardInterrupt) or _interrupts:
-        return _INTERRUPTED, f"Interrupted. Data stored before are intact.{_what_was_kept()}"
+        message = f"Interrupted. Data stored before are intact.{_what_was_kept()}"
+        return _code_after_signal(), message
     if isinstance(error, OSError) and error.strerror:
         where = f": {error.filename}" if error.filename else ""
         return 1, f"{error.strerror}{where}. Nothing more was written."
@@ -92,6 +94,10 @@ def _explained(error: BaseException) -> tuple[int, str]:
         return ArenaError.exit_code, changed
     what = f"{type(error).__name__}: {error}".strip().splitlines()[0]
     return _FAULT_IN_ARENA, f"This is a fault in arena: {what}. --verbose shows where."
+
+
+def _code_after_signal() -> int:
+    return _SIGNALLED + (_interrupts[-1] if _interrupts else signal.SIGINT)
 
 
 def _what_was_kept() -> str:
@@ -147,11 +153,12 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the program; ``--verbose`` may be anywhere in the arguments."""
     _interrupts.clear()
     program.starts(alone=arguments is None)
-    if (
-        threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    ):
-        signal.signal(signal.SIGINT, _interrupt)
+    if threading.current_thread() is threading.main_thread():
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, _interrupt)
+        # By systemctl stop and batch systems. A program that calls this one ends as it did before.
+        if arguments is None and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, _interrupt)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - for good
@@ -174,7 +181,7 @@ def main(arguments: list[str] | None = None) -> None:
         group.main(args=ahead + rest, prog_name="arena")
     except SystemExit as end:
         if _interrupts and end.code:  # while arguments were read, typer ends with 1
-            end.code = _INTERRUPTED
+            end.code = _code_after_signal()
         _write_rest(end)
         raise
     except OSError as error:  # of --help or --version, which are written before a command runs

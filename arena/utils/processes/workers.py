@@ -219,6 +219,7 @@ def _fork(entry: str, *pipes: Any) -> _Forked:
     try:
         from arena.utils.processes import child
 
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         null = os.open(os.devnull, os.O_RDWR)
         for stream in range(3):
             os.dup2(null, stream)
