@@ -112,9 +112,10 @@ def kept(name: str, **figures: object) -> dict[str, object]:
 
 @pytest.mark.parametrize(("ratio", "answer"), [(2, "yes"), (2.01, "**no**")])
 def test_whether_an_aim_is_met_is_computed(ratio: float, answer: str) -> None:
-    page = summarize_scale.page(kept("store", write_ratio=ratio))
+    page = summarize_scale.page(kept("store", write_ratio=ratio, keyed_write_ratio=1))
     what = "Writing predictions, over DuckDB's own insert of the values"
-    assert f"| {what} | 2 times | {ratio} times | {answer} |" in page
+    ratios = f"the values alone {ratio}, with submission and row 1"
+    assert f"| {what} | 2 times | {ratios} times | {answer} |" in page
     assert f"{int(ratio == 2)} of 1 aims are met. Not measured yet: `start`, `csv`, " in page
 
 
@@ -132,19 +133,19 @@ def test_a_part_is_run_again_and_the_others_are_kept(
     page = tmp_path / "scale.md"
     before = {
         **kept("start", submit={"": 0.4}, leaderboard={"": 0.3}),
-        **kept("store", write_ratio=3),
+        **kept("store", write_ratio=3, keyed_write_ratio=1),
     }
     page.with_suffix(".json").write_text(json.dumps(before))
 
     def run_part(command: str) -> dict[str, object]:
         if command != "bench_store.py":
             raise subprocess.CalledProcessError(1, command)
-        return kept("store", write_ratio=1.5)["store"]
+        return kept("store", write_ratio=1.5, keyed_write_ratio=1)["store"]
 
     monkeypatch.setattr(summarize_scale, "run_part", run_part)
     monkeypatch.setattr(sys, "argv", ["", "--only", "start,store", "--out", str(page)])
     with pytest.raises(SystemExit, match=r"Failed: start\."):
         summarize_scale.main()
     text = page.read_text("utf-8")
-    assert "| 2 times | 1.5 times | yes |" in text
+    assert "| 2 times | the values alone 1.5, with submission and row 1 times | yes |" in text
     assert "| 0.35 s | 0.3 s | yes |" in text
