@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import multiprocessing
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,6 @@ from arena.errors import StoreError
 from arena.store import Store, Transaction
 from arena.store.journal import Journal
 from arena.store.repair import repair
-from arena.utils.processes import Ended, call_limited
 from killed_scoring import manager, submit
 from program import write_csv
 from small_competition import START, Clock
@@ -45,10 +46,11 @@ def file_of(folder: Path, value: float) -> Path:
 
 
 def kill(folder: Path, file: Path, *, before_the_journal: bool = False) -> None:
-    ended = call_limited(
-        submit, folder, file, "a", before_the_journal, seconds=120.0, purpose="kill"
-    )
-    assert isinstance(ended, Ended)
+    arguments = (folder, file, "a", before_the_journal)
+    process = multiprocessing.get_context("spawn").Process(target=submit, args=arguments)
+    process.start()
+    process.join(120.0)
+    assert process.exitcode == -signal.SIGKILL
 
 
 def used(folder: Path) -> list[int]:
