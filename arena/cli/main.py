@@ -25,7 +25,7 @@ _SIGNALLED = 128
 """The exit code after a signal is this and its number: 130 after Ctrl-C, 143 after SIGTERM."""
 _FAULT_IN_ARENA = 3
 _interrupts: list[int] = []
-"""The signals by Ctrl-C or SIGTERM that this command received."""
+"""The numbers of the signals (SIGINT, SIGTERM) that this command received."""
 
 
 class _Unloaded(TyperCommand):
@@ -156,7 +156,7 @@ def main(arguments: list[str] | None = None) -> None:
     if threading.current_thread() is threading.main_thread():
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, _interrupt)
-        # By systemctl stop and batch systems. A program that calls this one ends as it did before.
+        # systemctl stop and batch systems send it. A program that calls main handles it itself.
         if arguments is None and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, _interrupt)
     for name in ("stdout", "stderr"):

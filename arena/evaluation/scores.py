@@ -172,10 +172,8 @@ def weighted_means(
     """
     sums = np.zeros((len(block), weights.shape[1]))
     totals = np.zeros(weights.shape[1]) if of_rows is not None else derived_once(weights, _totals)
-    n_rows = min(_TILE_ROWS, len(weights))
-    of_tile = np.empty((n_rows, weights.shape[1]))
-    bound = isinstance(metric, NeedsRowContext)
-    values = metric.row_values(truth, block) if bound else None
+    of_tile = np.empty((min(_TILE_ROWS, len(weights)), weights.shape[1]))
+    of_all = metric.row_values(truth, block) if isinstance(metric, NeedsRowContext) else None
     # A row value may be infinite: then the score is not finite and is handled by the caller.
     with np.errstate(invalid="ignore", over="ignore"):
         for start in range(0, len(weights), _TILE_ROWS):
@@ -185,11 +183,12 @@ def weighted_means(
             if of_rows is not None:
                 factors *= of_rows[rows, np.newaxis]
                 totals += factors.sum(axis=0)
-            if values is not None:
-                in_tile = values[:, rows]
-            else:
-                in_tile = metric.row_values(truth[rows], block[:, rows])
-            sums += in_tile @ factors
+            values = (
+                metric.row_values(truth[rows], block[:, rows])
+                if of_all is None
+                else of_all[:, rows]
+            )
+            sums += values @ factors
         return sums / totals
 
 

@@ -1,5 +1,6 @@
-"""Matches ids of any text by hashes of 64 bits, in a third of the time of a hash table of texts.
+"""Matches ids of any text by hashes of 64 bits, faster than a hash table of texts.
 
+10^6 ids of one size take a fourth of its time, and ids of several sizes half of it.
 Rows with equal hashes are compared in full, so that positions do not depend on collisions; what
 the tables of hashes leave open is looked up in a hash table of texts.
 """
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from arena.intake.numbered_ids import are_many_texts
+from arena.intake.packed_texts import are_many_texts, packed_texts
 from arena.types import IntArray
 from arena.utils.lazy import pc
 
@@ -33,6 +34,8 @@ _FIRST_BYTES = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], dtyp
 """Size -> the mask of the first bytes of a word."""
 
 _Words = npt.NDArray[np.uint64]
+_Places = npt.NDArray[np.int32]
+_Text = npt.NDArray[np.uint8]
 
 
 def locate_hashed(ids: Any, expected: Any) -> IntArray | None:
@@ -48,13 +51,14 @@ def locate_hashed(ids: Any, expected: Any) -> IntArray | None:
     """
     if not are_many_texts(ids, expected):
         return None
-    of_expected, of_ids = np.diff(_offsets(expected)), np.diff(_offsets(ids))
-    longest = int(of_expected.max())
+    of_expected, of_ids = packed_texts(expected), packed_texts(ids)
+    sizes = [np.diff(places) for places, _ in (of_expected, of_ids)]
+    longest = int(sizes[0].max())
     if longest > _LONGEST:
         return None
-    one_size = longest >= _WORD and all((sizes == longest).all() for sizes in (of_expected, of_ids))
+    one_size = longest >= _WORD and all((own == longest).all() for own in sizes)
     words = _adjacent_words if one_size else _words
-    known, asked = words(expected, longest), words(ids, longest)
+    known, asked = words(*of_expected, longest), words(*of_ids, longest)
     found, open_rows = _match(_hashes(asked), _hashes(known), _FACTORS)
     equal = found >= 0
     for word, of_asked in zip(known, asked, strict=True):
@@ -68,32 +72,21 @@ def locate_hashed(ids: Any, expected: Any) -> IntArray | None:
     return found
 
 
-def _offsets(ids: Any) -> npt.NDArray[np.int32]:
-    return np.frombuffer(ids.buffers()[1], dtype=np.int32)[ids.offset : ids.offset + len(ids) + 1]
-
-
-def _text(ids: Any) -> npt.NDArray[np.uint8]:
-    """Return the bytes of all texts, one after another."""
-    offsets = _offsets(ids)
-    return np.frombuffer(ids.buffers()[2] or b"", dtype=np.uint8)[offsets[0] : offsets[-1]]
-
-
-def _adjacent_words(ids: Any, size: int) -> list[_Words]:
+def _adjacent_words(places: _Places, text: _Text, size: int) -> list[_Words]:
     """Return the words of 8 bytes of texts of the same size, without a copy.
 
     The last word of a text ends with it, and begins in the one before it.
     """
-    text, starts = _text(ids), (min(start, size - _WORD) for start in range(0, size, _WORD))
-    return [np.ndarray((len(ids),), "<u8", text, start, (size,)) for start in starts]
+    starts = (min(start, size - _WORD) for start in range(0, size, _WORD))
+    return [np.ndarray((len(places) - 1,), "<u8", text, start, (size,)) for start in starts]
 
 
-def _words(ids: Any, longest: int) -> list[_Words]:
+def _words(places: _Places, text: _Text, longest: int) -> list[_Words]:
     """Return the sizes of texts, and as many words of 8 bytes as ``longest`` bytes need.
 
     Texts of at most ``longest`` bytes are equal if and only if all these words are.
     """
-    offsets, text = _offsets(ids), _text(ids)
-    sizes, begins = np.diff(offsets), offsets[:-1] - offsets[0]
+    sizes, begins = np.diff(places), places[:-1]
     padded = np.append(text, np.zeros(_WORD, dtype=np.uint8))
     from_place = np.ndarray((len(text) + 1,), "<u8", padded, strides=(1,))
     words, last = [sizes.astype(np.uint64)], np.maximum(sizes - _WORD, 0)
@@ -119,28 +112,28 @@ def _hashes(words: list[_Words]) -> _Words:
 def _match(asked: _Words, known: _Words, factors: Sequence[int]) -> tuple[IntArray, IntArray]:
     """Return the ``(n,)`` row of each hash in ``known``, or -1, and the rows that were not entered.
 
-    Of several equal ones in ``known`` at most one is entered. A table has one row a place: those
-    that share it are entered into the next table, which has another hash of the hashes.
+    Of several equal ones in ``known`` at most one is entered. A slot of the table holds one row:
+    the others of a slot are entered into the next table, which has another hash of the hashes.
     """
     if not len(factors) or not len(asked) or not len(known):
         return np.full(len(asked), -1), np.arange(len(known))
     bits = int(2 * len(known) - 1).bit_length()
-    places = _places(known, factors[0], bits)
+    slots = _slots(known, factors[0], bits)
     numbers = np.arange(len(known), dtype=np.int32)
     table = np.full(1 << bits, -1, dtype=np.int32)  # half the size: the caches hold more of it
-    table[places] = numbers
+    table[slots] = numbers
     # take would cast numbers of 32 bits five times as slowly.
-    entry = table.take(_places(asked, factors[0], bits), mode="wrap").astype(np.intp)
+    entry = table.take(_slots(asked, factors[0], bits), mode="wrap").astype(np.intp)
     found = (known.take(entry, mode="wrap") == asked) & (entry >= 0)
     rows, still = np.where(found, entry, -1), np.flatnonzero(~found)
-    displaced = np.flatnonzero(table.take(places, mode="wrap") != numbers)
+    displaced = np.flatnonzero(table.take(slots, mode="wrap") != numbers)
     rest, left = _match(asked.take(still), known.take(displaced), factors[1:])
     rows[still] = np.append(displaced, -1)[rest]
     return rows, displaced.take(left)
 
 
-def _places(hashes: _Words, factor: int, bits: int) -> npt.NDArray[np.int64]:
-    """Return the highest ``bits`` bits of another hash of the hashes."""
-    places = hashes * np.uint64(factor)
-    places >>= np.uint64(64 - bits)
-    return places.view(np.int64)
+def _slots(hashes: _Words, factor: int, bits: int) -> npt.NDArray[np.int64]:
+    """Return the ``(n,)`` slots of a table: the highest ``bits`` bits of a hash of the hashes."""
+    slots = hashes * np.uint64(factor)
+    slots >>= np.uint64(64 - bits)
+    return slots.view(np.int64)

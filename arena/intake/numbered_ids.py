@@ -11,25 +11,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
+from arena.intake.packed_texts import are_many_texts, packed_texts
 from arena.types import IntArray
 
 _MOST_DIGITS = 18
 _MOST_GAPS = 8
 """The table has at most so many entries for each id."""
-_FEWEST = 10_000
-"""With fewer ids a hash table of texts is fast enough."""
 _ZERO, _NINE = 48, 57
-
-
-def are_many_texts(ids: Any, expected: Any) -> bool:
-    """Return whether a faster way than a hash table of texts is worth trying."""
-    return (
-        len(ids) > 0
-        and len(expected) >= _FEWEST
-        and all(isinstance(one, pa.StringArray) and not one.null_count for one in (ids, expected))
-    )
 
 
 def locate_numbered(ids: Any, expected: Any) -> IntArray | None:
@@ -38,6 +27,7 @@ def locate_numbered(ids: Any, expected: Any) -> IntArray | None:
     None: the ids of either are not such numbers, or too few. The ids in ``expected`` are unique.
     Memory: 30 bytes for each id.
 
+    >>> import pyarrow as pa
     >>> expected = pa.array([f"row{i:05}" for i in range(10_000)])
     >>> locate_numbered(expected[::-1], expected)[:3].tolist()
     [9999, 9998, 9997]
@@ -63,15 +53,13 @@ def locate_numbered(ids: Any, expected: Any) -> IntArray | None:
 
 def _numbers(ids: Any, prefix: bytes) -> tuple[npt.NDArray[np.int64], int] | None:
     """Return the numbers after the prefix and the common length, 0: no number has leading zeros."""
-    _, offsets_of, content = ids.buffers()
-    offsets = np.frombuffer(offsets_of, dtype=np.int32)[ids.offset : ids.offset + len(ids) + 1]
-    sizes = np.diff(offsets)
+    places, text = packed_texts(ids)
+    sizes, begins = np.diff(places), places[:-1]
     shortest, longest = int(sizes.min()), int(sizes.max())
     if shortest <= len(prefix) or longest - len(prefix) > _MOST_DIGITS:
         return None
-    text, begins = np.frombuffer(content, dtype=np.uint8), offsets[:-1]
     if shortest == longest:
-        cells = text[offsets[0] : offsets[-1]].reshape(len(ids), longest)
+        cells = text.reshape(len(ids), longest)
         numbers = _number(iter(cells.T), prefix, leading_zeros=True)
         return None if numbers is None else (numbers, longest)
     numbers = np.empty(len(ids), dtype=np.int64)

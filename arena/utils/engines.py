@@ -39,7 +39,7 @@ _SECONDS_TO_CONNECT = 60.0
 _SECONDS_TO_NOTICE = 10.0
 """After which a result that does not come makes this process ask whether there are workers."""
 _SECONDS_OF_SILENCE = 25.0
-"""After which Ray is given up: it ends this process after 60."""
+"""A head of Ray that does not answer for so long is given up. Ray ends this process after 60."""
 _SAME_EVERYWHERE = ("arena", "lightgbm", "numba", "numpy", "pandas", "scikit-learn", "scipy")
 _MOST_LOSSES = 3
 """How often shared objects are sent again after all workers that held them have ended."""
@@ -411,8 +411,8 @@ class _OfOneThread:
 class _RayCheck:
     """Asks every ten seconds whether Ray's head answers, and whether Ray runs on this machine.
 
-    After a minute without a head Ray ends this process, without an exception; without its process
-    on this machine it waits forever.
+    If the head does not answer for a minute, Ray ends this process without an exception. If Ray's
+    process on this machine has ended, Ray waits forever.
     """
 
     def __init__(self, ray: Any) -> None:
@@ -508,7 +508,7 @@ def _ray_engine(
         own = None  # its logs may say why
         raise
     finally:
-        # It prints the repetitions of a message that it has held back, in this thread.
+        # It prints how often it has suppressed a repeated message, in this thread.
         with contextlib.redirect_stdout(sys.stderr):
             ray.shutdown()
         if own is not None:

@@ -1,4 +1,4 @@
-"""Kill workers in the middle of every command that uses an engine, and compare what it prints.
+"""Kill workers during every command that uses an engine, and compare its output.
 
 Each command runs once on this machine, undisturbed. Then it runs again and again on an engine while
 processes are killed (SIGKILL) at random moments: workers of Dask or Ray, worker processes of this
@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,10 +29,11 @@ from pathlib import Path
 import benchmark_paths  # noqa: F401
 import numpy as np
 
+from arena.utils.processes.linux import descendants
 from program import ARENA, write_csv
 
 PATIENCE = 300.0
-"""Seconds after which a command hangs."""
+"""After so many seconds a command counts as hanging."""
 MOST_RESUMPTIONS = 20
 METRIC = """
 import time
@@ -92,11 +93,11 @@ COMMANDS: Mapping[str, Sequence[str]] = {
 
 @dataclass(frozen=True)
 class Cluster:
-    """What a command is told, and the process whose descendants are killed."""
+    """The command-line options of an engine, and the process whose descendants are killed."""
 
     options: Sequence[str]
     process: int | None
-    """None: the command itself."""
+    """None for the command itself."""
 
 
 def start(call: Sequence[str], folder: Path, log: Path) -> subprocess.Popen[bytes]:
@@ -176,22 +177,8 @@ def end(*processes: subprocess.Popen[bytes]) -> None:
         process.wait(60)
 
 
-def descendants(root: int) -> list[int]:
-    """Return the processes that a process started, and those that they started."""
-    children = defaultdict(list)
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            children[int(stat.read_text().rpartition(")")[2].split()[1])].append(
-                int(stat.parent.name)
-            )
-    found = list(children[root])
-    for pid in found:
-        found += children[pid]
-    return found
-
-
 def victims(root: int) -> list[int]:
-    """Return the processes that compute."""
+    """Return the process ids of the workers below a process."""
     found = []
     for pid in descendants(root):
         with contextlib.suppress(OSError):
@@ -205,10 +192,10 @@ def victims(root: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Ended:
-    """What a command left."""
+    """The exit code and the output of a command, and the number of processes that were killed."""
 
     code: int | None
-    """None: it hung."""
+    """None if it did not end in time."""
     out: bytes
     said: str
     kills: int
@@ -277,7 +264,7 @@ def kill_in(
     seconds: float,
     rng: np.random.Generator,
 ) -> tuple[str, int]:
-    """Kill workers in a command, and return how it ended, and how many were killed."""
+    """Kill workers of a command; return the outcome and the number of killed processes."""
     kills = 0
     with tempfile.TemporaryDirectory(dir=template.parent) as place:
         folder = Path(shutil.copytree(template, Path(place) / "f"))
@@ -290,7 +277,7 @@ def kill_in(
             ended = run(call, folder, cluster.process, waits, rng)
             kills += ended.kills
             if ended.code is None:
-                raise WrongError(f"it hung; it said: {ended.said[-2_000:]}")
+                raise WrongError(f"it did not end; its messages: {ended.said[-2_000:]}")
             if ended.code == 0:
                 if ended.out != expected:
                     raise WrongError(f"it printed something else: {changes(expected, ended.out)}")
@@ -316,7 +303,7 @@ class WrongError(Exception):
 def campaign(
     engine: str, runs: int, only: Sequence[str], seed: int, root: Path
 ) -> dict[str, object]:
-    """Kill workers in each command so often, and return what came of it."""
+    """Run each command ``runs`` times with kills, and return the counts of the outcomes."""
     rng, wrong = np.random.default_rng(seed), list[str]()
     came: dict[str, Counter[str]] = {name: Counter() for name in only}
     template = root / "template"

@@ -66,3 +66,22 @@ def test_every_command_that_writes_is_killed(kills: int) -> None:
     assert len(outcome["came"]) >= 14
     assert sum(sum(counts.values()) for counts in outcome["came"].values()) == kills
     assert done.returncode == 0
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3_600)
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(("--runs", "2", "--command", "score"), marks=pytest.mark.slow),
+        pytest.param(("--runs", "2"), marks=pytest.mark.campaign),
+    ],
+    ids=["one command", "every command"],
+)
+def test_killed_workers_change_nothing(options: tuple[str, ...]) -> None:
+    done = run_harness("kill_workers.py", "--engine", "local", *options)
+    assert done.stdout, done.stderr
+    outcome = json.loads(done.stdout.splitlines()[-1])
+    assert outcome["wrong"] == []
+    assert sum(counts["kills"] for counts in outcome["came"].values()) > 0
+    assert done.returncode == 0

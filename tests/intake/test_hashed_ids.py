@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.intake import hashed_ids, numbered_ids
+from arena.intake import hashed_ids, packed_texts
 from arena.intake.hashed_ids import locate_hashed
 
 
 @pytest.fixture(autouse=True)
 def _few_ids_too(monkeypatch):
-    monkeypatch.setattr(numbered_ids, "_FEWEST", 1)
+    monkeypatch.setattr(packed_texts, "_FEWEST", 1)
 
 
 def by_a_hash_table(ids: pa.Array, expected: pa.Array) -> list[int]:

@@ -105,9 +105,12 @@ def test_a_table_that_goes_on_to_the_right_says_so(browser: Any, file: Path) -> 
     visit.page.wait_for_selector(".scroll.board.more")
     assert box.evaluate(masked)
     box.evaluate("box => { box.scrollLeft = box.scrollWidth; }")
-    visit.page.wait_for_selector(".scroll.board:not(.more)")
+    # Not a selector: it would also match another board of the page, before this one changes.
+    ended = "box => !box.classList.contains('more')"
+    visit.page.wait_for_function(ended, arg=box.element_handle())
     assert not box.evaluate(masked)
     visit.page.set_viewport_size({"width": 2_000, "height": 900})
+    visit.page.wait_for_function("() => !document.querySelector('.scroll.board.more')")
     assert visit.page.locator(".scroll.board.more").count() == 0
     visit.context.close()
 

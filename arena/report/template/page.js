@@ -10,8 +10,8 @@
     return numeric ? parseFloat(text.replace(/,/g, "")) : text;
   }
 
-  /* The rows of a table. If there are many, the page has the first of them, and the others stand in
-     a noscript behind it: text, until they are searched, sorted, printed or scrolled to. */
+  /* The rows of a table. If there are many, the page draws the first of them. The others are in a
+     noscript behind it, as text, until they are searched, sorted, printed or scrolled to. */
   const MORE = 500;
   const listings = new Map();
   function listing(table) {
@@ -58,7 +58,7 @@
   function sortBy(table, header) {
     const numeric = header.hasAttribute("data-numeric");
     const up = header.getAttribute("aria-sort") !== "ascending";
-    const rows = Array.from(listing(table).all());
+    const rows = [...listing(table).all()];
     const keys = new Map(rows.map((row) => [row, keyOf(row, header.cellIndex, numeric)]));
     const sign = up ? 1 : -1;
     rows.sort((one, other) => {

@@ -15,9 +15,6 @@ from arena.utils.processes.workers import (
     wait_for,
 )
 
-_ATTEMPTS = 2
-"""How often a task is begun whose process ends within its limits."""
-
 
 def call_limited(
     function: Callable[..., Any],
@@ -55,10 +52,10 @@ def call_limited(
     >>> call_limited(pow, 2, 3, seconds=60.0)
     8
     """
-    for left in reversed(range(_ATTEMPTS)):
-        good, result = _call_once((purpose, limits), function, task, seconds, shared)
-        if not (left and _was_killed(result)):
-            break
+    call = (purpose, limits), function, task, seconds, shared
+    good, result = _call_once(*call)
+    if _was_killed(result):
+        good, result = _call_once(*call)
     if not good:
         raise result
     return result
@@ -151,19 +148,20 @@ def run_limited(
     """
     key = (purpose, confinement or Confinement())
     waiting = enumerate(tasks)
-    busy: dict[GuardedWorker, tuple[int, tuple[Any, ...], int]] = {}
+    busy: dict[GuardedWorker, tuple[int, tuple[Any, ...]]] = {}
+    repeated: set[int] = set()
     done: dict[int, tuple[bool, Any]] = {}
     turn = 0
 
-    def start(position: int, task: tuple[Any, ...], attempts: int) -> None:
+    def start(position: int, task: tuple[Any, ...]) -> None:
         worker = idle_worker(GuardedWorker, key)
-        busy[worker] = position, task, attempts
+        busy[worker] = position, task
         worker.send(function, task[:1], task[1:], seconds)
 
     try:
         while True:
             while len(busy) < workers and (drawn := next(waiting, None)) is not None:
-                start(*drawn, _ATTEMPTS)
+                start(*drawn)
             if not busy:
                 return
             wait_for(busy)
@@ -171,9 +169,10 @@ def run_limited(
                 answer = worker.answer()
                 if answer is None:
                     continue
-                position, task, attempts = busy.pop(worker)
-                if attempts > 1 and _was_killed(answer[1]):
-                    start(position, task, attempts - 1)
+                position, task = busy.pop(worker)
+                if _was_killed(answer[1]) and position not in repeated:
+                    repeated.add(position)
+                    start(position, task)
                 else:
                     done[position] = answer
             while turn in done:
