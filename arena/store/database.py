@@ -29,9 +29,9 @@ from arena.utils.memory import remember_holder
 if TYPE_CHECKING:
     from arena.store.prediction_objects import PredictionObjects
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """The version of the tables in store.sql."""
-_FINGERPRINT = "50692c54c4cffad45cd7cff62c102941ccf5b608a44277cb1f2ca76646530467"
+_FINGERPRINT = "c1a519f89917de71cac7f6f13015d65352b17933682e9b17f1f06b92a629e26a"
 """Of the tables in store.sql, as the tested version of DuckDB describes them."""
 _MOST_DIFFERENCES = 3
 PLACE = "predictions"

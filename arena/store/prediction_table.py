@@ -27,6 +27,8 @@ else:
 
 _BATCH_ROWS = 2**20
 _MOST_RUNS = 64
+_INSERTED_CELLS = 2**23
+"""Cells that are copied for one statement: 100 MB."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +47,7 @@ class PredictionTable:
 
     def bytes_of(self, values: npt.NDArray[Any]) -> int:
         """Return about how many bytes a submission takes."""
-        return (8 + cell_bytes(values)) * values.size
+        return (4 + cell_bytes(values)) * values.size
 
     def insert(
         self, cursor: duckdb.DuckDBPyConnection, values: Mapping[int, npt.NDArray[Any]]
@@ -55,9 +57,10 @@ class PredictionTable:
             submission: insert_texts(cursor, array) if array.dtype == object else array
             for submission, array in values.items()
         }
-        cursor.register("incoming_values", _arrow(stored))
-        cursor.execute("INSERT INTO predictions SELECT * FROM incoming_values")
-        cursor.unregister("incoming_values")
+        for rows in _tables(stored):
+            cursor.register("incoming_values", rows)
+            cursor.execute("INSERT INTO predictions SELECT * FROM incoming_values")
+            cursor.unregister("incoming_values")
         return {}
 
     def write(self, objects: Mapping[str, bytes]) -> None:
@@ -76,7 +79,7 @@ class PredictionTable:
         self, cursor: duckdb.DuckDBPyConnection, submission: int, form: CellForm
     ) -> npt.NDArray[Any]:
         """Return the cells of one submission."""
-        query = "SELECT value FROM predictions WHERE submission = ? ORDER BY position"
+        query = "SELECT value FROM predictions WHERE submission = ? ORDER BY rowid"
         values = np.asarray(cursor.execute(query, [submission]).fetchnumpy()["value"])
         return select_texts(cursor, values) if form.kind is PredictionKind.TEXT else values
 
@@ -91,16 +94,14 @@ class PredictionTable:
     def stored_and_incomplete(
         self, cursor: duckdb.DuckDBPyConnection, cells: int | None, first: int = 0
     ) -> tuple[set[int], list[int]]:
-        """Compare the number of cells of each submission and the sum of their positions."""
+        """Compare the number of cells of each submission, which must follow one another."""
         query = """
             WITH cells AS (
-                SELECT submission, count(*) AS n, min(position) AS low, max(position) AS high,
-                    sum(position::BIGINT) AS total
+                SELECT submission, count(*) AS n, max(rowid) - min(rowid) + 1 AS extent
                 FROM predictions WHERE submission >= $first GROUP BY submission
             )
             SELECT submission, n IS NOT NULL, coalesce(status = 'accepted', false) AND NOT coalesce(
-                low = 0 AND high = n - 1 AND total = n * (n - 1) // 2
-                AND n = coalesce($cells,
+                extent = n AND n = coalesce($cells,
                     (SELECT max(n) FROM cells SEMI JOIN submissions USING (submission))), false)
             FROM submissions FULL JOIN cells USING (submission)
             WHERE submission >= $first ORDER BY submission
@@ -180,8 +181,10 @@ class TableReader:
         """Return the cells of a query; None if they are incomplete or out of order."""
         cells = self.form.n_rows * self.form.n_columns
         values = np.empty(len(submissions) * cells)
-        positions = np.arange(cells, dtype=np.int32)
+        positions = np.arange(cells)
         numbers = submissions.astype(np.int32)  # as stored: another type would be converted
+        starts = np.empty((len(submissions), 1), dtype=np.int64)
+        """The rowid of the first cell of each submission."""
         filled = 0
         with self.reading() as cursor:
             for batch in cursor.sql(query).to_arrow_reader(_BATCH_ROWS):
@@ -196,28 +199,34 @@ class TableReader:
                     many = rest // cells if first == 0 else 0  # submissions that are whole
                     width = cells if many else min(cells - first, rest)
                     stop = done + max(1, many) * width
-                    own = numbers[at : at + max(1, many), np.newaxis]
-                    expected = positions[first : first + width]
-                    if not (ids[done:stop].reshape(-1, width) == own).all():
+                    own = slice(at, at + max(1, many))
+                    if not (ids[done:stop].reshape(-1, width) == numbers[own, np.newaxis]).all():
                         return None
-                    if not (places[done:stop].reshape(-1, width) == expected).all():
+                    rowids = places[done:stop].reshape(-1, width)
+                    if first == 0:
+                        starts[own] = rowids[:, :1]
+                    if not (rowids - starts[own] == positions[first : first + width]).all():
                         return None
                     filled += stop - done
                     done = stop
         return values if filled == len(values) else None
 
 
-def _arrow(values: Mapping[int, FloatArray]) -> pa.Table:
-    """Return predictions as rows of the long table, without copying the values."""
-    kinds = {"submission": pa.int32(), "position": pa.int32(), "value": pa.float64()}
-    schema, batches = pa.schema(list(kinds.items())), []
-    for submission, array in values.items():
-        cells = np.ascontiguousarray(array, dtype=np.float64).reshape(-1)
-        ids = np.full(len(cells), submission, dtype=np.int32)
-        positions = np.arange(len(cells), dtype=np.int32)
-        columns = [as_arrow(column) for column in (ids, positions, cells)]
-        batches.append(pa.record_batch(columns, schema=schema))
-    return pa.Table.from_batches(batches)
+def _tables(values: Mapping[int, FloatArray]) -> Iterator[pa.Table]:
+    """Yield the rows of the table, of several submissions at a time.
+
+    They are copied into one array: DuckDB takes 1.5 times as long to store an Arrow table of many
+    small batches, which also needs 1.4 times the space in the file.
+    """
+    stored = list(values.items())
+    many = max(1, _INSERTED_CELLS // max(1, stored[0][1].size))
+    for start in range(0, len(stored), many):
+        group = stored[start : start + many]
+        counts = [array.size for _, array in group]
+        ids = np.repeat(np.array([one for one, _ in group], dtype=np.int32), counts)
+        cells = [np.ascontiguousarray(array, dtype=np.float64).reshape(-1) for _, array in group]
+        joined = cells[0] if len(cells) == 1 else np.concatenate(cells)
+        yield pa.table({"submission": as_arrow(ids), "value": as_arrow(joined)})
 
 
 def _runs(submissions: IntArray) -> list[tuple[int, int]]:
@@ -238,11 +247,11 @@ def _runs(submissions: IntArray) -> list[tuple[int, int]]:
 
 def _query(runs: Sequence[tuple[int, int]]) -> str:
     chosen = " OR ".join(f"submission BETWEEN {first} AND {last}" for first, last in runs)
-    return f"SELECT submission, position, value FROM predictions WHERE {chosen}"  # noqa: S608
+    return f"SELECT submission, rowid, value FROM predictions WHERE {chosen}"  # noqa: S608
 
 
 def _sorted_query(submissions: IntArray) -> str:
     ids = ", ".join(map(str, submissions.tolist()))
-    columns = "submission, position, value"
+    columns = "submission, rowid, value"
     query = f"SELECT {columns} FROM predictions WHERE submission IN ({ids})"  # noqa: S608
-    return f"{query} ORDER BY submission, position"
+    return f"{query} ORDER BY submission, rowid"

@@ -17,7 +17,7 @@ from arena.store.timestamps import as_stored
 from arena.types import Fault, SubmissionRecord
 from arena.utils.collection import collection_paused
 
-_ROWS = 2_000
+_ROWS, _KEYS = 2_000, 500
 _COLUMNS = "submission, team, file, sha256, status, received, faults"
 
 
@@ -61,28 +61,46 @@ class Incoming:
         return self.key or self.sha256 or "unread " + hashlib.sha256(unread).hexdigest()
 
 
-def insert_record(
-    cursor: duckdb.DuckDBPyConnection, incoming: Incoming
-) -> tuple[SubmissionRecord, bool]:
-    """Append a record, inside a transaction; return it, and whether it is new."""
-    key = incoming.idempotency_key
-    known = None if key is None else find_record(cursor, incoming.team, key)
-    if known is not None:
-        return known, False
+def insert_records(
+    cursor: duckdb.DuckDBPyConnection, incoming: Sequence[Incoming]
+) -> list[tuple[SubmissionRecord, bool]]:
+    """Append records, inside a transaction; return each, and whether it is new."""
+    # Without a key, a submission equals no other one.
+    names = [(one.team, one.idempotency_key or at) for at, one in enumerate(incoming)]
+    records = _find(cursor, [(team, key) for team, key in names if isinstance(key, str)])
+    new: dict[tuple[str, str | int], Incoming] = {}
+    for name, one in zip(names, incoming, strict=True):
+        if name not in records:
+            new.setdefault(name, one)
+    records |= zip(new, _append(cursor, list(new.values())), strict=True)
+    # Of several equal ones, the first is the new one.
+    return [(records[name], new.pop(name, None) is not None) for name in names]
+
+
+def _append(
+    cursor: duckdb.DuckDBPyConnection, incoming: Sequence[Incoming]
+) -> list[SubmissionRecord]:
+    """Append records under the next numbers, in order."""
+    if not incoming:
+        return []
     rows = cursor.execute(
-        "INSERT INTO submissions SELECT coalesce(max(submission), 0) + 1, ?, ?, ?, ?, ?, ?, ? "  # noqa: S608
-        f"FROM submissions RETURNING {_COLUMNS}",
+        "INSERT INTO submissions SELECT "  # noqa: S608
+        "(SELECT coalesce(max(submission), 0) FROM submissions) + unnest(range(1, ? + 1)), "
+        "unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
+        "unnest(?::VARCHAR[]), unnest(?::TIMESTAMP[]), unnest(?::VARCHAR[]) "
+        f"RETURNING {_COLUMNS}",
         [
-            incoming.team,
-            incoming.file,
-            incoming.sha256,
-            key,
-            incoming.status,
-            as_stored(incoming.received),
-            _json_of(incoming.faults),
+            len(incoming),
+            [one.team for one in incoming],
+            [one.file for one in incoming],
+            [one.sha256 for one in incoming],
+            [one.idempotency_key for one in incoming],
+            [one.status for one in incoming],
+            [as_stored(one.received) for one in incoming],
+            [_json_of(one.faults) for one in incoming],
         ],
     ).fetchall()
-    return _record(rows[0]), True
+    return [_record(row) for row in sorted(rows)]
 
 
 def insert_lost(cursor: duckdb.DuckDBPyConnection, entry: JournalEntry) -> None:
@@ -98,13 +116,23 @@ def insert_lost(cursor: duckdb.DuckDBPyConnection, entry: JournalEntry) -> None:
 
 def find_record(cursor: duckdb.DuckDBPyConnection, team: str, key: str) -> SubmissionRecord | None:
     """Return the submission of a team under a key, if there is one."""
-    # With both conditions at once, DuckDB would read the whole table and not the index of keys.
-    query = (
-        f"WITH same_key AS MATERIALIZED (SELECT {_COLUMNS} FROM submissions WHERE key = ?) "  # noqa: S608
-        "FROM same_key WHERE team = ?"
-    )
-    rows = cursor.execute(query, [key, team]).fetchall()
-    return _record(rows[0]) if rows else None
+    return _find(cursor, [(team, key)]).get((team, key))
+
+
+def _find(
+    cursor: duckdb.DuckDBPyConnection, names: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str | int], SubmissionRecord]:
+    """Return the submissions that have one of these teams and keys."""
+    found: dict[tuple[str, str | int], SubmissionRecord] = {}
+    for start in range(0, len(names), _KEYS):
+        some = names[start : start + _KEYS]
+        # With a condition on the team too, DuckDB would read the whole table instead of the index.
+        marks = ", ".join("?" * len(some))
+        query = f"SELECT key, {_COLUMNS} FROM submissions WHERE key IN ({marks})"  # noqa: S608
+        for key, *row in cursor.execute(query, [key for _, key in some]).fetchall():
+            record = _record(row)
+            found[record.team, key] = record
+    return found
 
 
 @collection_paused()
@@ -130,7 +158,7 @@ def _json_of(faults: Sequence[Fault]) -> str:
     return json.dumps([asdict(fault) for fault in faults], ensure_ascii=False)
 
 
-def _record(row: tuple[Any, ...]) -> SubmissionRecord:
+def _record(row: Sequence[Any]) -> SubmissionRecord:
     submission, team, file, sha256, status, received, faults = row
     return SubmissionRecord(
         submission=submission,

@@ -35,7 +35,7 @@ from arena.store.submissions import (
     Incoming,
     find_record,
     insert_lost,
-    insert_record,
+    insert_records,
 )
 from arena.store.timestamps import as_stored, as_text
 from arena.types import PredictionKind, Release, Solution, SubmissionRecord
@@ -131,7 +131,7 @@ class Transaction:
         shape, kind = self._shape_and_kind()
         for one in incoming:
             _check(one, shape, kind)
-        stored = [insert_record(self._cursor, one) for one in incoming]
+        stored = insert_records(self._cursor, incoming)
         self._new |= {record.submission: record for record, is_new in stored if is_new}
         new = [record.submission for record, is_new in stored if is_new]
         self._facts.submissions |= set(new)

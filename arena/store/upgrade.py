@@ -11,6 +11,7 @@ from pathlib import Path
 
 import duckdb
 
+from arena.errors import StoreFormatError
 from arena.store.database import SCHEMA_VERSION, Database, table_statements
 from arena.store.derived import rebuild
 from arena.store.facts import RECORD_KEY
@@ -43,11 +44,31 @@ def _add_objects(cursor: duckdb.DuckDBPyConnection) -> None:
     cursor.execute(statement)
 
 
+def _drop_positions(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Replace the column of positions by the order of the rows."""
+    (statement,) = re.findall(r"CREATE TABLE predictions \(.*?\);", table_statements(), re.DOTALL)
+    misplaced = """
+        SELECT submission FROM predictions GROUP BY submission
+        HAVING min(rowid - position) <> max(rowid - position) ORDER BY submission LIMIT 1
+    """
+    for (submission,) in cursor.execute(misplaced).fetchall():
+        raise StoreFormatError(
+            f"The predictions of submission {submission} are out of order: the file is damaged. "
+            "Restore a backup. Nothing was changed."
+        )
+    cursor.execute("ALTER TABLE predictions RENAME TO older_predictions")
+    cursor.execute(statement)
+    # Without a sort, the rows are copied in their order.
+    cursor.execute("INSERT INTO predictions SELECT submission, value FROM older_predictions")
+    cursor.execute("DROP TABLE older_predictions")
+
+
 _STEPS: Mapping[int, Callable[[duckdb.DuckDBPyConnection], None]] = {
     2: _add_facts,
     3: _replace_derived_tables,
     4: _replace_derived_tables,
     5: _add_objects,
+    6: _drop_positions,
 }
 """A version -> the function that upgrades its tables to the next one, inside a transaction."""
 
@@ -99,6 +120,8 @@ def upgrade(path: Path, *, actor: str = "host", time: datetime | None = None) ->
             if before == SCHEMA_VERSION:
                 sentence = f"The database '{path}' is up to date: nothing was changed."
                 return UpgradeReport(sentence, before, SCHEMA_VERSION)
+            # The predictions are copied; require_space asks for three times as much.
+            database.require_space(path.stat().st_size // 3)
             with database.transaction() as cursor:
                 for version in range(before, SCHEMA_VERSION):
                     _STEPS[version](cursor)

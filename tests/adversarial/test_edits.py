@@ -25,11 +25,13 @@ from arena.store import Store
 from arena.store.derived import rebuild
 from arena.store.upgrade import upgrade
 from arena.utils.parallel import NoProgress
-from competition_folder import as_older_version, change
+from competition_folder import add_positions, as_older_version, change
 from program import write_csv
 from small_competition import N_ROWS, Clock, file_of, made
 
 DATABASE = "arena.duckdb"
+FIRST_CELL = 2 * N_ROWS
+"""The rowid of the first cell of submission 3."""
 
 
 @pytest.fixture(scope="module")
@@ -79,12 +81,13 @@ def problems_after(folder: Path, statements: Sequence[str]) -> str:
         return str(error)
 
 
-def swapped(table: str, column: str, first: str, second: str) -> str:
-    """Return a statement that exchanges a column of the rows of two conditions, by position."""
+def swapped_predictions(one: int, other: int) -> str:
+    """Return a statement that exchanges the predictions of two submissions, row by row."""
+    between = (other - one) * N_ROWS
     return (
-        f"UPDATE {table} t SET {column} = o.{column} FROM (SELECT * FROM {table}) o "  # noqa: S608
-        f"WHERE t.position = o.position AND "
-        f"((t.{first} AND o.{second}) OR (t.{second} AND o.{first}))"
+        "UPDATE predictions t SET value = o.value FROM predictions o WHERE "  # noqa: S608
+        f"(t.submission = {one} AND o.rowid = t.rowid + {between}) OR "
+        f"(t.submission = {other} AND o.rowid = t.rowid - {between})"
     )
 
 
@@ -203,28 +206,39 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
     "renumbered": ("UPDATE submissions SET submission = 11 WHERE submission = 7", "7"),
     # predictions
     "predictions swapped": (
-        swapped("predictions", "value", "submission = 1", "submission = 2"),
+        swapped_predictions(1, 2),
         "predictions of submission 1 were changed",
     ),
     "predictions half overwritten": (
-        "UPDATE predictions SET value = 0.5 WHERE submission = 2 AND position < 30",
+        "UPDATE predictions SET value = 0.5 WHERE submission = 2 AND value > 0.2",
         "predictions of submission 2 were changed",
     ),
     "last digit": (
-        "UPDATE predictions SET value = value + 1e-16 WHERE submission = 3 AND position = 0",
+        f"UPDATE predictions SET value = value + 1e-16 WHERE rowid = {FIRST_CELL}",  # noqa: S608
         "predictions of submission 3 were changed",
     ),
     "cells swapped": (
-        "UPDATE predictions SET position = 1 - position WHERE submission = 3 AND position < 2",
+        "UPDATE predictions SET value = other.value FROM predictions other WHERE "  # noqa: S608
+        f"predictions.rowid IN ({FIRST_CELL}, {FIRST_CELL + 1}) "
+        f"AND other.rowid = {2 * FIRST_CELL + 1} - predictions.rowid",
         "predictions of submission 3 were changed",
     ),
     "cell removed": (
-        "DELETE FROM predictions WHERE submission = 3 AND position = 9",
+        f"DELETE FROM predictions WHERE rowid = {FIRST_CELL + 9}",  # noqa: S608
         "3 are incom",
+    ),
+    "cell moved": (
+        [
+            f"CREATE TABLE x AS FROM predictions WHERE rowid = {FIRST_CELL + N_ROWS - 1}",
+            f"DELETE FROM predictions WHERE rowid = {FIRST_CELL + N_ROWS - 1}",  # noqa: S608
+            "INSERT INTO predictions FROM x",
+            "DROP TABLE x",
+        ],
+        "3 are incomplete",
     ),
     "predictions removed": ("DELETE FROM predictions WHERE submission = 3", "3 are incomplete"),
     "predictions of a rejected file": (
-        "INSERT INTO predictions SELECT 7, position, value FROM predictions WHERE submission = 1",
+        "INSERT INTO predictions SELECT 7, value FROM predictions WHERE submission = 1",
         "predictions of submission 7 are not in the record",
     ),
     "an object named": (
@@ -402,8 +416,8 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
     ),
     "column more": (["ALTER TABLE texts ADD COLUMN x INTEGER", "SELECT 1"], "column texts.x"),
     "column dropped": (
-        ["ALTER TABLE predictions DROP COLUMN position", "SELECT 1"],
-        "column predictions.position of the database is missing",
+        ["ALTER TABLE predictions DROP COLUMN submission", "SELECT 1"],
+        "column predictions.submission of the database is missing",
     ),
     "type of a column": (
         ["ALTER TABLE truth ALTER value TYPE VARCHAR", "SELECT 1"],
@@ -682,6 +696,7 @@ def submits_again(folder: Path) -> None:
 def is_upgraded(folder: Path) -> None:
     """As if an older arena had written it: an upgrade records everything that is stored."""
     with duckdb.connect(str(folder / "c" / DATABASE)) as connection:
+        add_positions(connection)
         connection.execute("DROP TABLE objects")
         connection.execute("UPDATE meta SET value = '5' WHERE name = 'schema_version'")
     assert upgrade(folder / "c" / DATABASE).before == 5
@@ -754,11 +769,11 @@ def test_a_setting_that_was_edited_is_not_replaced(there: Path) -> None:
 
 BEFORE_THE_END: dict[str, tuple[Sequence[str], str]] = {
     "predictions swapped": (
-        [swapped("predictions", "value", "submission = 3", "submission = 2")],
+        [swapped_predictions(3, 2)],
         "does not contain the predictions of submission 2",
     ),
     "predictions half overwritten": (
-        ["UPDATE predictions SET value = 0.5 WHERE submission = 2 AND position < 30"],
+        ["UPDATE predictions SET value = 0.5 WHERE submission = 2 AND value > 0.2"],
         "does not contain the predictions of submission 2",
     ),
     "usage exchanged": (

@@ -225,9 +225,11 @@ def test_labels_come_back_as_codes(solution: Solution) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        "DELETE FROM predictions WHERE submission = 2 AND position = 4",
-        "UPDATE predictions SET position = 0 WHERE submission = 2 AND position = 4",
-        "INSERT INTO predictions VALUES (2, 15, 0.5)",
+        "DELETE FROM predictions WHERE rowid = 19",
+        "CREATE TABLE x AS FROM predictions WHERE rowid = 19; "
+        "DELETE FROM predictions WHERE rowid = 19; "
+        "INSERT INTO predictions FROM x; DROP TABLE x",
+        "INSERT INTO predictions VALUES (2, 0.5)",
         "UPDATE predictions SET submission = 1 WHERE submission = 2",
     ],
 )

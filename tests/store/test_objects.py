@@ -230,7 +230,7 @@ EDITS = {
     "INSERT INTO objects SELECT 7, name FROM objects WHERE submission = 3": [
         "The predictions of submission 7 are not in the record"
     ],
-    "INSERT INTO predictions VALUES (3, 0, 0.5)": [
+    "INSERT INTO predictions VALUES (3, 0.5)": [
         "The database contains predictions, but they are kept at"
     ],
     "UPDATE meta SET value = 'elsewhere' WHERE name = 'predictions'": [

@@ -17,6 +17,7 @@ from arena.errors import StoreError, StoreFormatError
 from arena.store import SCHEMA_VERSION, Incoming, Store
 from arena.store.upgrade import upgrade
 from arena.types import PredictionKind, Solution, Target
+from competition_folder import add_positions
 from thinned import examples
 
 N_ROWS = 5
@@ -159,7 +160,7 @@ def test_codes_that_no_text_has_are_a_damaged_file(tmp_path: Path, table: str, c
             transaction.append_event("created", "host", {})
         assert store.audit() == ()
     with duckdb.connect(str(path)) as connection:
-        connection.execute(f"UPDATE {table} SET value = {code}::DOUBLE WHERE position = 1")  # noqa: S608
+        connection.execute(f"UPDATE {table} SET value = {code}::DOUBLE WHERE rowid = 1")  # noqa: S608
     with Store.open(path) as store:
         assert store.audit()
 
@@ -176,6 +177,7 @@ def test_an_older_database_is_upgraded_on_record(tmp_path: Path) -> None:
     with duckdb.connect(str(path)) as connection:
         for table in ("team_counts", "standings", "instances", "holders", "objects"):
             connection.execute(f"DROP TABLE {table}")
+        add_positions(connection)
         connection.execute("ALTER TABLE events DROP COLUMN submission")
         connection.execute("DELETE FROM meta WHERE name = 'record_key'")
         connection.execute("UPDATE meta SET value = '2' WHERE name = 'schema_version'")
@@ -226,3 +228,26 @@ def test_a_newer_database_is_left_alone(tmp_path: Path) -> None:
         connection.execute("UPDATE meta SET value = ? WHERE name = 'schema_version'", [newer])
     with pytest.raises(StoreFormatError, match="newer arena"):
         upgrade(path)
+
+
+def test_predictions_out_of_order_are_not_upgraded(tmp_path: Path) -> None:
+    """The order of the rows replaces the positions: it must be the same."""
+    path = tmp_path / "c.duckdb"
+    numbers = dataclasses.replace(_solution(1, PredictionKind.VALUE), extra={})
+    with Store.open(path) as store:
+        store.put_solution(numbers)
+        store.add_submission("t", "f", "s", np.arange(float(N_ROWS))[:, np.newaxis])
+    with duckdb.connect(str(path)) as connection:
+        add_positions(connection)
+        connection.execute("UPDATE predictions SET position = 1 - position WHERE position < 2")
+        connection.execute("UPDATE meta SET value = '6' WHERE name = 'schema_version'")
+    content = path.read_bytes()
+    with pytest.raises(StoreFormatError, match="predictions of submission 1 are out of order"):
+        upgrade(path)
+    assert path.read_bytes() == content
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE predictions SET position = 1 - position WHERE position < 2")
+    assert upgrade(path).before == 6
+    with Store.open(path) as store:
+        ((_, block),) = store.predictions([1]).blocks(1)
+        assert block[0].tolist() == list(range(N_ROWS))

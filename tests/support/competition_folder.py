@@ -16,6 +16,7 @@ from arena.store.timestamps import as_text
 from program import UNPROTECTED, write_csv
 
 OLDER_TABLES = Path(__file__).with_name("tables-2.sql")
+POSITION = "(row_number() OVER (PARTITION BY submission ORDER BY rowid) - 1)::INTEGER AS position"
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 N_ROWS = 40
 IDS = [f"r{row:02d}" for row in range(N_ROWS)]
@@ -56,6 +57,15 @@ def change(folder: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
+def add_positions(connection: duckdb.DuckDBPyConnection) -> None:
+    """Give the predictions the column that they had up to version 6."""
+    connection.execute(f"""
+        CREATE TABLE older AS SELECT submission, {POSITION}, value FROM predictions ORDER BY rowid;
+        DROP TABLE predictions;
+        ALTER TABLE older RENAME TO predictions;
+    """)  # noqa: S608
+
+
 def as_older_version(path: Path, *, with_digests: bool = False) -> None:
     """Write a database with the tables of version 2, and the contents that fit into them.
 
@@ -72,9 +82,10 @@ def as_older_version(path: Path, *, with_digests: bool = False) -> None:
             columns.setdefault(table, []).append(column)
         connection.execute(f"ATTACH '{newer}' AS newer (READ_ONLY)")
         for table, names in columns.items():
-            chosen = ", ".join(names)
+            listed = ", ".join(names)
+            chosen = listed.replace("position", POSITION) if table == "predictions" else listed
             connection.execute(
-                f"INSERT INTO {table} ({chosen}) SELECT {chosen} FROM newer.main.{table}"  # noqa: S608
+                f"INSERT INTO {table} ({listed}) SELECT {chosen} FROM newer.main.{table}"  # noqa: S608
             )
         connection.execute("DELETE FROM meta WHERE name = 'record_key'")
         connection.execute("UPDATE meta SET value = '2' WHERE name = 'schema_version'")
