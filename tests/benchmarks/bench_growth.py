@@ -169,7 +169,6 @@ def append(store: Store, history: History, samples: np.ndarray) -> None:
             bulk = pa.table(
                 {
                     "submission": np.repeat(np.array(numbers, dtype=np.int32), history.rows),
-                    "position": np.tile(np.arange(history.rows, dtype=np.int32), len(numbers)),
                     "value": cells,
                 }
             )

@@ -4,7 +4,7 @@ The peer is DuckDB alone. It inserts the values into a table in a file, as many 
 arena, and fetches them through Arrow into a matrix, without a check. ``ratio`` is the peer's time
 of reading over arena's. ``write_ratio`` is arena's processor time over the peer's, with opening and
 closing of the file, where the peer inserts the values alone; in ``keyed_write_ratio`` it also
-inserts the submission and the row of each, as arena does. Smaller is better. Writing takes turns,
+inserts the submission of each, as arena does. Smaller is better. Writing takes turns,
 and the least time of each counts.
 """
 
@@ -53,18 +53,16 @@ def write_values(path: Path, blocks: Sequence[FloatArray]) -> None:
 
 
 def write_keyed_values(path: Path, blocks: Sequence[FloatArray]) -> None:
-    """Insert the values with their submission and row."""
+    """Insert the values with their submission."""
     number = 0
     with duckdb.connect(str(path)) as connection:
         connection.execute(
-            "CREATE TABLE predictions "
-            "(submission INTEGER NOT NULL, position INTEGER NOT NULL, value DOUBLE NOT NULL)"
+            "CREATE TABLE predictions (submission INTEGER NOT NULL, value DOUBLE NOT NULL)"
         )
         for block in blocks:
             m, n = block.shape[:2]
             columns = {
                 "submission": np.repeat(np.arange(number, number + m, dtype=np.int32), n),
-                "position": np.tile(np.arange(n, dtype=np.int32), m),
                 "value": block.reshape(-1),
             }
             insert(connection, pa.table(columns))

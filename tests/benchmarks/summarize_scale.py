@@ -119,7 +119,7 @@ def aims_of_store(figures: Mapping[str, Any]) -> Iterator[Row]:
     what = "Writing predictions, over DuckDB's own insert of the values"
     ratios = {
         "the values alone": figures["write_ratio"],
-        "with submission and row": figures["keyed_write_ratio"],
+        "with the submission": figures["keyed_write_ratio"],
     }
     yield Row(what, 2, "times", ratios)
 

@@ -114,7 +114,7 @@ def kept(name: str, **figures: object) -> dict[str, object]:
 def test_whether_an_aim_is_met_is_computed(ratio: float, answer: str) -> None:
     page = summarize_scale.page(kept("store", write_ratio=ratio, keyed_write_ratio=1))
     what = "Writing predictions, over DuckDB's own insert of the values"
-    ratios = f"the values alone {ratio}, with submission and row 1"
+    ratios = f"the values alone {ratio}, with the submission 1"
     assert f"| {what} | 2 times | {ratios} times | {answer} |" in page
     assert f"{int(ratio == 2)} of 1 aims are met. Not measured yet: `start`, `csv`, " in page
 
@@ -147,5 +147,5 @@ def test_a_part_is_run_again_and_the_others_are_kept(
     with pytest.raises(SystemExit, match=r"Failed: start\."):
         summarize_scale.main()
     text = page.read_text("utf-8")
-    assert "| 2 times | the values alone 1.5, with submission and row 1 times | yes |" in text
+    assert "| 2 times | the values alone 1.5, with the submission 1 times | yes |" in text
     assert "| 0.35 s | 0.3 s | yes |" in text
