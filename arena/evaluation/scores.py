@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 _BLOCK_BYTES = 128 * 2**20
-_TILE_ROWS = 4_096
+_TILE_ROWS = 4096
 _EVEN_SUBMISSIONS = 8
 """OpenBLAS multiplies the rows of a matrix in eights: 83 take as long as 88."""
 _SMALLEST_ROUNDED = 1e-280
