@@ -22,7 +22,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +40,6 @@ from arena.utils.processes import descendants
 
 FOLDER = Path(__file__).parents[1] / "support" / "foreign_metrics"
 ROWS, SUBMISSIONS, RESAMPLES = 10_000, 30, 1_000
-CASES = {
-    "Kaggle, ids are numbers": "{}",
-    "Kaggle, ids are texts": "row {}",
-    "function of arrays": "",
-    "scikit-learn": "",
-}
-"""The ids of the rows, where the metric sees them."""
 COUNTED = """
 def score(solution, submission, row_id_column_name, calls):
     with open(calls, "ab") as file:
@@ -61,6 +55,8 @@ def frames_case(ids: str, rng: np.random.Generator) -> Row:
     """Return a metric of Kaggle, which gets data frames."""
     import pandas as pd
 
+    from arena_metrics.foreign.loading import function_of
+
     labels = rng.integers(0, 2, ROWS)
     sent = np.round(0.3 * labels + 0.7 * rng.random((SUBMISSIONS, ROWS)), 6)
     names = [ids.format(row) for row in range(ROWS)]
@@ -74,8 +70,6 @@ def frames_case(ids: str, rng: np.random.Generator) -> Row:
 
     solution, submissions = frame(labels), [frame(one) for one in sent]
     fresh = pd.Series([ids.format(row) for row in range(2 * ROWS)]).astype(solution["id"].dtype)
-    from arena_metrics.foreign.loading import function_of
-
     function = function_of(metric.request.kind, metric.request.source)
 
     def call(at: int, counts: Any) -> float:
@@ -87,6 +81,26 @@ def frames_case(ids: str, rng: np.random.Generator) -> Row:
 
     texts = labels.astype(str).astype(object), sent.astype(str).astype(object)
     return metric, *texts, call
+
+
+def lists_case(rng: np.random.Generator) -> Row:
+    """Return a metric of Hugging Face's library evaluate, which gets lists."""
+    from arena_metrics.foreign.loading import function_of
+
+    truth = rng.integers(0, 3, ROWS)
+    guesses = rng.integers(0, 3, (SUBMISSIONS, ROWS))
+    sent = np.where(rng.random(guesses.shape) < 0.7, truth, guesses)
+    unbound: Any = PluginManager().metrics.resolve(f"hf:{FOLDER / 'hf_evaluate.py'}")
+    names = pa.array([str(row) for row in range(ROWS)])
+    metric = unbound.for_rows(RowContext("id", names, ("y",), ("y",)))
+    accuracy = function_of(metric.request.kind, metric.request.source)()
+
+    def call(at: int, counts: Any) -> float:
+        drawn = np.repeat(np.arange(ROWS), counts)
+        given = {"references": truth[drawn].tolist(), "predictions": sent[at][drawn].tolist()}
+        return accuracy._compute(**given)["accuracy"]
+
+    return metric, truth.astype(str).astype(object), sent.astype(str).astype(object), call
 
 
 def arrays_case(rng: np.random.Generator) -> Row:
@@ -119,6 +133,15 @@ def sklearn_case(rng: np.random.Generator) -> Row:
     return metric, truth, sent, call
 
 
+CASES: Mapping[str, Callable[[np.random.Generator], Row]] = {
+    "Kaggle, ids are numbers": partial(frames_case, "{}"),
+    "Kaggle, ids are texts": partial(frames_case, "row {}"),
+    "Hugging Face's evaluate": lists_case,
+    "function of arrays": arrays_case,
+    "scikit-learn": sklearn_case,
+}
+
+
 def processor_seconds() -> float:
     """Return the processor time of this process and its descendants, dead ones included."""
     ticks, seconds = os.sysconf("SC_CLK_TCK"), 0.0
@@ -141,10 +164,7 @@ def loop_seconds(call: Callable[[int, Any], float], weights: Any, n: int) -> tup
 def measure(name: str, resamples: int, workers: int) -> dict[str, Any]:
     """Return the cost of a call of one metric in milliseconds."""
     rng = np.random.default_rng(0)
-    if name.startswith("Kaggle"):
-        metric, truth, sent, call = frames_case(CASES[name], rng)
-    else:
-        metric, truth, sent, call = (sklearn_case if "scikit" in name else arrays_case)(rng)
+    metric, truth, sent, call = CASES[name](rng)
     weights = np.asfortranarray(draw_resamples(ROWS, resamples, seed=0).weights)
     n = min(200, resamples)
     with Path(os.devnull).open("w") as null, contextlib.redirect_stdout(null):
