@@ -35,6 +35,7 @@ from arena.interfaces import (
     traits_of,
 )
 from arena.types import FloatArray, IntArray, WeightArray
+from arena.utils.counts import repeated
 from arena.utils.engines import Engine, cluster_in_use
 from arena.utils.finished_tasks import FinishedTasks, tasks_in_use
 from arena.utils.parallel import Progress, run_tasks
@@ -75,7 +76,7 @@ class _OnDrawnRows:
     prediction: npt.NDArray[Any]
 
     def __call__(self, weight: npt.NDArray[Any]) -> float:
-        drawn = np.repeat(np.arange(len(weight)), weight)
+        drawn = repeated(weight)
         return self.metric.score(self.truth[drawn], self.prediction[drawn])
 
 

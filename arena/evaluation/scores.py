@@ -41,7 +41,9 @@ __all__ = [
 ]
 
 _BLOCK_BYTES = 128 * 2**20
-_TILE_ROWS = 4_096
+_TILE_ROWS = 1_024
+_TILE_CELLS = 160 * _TILE_ROWS
+"""Row values that a processor's second cache holds."""
 _EVEN_SUBMISSIONS = 8
 """OpenBLAS multiplies the rows of a matrix in eights: 83 take as long as 88."""
 _SMALLEST_ROUNDED = 1e-280
@@ -166,29 +168,30 @@ def weighted_means(
 
     ``of_rows`` is ``(n,)``, a factor of the weights of each row.
 
-    The row values of a tile are multiplied while they are in the cache, and only one tile of
-    weights is converted to float64 at a time. A metric that is bound to its rows is called once,
-    with all rows.
+    The row values are multiplied while they are in the cache, and only one tile of weights is
+    converted to float64 at a time. A tile has the same rows for any number of submissions, because
+    their sums are added; the values of several tiles are computed at once if there are few
+    submissions. A metric that is bound to its rows is called once, with all rows.
     """
     sums = np.zeros((len(block), weights.shape[1]))
     totals = np.zeros(weights.shape[1]) if of_rows is not None else derived_once(weights, _totals)
     of_tile = np.empty((min(_TILE_ROWS, len(weights)), weights.shape[1]))
-    of_all = metric.row_values(truth, block) if isinstance(metric, NeedsRowContext) else None
+    bound = isinstance(metric, NeedsRowContext)
+    tiles = max(1, _TILE_CELLS // (_TILE_ROWS * max(1, len(block))))
+    step = max(1, len(weights)) if bound else tiles * _TILE_ROWS
     # A row value may be infinite: then the score is not finite and is handled by the caller.
     with np.errstate(invalid="ignore", over="ignore"):
-        for start in range(0, len(weights), _TILE_ROWS):
-            rows = slice(start, start + _TILE_ROWS)
-            factors = of_tile[: len(weights) - start]
-            factors[:] = weights[rows]
-            if of_rows is not None:
-                factors *= of_rows[rows, np.newaxis]
-                totals += factors.sum(axis=0)
-            values = (
-                metric.row_values(truth[rows], block[:, rows])
-                if of_all is None
-                else of_all[:, rows]
-            )
-            sums += values @ factors
+        for first in range(0, len(weights), step):
+            part = slice(first, first + step)
+            values = metric.row_values(truth[part], block[:, part])
+            for start in range(first, min(first + step, len(weights)), _TILE_ROWS):
+                rows = slice(start, start + _TILE_ROWS)
+                factors = of_tile[: len(weights) - start]
+                factors[:] = weights[rows]
+                if of_rows is not None:
+                    factors *= of_rows[rows, np.newaxis]
+                    totals += factors.sum(axis=0)
+                sums += values[:, start - first : start - first + _TILE_ROWS] @ factors
         return sums / totals
 
 

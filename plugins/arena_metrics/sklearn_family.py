@@ -68,7 +68,7 @@ class ScikitLearnMetric:
     @property
     def traits(self) -> MetricTraits:
         """Ranges in which the function accepts every value and does not overflow."""
-        taken = inspect.signature(_function(self.function)).parameters
+        taken = _parameters(self.function)
         return replace(self._ranges, row_weights="sample_weight" in taken)
 
     @property
@@ -120,7 +120,7 @@ class ScikitLearnMetric:
             truth = as_codes(truth)
         if self.prediction is PredictionKind.LABEL:
             prediction = as_codes(prediction)
-        taken = inspect.signature(function).parameters
+        taken = _parameters(self.function)
         keywords = dict(self.parameters)
         if "labels" in taken and self.prediction not in (
             PredictionKind.LABEL,
@@ -181,7 +181,7 @@ Did you mean max_error?
             raise UnknownNameError(
                 f"scikit-learn has no metric {rest!r} that arena can call.{guess}"
             )
-        taken = list(inspect.signature(_function(rest)).parameters)[2:]
+        taken = _parameters(rest)[2:]
         for name in parameters:
             if name not in taken or name == "sample_weight":
                 raise UsageError(
@@ -202,6 +202,12 @@ def _function(name: str) -> Callable[..., Any]:
     from sklearn import metrics
 
     return cast("Callable[..., Any]", getattr(metrics, name))
+
+
+@cache
+def _parameters(name: str) -> tuple[str, ...]:
+    """Return the names of a function's parameters: finding them takes as long as some calls."""
+    return tuple(inspect.signature(_function(name)).parameters)
 
 
 def _is_metric(module: Any, name: str) -> bool:

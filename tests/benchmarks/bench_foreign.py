@@ -1,17 +1,29 @@
-"""A Kaggle-style metric on 30 submissions x 10,000 rows x 1,000 resamples, in worker processes.
+"""What a call costs of metrics that can only be called as a whole, over a bare loop's cost a call.
 
-Every resample is a call of the organiser's own Python, so that the share of the time that is not
-spent in it is what arena can answer for: drawing the frames, and handing out the work. ``busy`` is
-the processor time of the workers per second of the clock: 2.0 is two cores in full use, where
-nothing else runs.
+30 submissions x 10,000 rows x 1,000 resamples are scored by arena, in worker processes with their
+limits, and the processor time of all processes is divided by the calls. It includes the start of
+the workers. The peer is a loop in one process, as one would write it by hand: it draws the rows of
+each resample (for Kaggle's metrics those of two data frames, which get a prepared column of new
+ids) and calls the same function directly. Its scores must be arena's. It makes some of the calls,
+before and after arena, and the lesser time counts. Each metric has a process of its own, twice.
+
+Last, the calls of a Kaggle metric that writes each of them into a file are counted while
+``arena score`` and ``arena finalize`` run without intervals.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
 import os
+import subprocess
+import sys
+import tempfile
 import time
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,87 +35,233 @@ from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import score_under_weights
 from arena.plugin.manager import PluginManager
 from arena.types import RowContext
-from arena.utils.parallel import NoProgress, available_workers
+from arena.utils.parallel import available_workers
+from arena.utils.processes import descendants
 
-METRIC = Path(__file__).parents[1] / "support" / "foreign_metrics" / "kaggle_fbeta.py"
+FOLDER = Path(__file__).parents[1] / "support" / "foreign_metrics"
+ROWS, SUBMISSIONS, RESAMPLES = 10_000, 30, 1_000
+COUNTED = """
+def score(solution, submission, row_id_column_name, calls):
+    with open(calls, "ab") as file:
+        file.write(b".")
+    return float((solution["y"] == submission["y"]).mean())
+"""
 
-
-class Said(NoProgress):
-    """Prints what is said, and how far it has come, once in a while."""
-
-    def __init__(self) -> None:
-        self.total = self.done = 0
-        self.told = self.started = time.perf_counter()
-
-    def say(self, message: str) -> None:
-        print(message)
-
-    def start(self, label: str, total: int) -> None:
-        self.total, self.done, self.started = total, 0, time.perf_counter()
-
-    def advance(self, steps: int = 1) -> None:
-        self.done += steps
-        now = time.perf_counter()
-        if now - self.told > 5:
-            self.told = now
-            left = (now - self.started) * (self.total / self.done - 1)
-            print(f"{self.done:,} of {self.total:,} calls, about {left:,.0f} s left")
+Row = tuple[Any, Any, Any, Callable[[int, Any], float]]
+"""Metric, truth, predictions, and the bare call: of a submission and a resample's counts."""
 
 
-def seconds_of_a_draw(
-    metric: Any, truth: Any, prediction: Any, weights: Any
-) -> tuple[float, float]:
-    """Return the least time of a call, and of drawing its frames."""
-    scorer = metric.prepare(truth, prediction)
-    timed: dict[str, list[float]] = {"call": [], "draw": []}
-    for column in weights.T[:30]:
-        for name, action in (("call", scorer), ("draw", scorer.call.frames.draw)):
-            started = time.perf_counter()
-            action(column)
-            timed[name].append(time.perf_counter() - started)
-    return min(timed["call"]), min(timed["draw"])
+def frames_case(ids: str, rng: np.random.Generator) -> Row:
+    """Return a metric of Kaggle, which gets data frames."""
+    import pandas as pd
+
+    from arena_metrics.foreign.loading import function_of
+
+    labels = rng.integers(0, 2, ROWS)
+    sent = np.round(0.3 * labels + 0.7 * rng.random((SUBMISSIONS, ROWS)), 6)
+    names = [ids.format(row) for row in range(ROWS)]
+    asked = f"kaggle:{FOLDER / 'kaggle_fbeta.py'}(beta=2)"
+    unbound: Any = PluginManager().metrics.resolve(asked)
+    metric = unbound.for_rows(RowContext("id", pa.array(names), ("y",), ("y",)))
+
+    def frame(values: Any) -> pd.DataFrame:
+        text = pd.DataFrame({"id": names, "y": values}).to_csv(index=False)
+        return pd.read_csv(io.StringIO(text))
+
+    solution, submissions = frame(labels), [frame(one) for one in sent]
+    fresh = pd.Series([ids.format(row) for row in range(2 * ROWS)]).astype(solution["id"].dtype)
+    function = function_of(metric.request.kind, metric.request.source)
+
+    def call(at: int, counts: Any) -> float:
+        drawn = np.repeat(np.arange(ROWS), counts)
+        left = solution.take(drawn).reset_index(drop=True)
+        right = submissions[at].take(drawn).reset_index(drop=True)
+        left["id"] = right["id"] = fresh.iloc[: len(drawn)]
+        return function(left, right, "id", beta=2)
+
+    texts = labels.astype(str).astype(object), sent.astype(str).astype(object)
+    return metric, *texts, call
+
+
+def lists_case(rng: np.random.Generator) -> Row:
+    """Return a metric of Hugging Face's library evaluate, which gets lists."""
+    from arena_metrics.foreign.loading import function_of
+
+    truth = rng.integers(0, 3, ROWS)
+    guesses = rng.integers(0, 3, (SUBMISSIONS, ROWS))
+    sent = np.where(rng.random(guesses.shape) < 0.7, truth, guesses)
+    unbound: Any = PluginManager().metrics.resolve(f"hf:{FOLDER / 'hf_evaluate.py'}")
+    names = pa.array([str(row) for row in range(ROWS)])
+    metric = unbound.for_rows(RowContext("id", names, ("y",), ("y",)))
+    accuracy = function_of(metric.request.kind, metric.request.source)()
+
+    def call(at: int, counts: Any) -> float:
+        drawn = np.repeat(np.arange(ROWS), counts)
+        given = {"references": truth[drawn].tolist(), "predictions": sent[at][drawn].tolist()}
+        return accuracy._compute(**given)["accuracy"]
+
+    return metric, truth.astype(str).astype(object), sent.astype(str).astype(object), call
+
+
+def arrays_case(rng: np.random.Generator) -> Row:
+    """Return a cheap function of two arrays."""
+    sys.path.append(str(FOLDER))
+    from plain import mae
+
+    truth, sent = rng.normal(size=ROWS), rng.normal(size=(SUBMISSIONS, ROWS))
+
+    def call(at: int, counts: Any) -> float:
+        drawn = np.repeat(np.arange(ROWS), counts)
+        return mae(truth[drawn], sent[at][drawn])
+
+    return PluginManager().metrics.resolve(f"{FOLDER / 'plain.py'}:mae"), truth, sent, call
+
+
+def sklearn_case(rng: np.random.Generator) -> Row:
+    """Return a function of scikit-learn on labels."""
+    from sklearn.metrics import jaccard_score
+
+    truth = rng.integers(0, 3, ROWS)
+    guesses = rng.integers(0, 3, (SUBMISSIONS, ROWS))
+    sent = np.where(rng.random(guesses.shape) < 0.7, truth, guesses)
+
+    def call(at: int, counts: Any) -> float:
+        drawn = np.repeat(np.arange(ROWS), counts)
+        return jaccard_score(truth[drawn], sent[at][drawn], average="macro")
+
+    metric = PluginManager().metrics.resolve("sklearn:jaccard_score(average=macro)")
+    return metric, truth, sent, call
+
+
+CASES: Mapping[str, Callable[[np.random.Generator], Row]] = {
+    "Kaggle, ids are numbers": partial(frames_case, "{}"),
+    "Kaggle, ids are texts": partial(frames_case, "row {}"),
+    "Hugging Face's evaluate": lists_case,
+    "function of arrays": arrays_case,
+    "scikit-learn": sklearn_case,
+}
 
 
 def processor_seconds() -> float:
-    """Return the processor time that the worker processes have used."""
-    ticks = os.sysconf("SC_CLK_TCK")
-    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    stats = [Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split() for pid in children]
-    return sum(int(stat[11]) + int(stat[12]) for stat in stats) / ticks
+    """Return the processor time of this process and its descendants, dead ones included."""
+    ticks, seconds = os.sysconf("SC_CLK_TCK"), 0.0
+    for pid in (os.getpid(), *descendants(os.getpid())):
+        with contextlib.suppress(OSError):  # it has ended
+            fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
+            seconds += sum(map(int, fields[11:15])) / ticks
+    return seconds
+
+
+def loop_seconds(call: Callable[[int, Any], float], weights: Any, n: int) -> tuple[float, Any]:
+    """Return the processor seconds of a bare call, and ``(m, n)`` scores."""
+    call(0, weights[:, 0])
+    started = time.process_time()
+    with Path(os.devnull).open("w") as null, contextlib.redirect_stdout(null):
+        scores = [[call(at, weights[:, b]) for b in range(n)] for at in range(3)]
+    return (time.process_time() - started) / (3 * n), np.array(scores)
+
+
+def measure(name: str, resamples: int, workers: int) -> dict[str, Any]:
+    """Return the cost of a call of one metric in milliseconds."""
+    rng = np.random.default_rng(0)
+    metric, truth, sent, call = CASES[name](rng)
+    weights = np.asfortranarray(draw_resamples(ROWS, resamples, seed=0).weights)
+    n = min(200, resamples)
+    with Path(os.devnull).open("w") as null, contextlib.redirect_stdout(null):
+        first, expected = loop_seconds(call, weights, n)
+        before, started = processor_seconds(), time.perf_counter()
+        scores = score_under_weights(
+            metric, truth, ArrayPredictions(sent), np.ascontiguousarray(weights), workers=workers
+        )
+        elapsed, used = time.perf_counter() - started, processor_seconds() - before
+        last, _ = loop_seconds(call, weights, n)
+    if not np.allclose(scores[: len(expected), :n], expected, rtol=1e-11, atol=0):
+        raise SystemExit("The scores differ from those of the loop.")
+    return {
+        "calls": scores.size,
+        "arena_milliseconds": round(1e3 * used / scores.size, 4),
+        "loop_milliseconds": round(1e3 * min(first, last), 4),
+        "elapsed_milliseconds": round(1e3 * elapsed / scores.size, 4),
+    }
+
+
+def case(name: str, scale: float, workers: int) -> dict[str, Any]:
+    """Measure a metric twice, each time in a new process."""
+    command = [sys.executable, __file__, "--case", name, "--scale", str(scale)]
+    found = []
+    for _ in range(2):
+        called = subprocess.run(
+            [*command, "--workers", str(workers)], stdout=subprocess.PIPE, text=True, check=True
+        )
+        found.append(json.loads(called.stdout.splitlines()[-1]))
+    least = {key: min(one[key] for one in found) for key in found[0]}
+    return {**least, "ratio": round(least["arena_milliseconds"] / least["loop_milliseconds"], 3)}
+
+
+def calls_without_intervals(n_submissions: int) -> dict[str, float]:
+    """Return the calls a submission while commands run with ``--no-intervals``."""
+    rng = np.random.default_rng(0)
+    rows, counted = 1_000, {}
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        for name in ("metric", "calls", "sent"):
+            (folder / name).mkdir()
+        (folder / "metric" / "counted.py").write_text(COUNTED)
+        calls = folder / "calls" / "calls"
+        calls.touch()
+        labels = rng.integers(0, 2, rows)
+
+        def write(path: Path, values: Any) -> None:
+            lines = [f"{row},{value}\n" for row, value in enumerate(values)]
+            path.write_text("id,y\n" + "".join(lines))
+
+        def run(*arguments: str) -> float:
+            """Run a command; return the calls that it made, per submission."""
+            before = calls.stat().st_size
+            program = [sys.executable, "-m", "arena", *arguments]
+            subprocess.run(program, cwd=folder, check=True, capture_output=True)
+            return (calls.stat().st_size - before) / n_submissions
+
+        write(folder / "solution.csv", labels)
+        for at in range(n_submissions):
+            write(folder / "sent" / f"team-{at}.csv", labels ^ (rng.random(rows) < 0.3))
+        metric = f"kaggle:metric/counted.py(calls='{calls}')"
+        given = ("--metric", metric, "--no-intervals")
+        counted["score"] = run("score", "solution.csv", "sent", *given)
+        run(
+            "init", "c", "--solution", "solution.csv", "--metric", metric, "--mechanism", "full",
+            "--per-day", "0",
+        )  # fmt: skip
+        run("import", "sent", "-C", "c")
+        counted["finalize"] = run("finalize", "-C", "c", "--no-intervals")
+    if min(counted.values()) < 1:
+        raise SystemExit(f"The metric was not called for every submission: {counted}.")
+    return counted
 
 
 def main() -> None:
+    """Run the benchmark and print one JSON object in the last line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="of the number of resamples")
     parser.add_argument("--workers", type=int, default=available_workers())
+    parser.add_argument("--case", choices=CASES, help="measure only this, once")
     given = parser.parse_args()
-    n_rows, n_submissions, resamples = 10_000, 30, max(2, round(1_000 * given.scale))
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, 2, n_rows)
-    truth = labels.astype(str).astype(object)
-    sent = np.round(0.3 * labels + 0.7 * rng.random((n_submissions, n_rows)), 6)
-    predictions = sent.astype(str).astype(object)
-    ids = pa.array([f"row {row}" for row in range(n_rows)])
-    single: Any = PluginManager().metrics.resolve(f"kaggle:{METRIC}(beta=2)")
-    metric = single.for_rows(RowContext("id", ids, ("y",), ("y",)))
-    weights = draw_resamples(n_rows, resamples, seed=0).weights
-    call, draw = seconds_of_a_draw(metric, truth, predictions[0], weights)
-    before, started = processor_seconds(), time.perf_counter()
-    scores = score_under_weights(
-        metric, truth, ArrayPredictions(predictions), weights, workers=given.workers,
-        progress=Said(),
-    )  # fmt: skip
-    seconds = time.perf_counter() - started
+    resamples = max(2, round(RESAMPLES * given.scale))
+    if given.case:
+        print(json.dumps(measure(given.case, resamples, given.workers)))
+        return
+    cases = {}
+    for name in CASES:
+        cases[name] = case(name, given.scale, given.workers)
+        print(f"{name}: {cases[name]}")
     result = {
         "benchmark": "foreign",
-        "calls": scores.size,
-        "undefined": int(np.isnan(scores).sum()),
+        "submissions": SUBMISSIONS,
+        "rows": ROWS,
+        "resamples": resamples,
         "workers": given.workers,
-        "seconds": round(seconds, 2),
-        "milliseconds_per_call": round(1e3 * seconds / scores.size, 3),
-        "busy": round((processor_seconds() - before) / seconds, 2),
-        "least_milliseconds_of_a_call": round(1e3 * call, 3),
-        "least_milliseconds_of_its_frames": round(1e3 * draw, 3),
+        "cases": cases,
+        "calls_a_submission": calls_without_intervals(20),
         "load": round(os.getloadavg()[0], 1),
     }
     print(json.dumps(result))

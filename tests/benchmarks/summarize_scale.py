@@ -29,6 +29,8 @@ PARTS: Mapping[str, str] = {
     "store": "bench_store.py",
     "bytes": "bench_bytes.py",
     "logloss": "bench_pointwise_ranks.py",
+    "opaque": "bench_foreign.py",
+    "engines": "bench_engines.py",
     "report": "bench_report.py",
     "commands": "bench_commands.py --submissions 1000,10000,100000 --teams 5000",
     "teams": "bench_finalize.py --teams 2500,10000 --rows 10000",
@@ -143,6 +145,25 @@ def aims_of_logloss(figures: Mapping[str, Any]) -> Iterator[Row]:
     yield Row(what, 1.3, "times", {"": figures["ratio"]})
 
 
+def aims_of_opaque(figures: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield the aims of metrics that can only be called as a whole."""
+    size = f"{figures['submissions']:,} x {figures['rows']:,}, {figures['resamples']:,} resamples"
+    what = f"A metric called as a whole, {size}: a call over one of a bare loop"
+    yield Row(what, 1.2, "times", {name: one["ratio"] for name, one in figures["cases"].items()})
+    calls = {f"`{name}`": count for name, count in figures["calls_a_submission"].items()}
+    yield Row("Calls of such a metric with `--no-intervals`", 1, "a submission", calls)
+
+
+def aims_of_engines(figures: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield the aims of tasks on a cluster."""
+    tasks = f"{figures['tasks']} tasks of {figures['seconds_of_a_task']:g} s"
+    names = {"waiting": "elapsed while they wait", "computing": "processor time"}
+    for name in ("dask", "ray"):
+        what = f"`--engine {name}`, {tasks} on {figures['workers']} workers, over the tasks alone"
+        measured = {names[run]: ratio for run, ratio in figures["ratios"][name].items()}
+        yield Row(what, 1.1, "times", measured)
+
+
 def aims_of_report(figures: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the aims of the report's page."""
     what = f"Report of {figures['teams']:,} teams ({figures['megabytes']:g} MB)"
@@ -211,6 +232,8 @@ AIMS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[Row]]] = {
     "bytes": aims_of_bytes,
     "report": aims_of_report,
     "logloss": aims_of_logloss,
+    "opaque": aims_of_opaque,
+    "engines": aims_of_engines,
     "csv": aims_of_csv,
     "store": aims_of_store,
 }

@@ -103,6 +103,51 @@ def test_a_draw_is_of_copies_with_ids_of_their_own() -> None:
         assert frames.draw(np.ones(N_ROWS, np.uint8))[0]["id"].nunique() == N_ROWS
 
 
+@pytest.mark.parametrize("n_more", [0, 20])
+@pytest.mark.parametrize("ids", ["r{}", "{}"])
+def test_a_draw_has_the_columns_and_dtypes_of_the_frames(n_more: int, ids: str) -> None:
+    names = [ids.format(row) for row in range(N_ROWS)]
+    kinds = {
+        "int": text(TRUTH),
+        "float": text(SENT),
+        "str": text(["é", "b"] * 30),
+        "bool": text(TRUTH == 1),
+        "missing": text([*["True"] * (N_ROWS - 1), ""]),  # truths, and a NaN in the last row
+        "id": text(SENT),  # left out: the ids have its name
+    }
+    kinds |= {f"more {at}": text(SENT) for at in range(n_more)}
+    of_submission = {key: kinds[key] for key in ("float", "int", "str", *list(kinds)[6:])}
+    known = RowContext("id", pa.array(names, pa.string()), tuple(kinds), tuple(of_submission))
+    frames = Frames.of(
+        known, np.stack([*kinds.values()], axis=1), np.stack([*of_submission.values()], axis=1)
+    )
+    some = COUNTS.copy()
+    some[-1] = 0
+    for counts in (COUNTS, some):
+        rows = np.repeat(np.arange(N_ROWS), counts)
+        for drawn, whole in zip(
+            frames.draw(counts), (frames.solution, frames.submission), strict=True
+        ):
+            expected = whole.iloc[rows].reset_index(drop=True)
+            pd.testing.assert_frame_equal(drawn.iloc[:, 1:], expected.iloc[:, 1:])
+            assert drawn.columns.equals(whole.columns)
+            assert drawn.iloc[:, 0].dtype == whole.iloc[:, 0].dtype
+            assert drawn.iloc[:, 0].is_unique
+
+
+@pytest.mark.parametrize("ids", ["r{}", "{}"])
+def test_the_frames_of_a_draw_share_nothing(ids: str) -> None:
+    frames = Frames.of(context([ids.format(row) for row in range(N_ROWS)]), text(TRUTH), text(SENT))
+    solution, submission = frames.draw(COUNTS)
+    before = submission.copy(deep=True)
+    solution.iloc[:, :] = solution.iloc[::-1].to_numpy()
+    solution.loc[0, "id"] = solution.loc[1, "id"]
+    pd.testing.assert_frame_equal(submission, before)
+    again, _ = frames.draw(COUNTS)
+    assert again["id"].is_unique
+    assert again["y"].tolist() == TRUTH[DRAWN].tolist()
+
+
 def _csv(names: list[str]) -> Any:
     import io
 

@@ -220,6 +220,46 @@ def test_a_class_of_evaluate_gets_columns_of_the_declared_types(
     assert scaled.score(truth, sent) == expected / 2
 
 
+SPOILS = """
+import datasets
+import evaluate
+
+class Matches(evaluate.Metric):
+    def _info(self):
+        kinds = dict.fromkeys(("predictions", "references"), {kind})
+        return evaluate.MetricInfo(features=datasets.Features(kinds))
+
+    def _compute(self, predictions, references):
+        matches = float(sum(a == b for a, b in zip(predictions, references)))
+        for column in (predictions, references):
+            for cell in column:
+                if isinstance(cell, list):
+                    cell.append(id(column))
+            column.clear()
+        return matches
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells"),
+    [
+        ('datasets.Value("int64")', {}),
+        ('datasets.Sequence(datasets.Value("int64"))', LISTS),
+    ],
+)
+def test_a_class_of_evaluate_cannot_change_what_the_next_call_gets(
+    home: Path, kind: str, cells: dict[str, str]
+) -> None:
+    (home / "matches.py").write_text(SPOILS.format(kind=kind))
+    truth, sent = (
+        np.array([cells.get(cell, cell) for cell in column], dtype=object)
+        for column in (TRUTH, SENT)
+    )
+    scorer = bound("hf:matches.py").prepare(truth, sent)
+    weights = np.ones(4, np.uint8), np.array([2, 0, 0, 0], np.uint8)
+    assert [scorer(weight) for _ in range(2) for weight in weights] == [3.0, 2.0, 3.0, 2.0]
+
+
 def test_a_class_of_evaluate_that_cannot_be_used_says_why(home: Path) -> None:
     code = MATCHES.format(package="json", dtype="int64", form="", config="other")
     (home / "matches.py").write_text(code)

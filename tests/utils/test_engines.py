@@ -6,6 +6,7 @@ import collections
 import contextlib
 import dataclasses
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -28,6 +29,8 @@ from arena.utils.engines import (
     using,
 )
 from clusters import GoneError, InProcess, LostError, dask_cluster, killed_once
+
+BENCHMARK = Path(__file__).parents[1] / "benchmarks" / "bench_engines.py"
 
 
 def power(base, exponent):
@@ -125,6 +128,22 @@ def test_a_cluster_is_in_use_until_it_is_closed():
             assert local.workers == 1
             assert cluster_in_use() is outer
     assert cluster_in_use() is None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="dask is not installed")
+@pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="ray is not installed")
+def test_the_benchmark_of_the_engines_ends_with_its_ratios():
+    called = subprocess.run(
+        [sys.executable, BENCHMARK, "--tasks", "4", "--seconds", "0.1", "--repeats", "1"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert called.returncode == 0, called.stderr
+    ratios = json.loads(called.stdout.splitlines()[-1])["ratios"]
+    assert list(ratios) == ["local", "dask", "ray"]
+    assert all(own["waiting"] >= 1 for own in ratios.values())
 
 
 @pytest.mark.slow

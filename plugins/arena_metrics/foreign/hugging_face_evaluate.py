@@ -15,7 +15,7 @@ import importlib
 import json
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.types import RowContext
+from arena.utils.counts import repeated
 from arena_metrics.foreign.failures import failed
 from arena_metrics.foreign.kinds import Call, Kind, Request, module_of
 from arena_metrics.foreign.scratch import select_value
@@ -216,11 +217,12 @@ def _cast(value: Any, kind: Any) -> Any:
     return value
 
 
-def _column(cells: npt.NDArray[Any], kind: Any) -> list[Any]:
-    """Return the values of a column with a declared type."""
-    if isinstance(kind, _Value):
-        return [kind.of(cell) for cell in cells]
-    return [_cast(json.loads(cell), kind) for cell in cells]
+def _column(cells: npt.NDArray[Any], kind: Any) -> npt.NDArray[Any]:
+    """Return the ``(n,)`` values of a column with a declared type, as objects."""
+    values = np.empty(len(cells), dtype=object)
+    for at, cell in enumerate(cells):
+        values[at] = kind.of(cell) if isinstance(kind, _Value) else _cast(json.loads(cell), kind)
+    return values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,15 +230,17 @@ class _Evaluate:
     request: Request
     columns: Mapping[str, npt.NDArray[Any]]
     """Parameter of ``_compute`` -> ``(n,)`` texts."""
+    _known: list[tuple[Any, dict[str, npt.NDArray[Any]]]] = field(default_factory=list)
+    """Declared types, and the columns with these, if no call can change their values."""
 
     def __call__(self, function: Callable[..., Any], weight: npt.NDArray[Any]) -> Any:
         name = self.request.name
-        rows = np.repeat(np.arange(len(weight)), weight.astype(np.intp))
+        rows = repeated(weight.astype(np.intp))
         metric = function(config_name=self.request.options["config"] or None)
         metric._download_and_prepare(_Offline())
         info = metric._info()
         columns: dict[str, Any] = {
-            key: [values[row] for row in rows] for key, values in self._typed(info.features).items()
+            key: values.take(rows).tolist() for key, values in self._typed(info.features).items()
         }
         if getattr(info, "format", None) == "numpy":
             columns = {key: np.array(values) for key, values in columns.items()}
@@ -247,18 +251,24 @@ class _Evaluate:
                 raise failed(f"{name} returns no number.")
         return select_value(name, "value", result, self.request.options["value"])
 
-    def _typed(self, declared: Any) -> dict[str, list[Any]]:
+    def _typed(self, declared: Any) -> dict[str, npt.NDArray[Any]]:
         """Return the columns with the first of the declared sets of types that fits."""
+        for known, columns in self._known:
+            if known == declared:
+                return columns
         kinds: Sequence[Any] = declared if isinstance(declared, list) else [declared]
         problem: Exception | None = None
         for features in kinds:
+            named = self._named(features)
+            types = {key: features.get(key, _Value()) for key in named}
             try:
-                return {
-                    key: _column(cells, features.get(key, _Value()))
-                    for key, cells in self._named(features).items()
-                }
+                columns = {key: _column(cells, types[key]) for key, cells in named.items()}
             except (ValueError, KeyError, TypeError) as error:
                 problem = problem or error
+                continue
+            if all(isinstance(kind, _Value) for kind in types.values()):
+                self._known[:] = [(declared, columns)]
+            return columns
         raise failed(f"{self.request.name}: a cell does not have the declared type.") from problem
 
     def _named(self, features: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.types import PredictionKind, RowContext
+from arena.utils.counts import repeated
 from arena_metrics.foreign.frames import as_frame
 from arena_metrics.foreign.kinds import Call, Kind, Request
 
@@ -28,7 +29,7 @@ class _Function:
 
     def __call__(self, function: Callable[..., Any], weight: npt.NDArray[Any]) -> Any:
         if np.issubdtype(weight.dtype, np.integer):
-            rows = np.repeat(np.arange(len(weight)), weight)
+            rows = repeated(weight)
             return function(self.truth[rows], self.prediction[rows], **self.parameters)
         given = {**self.parameters, "sample_weight": weight}
         return function(self.truth.copy(), self.prediction.copy(), **given)

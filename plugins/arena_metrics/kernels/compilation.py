@@ -31,14 +31,29 @@ def _prefetch_row(_typing: Any, array: Any, row: Any) -> Any:
         index = context.cast(builder, arguments[1], signature.args[1], types.intp)
         stride = builder.extract_value(structure.strides, 0)
         byte = ir.IntType(8).as_pointer()
-        address = builder.gep(builder.bitcast(structure.data, byte), [builder.mul(index, stride)])
-        number = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-        function = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
-        builder.call(function, [address, number(0), number(3), number(1)])
+        start = builder.bitcast(structure.data, byte)
+        _prefetch(builder, builder.gep(start, [builder.mul(index, stride)]))
         return context.get_dummy_value()
 
     return types.void(array, row), generate
+
+
+def _prefetch_cell(_typing: Any, array: Any, index: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        structure = context.make_array(signature.args[0])(context, builder, arguments[0])
+        cell = context.cast(builder, arguments[1], signature.args[1], types.intp)
+        _prefetch(builder, builder.gep(structure.data, [cell]))
+        return context.get_dummy_value()
+
+    return types.void(array, index), generate
+
+
+def _prefetch(builder: Any, address: Any) -> None:
+    """Generate the instruction that loads the line of an address into all caches, for reading."""
+    byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+    function = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+    builder.call(function, [builder.bitcast(address, byte), number(0), number(3), number(1)])
 
 
 def _bits_of_float(_typing: Any, value: Any) -> Any:  # noqa: ARG001 - required by numba
@@ -59,6 +74,8 @@ bits_of_float = cast("Callable[[Any], Any]", intrinsic(_bits_of_float))
 """The 64 bits of a float as an unsigned integer."""
 float_of_bits = cast("Callable[[Any], Any]", intrinsic(_float_of_bits))
 """The float with these 64 bits."""
+prefetch_cell = cast("Callable[[Any, Any], None]", intrinsic(_prefetch_cell))
+"""Prefetch ``array[index]`` of an array of one dimension without gaps, with its cache line."""
 prefetch_row = cast("Callable[[Any, Any], None]", intrinsic(_prefetch_row))
 """Prefetch ``array[row]`` into the cache: sorted rows are scattered in memory.
 

@@ -12,6 +12,7 @@ from arena_metrics.kernels.compilation import (
     compiled,
     compiled_with_fma,
     float_of_bits,
+    prefetch_cell,
 )
 
 _ONE = 0x3FF0000000000000
@@ -32,6 +33,10 @@ _L1, _L2, _L3, _L4, _L5, _L6, _L7 = (
     1.531383769920937332e-01,
     1.479819860511658591e-01,
 )
+
+_CELLS_AT_ONCE = 256
+"""2 kB: of 4 kB or more, many are not yet loaded when they are read, or no longer in the cache."""
+_CELLS_OF_A_LINE = 8
 
 
 @compiled
@@ -69,21 +74,33 @@ def _loss_pass(
     algorithm is that of fdlibm (Sun Microsystems 1993, ``e_log.c``): write the value as 2^k (1 + f)
     with sqrt(1/2) <= 1 + f < sqrt(2); with s = f / (2 + f), log(1 + f) is approximated by a
     polynomial in s^2. The error is below 1 unit in the last place.
+
+    The rows are short pieces of long ones. The processor begins to load ahead only after some lines
+    of each piece, so the cells below those at hand are prefetched.
     """
+    n = losses.shape[1]
     for row in range(losses.shape[0]):
-        own = cells[row * step : row * step + losses.shape[1]]
-        for i in range(losses.shape[1]):
-            chosen = min(max(abs(own[i] - other[i]), clip), 1.0 - clip)
-            shifted = bits_of_float(chosen) + _OFFSET
-            k = float_of_bits((shifted >> _MANTISSA_BITS) | _TWO_52_BITS) - _TWO_52_AND_BIAS
-            f = float_of_bits((shifted & _MANTISSA) + _SQRT_HALF) - 1.0
-            s = f / (2.0 + f)
-            z = s * s
-            w = z * z
-            even = w * (_L2 + w * (_L4 + w * _L6))
-            odd = z * (_L1 + w * (_L3 + w * (_L5 + w * _L7)))
-            half = 0.5 * f * f
-            losses[row, i] = (half - (s * (half + even + odd) + k * _LN2_LOW)) - f - k * _LN2_HIGH
+        for start in range(0, n, _CELLS_AT_ONCE):
+            stop = min(start + _CELLS_AT_ONCE, n)
+            below = (row + 1) * step
+            if below < len(cells):
+                for i in range(below + start, below + stop, _CELLS_OF_A_LINE):
+                    prefetch_cell(cells, i)
+            own = cells[row * step + start : row * step + stop]
+            others = other[start:stop]
+            result = losses[row, start:stop]
+            for i in range(stop - start):
+                chosen = min(max(abs(own[i] - others[i]), clip), 1.0 - clip)
+                shifted = bits_of_float(chosen) + _OFFSET
+                k = float_of_bits((shifted >> _MANTISSA_BITS) | _TWO_52_BITS) - _TWO_52_AND_BIAS
+                f = float_of_bits((shifted & _MANTISSA) + _SQRT_HALF) - 1.0
+                s = f / (2.0 + f)
+                z = s * s
+                w = z * z
+                even = w * (_L2 + w * (_L4 + w * _L6))
+                odd = z * (_L1 + w * (_L3 + w * (_L5 + w * _L7)))
+                half = 0.5 * f * f
+                result[i] = (half - (s * (half + even + odd) + k * _LN2_LOW)) - f - k * _LN2_HIGH
 
 
 def log_losses(
