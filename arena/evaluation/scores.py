@@ -16,6 +16,7 @@ from arena.evaluation.black_box import (
     scorer_of,
 )
 from arena.evaluation.predictions import SENT_BYTES, cell_bytes, received, sent
+from arena.evaluation.row_products import RowProduct
 from arena.evaluation.shared_weights import derived_once, shared_weights
 from arena.interfaces import (
     HasInfluenceValues,
@@ -41,11 +42,14 @@ __all__ = [
 ]
 
 _BLOCK_BYTES = 128 * 2**20
+_LARGEST_BLOCK = 512 * 2**20
+_LEAST_SUBMISSIONS = 4
+"""Of a block of a pointwise metric, if they fit: all share the time of converting the weights."""
 _TILE_ROWS = 1_024
 _TILE_CELLS = 160 * _TILE_ROWS
 """Row values that a processor's second cache holds."""
 _EVEN_SUBMISSIONS = 8
-"""OpenBLAS multiplies the rows of a matrix in eights: 83 take as long as 88."""
+"""The product is one of a multiple of so many: 83 take as long as 88."""
 _SMALLEST_ROUNDED = 1e-280
 _LARGEST_POWER = 300
 _ROUNDED_AT_ONCE = 16_384
@@ -78,9 +82,10 @@ def score_under_weights(
     truth
         ``(n,)`` or ``(n, n_targets)``.
     predictions
-        m submissions of n rows, in blocks. At most ``workers + 1`` blocks of 128 MB are in memory;
-        a text counts as 60 bytes plus the mean length of the truth's. On a cluster in use there
-        are two blocks of 8 MB for each of its workers, unless they read their blocks themselves.
+        m submissions of n rows, in blocks. At most ``workers + 1`` blocks of 128 MB are in memory,
+        or of a pointwise metric of 4 submissions, up to 512 MB; a text counts as 60 bytes plus the
+        mean length of the truth's. On a cluster in use there are two blocks of 8 MB for each of its
+        workers, or of 4 submissions, unless they read their blocks themselves.
     weights
         ``(n, B)`` counts, not all 0 in any column.
     must_take_rows
@@ -115,7 +120,10 @@ def score_under_weights(
     # Without resamples a cluster would take longer to receive the submissions than to score them.
     cluster = cluster_in_use() if n_resamples > 1 else None
     block_bytes = _BLOCK_BYTES if cluster is None else SENT_BYTES
-    size = max(1, block_bytes // (max(1, n_rows) * row_bytes))
+    of_one = max(1, n_rows) * row_bytes
+    size = max(1, block_bytes // of_one)
+    if isinstance(metric, HasRowValues) and not isinstance(metric, HasResample):
+        size = max(size, min(_LEAST_SUBMISSIONS, _LARGEST_BLOCK // of_one))
     if size > _EVEN_SUBMISSIONS:
         size -= size % _EVEN_SUBMISSIONS
     shared = (metric, truth, weights)
@@ -173,25 +181,26 @@ def weighted_means(
     their sums are added; the values of several tiles are computed at once if there are few
     submissions. A metric that is bound to its rows is called once, with all rows.
     """
-    sums = np.zeros((len(block), weights.shape[1]))
-    totals = np.zeros(weights.shape[1]) if of_rows is not None else derived_once(weights, _totals)
-    of_tile = np.empty((min(_TILE_ROWS, len(weights)), weights.shape[1]))
+    m, (n, n_columns) = len(block), weights.shape
+    sums = np.zeros((m, n_columns))
+    totals = np.zeros(n_columns) if of_rows is not None else derived_once(weights, _totals)
+    product = RowProduct(m, min(_TILE_ROWS, n), n_columns)
     bound = isinstance(metric, NeedsRowContext)
-    tiles = max(1, _TILE_CELLS // (_TILE_ROWS * max(1, len(block))))
-    step = max(1, len(weights)) if bound else tiles * _TILE_ROWS
+    tiles = max(1, _TILE_CELLS // (_TILE_ROWS * max(1, m)))
+    step = max(1, n) if bound else tiles * _TILE_ROWS
     # A row value may be infinite: then the score is not finite and is handled by the caller.
     with np.errstate(invalid="ignore", over="ignore"):
-        for first in range(0, len(weights), step):
+        for first in range(0, n, step):
             part = slice(first, first + step)
             values = metric.row_values(truth[part], block[:, part])
-            for start in range(first, min(first + step, len(weights)), _TILE_ROWS):
+            for start in range(first, min(first + step, n), _TILE_ROWS):
                 rows = slice(start, start + _TILE_ROWS)
-                factors = of_tile[: len(weights) - start]
+                factors = product.right(len(weights[rows]))
                 factors[:] = weights[rows]
                 if of_rows is not None:
                     factors *= of_rows[rows, np.newaxis]
                     totals += factors.sum(axis=0)
-                sums += values[:, start - first : start - first + _TILE_ROWS] @ factors
+                sums += product.of(values[:, start - first : start - first + _TILE_ROWS])
         return sums / totals
 
 

@@ -128,7 +128,8 @@ def _end_of_record(data: bytes, start: int) -> int:
 def _count_records(data: bytes, start: int) -> int:
     """Return the number of records after ``start``, blank lines included, without parsing."""
     has_quotes, inside = b'"' in data, False
-    ends = np.zeros(2, dtype=np.intp)
+    line_ends = (_LF, _CR) if b"\r" in data else (_LF,)
+    ends = np.zeros(len(line_ends), dtype=np.intp)
     for at in range(start, len(data), _PIECE):
         piece = np.frombuffer(data, np.uint8, count=min(_PIECE, len(data) - at), offset=at)
         if has_quotes:
@@ -136,7 +137,7 @@ def _count_records(data: bytes, start: int) -> int:
             inside = bool(quoted[-1])
             piece = piece[~quoted]
         # Much faster than bytes.count where the byte is frequent.
-        ends += [np.count_nonzero(piece == end) for end in (_LF, _CR)]
+        ends += [np.count_nonzero(piece == end) for end in line_ends]
     return int(ends.max()) + (not data.endswith((b"\n", b"\r")))
 
 
