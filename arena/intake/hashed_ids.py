@@ -1,13 +1,12 @@
 """Matches ids of any text by hashes of 64 bits, faster than a hash table of texts.
 
-10^6 ids of one size take a fourth of its time, and ids of several sizes half of it.
-Rows with equal hashes are compared in full, so that positions do not depend on collisions; what
-the tables of hashes leave open is looked up in a hash table of texts.
+This is for files that have exactly the ids of the solution, in another order. Rows with equal
+hashes are compared in full, so that positions do not depend on collisions; those of other texts are
+looked up in a hash table of texts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,14 +19,8 @@ from arena.utils.lazy import pc
 
 _WORD = 8
 _LONGEST = 8 * _WORD
-_FACTORS = (
-    0x9E3779B185EBCA87,
-    0xC2B2AE3D27D4EB4F,
-    0x165667B19E3779F9,
-    0x85EBCA77C2B2AE63,
-    0x27D4EB2F165667C5,
-)
-"""Odd multipliers, one for each table: the primes of XXH64."""
+_FACTOR = 0x9E3779B185EBCA87
+"""An odd multiplier: the first prime of XXH64."""
 _BLOCK = 1 << 14
 """So many hashes stay in the cache of a core while they are computed."""
 _FIRST_BYTES = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], dtype=np.uint64)
@@ -39,17 +32,17 @@ _Text = npt.NDArray[np.uint8]
 
 
 def locate_hashed(ids: Any, expected: Any) -> IntArray | None:
-    """Return ``(n,)`` positions of the ids in ``expected``, -1 for an unknown one.
+    """Return ``(n,)`` positions of the ids in ``expected``, if they are the same in another order.
 
-    Returns None if there are too few ids, or if one of ``expected`` is longer than 64 bytes. The
-    ids in ``expected`` are unique. Memory: 70 bytes for each id; if their lengths differ, also
-    twice the length of the longest of ``expected``.
+    Returns None if an id is missing or unknown, if there are too few ids, or if one of ``expected``
+    is longer than 64 bytes. The ids in ``expected`` are unique. Memory: 50 bytes for each id; if
+    their lengths differ, also twice the length of the longest of ``expected``.
 
     >>> expected = pa.array([f"{i * 7919:x}" for i in range(10_000)])
     >>> locate_hashed(expected[::-1], expected)[:3].tolist()
     [9999, 9998, 9997]
     """
-    if not are_many_texts(ids, expected):
+    if not are_many_texts(ids, expected) or len(ids) != len(expected):
         return None
     of_expected, of_ids = packed_texts(expected), packed_texts(ids)
     sizes = [np.diff(places) for places, _ in (of_expected, of_ids)]
@@ -59,16 +52,18 @@ def locate_hashed(ids: Any, expected: Any) -> IntArray | None:
     one_size = longest >= _WORD and all((own == longest).all() for own in sizes)
     words = _adjacent_words if one_size else _words
     known, asked = words(*of_expected, longest), words(*of_ids, longest)
-    found, open_rows = _match(_hashes(asked), _hashes(known), _FACTORS)
-    equal = found >= 0
+    found = _paired(_hashes(asked), _hashes(known))
+    if found is None:
+        return None
+    equal = np.ones(len(found), dtype=bool)
     for word, of_asked in zip(known, asked, strict=True):
-        # Row -1, for unknown ids, reads the last one.
-        equal &= np.ascontiguousarray(word).take(found, mode="wrap") == of_asked
+        equal &= np.ascontiguousarray(word).take(found) == of_asked
     left = np.flatnonzero(~equal)
     if len(left):
-        texts = expected.take(pa.array(open_rows))
+        rows = found[left]
+        texts = expected.take(pa.array(rows))
         of_texts = pc.fill_null(pc.index_in(ids.take(pa.array(left)), value_set=texts), -1)
-        found[left] = np.append(open_rows, -1)[of_texts.to_numpy()]
+        found[left] = np.append(rows, -1)[of_texts.to_numpy()]
     return found
 
 
@@ -98,7 +93,7 @@ def _words(places: _Places, text: _Text, longest: int) -> list[_Words]:
 
 def _hashes(words: list[_Words]) -> _Words:
     """Return the ``(n,)`` hashes of texts."""
-    hashes, factor = np.empty(len(words[0]), dtype=np.uint64), np.uint64(_FACTORS[0])
+    hashes, factor = np.empty(len(words[0]), dtype=np.uint64), np.uint64(_FACTOR)
     for start in range(0, len(hashes), _BLOCK):
         mixed = hashes[start : start + _BLOCK]
         mixed[:] = 0
@@ -109,31 +104,20 @@ def _hashes(words: list[_Words]) -> _Words:
     return hashes
 
 
-def _match(asked: _Words, known: _Words, factors: Sequence[int]) -> tuple[IntArray, IntArray]:
-    """Return the ``(n,)`` row of each hash in ``known``, or -1, and the rows that were not entered.
+def _paired(asked: _Words, known: _Words) -> IntArray | None:
+    """Return the ``(n,)`` row of each hash in ``known``, or None if the hashes differ.
 
-    Of several equal ones in ``known`` at most one is entered. A slot of the table holds one row:
-    the others of a slot are entered into the next table, which has another hash of the hashes.
+    Both are sorted with their rows in the lowest bits: a sort reads memory in order, a hash table
+    does not. Rows whose highest bits are equal may be paired with one another.
     """
-    if not len(factors) or not len(asked) or not len(known):
-        return np.full(len(asked), -1), np.arange(len(known))
-    bits = int(2 * len(known) - 1).bit_length()
-    slots = _slots(known, factors[0], bits)
-    numbers = np.arange(len(known), dtype=np.int32)
-    table = np.full(1 << bits, -1, dtype=np.int32)  # half the size: the caches hold more of it
-    table[slots] = numbers
-    # take would cast numbers of 32 bits five times as slowly.
-    entry = table.take(_slots(asked, factors[0], bits), mode="wrap").astype(np.intp)
-    found = (known.take(entry, mode="wrap") == asked) & (entry >= 0)
-    rows, still = np.where(found, entry, -1), np.flatnonzero(~found)
-    displaced = np.flatnonzero(table.take(slots, mode="wrap") != numbers)
-    rest, left = _match(asked.take(still), known.take(displaced), factors[1:])
-    rows[still] = np.append(displaced, -1)[rest]
-    return rows, displaced.take(left)
-
-
-def _slots(hashes: _Words, factor: int, bits: int) -> npt.NDArray[np.int64]:
-    """Return the ``(n,)`` slots of a table: the highest ``bits`` bits of a hash of the hashes."""
-    slots = hashes * np.uint64(factor)
-    slots >>= np.uint64(64 - bits)
-    return slots.view(np.int64)
+    n = len(known)
+    bits = np.uint64(n.bit_length())
+    asked_rows, known_rows = (
+        np.sort((hashes << bits) | np.arange(n, dtype=np.uint64)) for hashes in (asked, known)
+    )
+    if ((asked_rows ^ known_rows) >> bits).any():
+        return None
+    is_row = (np.uint64(1) << bits) - np.uint64(1)
+    found = np.empty(n, dtype=np.intp)
+    found[(asked_rows & is_row).view(np.int64)] = (known_rows & is_row).view(np.int64)
+    return found
