@@ -64,8 +64,9 @@ def score(
 
     Data in memory are checked like files, with the same messages.
 
-    Predictions are processed in blocks of 128 MB. Memory: the ``(n, B)`` weights of the resamples
-    at one byte each, the ``(m, B)`` scores, and a few ``(m, m)`` arrays.
+    Predictions are processed in blocks of 128 MB, or of four submissions of a pointwise metric up
+    to 512 MB. Memory: the ``(n, B)`` weights of the resamples at one byte each, the ``(m, B)``
+    scores, and a few ``(m, m)`` arrays.
 
     Parameters
     ----------
