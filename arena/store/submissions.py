@@ -122,14 +122,20 @@ def find_record(cursor: duckdb.DuckDBPyConnection, team: str, key: str) -> Submi
 def _find(
     cursor: duckdb.DuckDBPyConnection, names: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str | int], SubmissionRecord]:
-    """Return the submissions that have one of these teams and keys."""
+    """Return the submissions of these teams under one of these keys, by team and key."""
     found: dict[tuple[str, str | int], SubmissionRecord] = {}
     for start in range(0, len(names), _KEYS):
         some = names[start : start + _KEYS]
-        # With a condition on the team too, DuckDB would read the whole table instead of the index.
+        # With both conditions at once, DuckDB would read the whole table and not the index of keys.
+        # Without the second, all teams that sent the same file would be read.
         marks = ", ".join("?" * len(some))
-        query = f"SELECT key, {_COLUMNS} FROM submissions WHERE key IN ({marks})"  # noqa: S608
-        for key, *row in cursor.execute(query, [key for _, key in some]).fetchall():
+        query = (
+            "WITH same_key AS MATERIALIZED ("  # noqa: S608
+            f"SELECT key, {_COLUMNS} FROM submissions WHERE key IN ({marks})) "
+            f"FROM same_key WHERE team IN ({marks})"
+        )
+        teams, keys = zip(*some, strict=True)
+        for key, *row in cursor.execute(query, [*keys, *teams]).fetchall():
             record = _record(row)
             found[record.team, key] = record
     return found

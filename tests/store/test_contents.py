@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from arena.errors import StoreError, StoreFormatError
 from arena.evaluation.predictions import ArrayPredictions
 from arena.interfaces import PredictionBlocks
-from arena.store import Incoming, Store
+from arena.store import Incoming, Store, submissions
 from arena.types import Fault, PredictionKind, Solution, Target
 from thinned import examples
 
@@ -275,3 +275,19 @@ def test_two_stores_of_one_file_in_one_process_share_its_lock(
         add = lambda i: stores[i].add_submission(f"t{i}", "f", "s", _values(solution, i))  # noqa: E731
         records = list(pool.map(add, range(20)))
     assert sorted(record.submission for record in records) == list(range(1, 21))
+
+
+def test_of_teams_that_sent_the_same_file_only_those_asked_for_are_read(
+    store: Store, solution: Solution
+) -> None:
+    """A sample submission is sent by every team: their records are not read at each submission."""
+    store.add_submissions(
+        [Incoming(f"t{i}", "f", "same", _values(solution, 0)) for i in range(5)]
+        + [Incoming("t1", "f", "other", _values(solution, 1))]
+    )
+    with store._database.reading() as cursor:
+        found = submissions._find(cursor, [("t1", "same"), ("t3", "same"), ("t9", "same")])
+    assert {name: one.submission for name, one in found.items()} == {
+        ("t1", "same"): 2,
+        ("t3", "same"): 4,
+    }
