@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from arena.types import FloatArray
 
-_UNIT = 8
+UNIT = 8
 """The routines of OpenBLAS for whole matrices take rows and columns in eights, or in divisors."""
 _SMALL = 10**6
 """OpenBLAS has other routines for products of at most so many multiplications, on AVX-512."""
@@ -67,4 +67,4 @@ class RowProduct:
 
 
 def _up(number: int) -> int:
-    return -(-number // _UNIT) * _UNIT
+    return -(-number // UNIT) * UNIT

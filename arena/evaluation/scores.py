@@ -16,7 +16,7 @@ from arena.evaluation.black_box import (
     scorer_of,
 )
 from arena.evaluation.predictions import SENT_BYTES, cell_bytes, received, sent
-from arena.evaluation.row_products import RowProduct
+from arena.evaluation.row_products import UNIT, RowProduct
 from arena.evaluation.shared_weights import derived_once, shared_weights
 from arena.interfaces import (
     HasInfluenceValues,
@@ -48,8 +48,6 @@ _LEAST_SUBMISSIONS = 4
 _TILE_ROWS = 1_024
 _TILE_CELLS = 160 * _TILE_ROWS
 """Row values that a processor's second cache holds."""
-_EVEN_SUBMISSIONS = 8
-"""The product is one of a multiple of so many: 83 take as long as 88."""
 _SMALLEST_ROUNDED = 1e-280
 _LARGEST_POWER = 300
 _ROUNDED_AT_ONCE = 16_384
@@ -124,8 +122,8 @@ def score_under_weights(
     size = max(1, block_bytes // of_one)
     if isinstance(metric, HasRowValues) and not isinstance(metric, HasResample):
         size = max(size, min(_LEAST_SUBMISSIONS, _LARGEST_BLOCK // of_one))
-    if size > _EVEN_SUBMISSIONS:
-        size -= size % _EVEN_SUBMISSIONS
+    if size > UNIT:  # the product is one of a multiple of so many: 83 take as long as 88
+        size -= size % UNIT
     shared = (metric, truth, weights)
     progress.start("Scoring under resampled rows", predictions.n_submissions)
     if cluster is None:

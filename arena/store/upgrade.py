@@ -38,15 +38,20 @@ def _replace_derived_tables(cursor: duckdb.DuckDBPyConnection) -> None:
     rebuild(cursor)
 
 
+def _table_statement(table: str) -> str:
+    """Return the statement that creates a table of the current version."""
+    statements = table_statements()
+    (found,) = re.findall(rf"CREATE TABLE {table} \(.*?\);", statements, re.DOTALL)
+    return str(found)
+
+
 def _add_objects(cursor: duckdb.DuckDBPyConnection) -> None:
     """Add the table of objects, in which no submission of an older version is."""
-    (statement,) = re.findall(r"CREATE TABLE objects \(.*?\);", table_statements(), re.DOTALL)
-    cursor.execute(statement)
+    cursor.execute(_table_statement("objects"))
 
 
 def _drop_positions(cursor: duckdb.DuckDBPyConnection) -> None:
     """Replace the column of positions by the order of the rows."""
-    (statement,) = re.findall(r"CREATE TABLE predictions \(.*?\);", table_statements(), re.DOTALL)
     misplaced = """
         SELECT submission FROM predictions GROUP BY submission
         HAVING min(rowid - position) <> max(rowid - position) ORDER BY submission LIMIT 1
@@ -57,7 +62,7 @@ def _drop_positions(cursor: duckdb.DuckDBPyConnection) -> None:
             "Restore a backup. Nothing was changed."
         )
     cursor.execute("ALTER TABLE predictions RENAME TO older_predictions")
-    cursor.execute(statement)
+    cursor.execute(_table_statement("predictions"))
     # Without a sort, the rows are copied in their order.
     cursor.execute("INSERT INTO predictions SELECT submission, value FROM older_predictions")
     cursor.execute("DROP TABLE older_predictions")

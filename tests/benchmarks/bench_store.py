@@ -4,8 +4,8 @@ The peer is DuckDB alone. It inserts the values into a table in a file, as many 
 arena, and fetches them through Arrow into a matrix, without a check. ``ratio`` is the peer's time
 of reading over arena's. ``write_ratio`` is arena's processor time over the peer's, with opening and
 closing of the file, where the peer inserts the values alone; in ``keyed_write_ratio`` it also
-inserts the submission of each, as arena does. Smaller is better. Writing takes turns,
-and the least time of each counts.
+inserts the submission of each, as arena does. Smaller is better. Writing takes turns, and the least
+time of each counts.
 """
 
 from __future__ import annotations
