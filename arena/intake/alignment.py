@@ -96,9 +96,9 @@ def report_ids(
 
     ``positions`` is what :func:`locate_ids` returned.
     """
-    known = positions >= 0
-    counts = np.bincount(positions[known], minlength=len(expected))
-    unknown, missing = np.flatnonzero(~known), np.flatnonzero(counts == 0)
+    sent = np.zeros(len(expected) + 1, dtype=bool)
+    sent[positions] = True  # an unknown id, -1: the place behind the last
+    unknown, missing = np.flatnonzero(positions < 0), np.flatnonzero(~sent[:-1])
     if not len(missing) and len(ids) == len(expected):
         return
     _report_unknown(ids, expected, unknown, missing, place, faults)

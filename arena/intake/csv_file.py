@@ -28,6 +28,9 @@ _PIECE = 2**16
 """Bytes that are counted at once: arrays of this size are not allocated from the system."""
 _MAX_BLOCK = 2**30
 _MAX_BROKEN_ROWS = 10_000
+_BYTES_PER_ROW = 6
+"""Of the most rows that are read. Parsing a smaller file takes little memory whatever is in it, so
+its rows are not counted before, which takes a tenth of the time."""
 _COMMA_DECIMAL = re.compile(r"(^|,)[+-]?\d+,\d+(,|$)")
 _DECIMAL_COMMAS = (
     "decimal commas may split the fields: write decimal points, or semicolons between the columns"
@@ -88,9 +91,8 @@ def read_csv(data: bytes, expected: Iterable[str], bounds: Bounds, faults: Fault
     if len(names) > bounds.columns:
         message = f"The first line has {len(names):,} column names: keep only the required ones."
         faults.refuse("unreadable header", message, row=header_row)
-    n_rows = _count_records(data, end)
-    if n_rows > bounds.rows:
-        faults.refuse("too many rows", f"The file has {n_rows:,} rows: send one row per id.")
+    if len(data) > _BYTES_PER_ROW * bounds.rows:
+        _refuse_more_rows(_count_records(data, end), bounds, faults)
     body = pa.py_buffer(data).slice(end)
     if _end_of_blank_lines(data, end) == len(data):
         message = "The file contains only a header line: add one row per id."
@@ -102,7 +104,13 @@ def read_csv(data: bytes, expected: Iterable[str], bounds: Bounds, faults: Fault
     if columns is None:
         message = f"{_MAX_BROKEN_ROWS:,} rows do not match the header; reading was stopped."
         faults.refuse("too many broken rows", message)
+    _refuse_more_rows(len(columns[0]), bounds, faults)
     return RawTable(tuple(names), columns, numbers, header_row, decimal_comma=delimiter != ",")
+
+
+def _refuse_more_rows(n_rows: int, bounds: Bounds, faults: FaultList) -> None:
+    if n_rows > bounds.rows:
+        faults.refuse("too many rows", f"The file has {n_rows:,} rows: send one row per id.")
 
 
 def _end_of_blank_lines(data: bytes, start: int) -> int:

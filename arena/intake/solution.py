@@ -286,7 +286,7 @@ def _read(path: SolutionSource, expected: Sequence[str], faults: FaultList) -> t
             return table_of_arrow(path.table, SOLUTION_BOUNDS, faults), path.sha256
         content = read_content(path, MAX_SOLUTION_BYTES, faults)
         table = read_table(content.data, expected, SOLUTION_BOUNDS, faults, name=path.name)
-        return table, content.sha256
+        return table, content.sha256.hexdigest()
     except Refused:
         pass  # the fault has been added
     except READING_ERRORS as error:

@@ -75,7 +75,7 @@ def parse_submission(path: Path, form: SubmissionForm) -> ReadSubmission:
     A damaged file may crash the process; use :func:`~arena.intake.reader.read_submission` for
     untrusted files.
     """
-    faults, sha256, values = FaultList(), "", None
+    faults, content, values, sha256 = FaultList(), None, None, ""
     try:
         if form.mask_files and len(form.columns) == 1 and holds_masks(path):
             masks = read_masks(
@@ -89,7 +89,6 @@ def parse_submission(path: Path, form: SubmissionForm) -> ReadSubmission:
             table, sha256 = masks.table, masks.sha256
         else:
             content = read_content(path, form.max_bytes, faults)
-            sha256 = content.sha256
             table = read_table(content.data, form.names, form.bounds, faults, name=path.name)
         values = _predictions(table, form, faults)
     except Refused:
@@ -100,7 +99,7 @@ def parse_submission(path: Path, form: SubmissionForm) -> ReadSubmission:
             most = f"{form.max_memory / 2**20:,.0f} MiB"
             message = f"The file could not be read: it needs more than {most} of memory. {_SHORTER}"
         faults.add("unreadable file", message)
-    return _answer(values, faults, sha256)
+    return _answer(values, faults, sha256 if content is None else content.sha256.hexdigest())
 
 
 def parse_table(table: Any, source: Path | str, form: SubmissionForm) -> ReadSubmission:

@@ -31,6 +31,28 @@ def test_gzip_is_read_and_hashed_as_sent(send: Send) -> None:
     assert read.sha256 == hashlib.sha256(packed).hexdigest()
 
 
+@pytest.mark.parametrize("can_start", [True, False])
+def test_a_file_is_hashed_while_it_is_parsed(
+    send: Send, monkeypatch: pytest.MonkeyPatch, can_start: bool
+) -> None:
+    started: list[threading.Thread] = []
+
+    def start(thread: threading.Thread) -> None:
+        started.append(thread)
+        if not can_start:
+            raise RuntimeError("can't start new thread")
+        thread.run()
+
+    monkeypatch.setattr("arena.intake.content._ALONGSIDE", 0)
+    monkeypatch.setattr("threading.Thread.start", start)
+    monkeypatch.setattr("threading.Thread.join", lambda _: None)
+    for content, is_valid in ((PLAIN, True), (b"id\n", False)):
+        read = send(content)
+        assert read.sha256 == hashlib.sha256(content).hexdigest()
+        assert (read.values is not None) == is_valid
+    assert len(started) == 2
+
+
 def test_gzip_of_several_members_is_read(send: Send) -> None:
     assert send(gzip.compress(PLAIN[:50]) + gzip.compress(PLAIN[50:])).values is not None
 

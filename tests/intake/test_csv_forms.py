@@ -101,6 +101,18 @@ def test_endless_broken_rows_are_given_up(send: Send) -> None:
     assert len(read.faults) == 22
 
 
+@pytest.mark.parametrize("counted_first", [True, False])
+def test_more_rows_than_a_submission_may_have_are_refused(
+    send: Send, monkeypatch: pytest.MonkeyPatch, counted_first: bool
+) -> None:
+    monkeypatch.setattr("arena.intake.columns._MORE_ROWS", 0)
+    monkeypatch.setattr("arena.intake.csv_file._BYTES_PER_ROW", 0 if counted_first else 100)
+    most = 10 * N_ROWS
+    assert kinds(send("id,y\n" + "x,0\n" * most)) == {"unknown id", "missing id"}
+    one_more = send("id,y\n" + "x,0\n" * (most + 1))
+    assert f"has {most + 1:,} rows" in only(one_more, "too many rows").message
+
+
 @pytest.mark.parametrize("content", ["", "\n", "\r\n\r\n", "\ufeff"])
 def test_empty_file(send: Send, content: str) -> None:
     assert kinds(send(content)) == {"empty file"}
