@@ -78,11 +78,15 @@ def _padded(places: npt.NDArray[np.int32], text: npt.NDArray[np.uint8], longest:
     from_place = np.ndarray((len(text) + 1,), "<u8", padded, strides=(1,))
     starts = range(0, longest, _WORD)
     words = np.empty((len(sizes), 1 + len(starts)), dtype="<u8")
-    words[:, 0] = sizes
-    last = np.maximum(sizes - _WORD, 0)
-    for at, start in enumerate(starts, 1):
-        words[:, at] = from_place.take(begins + np.minimum(start, last))
-        words[:, at] &= _FIRST_BYTES.take(sizes, mode="clip")
+    for row in range(0, len(sizes), _BLOCK):
+        block, own = words[row : row + _BLOCK], sizes[row : row + _BLOCK]
+        block[:, 0] = own
+        last = np.maximum(own - _WORD, 0)
+        masks = _FIRST_BYTES.take(own, mode="clip")
+        for at, start in enumerate(starts, 1):
+            # take would copy every word first.
+            word = from_place[begins[row : row + _BLOCK] + np.minimum(start, last)]
+            np.bitwise_and(word, masks, out=block[:, at])
     return words.view(f"V{words.shape[1] * _WORD}").reshape(-1)
 
 
