@@ -10,11 +10,14 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from arena.competition.create import SAMPLE_NAME
 from arena.config import ServerSection, Settings
 from arena.server.records.layout import OIDC_SECRET
 
 _STORED_FACTOR = 3
 """Bytes on the disk for each byte of an upload: the file, the log and the database."""
+_SAMPLE_FACTOR = 4
+"""Real predictions have more digits than those of the sample."""
 _BACKUP_DAYS = 2
 
 
@@ -35,15 +38,24 @@ def _problems(folder: Path, settings: Settings, url: str) -> Iterator[str]:
     if folder.stat().st_mode & 0o077:
         yield f"Other users of this machine can enter {folder}: run chmod 700 {folder}."
     free = shutil.disk_usage(folder).free
-    needed = _STORED_FACTOR * limits.max_bytes * server.max_waiting
+    size = _expected_bytes(folder, limits.max_bytes)
+    needed = _STORED_FACTOR * size * server.max_waiting
     if free < needed:
         yield (
-            f"{free / 1e9:.0f} GB of the disk are free, but {server.max_waiting:,} waiting files "
-            f"of {limits.max_bytes / 1e6:,.0f} MB need {needed / 1e9:,.0f} GB: lower [limits] "
-            f"max_bytes or [server] max_waiting."
+            f"{free / 1e9:,.1f} GB of the disk are free, but {server.max_waiting:,} waiting files "
+            f"of {size / 1e6:,.1f} MB need {needed / 1e9:,.1f} GB: free some space, or lower "
+            "[limits] max_bytes or [server] max_waiting."
         )
     if not _has_backup(folder):
         yield f"There is no backup of the last {_BACKUP_DAYS} days: run arena backup by a timer."
+
+
+def _expected_bytes(folder: Path, most: int) -> int:
+    """Return how large a submission may be: the limit leaves room for any form of it."""
+    try:
+        return min(most, _SAMPLE_FACTOR * (folder / SAMPLE_NAME).stat().st_size)
+    except FileNotFoundError:
+        return most
 
 
 def _of_settings(settings: Settings, url: str) -> Iterator[str]:

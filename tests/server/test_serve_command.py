@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import socket
 import sqlite3
 import threading
@@ -18,6 +19,7 @@ from typer.testing import CliRunner
 from arena.cli.commands import audit, backup, serve
 from arena.cli.folder import find_folder
 from arena.competition.competition import Competition
+from arena.competition.create import SAMPLE_NAME
 from arena.config import CONFIG_NAME, DATABASE_NAME, ServerSection, read_settings
 from arena.errors import InputError, StoreBusyError
 from arena.server import supervisor
@@ -97,6 +99,26 @@ def test_a_check_names_what_is_missing(folder: Path) -> None:
     assert "Other users of this machine" not in found
     folder.chmod(0o750)
     assert "Other users of this machine" in " ".join(problems(folder, settings, ""))
+
+
+def test_a_check_asks_for_the_space_that_submissions_like_the_sample_need(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = read_settings(folder / CONFIG_NAME)
+    waiting = settings.server.max_waiting
+    usage = shutil._ntuple_diskusage(10**12, 10**12, 10**8)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
+    sample = folder / SAMPLE_NAME
+    sample.write_bytes(b"x" * (10**8 // waiting // 12))
+    assert "of the disk" not in " ".join(problems(folder, settings, ""))
+    sample.write_bytes(b"x" * (10**9 // waiting // 12))
+    assert f"{waiting:,} waiting files of 0.2 MB need 1.0 GB" in " ".join(
+        problems(folder, settings, "")
+    )
+    sample.unlink()
+    assert f"files of {settings.limits.max_bytes / 1e6:,.1f} MB" in " ".join(
+        problems(folder, settings, "")
+    )
 
 
 def test_units_name_the_folders_and_the_user(folder: Path, tmp_path: Path) -> None:
