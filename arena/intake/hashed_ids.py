@@ -36,8 +36,8 @@ def locate_hashed(ids: Any, expected: Any) -> IntArray | None:
     """Return ``(n,)`` positions of the ids in ``expected``, -1 for an unknown one.
 
     Returns None if there are too few ids, or if one of ``expected`` is longer than 64 bytes. The
-    ids in ``expected`` are unique. Memory: 60 bytes for each id; if their lengths differ, also
-    twice the length of the longest of ``expected``.
+    ids in ``expected`` are unique. Memory: 80 bytes for each id; if their lengths differ, also 16
+    and twice the length of the longest of ``expected``.
 
     >>> expected = pa.array([f"{i * 7919:x}" for i in range(10_000)])
     >>> locate_hashed(expected[::-1], expected)[:3].tolist()
