@@ -54,7 +54,7 @@ def provide_metrics() -> Iterable[Metric | MetricFamily | Deferred] | None:
 
 
 @hookspec
-def provide_mechanisms() -> Iterable[Mechanism] | None:
+def provide_mechanisms() -> Iterable[Mechanism | Deferred] | None:
     """Return mechanisms for the public board. None means: no mechanism."""
 
 

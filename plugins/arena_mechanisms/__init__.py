@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from arena.hookspecs import hookimpl
-
-if TYPE_CHECKING:
-    from arena.interfaces import Mechanism
+from arena.interfaces import Deferred
 
 __all__ = ["provide_mechanisms"]
 
+_CLASSES = {
+    "full": "rounding:Full",
+    "kaggle": "rounding:Kaggle",
+    "ladder": "ladder:Ladder",
+    "ladder-free": "ladder:LadderFree",
+    "noisy-ladder": "noisy:NoisyLadder",
+    "thresholdout": "noisy:Thresholdout",
+}
+"""The name of a mechanism -> its module and class."""
+
 
 @hookimpl
-def provide_mechanisms() -> list[Mechanism]:
+def provide_mechanisms() -> list[Deferred]:
     """Provide ``full`` and ``kaggle``, two Ladders, and two mechanisms that add noise."""
-    from arena_mechanisms.ladder import Ladder, LadderFree
-    from arena_mechanisms.noisy import NoisyLadder, Thresholdout
-    from arena_mechanisms.rounding import Full, Kaggle
-
-    return [Full(), Kaggle(), Ladder(), LadderFree(), NoisyLadder(), Thresholdout()]
+    return [Deferred(name, f"arena_mechanisms.{place}") for name, place in _CLASSES.items()]

@@ -72,7 +72,9 @@ def test_a_rounding_that_is_not_positive_is_refused(rounding: float) -> None:
 
 
 def test_every_mechanism_tells_participants_what_a_public_score_means() -> None:
-    for mechanism in provide_mechanisms():
+    for provided in provide_mechanisms():
+        mechanism = provided.load()
+        assert mechanism.name == provided.name
         assert isinstance(mechanism, ExplainsScores)
         assert "public score" in mechanism.for_participants.partition(". ")[0]
         assert mechanism.for_participants.endswith(".")
