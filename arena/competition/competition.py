@@ -10,14 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from arena.competition import decisions
-from arena.competition.create import create_competition
-from arena.competition.queued_requests import (
-    QueuedRequest,
-    RequestAnswer,
-    cursor_of,
-    process_requests,
-    set_aside,
-)
 from arena.competition.state import read_state
 from arena.competition.submit import (
     SubmissionHandler,
@@ -38,7 +30,6 @@ from arena.intake import (
 )
 from arena.intake.folder import team_name
 from arena.plugin.manager import PluginManager
-from arena.scoring.settings import refuse_keywords
 from arena.scoring.submissions import examine
 from arena.types import Fault
 from arena.utils.collection import collection_paused
@@ -46,9 +37,10 @@ from arena.utils.finished_tasks import resumable
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown, stage
 
-# Modules that only the end of a competition needs are imported there: ranking loads scipy, which
-# would take a third of the time of a submission.
+# Modules that only the start or the end of a competition or a server needs are imported there:
+# ranking loads scipy, which would take a third of the time of a submission.
 if TYPE_CHECKING:
+    from arena.competition.queued_requests import QueuedRequest, RequestAnswer
     from arena.competition.rescore import RankChange
     from arena.scoring.result import ScoreResult
 
@@ -125,6 +117,9 @@ class Competition(CompetitionView):
         UsageError
             If the share is out of range, or a setting is unknown, invalid or given twice.
         """
+        from arena.competition.create import create_competition
+        from arena.scoring.settings import refuse_keywords
+
         manager = manager or PluginManager()
         if isinstance(settings, Settings):
             refuse_keywords([*(["metric"] if metric is not None else ()), *keys])
@@ -220,6 +215,8 @@ class Competition(CompetitionView):
 
     @cached_property
     def _cursor(self) -> list[int]:
+        from arena.competition.queued_requests import cursor_of
+
         return [cursor_of(self._state.store)]
 
     @property
@@ -289,6 +286,8 @@ class Competition(CompetitionView):
         StoreError
             If nothing could be stored. Any other error concerns these requests; try them alone.
         """
+        from arena.competition.queued_requests import cursor_of, process_requests
+
         if [one.seq for one in requests if one.seq <= self.cursor] or not requests:
             raise UsageError(f"Requests up to {self.cursor} were processed before.")
         try:
@@ -334,6 +333,8 @@ class Competition(CompetitionView):
 
         ``reason`` is for the organiser only.
         """
+        from arena.competition.queued_requests import set_aside
+
         answer = set_aside(self._state, request, reason)
         self._cursor[0] = request.seq
         return answer

@@ -24,7 +24,7 @@ from arena.intake import SolutionSource
 from arena.intake.faults import plural, show
 from arena.interfaces import Metric, kinds_of, source_of
 from arena.scoring.board import within_range
-from arena.scoring.settings import rows_of
+from arena.scoring.splits import rows_of
 from arena.store import ScoreRecord
 from arena.types import ROW_WEIGHTS, FloatArray, Solution
 from arena.utils.lazy import pc

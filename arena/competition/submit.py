@@ -30,7 +30,7 @@ from arena.plugin.info import attributed_unquoted, log_failure
 from arena.plugin.manager import PluginManager
 from arena.public_board.mechanism import public_rows
 from arena.public_board.releaser import Releaser, ScoredSubmission, make_releaser
-from arena.scoring.settings import rows_of
+from arena.scoring.splits import rows_of
 from arena.scoring.submissions import competition_info, examine
 from arena.store import Incoming, Scoring, Store, Transaction
 from arena.types import (

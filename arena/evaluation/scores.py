@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from arena.errors import ScoringError
-from arena.evaluation.black_box import (
-    black_box_resample,
-    black_box_scores,
-    score_columns,
-    scorer_of,
-)
 from arena.evaluation.predictions import SENT_BYTES, cell_bytes, received, sent
 from arena.evaluation.row_products import UNIT, RowProduct
 from arena.evaluation.shared_weights import derived_once, shared_weights
@@ -24,11 +18,13 @@ from arena.interfaces import (
     HasRowValues,
     Metric,
     NeedsRowContext,
-    PredictionBlocks,
 )
 from arena.types import FloatArray, WeightArray
 from arena.utils.engines import cluster_in_use
 from arena.utils.parallel import NoProgress, Progress, run_tasks
+
+if TYPE_CHECKING:
+    from arena.interfaces import PredictionBlocks
 
 __all__ = [
     "full_scores",
@@ -101,6 +97,8 @@ def score_under_weights(
     """
     progress = progress or NoProgress()
     if is_black_box(metric):
+        from arena.evaluation.black_box import black_box_resample
+
         return round_significant(
             black_box_resample(
                 metric,
@@ -160,6 +158,8 @@ def resample_block(
         return metric.resample(truth, block, weights)
     if isinstance(metric, HasRowValues):
         return metric.from_mean(weighted_means(metric, truth, block, weights))
+    from arena.evaluation.black_box import score_columns, scorer_of
+
     return np.array([score_columns(scorer_of(metric, truth, one), weights) for one in block])
 
 
@@ -230,6 +230,8 @@ def full_scores(
     if isinstance(metric, HasResample | HasRowValues):
         once = np.ones((len(truth), 1), dtype=np.uint8)
         return score_under_weights(metric, truth, predictions, once, workers=workers)[:, 0]
+    from arena.evaluation.black_box import black_box_scores
+
     scores = black_box_scores(metric, truth, predictions, workers=workers, failures=failures)
     return round_significant(scores)
 

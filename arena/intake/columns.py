@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from arena.intake.content import MAX_BYTES
 from arena.intake.faults import FaultList, show, show_all
-from arena.intake.mask_files import shapes_of
 from arena.intake.table import Bounds
 from arena.types import PredictionKind, Solution, Target
 
@@ -65,6 +64,8 @@ class SubmissionForm:
     def of(cls, solution: Solution, **rules: Any) -> SubmissionForm:
         """Return the form of a solution's submissions; ``rules`` are the fields after ``ids``."""
         if rules.get("mask_files"):
+            from arena.intake.mask_files import shapes_of
+
             rules["mask_shapes"] = shapes_of(solution.extra)
         return cls(
             solution.id_column,

@@ -11,7 +11,6 @@ from typing import Any
 
 from arena.errors import InputError
 from arena.intake.faults import clean, show
-from arena.intake.mask_files import is_mask_file
 from arena.types import Fault
 from arena.utils.text import has_stacked_marks
 
@@ -150,6 +149,8 @@ def _is_of_masks(folder: Path) -> bool:
     if folder.is_symlink():
         return False
     files = [name for _, _, names in os.walk(folder) for name in names if not _is_litter(name)]
+    from arena.intake.mask_files import is_mask_file
+
     return bool(files) and all(map(is_mask_file, files))
 
 

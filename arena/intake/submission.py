@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,12 +36,14 @@ from arena.intake.csv_file import read_csv
 from arena.intake.encoding import to_utf8
 from arena.intake.faults import FaultList, Refused, clean, show, show_all
 from arena.intake.json_file import is_json, read_json
-from arena.intake.mask_files import holds_masks, read_masks, report_beyond
 from arena.intake.parquet_file import is_parquet, read_parquet, table_of_arrow
 from arena.intake.row_sets import fold_rows
 from arena.intake.table import Bounds, RawTable
 from arena.types import Fault, FloatArray, PredictionKind
 from arena.utils.lazy import pc
+
+if TYPE_CHECKING:
+    from arena.intake.mask_files import MaskTable
 
 SUM_TOLERANCE = 1e-3
 """Maximum deviation from 1 of the sum of a row's class probabilities."""
@@ -77,16 +79,9 @@ def parse_submission(path: Path, form: SubmissionForm) -> ReadSubmission:
     """
     faults, content, values, sha256 = FaultList(), None, None, ""
     try:
-        if form.mask_files and len(form.columns) == 1 and holds_masks(path):
-            masks = read_masks(
-                path,
-                (form.id_column, form.columns[0]),
-                faults,
-                max_bytes=form.max_bytes,
-                ids=form.ids,
-                shapes=form.mask_shapes,
-            )
-            table, sha256 = masks.table, masks.sha256
+        found = _read_masks(path, form, faults) if form.mask_files else None
+        if found is not None:
+            table, sha256 = found.table, found.sha256
         else:
             content = read_content(path, form.max_bytes, faults)
             table = read_table(content.data, form.names, form.bounds, faults, name=path.name)
@@ -100,6 +95,22 @@ def parse_submission(path: Path, form: SubmissionForm) -> ReadSubmission:
             message = f"The file could not be read: it needs more than {most} of memory. {_SHORTER}"
         faults.add("unreadable file", message)
     return _answer(values, faults, sha256 if content is None else content.sha256.hexdigest())
+
+
+def _read_masks(path: Path, form: SubmissionForm, faults: FaultList) -> MaskTable | None:
+    """Return the masks of a folder or ZIP; None if the file is none of them."""
+    from arena.intake.mask_files import holds_masks, read_masks
+
+    if len(form.columns) != 1 or not holds_masks(path):
+        return None
+    return read_masks(
+        path,
+        (form.id_column, form.columns[0]),
+        faults,
+        max_bytes=form.max_bytes,
+        ids=form.ids,
+        shapes=form.mask_shapes,
+    )
 
 
 def parse_table(table: Any, source: Path | str, form: SubmissionForm) -> ReadSubmission:
@@ -188,6 +199,8 @@ def _predictions(
     if order is None:
         return np.ascontiguousarray(kept)
     if form.mask_shapes is not None:
+        from arena.intake.mask_files import report_beyond
+
         report_beyond(kept, form.mask_shapes[order], form.columns, place, faults)
     aligned = np.empty_like(kept, order="C")
     aligned[order] = kept

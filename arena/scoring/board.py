@@ -28,7 +28,8 @@ from arena.plugin.manager import PluginManager
 from arena.scoring.private_board import PrivateBoard, RankedRows, evaluate_board, why_no_intervals
 from arena.scoring.result import STANDING_COLUMNS, RejectedFile, ScoreResult
 from arena.scoring.reversed_scores import reversed_board
-from arena.scoring.settings import BoardSettings, rows_of
+from arena.scoring.settings import BoardSettings
+from arena.scoring.splits import rows_of
 from arena.types import (
     DEFAULT_RESAMPLES,
     ROW_WEIGHTS,

@@ -24,7 +24,8 @@ from arena.scoring.board import BoardRun, ranked_rows
 from arena.scoring.columns import meaning_of_columns
 from arena.scoring.private_board import check_defined
 from arena.scoring.result import RejectedFile, ScoreResult
-from arena.scoring.settings import ScoreSettings, given_columns, rows_of, score_settings
+from arena.scoring.settings import ScoreSettings, given_columns, score_settings
+from arena.scoring.splits import rows_of
 from arena.scoring.submissions import admit, competition_info, examine, read_truth
 from arena.store import Store
 from arena.types import Solution, SolutionColumns, SubmissionRecord

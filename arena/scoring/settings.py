@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from arena.errors import UsageError
-from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, Solution, SolutionColumns, Usage
+from arena.scoring.splits import SPLITS
+from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, SolutionColumns
 from arena.utils.parallel import available_workers
-
-SPLITS: Mapping[str, tuple[Usage, ...]] = {
-    "private": (Usage.PRIVATE,),
-    "public": (Usage.PUBLIC,),
-    "all": (Usage.PRIVATE, Usage.PUBLIC),
-}
-
-
-def rows_of(solution: Solution, split: str) -> npt.NDArray[np.bool_]:
-    """Return the mask ``(n,)`` of the rows of a split: ``private``, ``public`` or ``all``."""
-    return np.isin(solution.usage, SPLITS[split])
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,9 @@ from arena.intake import (
     check_table,
     describe,
     first_of_each_kind,
-    read_solution,
     read_submission,
-    read_whole_solution,
     read_whole_submission,
 )
-from arena.intake.solution import MAX_SOLUTION_BYTES
 from arena.interfaces import (
     Metric,
     faults_of_predictions,
@@ -83,6 +80,9 @@ def read_truth(path: SolutionSource, metric: Metric, columns: SolutionColumns) -
     if traits.whole_files:
         if not isinstance(path, Path):
             raise UsageError(f"{metric.name} reads files itself: give the solution as a file.")
+        from arena.intake import read_whole_solution
+        from arena.intake.solution import MAX_SOLUTION_BYTES
+
         return read_whole_solution(path, MAX_SOLUTION_BYTES)
     solution = _read_as(kinds_of(metric), path, columns, traits)
     found = first_of_each_kind(_faults_of_truth(metric, solution))
@@ -111,6 +111,8 @@ def _read_as(
     traits: MetricTraits,
 ) -> Solution:
     """Read as the first kind; if that fails, as another kind whose labels are not numbers."""
+    from arena.intake import read_solution
+
     try:
         return read_solution(path, kind=kinds[0], columns=columns, traits=traits)
     except InputError:

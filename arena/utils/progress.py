@@ -199,15 +199,18 @@ def shown(progress: Progress | None) -> Iterator[Progress]:
     >>> with shown(None) as progress:
     ...     progress.start("Counting", 3)
     """
-    from multiprocessing import parent_process
-
     if progress is not None:
         yield progress
-    elif ProgressDisplay._n_open or parent_process() is not None:
+    elif ProgressDisplay._n_open or _is_worker():
         yield NoProgress()
     else:
         with ProgressDisplay() as display:
             yield display
+
+
+def _is_worker() -> bool:
+    processes = sys.modules.get("multiprocessing.process")  # every worker has imported it
+    return processes is not None and processes.parent_process() is not None
 
 
 @contextlib.contextmanager

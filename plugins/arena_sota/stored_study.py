@@ -18,7 +18,7 @@ from arena.evaluation.scores import full_scores, score_under_weights
 from arena.interfaces import Study
 from arena.plugin.manager import PluginManager
 from arena.scoring.board import ranked_rows
-from arena.scoring.settings import rows_of
+from arena.scoring.splits import rows_of
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from arena.evaluation.binding import bind
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import full_scores
 from arena.interfaces import Metric
-from arena.scoring.settings import rows_of
+from arena.scoring.splits import rows_of
 from arena.simulation.ranks.submission import Shape, shape_for
 from arena.types import FloatArray, PredictionKind, Solution
 

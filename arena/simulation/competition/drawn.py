@@ -26,7 +26,7 @@ from arena.interfaces import Conduct, Metric
 from arena.public_board.instances import MemoryLog
 from arena.public_board.mechanism import public_rows
 from arena.public_board.releaser import ScoredSubmission, make_releaser
-from arena.scoring.settings import rows_of
+from arena.scoring.splits import rows_of
 from arena.simulation.competition.calendar import Visit
 from arena.simulation.competition.drawing import Drawing, open_drawing
 from arena.simulation.competition.outcome import (

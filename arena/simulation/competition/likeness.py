@@ -15,7 +15,7 @@ from arena.errors import UsageError
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import full_scores
 from arena.plugin.manager import PluginManager
-from arena.scoring.settings import rows_of
+from arena.scoring.splits import rows_of
 from arena.simulation.competition.drawing import Drawing
 from arena.simulation.competition.drawn import drawing_for, final_predictions, reach_of
 from arena.simulation.competition.prepare import Options, prepare

@@ -13,7 +13,7 @@ from arena.competition.state import CompetitionState
 from arena.evaluation.binding import bind
 from arena.evaluation.ranks import minimum_ranks
 from arena.scoring.result import ScoreResult
-from arena.scoring.settings import rows_of
+from arena.scoring.splits import rows_of
 from arena.simulation.competition.flags import Flag, flags_of, floor_was_checked
 from arena.simulation.competition.teams import Participant
 from arena.simulation.competition.timeline import Day, timeline

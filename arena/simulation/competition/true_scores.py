@@ -12,7 +12,7 @@ from arena.competition.state import CompetitionState
 from arena.evaluation.binding import bind
 from arena.evaluation.scores import full_scores, resample_block, round_significant
 from arena.interfaces import Metric, NeedsRowContext, PredictionBlocks
-from arena.scoring.settings import rows_of
+from arena.scoring.splits import rows_of
 from arena.simulation.data import HUNDRED
 from arena.types import FloatArray, Solution
 
