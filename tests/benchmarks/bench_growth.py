@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import os
 import re
 import resource
 import secrets
@@ -186,10 +187,13 @@ def append(store: Store, history: History, samples: np.ndarray) -> None:
 
 def processor_seconds(*arguments: object, code: int = 0) -> float:
     """Return the user and system time of a command and its children."""
+    # With it every start of the program would compile its modules.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     called = subprocess.run(
-        [sys.executable, "-m", "arena", *map(str, arguments)], capture_output=True, check=False
-    )
+        [sys.executable, "-m", "arena", *map(str, arguments)],
+        capture_output=True, check=False, env=environment,
+    )  # fmt: skip
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if called.returncode != code:
         raise SystemExit(f"arena {arguments}: {called.stderr.decode()}")
