@@ -104,8 +104,9 @@ def read_state(
         If this change of the settings is not allowed, or the mechanism does not suit them.
     """
     manager = manager.within(folder)
-    kept = Settings.model_validate_json(store.meta("settings") or "{}").metric.specification
-    code = store.meta(METRIC_CODE)
+    # Nothing below changes these values but the settings, of which the metric before is needed.
+    text, code, seed, revision = store.metas(["settings", METRIC_CODE, "seed", "revision"])
+    kept = Settings.model_validate_json(text or "{}").metric.specification
     if code is not None:
         manager.metrics.pin(kept, code)
     manager.metrics.resolve(wanted.metric.specification)
@@ -127,8 +128,8 @@ def read_state(
         settings=settings,
         notes=tuple(notes),
         solution_number=store.latest_solution(),
-        seed=int(store.meta("seed") or 0),
-        revision=int(store.meta("revision") or 1),
+        seed=int(seed or 0),
+        revision=int(revision or 1),
         unrecorded=unrecorded,
     )
     if not view:

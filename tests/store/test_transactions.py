@@ -197,6 +197,7 @@ def test_meta_is_put_and_replaced_but_not_that_of_the_store(store: Store) -> Non
         with store.transaction() as transaction:
             transaction.put_meta("seed", value)
         assert store.meta("seed") == value
+    assert store.metas(["none", "seed"]) == [None, "é"]
     with pytest.raises(ValueError, match="identity"), store.transaction() as transaction:
         transaction.put_meta("identity", "x")
 
