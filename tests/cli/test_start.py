@@ -24,6 +24,7 @@ except SystemExit as end:
     assert not end.code, end.code
 heavy = ["scipy", "pandas", "sklearn", "numba", "altair", "lightgbm", "statsmodels"]
 heavy += ["arena.charts", "arena.report.contents", "http.client", "ssl"]
+heavy += ["arena_mechanisms.noisy"]
 if sys.argv[1] == "leaderboard":  # reads no file of predictions
     heavy += ["pyarrow", "arena.intake.reader", "joblib"]
     heavy += ["arena.competition.submit", "arena.competition.finalize", "arena.scoring.board"]
@@ -32,6 +33,9 @@ if sys.argv[1] == "leaderboard":  # reads no file of predictions
     heavy += [f"arena.interfaces.{one}" for one in ("analyses", "competitors", "floors", "papers")]
 if sys.argv[1] == "submit":  # prints lines only
     heavy += ["rich", "pyarrow.compute", "pyarrow.parquet", "arena.store.audit"]
+    heavy += ["arena.competition.create", "arena.competition.queued_requests"]
+    heavy += ["arena.intake.solution", "arena.intake.mask_files", "arena.scoring.settings"]
+    heavy += ["arena.evaluation.black_box", "multiprocessing"]
 if sys.argv[1] == "--help":
     heavy += ["numpy", "duckdb", "pyarrow"]
 print([name for name in heavy if name in sys.modules], file=sys.stderr)
