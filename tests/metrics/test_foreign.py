@@ -17,6 +17,7 @@ from arena.interfaces import Metric, MetricFamily, NeedsRowContext, PreparesSubm
 from arena.plugin.manager import PluginManager
 from arena.types import PredictionKind, RowContext
 from arena_metrics.foreign.frames import Frames, as_frame
+from arena_metrics.foreign.lines import Lines
 
 FOLDER = Path(__file__).parents[1] / "support" / "foreign_metrics"
 N_ROWS = 60
@@ -327,3 +328,28 @@ def test_the_families_say_in_a_line_what_they_are(metrics: Any) -> None:
         *("kaggle:FILE.py", "hf:FILE.py", "evalai:FILE.py", "codabench:BUNDLE"),
         *("mlebench:module:function", "module:function"),
     }
+
+
+@pytest.mark.parametrize("ids", ["r{}", "{}", "{}.5", '"{},\n#'])
+@pytest.mark.parametrize("form", [(), (",", False, False), ("\t", True, True), (" ", False, True)])
+@pytest.mark.parametrize("parts", [(), ("public", "private")])
+def test_joined_lines_are_those_of_a_frame(
+    ids: str, form: tuple[Any, ...], parts: tuple[str, ...], tmp_path: Path
+) -> None:
+    cells = ['q"x', "c,d", "l\nm", "", " é\t", "1e5"]
+    values = np.stack([text(SENT), text(cells[row % 6] for row in range(N_ROWS))], axis=1)
+    values[::7, 0] = ""
+    names = pa.array([ids.format(row) for row in range(N_ROWS)], pa.string())
+    frames = Frames.of(RowContext("id", names, ("y", "split"), ("y", "x")), values, values[::-1])
+    lines = Lines(frames, *form, parts=parts)
+    paths = tmp_path / "truth.csv", tmp_path / "sent.csv"
+    separator, header, with_ids = form or (",", True, True)
+    for weight in (COUNTS, 5 * COUNTS, np.minimum(COUNTS, 1), np.ones(N_ROWS, np.uint8)):
+        lines.write(weight, paths)
+        solution, submission = frames.draw(weight)
+        if parts:
+            solution["split"] = np.resize(parts, len(solution))
+        for frame, path in zip((solution, submission), paths, strict=True):
+            shown = frame if with_ids else frame.iloc[:, 1:]
+            shown.to_csv(tmp_path / "expected", index=False, sep=separator, header=header)
+            assert path.read_bytes() == (tmp_path / "expected").read_bytes()

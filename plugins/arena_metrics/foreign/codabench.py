@@ -28,10 +28,10 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +40,8 @@ from arena.errors import InputError, ScoringError, UsageError
 from arena.types import RowContext
 from arena_metrics.foreign.frames import Frames
 from arena_metrics.foreign.kinds import WHOLE_FILES, Call, Kind, Request
-from arena_metrics.foreign.scratch import scratch_folder, select_value, write_table
+from arena_metrics.foreign.lines import Lines
+from arena_metrics.foreign.scratch import scratch_folder, select_value, write_json
 from arena_metrics.foreign.source import Source
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ _COMBINED: Mapping[str, Callable[[Sequence[float]], float]] = {
     "max": max,
 }
 """The ``computation`` of a column of a leaderboard."""
+_Form: TypeAlias = tuple[str, bool, bool]
+"""The separator of a file, whether it has a header, and whether it holds the ids."""
 
 
 # -- the bundle ------------------------------------------------------------------------------------
@@ -292,6 +295,7 @@ class _Score:
     cells: tuple[str, ...]
     """The files of the organiser and of the participant, if they are passed as they are."""
     folder: Path
+    _lines: dict[_Form, Lines] = field(default_factory=dict)
 
     def __call__(self, function: Callable[..., Any], weight: npt.NDArray[Any]) -> Any:
         options = self.request.options
@@ -316,7 +320,12 @@ class _Score:
         else:
             reference = _unpacked(bundle.place(task, "reference_data"), self.folder)
             sent_name = options["submission"] or bundle.sent_name(task)
-            _write_rows(reference, sent_name, options, self.frames.draw(weight), places)
+            targets, form = _form_of_files(reference, sent_name, options, self.frames, places)
+            if form is None:
+                for frame, path in zip(self.frames.draw(weight), targets, strict=True):
+                    write_json(frame, path)
+            else:
+                self._lines.setdefault(form, Lines(self.frames, *form)).write(weight, targets)
         function(app, program, _command(program))
         return self._value(_scores(app / "output"), _column(bundle, options))
 
@@ -359,14 +368,17 @@ def _unpack(cell: str, place: Path) -> None:
         archive.extractall(place)
 
 
-def _write_rows(
+def _form_of_files(
     reference: Path,
     sent_name: str,
     options: Mapping[str, Any],
-    frames: tuple[pd.DataFrame, pd.DataFrame],
+    frames: Frames,
     places: tuple[Path, Path],
-) -> None:
-    """Write the rows of a split as the bundle's reference file and as a submission."""
+) -> tuple[tuple[Path, Path], _Form | None]:
+    """Copy the reference data; return where a split and a submission go, and how they are written.
+
+    The form is None for JSON.
+    """
     files = _files(reference)
     own = [one for one in files if options["reference"] in ("", one.name)]
     if len(own) != 1:
@@ -375,24 +387,17 @@ def _write_rows(
             f"Name the file of the reference data that holds the rows (reference=…): {names}."
         )
     shutil.copytree(reference, places[0], dirs_exist_ok=True)
-    form = options["format"]
-    header, separator = (True, "\t" if form == "tsv" else ",")
-    with_ids = True
-    if form == _AUTOMATIC:
-        header, separator, with_ids = _form_of(own[0], frames[0])
-    name = sent_name or own[0].name
-    targets = places[0] / own[0].relative_to(reference), places[1] / name
-    for frame, path in zip(frames, targets, strict=True):
+    targets = places[0] / own[0].relative_to(reference), places[1] / (sent_name or own[0].name)
+    for path in targets:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if form == "json":
-            write_table(frame, path, form)
-            continue
-        shown = frame if with_ids else frame.iloc[:, 1:]
-        shown.to_csv(path, index=False, header=header, sep=separator)
+    if options["format"] == _AUTOMATIC:
+        return targets, _form_of(own[0], frames.solution)
+    if options["format"] == "json":
+        return targets, None
+    return targets, ("\t" if options["format"] == "tsv" else ",", True, True)
 
 
-def _form_of(path: Path, frame: pd.DataFrame) -> tuple[bool, str, bool]:
-    """Return whether a file has a header, its separator, and whether it holds the ids."""
+def _form_of(path: Path, frame: pd.DataFrame) -> _Form:
     with path.open(encoding="utf-8", errors="replace") as file:
         first = file.readline().strip()
     counts = {one: first.count(one) for one in (",", "\t", ";", " ")}
@@ -400,7 +405,7 @@ def _form_of(path: Path, frame: pd.DataFrame) -> tuple[bool, str, bool]:
     cells = [cell.strip().strip('"') for cell in first.split(separator)]
     header = bool({*map(str, frame.columns)} & {*cells})
     names_ids = str(frame.columns[0]) in cells or str(frame.iloc[0, 0]) in cells[:1]
-    return header, separator, names_ids and (header or len(cells) == frame.shape[1])
+    return separator, header, names_ids and (header or len(cells) == frame.shape[1])
 
 
 def _prepare(

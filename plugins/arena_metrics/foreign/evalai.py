@@ -23,13 +23,14 @@ from arena.types import RowContext
 from arena_metrics.foreign.failures import failed
 from arena_metrics.foreign.frames import Frames
 from arena_metrics.foreign.kinds import WHOLE_FILES, Call, Kind, Request
-from arena_metrics.foreign.scratch import scratch_folder, select_value, write_table
+from arena_metrics.foreign.lines import Lines
+from arena_metrics.foreign.scratch import scratch_folder, select_value, write_json
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Evaluate:
     request: Request
-    frames: Frames | None
+    lines: Lines | None
     files: tuple[str, ...]
     """The cells of the two files, if they are passed as they are."""
     folder: Path
@@ -54,7 +55,7 @@ class _Evaluate:
 
     def _write(self, folder: Path, weight: npt.NDArray[Any]) -> list[str]:
         paths = []
-        if self.frames is None:
+        if self.lines is None:
             for part, cell in zip(("annotations", "submission"), self.files, strict=True):
                 from arena.intake import file_of_cell
 
@@ -64,11 +65,12 @@ class _Evaluate:
                 paths[-1].write_bytes(data)
         else:
             form = self.request.options["format"]
-            for part, frame in zip(
-                ("annotations", "submission"), self.frames.draw(weight), strict=True
-            ):
-                paths.append(folder / f"{part}.{form}")
-                write_table(frame, paths[-1], form)
+            paths = [folder / f"{part}.{form}" for part in ("annotations", "submission")]
+            if form == "json":
+                for frame, path in zip(self.lines.frames.draw(weight), paths, strict=True):
+                    write_json(frame, path)
+            else:
+                self.lines.write(weight, paths)
         return [str(path) for path in paths]
 
 
@@ -98,9 +100,9 @@ def _prepare(
     folder = scratch_folder()
     if request.options["format"] == WHOLE_FILES:
         return _Evaluate(request, None, (str(truth.item()), str(prediction.item())), folder)
-    return _Evaluate(
-        request, Frames.of(context, truth, prediction, request.options["rows"]), (), folder
-    )
+    frames = Frames.of(context, truth, prediction, request.options["rows"])
+    separator = "\t" if request.options["format"] == "tsv" else ","
+    return _Evaluate(request, Lines(frames, separator), (), folder)
 
 
 EVALAI = Kind(

@@ -120,9 +120,7 @@ class Frames:
         """
         if (weight == 1).all():
             return self.solution.copy(), self.submission.copy()
-        counts = weight.astype(np.intp)
-        drawn = repeated(counts)
-        again = 1 + np.flatnonzero(drawn[1:] == drawn[:-1])
+        drawn, again, counts = self.drawn(weight)
         ids = self._ids(drawn, again, counts) if len(again) else None
         if not self._tables:
             self._tables.extend(map(_Table.of, (self.solution, self.submission)))
@@ -137,18 +135,38 @@ class Frames:
             frames.append(table.take(rows, own))
         return frames[0], frames[1]
 
-    def _ids(self, rows: IntArray, again: IntArray, counts: IntArray) -> Any:
-        """Return the id of each drawn row, which is the first, second, … copy of one of the n.
+    @staticmethod
+    def drawn(weight: npt.NDArray[Any]) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the drawn rows, the positions of all copies but the first, and the n counts."""
+        counts = weight.astype(np.intp)
+        rows = repeated(counts)
+        return rows, 1 + np.flatnonzero(rows[1:] == rows[:-1]), counts
 
-        ``again`` are the positions of all copies but the first, ``counts`` the ``(n,)`` copies.
-        """
+    def has_free(self, number: int) -> bool:
+        """Return whether so many further copies get unused numbers as ids."""
+        return self.free is not None and number <= len(self.free)
+
+    def _ids(self, rows: IntArray, again: IntArray, counts: IntArray) -> Any:
+        """Return the id of each drawn row."""
         import pandas as pd
 
         known = self.known
-        if self.free is not None and len(again) <= len(self.free):
+        if self.free is not None and self.has_free(len(again)):
             drawn = known.to_numpy().take(rows)
             drawn[again] = self.free[: len(again)]
             return drawn
+        copies, positions = self.copies(rows, counts)
+        texts = copies.take(pa.array(positions))
+        if isinstance(known.dtype, pd.StringDtype):
+            return pd.array(texts, dtype=known.dtype)
+        return texts.to_numpy(zero_copy_only=False)
+
+    def copies(self, rows: IntArray, counts: IntArray) -> tuple[Any, IntArray]:
+        """Return the ids of all copies as texts, and where those of the drawn rows are in it.
+
+        A longer array begins with what a shorter one held.
+        """
+        known = self.known
         n_copies = int(counts.max())
         if not self._texts or len(self._texts[0]) < n_copies * len(known):
             separator = _separator(self.ids)
@@ -156,11 +174,8 @@ class Frames:
             parts = [pc.binary_join_element_wise(self.ids, suffix, "") for suffix in suffixes]
             # Converted once to what pandas holds.
             self._texts[:] = [pa.concat_arrays(parts).cast(pa.large_string())]
-        copies = np.arange(len(rows)) - (np.cumsum(counts) - counts).take(rows)
-        texts = self._texts[0].take(pa.array(rows + len(known) * copies))
-        if isinstance(known.dtype, pd.StringDtype):
-            return pd.array(texts, dtype=known.dtype)
-        return texts.to_numpy(zero_copy_only=False)
+        copy = np.arange(len(rows)) - (np.cumsum(counts) - counts).take(rows)
+        return self._texts[0], rows + len(known) * copy
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,6 +27,7 @@ from arena_metrics.foreign.failures import failed
 from arena_metrics.foreign.frames import Frames
 from arena_metrics.foreign.hugging_face_evaluate import variant_of
 from arena_metrics.foreign.kinds import Call, Kind, Request
+from arena_metrics.foreign.lines import Lines
 from arena_metrics.foreign.scratch import scratch_folder, select_value
 
 _TEAM, _SUBMISSION = "team", "submission"
@@ -109,18 +110,17 @@ def _part(name: str) -> ModuleType:
 @dataclass(frozen=True, slots=True, eq=False)
 class _Compute:
     request: Request
-    frames: Frames
+    lines: Lines
     folder: Path
 
     def __call__(self, function: Callable[..., Any], weight: npt.NDArray[Any]) -> Any:
-        solution, submission = self.frames.draw(2 * weight.astype(np.intp))
-        # The copies of a row are adjacent and even in number, so alternating splits them equally.
-        solution["split"] = np.where(np.arange(len(solution)) % 2, "private", "public")
+        frames = self.lines.frames
         with tempfile.TemporaryDirectory(dir=self.folder, ignore_cleanup_errors=True) as folder:
             place = Path(folder)
             (place / "submissions").mkdir()
-            solution.to_csv(place / "solution.csv", index=False)
-            submission.to_csv(place / "submissions" / f"{_TEAM}-{_SUBMISSION}.csv", index=False)
+            paths = place / "solution.csv", place / "submissions" / f"{_TEAM}-{_SUBMISSION}.csv"
+            # The copies of a row are adjacent and even in number, so both parts have the same rows.
+            self.lines.write(2 * weight.astype(np.intp), paths)
             hub = sys.modules[_NAME]
             if isinstance(hub, _Hub):
                 hub.folder, hub.beside = place, self.request.source.folder
@@ -131,9 +131,9 @@ class _Compute:
                 token="",
                 team_id=_TEAM,
                 submission_id=_SUBMISSION,
-                submission_id_col=self.frames.id_column,
-                submission_cols=list(submission.columns),
-                submission_rows=len(submission),
+                submission_id_col=frames.id_column,
+                submission_cols=list(frames.submission.columns),
+                submission_rows=2 * int(weight.sum()),
                 output_path=str(place),
                 submission_repo="",
                 time_limit=int(self.request.time_limit),
@@ -150,7 +150,8 @@ class _Compute:
 def _prepare(
     request: Request, context: RowContext, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
 ) -> Call:
-    return _Compute(request, Frames.of(context, truth, prediction), scratch_folder())
+    lines = Lines(Frames.of(context, truth, prediction), parts=("public", "private"))
+    return _Compute(request, lines, scratch_folder())
 
 
 HUGGING_FACE = Kind(

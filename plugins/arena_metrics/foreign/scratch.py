@@ -64,9 +64,6 @@ one: hf:metric.py(value='F1 (%)').
     raise failed(f"{metric} returns several {what}s: {names}.{example}")
 
 
-def write_table(frame: pd.DataFrame, path: Path, form: str) -> None:
-    """Write a frame as ``csv``, ``tsv``, or ``json``: a list with an object for each row."""
-    if form == "json":
-        path.write_text(frame.to_json(orient="records", force_ascii=False))
-    else:
-        frame.to_csv(path, index=False, sep="\t" if form == "tsv" else ",")
+def write_json(frame: pd.DataFrame, path: Path) -> None:
+    """Write a frame as a list with an object for each row."""
+    path.write_text(frame.to_json(orient="records", force_ascii=False))
