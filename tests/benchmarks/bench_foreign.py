@@ -2,10 +2,11 @@
 
 30 submissions x 10,000 rows x 1,000 resamples are scored by arena, in worker processes with their
 limits, and the processor time of all processes is divided by the calls. It includes the start of
-the workers. The peer is a loop in one process, as one would write it by hand: it draws the rows of
-each resample (for Kaggle's metrics those of two data frames, which get a prepared column of new
-ids) and calls the same function directly. Its scores must be arena's. It makes some of the calls,
-before and after arena, and the lesser time counts. Each metric has a process of its own, twice.
+the workers. The peer is a loop, as one would write it by hand: it draws the rows of each resample
+(for metrics of tables those of two data frames, which get a prepared column of new ids, and are
+written as CSV if the metric reads files) and calls the same function directly. Its scores must be
+arena's. It makes some of the calls before and after arena, in as many processes, and the lesser
+time counts. Each metric has a process of its own, twice.
 
 Last, the calls of a Kaggle metric that writes each of them into a file are counted while
 ``arena score`` and ``arena finalize`` run without intervals.
@@ -14,10 +15,14 @@ Last, the calls of a Kaggle metric that writes each of them into a file are coun
 from __future__ import annotations
 
 import argparse
+import atexit
 import contextlib
 import io
 import json
+import multiprocessing
 import os
+import runpy
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,6 +30,8 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from statistics import fmean
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -46,13 +53,38 @@ def score(solution, submission, row_id_column_name, calls):
         file.write(b".")
     return float((solution["y"] == submission["y"]).mean())
 """
+BUNDLE = """
+tasks:
+  - {index: 0, name: One, reference_data: truth, scoring_program: program}
+leaderboards:
+  - columns:
+      - {key: mae, index: 0, sorting: asc}
+"""
+PROGRAM = """
+import json, sys
+from pathlib import Path
+
+import pandas as pd
+
+given, output = map(Path, sys.argv[1:])
+truth, sent = (pd.read_csv(given / part / "labels.csv") for part in ("ref", "res"))
+(output / "scores.json").write_text(json.dumps({"mae": (truth["y"] - sent["y"]).abs().mean()}))
+"""
 
 Row = tuple[Any, Any, Any, Callable[[int, Any], float]]
 """Metric, truth, predictions, and the bare call: of a submission and a resample's counts."""
 
 
-def frames_case(ids: str, rng: np.random.Generator) -> Row:
-    """Return a metric of Kaggle, which gets data frames."""
+Function = Callable[..., Any]
+
+
+def tables_case(
+    asked: str,
+    call_by_hand: Callable[[Function, Any, Any], float],
+    ids: str,
+    rng: np.random.Generator,
+) -> Row:
+    """Return a metric that gets tables, and how one calls it on a solution and a submission."""
     import pandas as pd
 
     from arena_metrics.foreign.loading import function_of
@@ -60,7 +92,6 @@ def frames_case(ids: str, rng: np.random.Generator) -> Row:
     labels = rng.integers(0, 2, ROWS)
     sent = np.round(0.3 * labels + 0.7 * rng.random((SUBMISSIONS, ROWS)), 6)
     names = [ids.format(row) for row in range(ROWS)]
-    asked = f"kaggle:{FOLDER / 'kaggle_fbeta.py'}(beta=2)"
     unbound: Any = PluginManager().metrics.resolve(asked)
     metric = unbound.for_rows(RowContext("id", pa.array(names), ("y",), ("y",)))
 
@@ -77,10 +108,83 @@ def frames_case(ids: str, rng: np.random.Generator) -> Row:
         left = solution.take(drawn).reset_index(drop=True)
         right = submissions[at].take(drawn).reset_index(drop=True)
         left["id"] = right["id"] = fresh.iloc[: len(drawn)]
-        return function(left, right, "id", beta=2)
+        return call_by_hand(function, left, right)
 
     texts = labels.astype(str).astype(object), sent.astype(str).astype(object)
     return metric, *texts, call
+
+
+def kaggle_case(ids: str, rng: np.random.Generator) -> Row:
+    """Return a metric of Kaggle, which gets data frames."""
+    asked = f"kaggle:{FOLDER / 'kaggle_fbeta.py'}(beta=2)"
+    return tables_case(asked, lambda score, *both: score(*both, "id", beta=2), ids, rng)
+
+
+def mlebench_case(rng: np.random.Generator) -> Row:
+    """Return a grader of MLE-bench, which gets data frames."""
+    asked = f"mlebench:{FOLDER / 'mle_grade.py'}:grade"
+    return tables_case(asked, lambda grade, left, right: grade(right, left), "{}", rng)
+
+
+def evalai_case(rng: np.random.Generator) -> Row:
+    """Return a metric of EvalAI, which reads two files."""
+
+    def by_hand(evaluate: Function, left: Any, right: Any) -> float:
+        left.to_csv("truth.csv", index=False)
+        right.to_csv("sent.csv", index=False)
+        result = evaluate("truth.csv", "sent.csv", "test", submission_metadata={})["result"]
+        return result[1]["test_split"]["mae"]
+
+    asked = f"evalai:{FOLDER / 'evalai_metric.py'}(split=test_split,value=mae)"
+    return tables_case(asked, by_hand, "{}", rng)
+
+
+def competition_case(rng: np.random.Generator) -> Row:
+    """Return a metric of a Hugging Face competition, which reads two files.
+
+    By hand only one more row is private, so that this part is not empty.
+    """
+    params = SimpleNamespace(
+        competition_id="c", token="", team_id="t", submission_id="s", submission_id_col="id"
+    )
+
+    def by_hand(compute: Function, left: Any, right: Any) -> float:
+        import pandas as pd
+
+        left["split"] = "public"
+        one = pd.DataFrame({"id": [-1], "y": [0]})
+        left, right = (pd.concat([frame, one]) for frame in (left, right))
+        left["split"] = left["split"].fillna("private")
+        left.to_csv("solution.csv", index=False)
+        Path("submissions").mkdir(exist_ok=True)
+        right.to_csv("submissions/t-s.csv", index=False)
+        sys.modules["huggingface_hub"].folder = Path.cwd()
+        return compute(params)["public_score"]["mae"]
+
+    return tables_case(f"hf:{FOLDER / 'hf_metric.py'}(value=mae)", by_hand, "{}", rng)
+
+
+def codabench_case(rng: np.random.Generator) -> Row:
+    """Return the scoring program of a bundle of Codabench, which reads two files."""
+    bundle = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, bundle)
+    for name in ("program", "truth"):
+        (bundle / name).mkdir()
+    (bundle / "competition.yaml").write_text(BUNDLE)
+    (bundle / "truth" / "labels.csv").write_text("id,y\n0,1\n")
+    command = "command: python3 score.py /app/input /app/output"
+    (bundle / "program" / "metadata.yaml").write_text(command)
+    (bundle / "program" / "score.py").write_text(PROGRAM)
+
+    def by_hand(_: Function, left: Any, right: Any) -> float:
+        for part, frame in (("ref", left), ("res", right)):
+            Path(part).mkdir(exist_ok=True)
+            frame.to_csv(f"{part}/labels.csv", index=False)
+        sys.argv = ["score.py", ".", "."]
+        runpy.run_path(str(bundle / "program" / "score.py"), run_name="__main__")
+        return json.loads(Path("scores.json").read_text())["mae"]
+
+    return tables_case(f"codabench:{bundle}", by_hand, "{}", rng)
 
 
 def lists_case(rng: np.random.Generator) -> Row:
@@ -134,11 +238,15 @@ def sklearn_case(rng: np.random.Generator) -> Row:
 
 
 CASES: Mapping[str, Callable[[np.random.Generator], Row]] = {
-    "Kaggle, ids are numbers": partial(frames_case, "{}"),
-    "Kaggle, ids are texts": partial(frames_case, "row {}"),
+    "Kaggle, ids are numbers": partial(kaggle_case, "{}"),
+    "Kaggle, ids are texts": partial(kaggle_case, "row {}"),
     "Hugging Face's evaluate": lists_case,
     "function of arrays": arrays_case,
     "scikit-learn": sklearn_case,
+    "MLE-bench": mlebench_case,
+    "EvalAI": evalai_case,
+    "Hugging Face's competitions": competition_case,
+    "Codabench": codabench_case,
 }
 
 
@@ -152,13 +260,31 @@ def processor_seconds() -> float:
     return seconds
 
 
-def loop_seconds(call: Callable[[int, Any], float], weights: Any, n: int) -> tuple[float, Any]:
-    """Return the processor seconds of a bare call, and ``(m, n)`` scores."""
-    call(0, weights[:, 0])
-    started = time.process_time()
-    with Path(os.devnull).open("w") as null, contextlib.redirect_stdout(null):
-        scores = [[call(at, weights[:, b]) for b in range(n)] for at in range(3)]
-    return (time.process_time() - started) / (3 * n), np.array(scores)
+def loop_seconds(
+    call: Callable[[int, Any], float], weights: Any, n: int, workers: int
+) -> tuple[float, Any]:
+    """Return the processor seconds of a bare call, and ``(m, n)`` scores.
+
+    As many processes as arena has run the loop at once: calls that use much memory take longer
+    beside others.
+    """
+    fork = multiprocessing.get_context("fork")
+    results = fork.SimpleQueue()
+
+    def loop() -> None:
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            call(0, weights[:, 0])
+            started = time.process_time()
+            scores = [[call(at, weights[:, b]) for b in range(n)] for at in range(3)]
+            results.put((time.process_time() - started, scores))
+
+    processes = [fork.Process(target=loop) for _ in range(workers)]
+    for process in processes:
+        process.start()
+    found = [results.get() for _ in processes]
+    for process in processes:
+        process.join()
+    return fmean(seconds for seconds, _ in found) / (3 * n), np.array(found[0][1])
 
 
 def measure(name: str, resamples: int, workers: int) -> dict[str, Any]:
@@ -168,13 +294,13 @@ def measure(name: str, resamples: int, workers: int) -> dict[str, Any]:
     weights = np.asfortranarray(draw_resamples(ROWS, resamples, seed=0).weights)
     n = min(200, resamples)
     with Path(os.devnull).open("w") as null, contextlib.redirect_stdout(null):
-        first, expected = loop_seconds(call, weights, n)
+        first, expected = loop_seconds(call, weights, n, workers)
         before, started = processor_seconds(), time.perf_counter()
         scores = score_under_weights(
             metric, truth, ArrayPredictions(sent), np.ascontiguousarray(weights), workers=workers
         )
         elapsed, used = time.perf_counter() - started, processor_seconds() - before
-        last, _ = loop_seconds(call, weights, n)
+        last, _ = loop_seconds(call, weights, n, workers)
     if not np.allclose(scores[: len(expected), :n], expected, rtol=1e-11, atol=0):
         raise SystemExit("The scores differ from those of the loop.")
     return {
