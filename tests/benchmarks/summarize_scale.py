@@ -49,10 +49,10 @@ above the start of the program, where it does not say the whole program.
 
 {aims}
 
-pyarrow's parse of a CSV file neither hashes it nor checks its ids, as a submission needs: SHA-256 alone
-takes a quarter of the time of that parse with short ids, and half of it with UUIDs. Predictions
-with all digits are stored in nearly 8 bytes a value. DuckDB keeps a few MB of blocks free for
-what comes next, which count for less the more submissions there are.
+pyarrow's parse of a CSV file neither hashes it nor checks its ids, as a submission needs: SHA-256
+alone takes a quarter of the time of that parse with short ids, and half of it with UUIDs.
+Predictions with all digits are stored in nearly 8 bytes a value. DuckDB keeps a few MB of blocks
+free for what comes next, which count for less the more submissions there are.
 
 ## Growth with the history
 
