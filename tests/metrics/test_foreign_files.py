@@ -306,6 +306,19 @@ def test_a_codabench_bundle_scores_rows_in_the_form_of_its_reference_data(
     assert metric.score(TRUTH, SENT, drawn) == {4.0: 3.0, 1.0: 1.0, 3.0: 2.0}[score]
 
 
+def test_reference_data_without_a_header_may_hold_ids_of_other_rows(bundle: Path) -> None:
+    (bundle / "truth" / "labels").write_text("z,3\na,1\nb,2\n")
+    (bundle / "program" / "helper.py").write_text(
+        "from pathlib import Path\n\n"
+        "def lines(path):\n"
+        "    rows = Path(path).read_text().splitlines()\n"
+        "    return [row.split(',')[1] for row in rows]\n"
+    )
+    metric = bound("codabench:bundle(task=Second, value=hits)")
+    assert metric.score(TRUTH, SENT) == 3.0
+    assert metric.score(TRUTH, SENT, np.array([2, 0, 0, 1])) == 2.0
+
+
 PHASES = """
 phases:
   1: {phasenumber: 1, reference_data: truth.zip, scoring_program: program.zip}

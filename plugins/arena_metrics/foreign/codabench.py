@@ -404,8 +404,9 @@ def _form_of(path: Path, frame: pd.DataFrame) -> _Form:
     separator = max(counts, key=lambda one: counts[one])
     cells = [cell.strip().strip('"') for cell in first.split(separator)]
     header = bool({*map(str, frame.columns)} & {*cells})
-    names_ids = str(frame.columns[0]) in cells or str(frame.iloc[0, 0]) in cells[:1]
-    return separator, header, names_ids and (header or len(cells) == frame.shape[1])
+    # Without a header only the number of cells tells: the first row may be one of another split.
+    with_ids = str(frame.columns[0]) in cells if header else len(cells) == frame.shape[1]
+    return separator, header, with_ids
 
 
 def _prepare(
