@@ -11,6 +11,7 @@ import argparse
 import json
 import math
 import os
+import platform
 import subprocess
 import sys
 import time
@@ -325,7 +326,14 @@ def page(kept: Mapping[str, Mapping[str, Any]]) -> str:
         f" Not measured yet: {', '.join(missing)}." if missing else ""
     )
     measured = [
-        (name, f"`{one['command']}`", one["date"], one["cores"], one["load"])
+        (
+            name,
+            f"`{one['command']}`",
+            one["date"],
+            one.get("processor", "not recorded"),
+            one["cores"],
+            one["load"],
+        )
         for name, one in kept.items()
     ]
     return PAGE.format(
@@ -334,8 +342,18 @@ def page(kept: Mapping[str, Mapping[str, Any]]) -> str:
         commands=table_of_commands(figures["commands"]) if "commands" in figures else NOT_MEASURED,
         growth=table_of_growth(figures["growth"]) if "growth" in figures else NOT_MEASURED,
         boards=table_of_boards([figures[name] for name in ("teams", "rows") if name in figures]),
-        parts=table(["part", "command", "date", "cores", "load"], measured),
+        parts=table(["part", "command", "date", "processor", "cores", "load"], measured),
     )
+
+
+def processor_name() -> str:
+    """Return the model of the processor, as far as the system says it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+    except OSError:  # not Linux
+        lines = []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor() or platform.machine()
 
 
 def run_part(command: str) -> dict[str, Any]:
@@ -361,6 +379,7 @@ def run_part(command: str) -> dict[str, Any]:
     return {
         "command": command,
         "date": time.strftime("%Y-%m-%d"),
+        "processor": processor_name(),
         "cores": len(os.sched_getaffinity(0)),
         "load": f"{before:.1f} to {os.getloadavg()[0]:.1f}",
         "figures": json.loads(called.stdout.splitlines()[-1]),
