@@ -32,6 +32,29 @@ def test_a_selection_after_the_deadline_is_marked_as_late(
     assert [one.get("late") for one in chosen] == [None, True]
 
 
+def test_what_is_decided_or_does_not_exist_is_not_decided_again(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    with made(tmp_path, solution, clock) as competition:
+        first = competition.submit(file_of(tmp_path, 1), "a").submission
+        competition.disqualify(first, "a leak")
+        competition.disqualify_team("a", "two accounts")
+        before = len(competition.events())
+        for change, said in (
+            (lambda: competition.disqualify(99, "a leak"), "There is no submission 99"),
+            (lambda: competition.disqualify(first, " a leak "), "already disqualified for this"),
+            (lambda: competition.disqualify(first, " "), "needs a reason"),
+            (lambda: competition.disqualify_team("a", "x"), "'a' is already disqualified"),
+            (lambda: competition.disqualify_team("b", "x"), "'b'"),
+            (lambda: competition.reinstate(team="b", reason="x"), "'b' is not disqualified"),
+            (lambda: competition.reinstate(submission=99, reason="x"), "99 is not disqualified"),
+            (lambda: competition.reinstate(submission=first, reason=""), "needs a reason"),
+        ):
+            with pytest.raises(UsageError, match=said):
+                change()
+        assert len(competition.events()) == before
+
+
 @pytest.mark.slow
 def test_a_team_is_disqualified_and_reinstated_on_record(
     tmp_path: Path, solution: Path, clock: Clock

@@ -377,14 +377,18 @@ def test_decisions_and_their_refusals_leave_one_event_each(
         submit(tmp_path, 12, "b"),
         decision(13, "merge", team="a", into="c"),
         replace(submit(tmp_path, 14), path=tmp_path / "lost.csv"),
+        decision(15, "rescore"),
+        decision(16, "disqualify", submission=99, reason="shared"),
     ]
     sections = {"competition": {"deadline": START}}
     clock.now = START + timedelta(days=1)
     with made(tmp_path, solution, clock, **sections) as competition:
         (*answers,) = process_all(competition, requests)
-        assert events_of(competition) == list(range(1, 15))
+        assert events_of(competition) == list(range(1, 17))
         refused = {one.seq: one.message for one in answers if one.status == "refused"}
-        assert list(refused) == [3, 8, 9]
+        assert list(refused) == [3, 8, 9, 15, 16]
+        assert "There is nothing to rescore" in refused[15]
+        assert refused[16] == "There is no submission 99."
         assert refused[9] == "The request is incomplete."
         assert answers[11].team == "c"
         assert answers[13].status == "set_aside"

@@ -156,6 +156,18 @@ def test_another_teams_request_does_not_exist(web: WebSite) -> None:
     assert bo.get(f"/{NAME}/submissions/submission-9").status_code == 404
 
 
+def test_a_request_of_another_competition_does_not_exist(web: WebSite) -> None:
+    """Also if a team of the same name sent it."""
+    ada = web.program(web.token(web.person("Ada", "Ants")))
+    sent = ada.post(f"{API}/submissions", content=b"id,y\n").json()["request"]
+    other, _new = web.site.intake.append(
+        competition="other", team="Ants", member="1", kind="submit", payload={"file": "a.csv"}
+    )
+    assert ada.get(f"{API}/requests/{sent}").status_code == 200
+    assert ada.get(f"{API}/requests/{other.request}").status_code == 404
+    assert ada.get(f"/{NAME}/submissions/{other.request}").status_code == 404
+
+
 def test_a_board_for_members_only(tmp_path: Any) -> None:
     web = WebSite(tmp_path, board="members")
     member, organiser = web.person("Ada", "Ants"), web.person("Org", organiser=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from arena.errors import StoreError
+from arena.server.records.accounts import Accounts, RefusedError
 from arena.server.records.intake import Intake, QueueFullError, RequestKeyError, Room
 from arena.server.records.layout import Layout
 from arena.server.records.published import Answer, Published, Publisher, State, TeamFacts
@@ -47,6 +49,23 @@ def test_twenty_requests_at_once_under_one_key_are_one(tmp_path: Path) -> None:
         submit(intakes[0], "same", fingerprint="other")
     for intake in intakes:
         intake.close()
+
+
+def test_an_account_is_in_one_team_of_a_competition(tmp_path: Path) -> None:
+    with contextlib.closing(Accounts(tmp_path / "accounts.sqlite")) as accounts:
+        ada, bo = (accounts.register(name).account for name in ("Ada", "Bo"))
+        ants = accounts.create_team("c", "Ants", ada)
+        bees = accounts.create_team("c", "Bees", bo)
+        for join in (
+            lambda: accounts.join_team(bees.team, ada, 10),
+            lambda: accounts.create_team("c", "Cats", ada),
+        ):
+            with pytest.raises(RefusedError, match="You are in the team Ants already"):
+                join()
+        assert accounts.team_of("c", ada) == ants
+        with pytest.raises(RefusedError, match="at most 1 member"):
+            accounts.join_team(bees.team, accounts.register("Cy").account, 1)
+        assert accounts.create_team("other", "Cats", ada).competition == "other"
 
 
 def test_places_and_full_queues(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -81,6 +82,9 @@ def test_requests_are_judged_and_published_in_order(folder: Path, layout: Layout
     chosen = decide(intake, "select", "red", submissions=[1])
     with scorer_of(folder, layout, clock) as scorer:
         public = Published(layout.public("race"))
+        (served,) = scorer._competition.events("server settings")
+        rules = hashlib.sha256(b"# Rules\n").hexdigest()
+        assert rules.startswith(served.payload["settings"]["server.rules_version"])
         assert (public.state().waiting, public.state().oldest) == (4, sent[0].received.isoformat())
         settle(scorer)
         told = public.competition()

@@ -9,6 +9,7 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from arena.server.records.published import Answer, TeamFacts
+from arena.server.web import api
 from web_site import NAME, ORIGIN, RULES, URL, WebSite
 
 FILE = ("mine.csv", b"id,y\na,0.5\n", "text/csv")
@@ -146,7 +147,6 @@ def _dict(facts: Any) -> dict[str, Any]:
 
 def test_a_file_is_checked_without_being_counted(web: WebSite, monkeypatch: Any) -> None:
     client = web.browser(web.person("Ada", "Ants"))
-    from arena.server.web import api
 
     async def judged(_seconds: float) -> None:
         web.scorer.judge(web.site, faults=({"kind": "odd", "message": "No <x>.", "row": 3},))
@@ -156,6 +156,30 @@ def test_a_file_is_checked_without_being_counted(web: WebSite, monkeypatch: Any)
     assert page.status_code == 200
     assert "row 3: No &lt;x&gt;." in page.text
     assert "5 submissions left today" in page.text
+
+
+def test_a_program_is_told_whether_a_file_is_good(web: WebSite, monkeypatch: Any) -> None:
+    program = web.program(web.token(web.person("Ada", "Ants")))
+    faults: tuple[dict[str, Any], ...] = ()
+
+    async def judged(_seconds: float) -> None:
+        web.scorer.judge(web.site, faults=faults)
+
+    monkeypatch.setattr(api.asyncio, "sleep", judged)
+
+    def answer() -> Any:
+        return program.post(f"/api/v1/{NAME}/validate", content=b"id,y\n")
+
+    good = answer()
+    assert (good.status_code, good.json()) == (200, {"status": "ok", "faults": []})
+    faults = ({"kind": "odd", "message": "No.", "row": 3},)
+    bad = answer()
+    assert (bad.status_code, bad.json()["status"]) == (200, "rejected")
+    assert bad.json()["faults"][0]["message"] == "No."
+    monkeypatch.setattr(api, "VALIDATE_SECONDS", 0.0)
+    late = answer()
+    assert (late.status_code, late.headers["retry-after"]) == (503, "60")
+    assert web.site.intake.checks(NAME) == []
 
 
 def test_the_list_of_submissions_says_how_many_faults_there_are(web: WebSite) -> None:

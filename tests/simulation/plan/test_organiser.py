@@ -15,6 +15,7 @@ from arena.errors import InputError, MetricError, UnknownNameError, UsageError
 from arena.evaluation.row_weights import metric_on_rows_of
 from arena.evaluation.solution_metric import metric_of_outline
 from arena.plugin.manager import PluginManager
+from arena.simulation.plan import pilot as pilot_module
 from arena.simulation.plan.drawn import (
     Design,
     Population,
@@ -413,6 +414,17 @@ def test_the_rows_of_the_rarest_class_count_as_on_a_board(files):
     # A board of 12 ordered pairs decides nothing with less than log2(12 / 0.05) = 7.9 positives.
     few, many = (row.interval_width for row in made.rows)
     assert few == 3 > many
+
+
+def test_a_plan_reads_the_rows_that_it_is_told_to(files, monkeypatch):
+    truth, made = answers(80, a=0.9, b=0.7, c=0.6)
+    solution, submissions = files(truth, made)
+    header, *rows = solution.read_text().splitlines()
+    usage = [f"{row},{'Public' if n < 30 else 'Private'}" for n, row in enumerate(rows)]
+    solution.write_text("\n".join([f"{header},Usage", *usage, ""]))
+    monkeypatch.setattr(pilot_module, "advise", lambda pilot, *_, **__: pilot.result.n_rows)
+    for options, n_rows in (({}, 50), ({"split": "public"}, 30), ({"split": "all"}, 80)):
+        assert plan(solution, submissions, "accuracy", resamples=50, **options) == n_rows
 
 
 @pytest.mark.slow

@@ -430,6 +430,21 @@ def test_draws_follow_their_priors():
     assert np.median(flat.var(axis=1)) == pytest.approx(2.0, rel=0.2)  # t with 4 degrees
 
 
+def test_draws_about_one_centre_have_the_normal_width_in_any_unit():
+    """The prior's width is 0.3 standard errors: 0.09 / 1.09 of the variance remains."""
+    rng = np.random.default_rng(0)
+    errors, scores = rng.standard_normal((20, 5_000)), rng.standard_normal(20)
+
+    def drawn(scores, unit):
+        kept = np.arange(20)
+        chance = np.random.default_rng(1)
+        return draw_nonparametric(unit * scores, unit * errors, kept, 2_000, chance) / unit
+
+    assert drawn(np.zeros(20), 100.0).mean() == pytest.approx(0.0, abs=0.01)
+    assert drawn(np.zeros(20), 100.0).std() == pytest.approx(np.sqrt(0.09 / 1.09), rel=0.02)
+    assert drawn(scores, 100.0) == pytest.approx(drawn(scores, 1.0))
+
+
 @pytest.mark.slow
 def test_the_least_favourable_gaps_are_lower_confidence_bounds():
     held = []
