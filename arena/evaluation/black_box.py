@@ -40,6 +40,7 @@ from arena.utils.engines import Engine, cluster_in_use
 from arena.utils.finished_tasks import FinishedTasks, tasks_in_use
 from arena.utils.parallel import Progress, run_tasks
 from arena.utils.processes import Confinement, Ended, run_limited, start_clock
+from arena.utils.read_only import read_only
 from arena.utils.task_digests import array_digest, digest_of
 
 Scorer: TypeAlias = Callable[[npt.NDArray[Any]], float]
@@ -85,6 +86,7 @@ def scorer_of(metric: Metric, truth: npt.NDArray[Any], prediction: npt.NDArray[A
 
     A metric that is bound to its rows gets all of them, with the counts as ``weight``.
     """
+    truth, prediction = read_only((truth, prediction))
     if isinstance(metric, PreparesSubmissions):
         return metric.prepare(truth, prediction)
     if isinstance(metric, NeedsRowContext):
@@ -521,7 +523,7 @@ def _whole_scores(
     """Yield the score of each submission on all rows, within the limits of the metric."""
     if traits_of(metric).time_limit is None:
         for prediction in predictions:
-            yield _whole_task(partial(metric.score, truth, prediction))
+            yield _whole_task(partial(metric.score, *read_only((truth, prediction))))
         return
     everything = np.ones(len(truth), dtype=np.uint8)
     tasks = ((partial(scorer_of(metric, truth, one), everything),) for one in predictions)

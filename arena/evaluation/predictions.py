@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.types import IntArray
+from arena.utils.read_only import make_fields_read_only
 
 if TYPE_CHECKING:
     from arena.interfaces import PredictionBlocks
@@ -33,7 +34,7 @@ class ReadByWorkers(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArrayPredictions:
-    """An array as :class:`arena.interfaces.PredictionBlocks`, without a copy.
+    """An array as :class:`arena.interfaces.PredictionBlocks`, without a copy; it is read-only.
 
     Examples
     --------
@@ -45,6 +46,9 @@ class ArrayPredictions:
 
     values: npt.NDArray[Any]
     """``(m, n)``, or ``(m, n, n_columns)``."""
+
+    def __post_init__(self) -> None:
+        make_fields_read_only(self, "values")
 
     @property
     def n_submissions(self) -> int:

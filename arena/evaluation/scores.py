@@ -22,6 +22,7 @@ from arena.interfaces import (
 from arena.types import FloatArray, WeightArray
 from arena.utils.engines import cluster_in_use
 from arena.utils.parallel import NoProgress, Progress, run_tasks
+from arena.utils.read_only import read_only
 
 if TYPE_CHECKING:
     from arena.interfaces import PredictionBlocks
@@ -154,6 +155,7 @@ def resample_block(
     metric: Metric, truth: npt.NDArray[Any], block: npt.NDArray[Any], weights: WeightArray
 ) -> FloatArray:
     """Return ``(k, B)`` scores of a block of ``(k, n)`` or ``(k, n, n_columns)`` predictions."""
+    truth, block = read_only((truth, block))
     if isinstance(metric, HasResample):
         return metric.resample(truth, block, weights)
     if isinstance(metric, HasRowValues):
@@ -244,6 +246,7 @@ def influence_values(
     Those of a pointwise metric are its centred row values times the slope of ``from_mean`` (the
     delta method). None: the metric is a black box.
     """
+    truth, block = read_only((truth, block))
     if isinstance(metric, HasInfluenceValues):
         return metric.influence_values(truth, block)
     if not isinstance(metric, HasRowValues):

@@ -14,6 +14,7 @@ from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import influence_values, score_under_weights
 from arena.interfaces import HasRowValues, Metric
 from arena.types import FloatArray, IntArray
+from arena.utils.read_only import read_only
 
 _RESAMPLES = 200
 _PROBES = np.array([0.3, 0.7])
@@ -75,7 +76,7 @@ def comparable_values(
     """
     # A mean needs no numerical slope, so that an exact tie stays exact.
     if isinstance(metric, HasRowValues) and (metric.from_mean(_PROBES) == _PROBES).all():
-        return metric.row_values(truth, block)
+        return metric.row_values(*read_only((truth, block)))
     return influence_values(metric, truth, block)
 
 

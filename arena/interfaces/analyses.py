@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from arena.interfaces.metrics import Metric
 from arena.types import Finding, FloatArray, IntArray
+from arena.utils.read_only import make_fields_read_only
 
 
 @runtime_checkable
@@ -33,7 +34,10 @@ class PredictionBlocks(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """All submissions, if the best submission of each team was selected on the ranked rows."""
+    """All submissions, if the best submission of each team was selected on the ranked rows.
+
+    The arrays cannot be written to.
+    """
 
     scores: FloatArray
     """``(k,)`` scores on all ranked rows, in the metric's natural sign."""
@@ -46,10 +50,13 @@ class Candidates:
     team: IntArray
     """``(k,)`` the position in the study of the team of each submission."""
 
+    def __post_init__(self) -> None:
+        make_fields_read_only(self, "scores", "resampled", "counting", "team")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Study:
-    """The input of an analysis of a board, the labels included."""
+    """The input of an analysis of a board, the labels included. The arrays cannot be written to."""
 
     metric: Metric
     """Bound to the ranked rows, if it is a :class:`NeedsRowContext`."""
@@ -82,6 +89,10 @@ class Study:
     best_interval: tuple[float, float] | None = None
     """The interval for the best true score, from these scores and resamples; NaN where withheld.
     None: it was not computed yet."""
+
+    def __post_init__(self) -> None:
+        arrays = ("truth", "submissions", "scores", "resampled", "clusters", "tasks", "soft_labels")
+        make_fields_read_only(self, *arrays)
 
     def with_all_candidates(self) -> Study:
         """Return the study with the scores and predictions of all candidates, if there are any.

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from arena.interfaces.metrics import Metric
 from arena.types import IntArray
+from arena.utils.read_only import make_fields_read_only
 
 Conduct: TypeAlias = Literal["honest", "copies", "attacks"]
 """``copies``: starts from public predictions; ``attacks``: tries to infer the labels."""
@@ -25,10 +26,16 @@ class Notebook:
     score: float | None
     """Its released score; None: there is none."""
 
+    def __post_init__(self) -> None:
+        make_fields_read_only(self, "prediction")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Participation:
-    """The knowledge of a team before its first submission: published information, no labels."""
+    """The knowledge of a team before its first submission: published information, no labels.
+
+    Teams share the arrays, which cannot be written to.
+    """
 
     metric: Metric
     """The metric; its formula and direction are public."""
@@ -50,6 +57,9 @@ class Participation:
     """Features of the rows to predict, in the row order of a submission."""
     notebooks: Sequence[Notebook] = ()
     """Submissions that other teams made public; it grows during the competition."""
+
+    def __post_init__(self) -> None:
+        make_fields_read_only(self, "baseline", "training", "test")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,6 +30,7 @@ from arena.plugin.info import (
 )
 from arena.plugin.registry import Registry, nearest
 from arena.types import CompetitionInfo, Fault, Release, Section, SubmissionRecord
+from arena.utils.read_only import read_only
 
 if TYPE_CHECKING:
     # Each is imported when something of its kind is asked for.
@@ -164,7 +165,7 @@ class PluginManager:
         """Yield ``(plugin, finish(result))`` of each implementation that does not fail."""
         caller: pluggy.HookCaller = getattr(self._pluggy.hook, hook)
         for implementation in sorted(caller.get_hookimpls(), key=lambda one: one.plugin_name):
-            wanted = {name: arguments[name] for name in implementation.argnames}
+            wanted = {name: read_only(arguments[name]) for name in implementation.argnames}
             try:
                 result = finish(implementation.function(**wanted))
             except _ANY_FAILURE as error:

@@ -41,6 +41,7 @@ from arena.public_board.mechanism import (
 )
 from arena.store import Holder, Store
 from arena.types import FloatArray, IntArray, Release, Solution
+from arena.utils.read_only import read_only
 
 _READ_TOGETHER = 64
 """How many submissions are read at once at most, of those that hold the next ranks."""
@@ -200,7 +201,7 @@ class Releaser:
             stream = np.random.SeedSequence(self.seed, spawn_key=(submission.submission, position))
             with attributed_unquoted(self.plugin, "releasing a score"):
                 return self.mechanism.release(
-                    state, evaluation.at_most(bound), np.random.default_rng(stream)
+                    read_only(state), evaluation.at_most(bound), np.random.default_rng(stream)
                 )
 
         released = self.instances.release(submission.team, ask, ahead)

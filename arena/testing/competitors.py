@@ -137,18 +137,9 @@ def check_competitor(
 _Subject = tuple[Competitor, CompetitorProblem]
 
 
-def _own(part: Participation) -> Participation:
-    """Return it with copies of its arrays: what one game changes must not reach the next."""
-    return replace(
-        part,
-        baseline=None if part.baseline is None else np.array(part.baseline),
-        test=None if part.test is None else np.array(part.test),
-    )
-
-
 def _start(subject: _Subject, seed: int) -> Player:
     competitor, problem = subject
-    return competitor.start(_own(problem.participation), np.random.default_rng(seed))
+    return competitor.start(problem.participation, np.random.default_rng(seed))
 
 
 def _play(
@@ -157,7 +148,6 @@ def _play(
     finishing: bool = False,
     elsewhere: bool = False,
     submissions: int = 0,
-    shared: bool = False,
 ) -> tuple[list[Move], Player]:
     """Play to the end; return all moves and the player.
 
@@ -169,11 +159,9 @@ def _play(
         Whether computations ahead are run through pickle, as in another process.
     submissions
         0: as many as the problem allows.
-    shared
-        Whether the player gets the arrays of the problem, not copies.
     """
     competitor, problem = subject
-    part = problem.participation if shared else _own(problem.participation)
+    part = problem.participation
     part = replace(part, submissions=submissions or part.submissions)
     player = competitor.start(part, np.random.default_rng(7))
     moves: list[Move] = []
@@ -277,17 +265,6 @@ def _plays_a_short_game(subject: _Subject) -> Verdict:
     return _OK
 
 
-def _leaves_its_arguments(subject: _Subject) -> Verdict:
-    competitor, problem = subject
-    given = _own(problem.participation)
-    before = _own(given)
-    _play((competitor, replace(problem, participation=given)), shared=True)
-    pairs = ((given.baseline, before.baseline), (given.test, before.test))
-    if all(np.array_equal(a, b) for a, b in pairs if a is not None and b is not None):
-        return _OK
-    return Outcome.FAILED, "It modifies the baseline or the test rows, which other teams share."
-
-
 def _computes_ahead(subject: _Subject) -> Verdict:
     player = _start(subject, 7)
     if not isinstance(player, ComputesAhead):
@@ -328,7 +305,6 @@ _CHECKS = (
     ("the same seed twice", _repeats),
     ("finish at any time", _finishes_at_any_time),
     ("a single submission", _plays_a_short_game),
-    ("what it is given", _leaves_its_arguments),
     ("computations ahead", _computes_ahead),
     ("conduct and variants", _declares_itself),
     ("known labels", _knows_what_it_claims),
