@@ -14,7 +14,6 @@ from arena.competition.state import read_state
 from arena.competition.submit import (
     SubmissionHandler,
     Submitted,
-    open_handler,
     submit_files,
 )
 from arena.competition.view import CompetitionView, now, organiser
@@ -196,7 +195,7 @@ class Competition(CompetitionView):
         with shown(progress) as display:
             display.start("Importing submissions", len(files))
             handler = self._open_handler()
-            for answer in submit_files(handler, self._state, files, limited=False, times=times):
+            for answer in submit_files(handler, files, limited=False, times=times):
                 display.advance()
                 yield answer
 
@@ -204,11 +203,11 @@ class Competition(CompetitionView):
         self, files: Sequence[SubmissionFile], *, limited: bool, key: str | None = None
     ) -> Iterator[Submitted]:
         """Submit files with one handler, whose caches are reused from file to file."""
-        return submit_files(self._open_handler(), self._state, files, limited=limited, key=key)
+        return submit_files(self._open_handler(), files, limited=limited, key=key)
 
     def _open_handler(self) -> SubmissionHandler:
         if self._handler is None:
-            self._handler = open_handler(self._state)
+            self._handler = SubmissionHandler(self._state)
         return self._handler
 
     # -- the queue of a served competition -----------------------------------------------------

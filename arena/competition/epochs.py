@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from arena.competition.ledger import Ledger
@@ -204,14 +205,20 @@ def _baseline_score(store: Store, settings: Settings, *, greater_is_better: bool
 def _release_again(
     store: Store, manager: PluginManager, settings: Settings, solution: Solution
 ) -> list[tuple[SubmissionRef, InstanceRelease]]:
-    from arena.public_board.releaser import SubmissionRef, make_releaser, release_again
+    from arena.public_board.releaser import (
+        SubmissionRef,
+        make_releaser,
+        read_public_rows,
+        release_again,
+    )
 
     if not public_rows(solution).any():
         return []
     ledger = Ledger(store)
     teams = ledger.teams()
     history = [SubmissionRef(one.submission, teams.stored(one.team)) for one in ledger.counting()]
-    releaser = make_releaser(settings, solution, store, manager, int(store.meta("seed") or 0))
+    read = partial(read_public_rows, store, public_rows(solution))
+    releaser = make_releaser(settings, solution, read, manager, int(store.meta("seed") or 0))
     released = release_again([releaser], history, store, solution)
     return [(ref, one) for ref, (one,) in released if one is not None]
 

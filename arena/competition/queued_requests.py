@@ -21,7 +21,7 @@ from typing import Any
 
 from arena.competition import decisions
 from arena.competition.state import CompetitionState
-from arena.competition.submit import QueuedSubmission, SubmissionHandler, Submitted
+from arena.competition.submit import SubmissionHandler, SubmissionRequest, Submitted
 from arena.config import CONFIG_NAME
 from arena.errors import ArenaError, StoreError, UsageError
 from arena.intake import named_file
@@ -234,7 +234,7 @@ def _process_submissions(
     if not queued:
         return [set_aside(state, requests[0], reason)]
     answers = handler().submit_group(
-        queued, seconds=seconds, before_each=lambda one: before_each(by_id[one.key])
+        queued, seconds=seconds, before_each=lambda request: before_each(by_id[str(request.key)])
     )
     return [
         RequestAnswer(one.seq, one.request, one.kind, answer.team, answer.status, submitted=answer)
@@ -256,7 +256,7 @@ def _group(requests: Sequence[QueuedRequest]) -> Iterator[QueuedRequest]:
 
 def _read(
     state: CompetitionState, group: Sequence[QueuedRequest], workers: int
-) -> tuple[list[QueuedSubmission], str]:
+) -> tuple[list[SubmissionRequest], str]:
     """Read the files of a group up to the first that cannot be judged; also return why."""
     files = [
         replace(named_file(Path(str(one.payload["file"])), one.team), path=one.path)
@@ -270,7 +270,7 @@ def _read(
         manager=state.manager,
         max_bytes=state.settings.limits.max_bytes,
     )
-    queued: list[QueuedSubmission] = []
+    queued: list[SubmissionRequest] = []
     read_files = examined(files, workers=min(workers, len(files)))
     for one, (file, first) in zip(group, read_files, strict=True):
         # Its process may have been killed because of another file: alone again.
@@ -280,7 +280,14 @@ def _read(
         if read.sha256 and one.payload.get("sha256", read.sha256) != read.sha256:
             return queued, "The uploaded file was changed or damaged after it was received."
         queued.append(
-            QueuedSubmission(file, read, one.received, one.actor, one.request, one.event_fields)
+            SubmissionRequest(
+                file=file,
+                read=read,
+                received=one.received,
+                actor=one.actor,
+                key=one.request,
+                event_fields=one.event_fields,
+            )
         )
     return queued, ""
 

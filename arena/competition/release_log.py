@@ -3,12 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from arena.public_board.instances import InstanceRelease, LoggedRelease
-from arena.store import Holder, Transaction
+from arena.public_board.releaser import read_public_rows
+from arena.store import Holder, Store, Transaction
+
+
+@dataclass(slots=True, eq=False)
+class PublicRowReader:
+    """Reads the public rows of earlier submissions, those of an open transaction included."""
+
+    store: Store
+    public_rows: npt.NDArray[np.bool_]
+    """``(n_rows,)``."""
+    uncommitted: dict[int, npt.NDArray[Any]] = field(default_factory=dict)
+    """By submission, ``(1, n)`` or ``(1, n, n_columns)``: the store cannot read them yet."""
+
+    def __call__(self, submissions: Sequence[int]) -> npt.NDArray[Any]:
+        """Return ``(k, n)`` or ``(k, n, n_columns)`` predictions in the order of k submissions."""
+        blocks = {
+            submission: self.uncommitted[submission]
+            for submission in submissions
+            if submission in self.uncommitted
+        }
+        committed = [submission for submission in submissions if submission not in blocks]
+        if committed:
+            stored = read_public_rows(self.store, self.public_rows, committed)
+            blocks |= dict(zip(committed, stored[:, np.newaxis], strict=True))
+        return np.concatenate([blocks[submission] for submission in submissions])
 
 
 @dataclass(frozen=True, slots=True)

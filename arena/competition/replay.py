@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from arena.competition.final_selection import Candidate, public_board
@@ -11,7 +12,13 @@ from arena.competition.state import CompetitionState
 from arena.config import PublicSection, Settings
 from arena.public_board.instances import Scope
 from arena.public_board.mechanism import public_rows, review_mechanism
-from arena.public_board.releaser import Releaser, SubmissionRef, make_releaser, release_again
+from arena.public_board.releaser import (
+    Releaser,
+    SubmissionRef,
+    make_releaser,
+    read_public_rows,
+    release_again,
+)
 from arena.types import Release
 from arena.utils.collection import collection_paused
 from arena.utils.parallel import Progress
@@ -132,7 +139,8 @@ def _with_mechanism(settings: Settings, mechanism: str, scope: Scope | None) -> 
 
 
 def _releaser(state: CompetitionState, settings: Settings) -> Releaser:
-    return make_releaser(settings, state.solution, state.store, state.manager, state.seed)
+    read = partial(read_public_rows, state.store, public_rows(state.solution))
+    return make_releaser(settings, state.solution, read, state.manager, state.seed)
 
 
 def _release(

@@ -273,17 +273,27 @@ class Releaser:
             self._cache.popitem(last=False)
 
 
+def read_public_rows(
+    store: Store, public_rows: npt.NDArray[np.bool_], submissions: Sequence[int]
+) -> npt.NDArray[Any]:
+    """Return the public rows of k stored submissions: ``(k, n)`` or ``(k, n, n_columns)``."""
+    return next(store.predictions(submissions, rows=public_rows).blocks(len(submissions)))[1]
+
+
 def make_releaser(
-    settings: Settings, solution: Solution, store: Store, manager: PluginManager, seed: int
+    settings: Settings,
+    solution: Solution,
+    read: Callable[[Sequence[int]], npt.NDArray[Any]],
+    manager: PluginManager,
+    seed: int,
 ) -> Releaser:
-    """Return a releaser with the mechanism that the settings ask for."""
+    """Return a releaser with the mechanism that the settings ask for.
+
+    ``read`` is :attr:`Releaser.read`.
+    """
     mechanism = find_mechanism(settings, manager)
     metric = public_metric(settings, mechanism, solution.outline(), manager)
     rows = public_rows(solution)
-
-    def read(submissions: Sequence[int]) -> npt.NDArray[Any]:
-        return next(store.predictions(submissions, rows=rows).blocks(len(submissions)))[1]
-
     baseline = settings.competition.baseline
     better = metric.greater_is_better
     return Releaser(

@@ -62,6 +62,8 @@ class Transaction:
         self._keeper = database.keeper
         self._unwritten: dict[str, bytes] = {}
         """Objects that must be written before the commit."""
+        self.scoring: Scoring | None = None
+        """The submission that was announced last."""
 
     # -- limits --------------------------------------------------------------------------------
 
@@ -91,7 +93,7 @@ class Transaction:
         """
         return find_record(self._cursor, team, key)
 
-    def announce_scoring(self, incoming: Incoming) -> Scoring:
+    def announce_scoring(self, incoming: Incoming) -> None:
         """Write to the journal, at once, that a submission is about to be scored.
 
         If the process is killed before the transaction ends, :meth:`arena.store.Store.interrupted`
@@ -103,10 +105,9 @@ class Transaction:
             If the journal cannot be written.
         """
         received = as_text(as_stored(incoming.received))
-        scoring = Scoring(incoming.team, incoming.file, incoming.sha256, received)
+        self.scoring = Scoring(incoming.team, incoming.file, incoming.sha256, received)
         if self._database.journal is not None:
-            self._database.journal.announce(scoring)
-        return scoring
+            self._database.journal.announce(self.scoring)
 
     def add_submission(self, incoming: Incoming) -> SubmissionRecord:
         """Store one submission; see :meth:`add_submissions`."""

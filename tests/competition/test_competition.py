@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 
 from arena.competition.competition import Competition
+from arena.competition.release_log import PublicRowReader
 from arena.config import Settings
 from arena.errors import ArenaError, InputError, UsageError
+from arena.public_board.releaser import read_public_rows
+from arena.store import Store
 from arena.types import Usage
 from few_rows import ShareRight, manager_of_few
 from program import write_csv
@@ -80,14 +83,15 @@ def test_earlier_predictions_are_read_in_the_order_asked_for(
     with made(tmp_path, solution, clock) as competition:
         for number in (1, 2):
             competition.submit(file_of(tmp_path, number), "one")
-        handler = competition._open_handler()
-        alone = [handler.releaser.read([number])[0] for number in (1, 2)]
-        assert not np.array_equal(alone[0], alone[1])
-        # One of the open transaction, which the store cannot read yet, in between.
-        handler._uncommitted[3] = np.arange(60.0)[:, np.newaxis]
-        mixed = handler.releaser.read([2, 3, 1])
-        np.testing.assert_array_equal(mixed[[0, 2]], np.stack(alone)[[1, 0]])
-        np.testing.assert_array_equal(mixed[1], np.arange(60.0)[handler._public_rows])
+    store = Store.open(tmp_path / "c" / "arena.duckdb")
+    rows = np.arange(60) < 20
+    first, second = (read_public_rows(store, rows, [number])[0] for number in (1, 2))
+    assert not np.array_equal(first, second)
+    # The store cannot read that of the open transaction.
+    third = np.arange(20.0)[np.newaxis]
+    read = PublicRowReader(store, rows, {3: third})
+    np.testing.assert_array_equal(read([2, 3, 1]), [second, third[0], first])
+    store.close()
 
 
 @pytest.mark.slow

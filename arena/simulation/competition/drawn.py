@@ -214,9 +214,8 @@ class _Player:
         self._releaser = None
         if self._public.any():
             self._releaser = make_releaser(
-                state.settings, solution, state.store, state.manager, state.seed
+                state.settings, solution, self._read, state.manager, state.seed
             )
-            self._releaser.read = self._read
 
     def send(
         self, predictions: npt.NDArray[Any], names: Sequence[str], teams: Sequence[int]

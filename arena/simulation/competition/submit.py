@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from arena.competition.decisions import select
 from arena.competition.state import CompetitionState
-from arena.competition.submit import SubmissionHandler, Submitted, open_handler
+from arena.competition.submit import SubmissionHandler, SubmissionRequest, Submitted
 from arena.errors import InputError
 from arena.intake import named_file
 from arena.scoring.submissions import examine
@@ -89,7 +89,7 @@ class Submitter:
             max_bytes=state.settings.limits.max_bytes,
         )
         file.unlink()
-        answer = self.handler.submit(named, read, now=when, actor=state.actor, limited=True)
+        answer = self.handler.submit(SubmissionRequest(named, read, when, state.actor))
         self.known[key] = answer
         return answer
 
@@ -120,7 +120,7 @@ def open_submitter(state: CompetitionState, clock: SimulatedClock, folder: Path)
         for one in state.store.submissions()
     }
     left = {key for key, answer in known.items() if answer.status == "accepted"}
-    return Submitter(state, open_handler(state), clock, folder, known, left)
+    return Submitter(state, SubmissionHandler(state), clock, folder, known, left)
 
 
 def submission_table(prediction: npt.NDArray[Any], solution: Solution) -> pa.Table:
