@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Metric,
         MetricFamily,
         Paper,
+        Ranker,
     )
     from arena.types import CompetitionInfo, Fault, Release, Section, SubmissionRecord
 
@@ -56,6 +57,15 @@ def provide_metrics() -> Iterable[Metric | MetricFamily | Deferred] | None:
 @hookspec
 def provide_mechanisms() -> Iterable[Mechanism | Deferred] | None:
     """Return mechanisms for the public board. None means: no mechanism."""
+
+
+@hookspec
+def provide_rankers() -> Iterable[Ranker | Deferred] | None:
+    """Return procedures for the ranks of a board. None means: no ranker.
+
+    A board has one ranker: ``simultaneous``, unless its settings name another one. If it fails, the
+    board fails.
+    """
 
 
 @hookspec

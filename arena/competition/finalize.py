@@ -15,7 +15,7 @@ from arena.competition.state import CompetitionState, secondary_metrics
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import UsageError
 from arena.interfaces import Metric, notes_of
-from arena.scoring.board import BoardRun
+from arena.scoring.board import BoardRun, BoardStudy
 from arena.scoring.result import STANDING_COLUMNS, ScoreResult
 from arena.scoring.settings import BoardSettings
 from arena.scoring.submissions import competition_info
@@ -79,6 +79,18 @@ def evaluate(
     return _evaluate(state, _counted(state), progress, workers, intervals)
 
 
+def study(state: CompetitionState, progress: Progress, *, workers: int = 0) -> BoardStudy:
+    """Return what :func:`evaluate` ranks; nothing is computed from it but scores and resamples.
+
+    Raises
+    ------
+    UsageError
+        If there is no accepted submission that is not disqualified.
+    """
+    counted = _counted(state)
+    return _run(state, counted, progress, workers, None).study(counted.records)
+
+
 @dataclass(frozen=True, slots=True)
 class _Counted:
     """The submissions that count, read once: with a long history this takes seconds."""
@@ -130,12 +142,27 @@ def _evaluate(
     workers: int,
     intervals: bool | None,
 ) -> ScoreResult:
+    run = _run(state, counted, progress, workers, intervals)
+    result = evaluate_finals(run, counted.finals, counted.records, state.settings)
+    asked: Metric = state.manager.metrics.resolve(run.specification)
+    baseline = None if counted.baseline is None else run.unranked(counted.baseline)
+    notes = (*notes_of(asked), *result.notes, *counted.notes)
+    return replace(result, notes=notes, baseline=baseline)
+
+
+def _run(
+    state: CompetitionState,
+    counted: _Counted,
+    progress: Progress,
+    workers: int,
+    intervals: bool | None,
+) -> BoardRun:
     if not counted.finals:
         raise UsageError("There is no accepted submission to rank.")
     settings = final_board_settings(state.settings, analysis_seed(state.seed))
     if intervals is not None:
         settings = replace(settings, intervals=intervals)
-    run = BoardRun(
+    return BoardRun(
         specification=state.settings.metric.specification,
         metric=state.metric,
         solution=state.solution,
@@ -146,11 +173,6 @@ def _evaluate(
         progress=progress,
         secondary=secondary_metrics(state.settings, state.solution, state.manager),
     )
-    result = evaluate_finals(run, counted.finals, counted.records, state.settings)
-    asked: Metric = state.manager.metrics.resolve(run.specification)
-    baseline = None if counted.baseline is None else run.unranked(counted.baseline)
-    notes = (*notes_of(asked), *result.notes, *counted.notes)
-    return replace(result, notes=notes, baseline=baseline)
 
 
 def _keep(

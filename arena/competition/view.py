@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from arena.competition.replay import Replay
     from arena.evaluation.similar import SimilarSubmissions
     from arena.public_board.instances import Scope
+    from arena.scoring.board import BoardStudy
     from arena.scoring.result import ScoreResult
 
 
@@ -358,6 +359,16 @@ class CompetitionView:
 
         with shown(progress) as display:
             return finalize.evaluate(self._state, display, workers=workers)
+
+    def study(self, *, workers: int = 0, progress: Progress | None = None) -> BoardStudy:
+        """Return what :meth:`evaluate` ranks, with the same arguments and exceptions.
+
+        Nothing is computed but the scores and their resamples.
+        """
+        from arena.competition import finalize
+
+        with shown(progress) as display:
+            return finalize.study(self._state, display, workers=workers)
 
     def final_result(self) -> dict[str, Any]:
         """Return the document of the private board as it was last finalized.

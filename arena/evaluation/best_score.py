@@ -471,14 +471,18 @@ def _counting(signed: FloatArray, teams: IntArray | None) -> IntArray:
     return np.asarray(order[np.unique(teams[order], return_index=True)[1]])
 
 
-def intervals_of_teams(study: Study) -> tuple[FloatArray, FloatArray]:
+def intervals_of_teams(
+    study: Study, errors: ScoreErrors | None = None
+) -> tuple[FloatArray, FloatArray]:
     """Return the ``(m,)`` ends of each team's own interval, not corrected for multiplicity.
 
     As :func:`~arena.evaluation.score_intervals.own_intervals`. Where the best of several
     submissions of a team was selected on the same rows, the end that this selection biases is
-    simultaneous over the submissions of that team.
+    simultaneous over the submissions of that team. ``errors`` are those of all
+    candidates; None: they are computed.
     """
-    errors, tail = score_errors(study.with_all_candidates()), (1 - study.level) / 2
+    errors = score_errors(study.with_all_candidates()) if errors is None else errors
+    tail = (1 - study.level) / 2
     if study.candidates is None:
         return own_intervals(errors, study.level)
     _, correlated = _standardised(study.candidates.resampled)
@@ -613,6 +617,7 @@ def corrected_best(
     study: Study,
     rng: np.random.Generator,
     *,
+    errors: ScoreErrors | None = None,
     draws: int = MOST_DRAWS,
     workers: int = 1,
     progress: Progress | None = None,
@@ -647,16 +652,16 @@ def corrected_best(
     Memory: 500 MB of weights are held at a time, and a bit for each row and draw.
 
     If the best of several submissions of a team was selected on the ranked rows, all candidates
-    take part, and m is their number.
+    take part, and m is their number; ``errors`` are theirs, and None: they are computed.
 
     Raises :class:`~arena.errors.UsageError` as :func:`corrected_best_score` does.
     """
     teams = None if study.candidates is None else study.candidates.team
     study = study.with_all_candidates()
+    errors = score_errors(study) if errors is None else errors
     if drawn is not None:
-        return _corrected_on(
-            study, teams, drawn[0][:, :draws], drawn[1][:, :draws], workers, progress
-        )
+        weights, scores = drawn[0][:, :draws], drawn[1][:, :draws]
+        return _corrected_on(study, errors, teams, weights, scores, workers, progress)
     traits = traits_of(study.metric)
     stratify = traits.needs_every_class or traits.stratify_by_class
     strata = study.truth if stratify and study.truth.ndim == 1 else None
@@ -687,7 +692,7 @@ def corrected_best(
 
     m = study.predictions.n_submissions
     return corrected_best_on(
-        score_errors(study),
+        errors,
         study.resampled,
         Draws.of(m, score_under, parts(), packed=at_once < draws),
         greater_is_better=study.metric.greater_is_better,
@@ -698,6 +703,7 @@ def corrected_best(
 
 def _corrected_on(
     study: Study,
+    errors: ScoreErrors,
     teams: IntArray | None,
     weights: WeightArray,
     scores: FloatArray,
@@ -723,7 +729,7 @@ def _corrected_on(
     scores, judged = scores[:, some], judged[:, some]
     chosen_on = weights[:, some]
     return corrected_best_score(
-        score_errors(study),
+        errors,
         study.resampled,
         score_under,
         chosen_on,

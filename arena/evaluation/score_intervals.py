@@ -10,12 +10,7 @@ ends that stay within the range of the metric.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +28,6 @@ from arena.types import FloatArray, IntArray
 __all__ = [
     "LongTails",
     "ScoreErrors",
-    "errors_computed_once",
     "errors_from_moments",
     "errors_from_resamples",
     "interval_ends",
@@ -207,36 +201,7 @@ def score_errors(study: Study) -> ScoreErrors:
 
     Row or influence values are read in blocks if the metric has them and ``m * n <= 6e7``;
     otherwise the joint resamples are used, which contain less information about the tails.
-
-    Within :func:`errors_computed_once` the same scores and predictions are read once.
     """
-    known = _known.get()
-    if known is None:
-        return _score_errors(study)
-    given = (study.metric, study.truth, study.predictions, study.scores, study.resampled)
-    for of, errors in known:
-        if all(map(operator.is_, of, given)):
-            return errors
-    known.append((given, _score_errors(study)))
-    return known[-1][1]
-
-
-@contextmanager
-def errors_computed_once() -> Iterator[None]:
-    """Let :func:`score_errors` keep its results in this block: a board asks for the same again."""
-    token = _known.set([])
-    try:
-        yield
-    finally:
-        _known.reset(token)
-
-
-_known: ContextVar[list[tuple[tuple[Any, ...], ScoreErrors]] | None] = ContextVar(
-    "errors", default=None
-)
-
-
-def _score_errors(study: Study) -> ScoreErrors:
     metric, truth = study.metric, study.truth
     clusters = None if study.clusters is None else np.unique(study.clusters, return_inverse=True)[1]
     score_range = range_of(metric)

@@ -1,4 +1,4 @@
-"""The interface of analyses of a finished board, and the study that they receive."""
+"""The interfaces of rankers and analyses of a board, and the study that they receive."""
 
 from __future__ import annotations
 
@@ -55,6 +55,48 @@ class Candidates:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class RankSets:
+    """The true ranks that are possible for m submissions, all at once, as a ranker found them.
+
+    The arrays cannot be written to.
+
+    Examples
+    --------
+    >>> sets = RankSets(
+    ...     low=np.array([1, 2]), high=np.array([1, 2]), tier=np.array([1, 2]),
+    ...     possible_winner=np.array([True, False]), level=0.95)
+    >>> sets.columns()["rank_low"]
+    [1, 2]
+    """
+
+    low: IntArray
+    """``(m,)`` the best possible rank, from 1."""
+    high: IntArray
+    """``(m,)`` the worst possible rank, at least ``low`` and at most m."""
+    tier: IntArray
+    """``(m,)`` from 1: a submission in tier t has at least t - 1 truly better ones."""
+    possible_winner: npt.NDArray[np.bool_]
+    """``(m,)`` whether the submission may truly be the best."""
+    level: float
+    """The probability, at least, that all sets hold."""
+    not_offered: str | None = None
+    """Why the sets are not claimed at this level, in a sentence; None: they are."""
+
+    def __post_init__(self) -> None:
+        make_fields_read_only(self, "low", "high", "tier", "possible_winner")
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the columns ``rank_low``, ``rank_high``, ``tier`` and ``possible_winner``."""
+        arrays = {
+            "rank_low": self.low,
+            "rank_high": self.high,
+            "tier": self.tier,
+            "possible_winner": self.possible_winner,
+        }
+        return {name: array.tolist() for name, array in arrays.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Study:
     """The input of an analysis of a board, the labels included. The arrays cannot be written to."""
 
@@ -86,6 +128,8 @@ class Study:
     candidates: Candidates | None = None
     """All submissions, if the best of each team was selected on the ranked rows. None: each team's
     submission was selected without these rows."""
+    ranks: RankSets | None = None
+    """The rank sets of the board, for its analyses; None: they were not computed."""
     best_interval: tuple[float, float] | None = None
     """The interval for the best true score, from these scores and resamples; NaN where withheld.
     None: it was not computed yet."""
@@ -106,8 +150,25 @@ class Study:
             scores=self.candidates.scores,
             resampled=self.candidates.resampled,
             predictions=self.candidates.predictions,
+            ranks=None,
             best_interval=None,
         )
+
+
+@runtime_checkable
+class Ranker(Protocol):
+    """A procedure that says which true ranks are possible, for all submissions at once."""
+
+    @property
+    def name(self) -> str:
+        """The name that selects the procedure."""
+
+    def rank(self, study: Study) -> RankSets:
+        """Return the rank sets of the submissions; the same study gives the same sets.
+
+        With :attr:`Study.candidates` a team's submission was selected on the ranked rows, which the
+        sets must allow for.
+        """
 
 
 @runtime_checkable

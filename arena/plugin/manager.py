@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         Mechanism,
         Metric,
         Paper,
+        Ranker,
     )
 
 ENTRY_POINT_GROUP = "arena"
@@ -185,6 +186,11 @@ class PluginManager:
     def mechanisms(self) -> Registry[Mechanism]:
         """All mechanisms. Raises DuplicateNameError if a name occurs twice."""
         return self._registry("mechanism", "provide_mechanisms", interfaces.Mechanism)
+
+    @property
+    def rankers(self) -> Registry[Ranker]:
+        """All rankers. Raises DuplicateNameError if a name occurs twice."""
+        return self._registry("ranker", "provide_rankers", interfaces.Ranker)
 
     @property
     def analyses(self) -> Registry[Analysis]:

@@ -93,6 +93,10 @@ class Registry(Generic[_Item]):
     def __iter__(self) -> Iterator[Entry[_Item]]:
         yield from self._listed(self._entries)
 
+    def __len__(self) -> int:
+        """Return the number of items, without those of families."""
+        return len(self._entries)
+
     @property
     def families(self) -> tuple[Entry[MetricFamily], ...]:
         """The families, by prefix."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -22,10 +23,17 @@ from arena.evaluation.ranks import best_first, minimum_ranks
 from arena.evaluation.row_weights import effective_rows
 from arena.evaluation.scores import full_scores, is_black_box
 from arena.intake.faults import plural
-from arena.interfaces import Metric, PredictionBlocks, traits_of
+from arena.interfaces import Metric, PredictionBlocks, Study, traits_of
 from arena.plugin.info import attributed_unquoted, log_failure
 from arena.plugin.manager import PluginManager
-from arena.scoring.private_board import PrivateBoard, RankedRows, evaluate_board, why_no_intervals
+from arena.scoring.private_board import (
+    PrivateBoard,
+    RankedRows,
+    Resampling,
+    analyse,
+    study_of,
+    why_no_intervals,
+)
 from arena.scoring.result import STANDING_COLUMNS, RejectedFile, ScoreResult
 from arena.scoring.reversed_scores import reversed_board
 from arena.scoring.settings import BoardSettings
@@ -83,6 +91,22 @@ class HoldsPredictions(Protocol):
         """Return the predictions of submissions, in this order, on the rows of a mask."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class BoardStudy:
+    """What a board ranks, before it is ranked."""
+
+    study: Study | None
+    """None: no submission has a finite score."""
+    resampling: Resampling
+    """Without resamples there is nothing to analyse."""
+    counting: tuple[SubmissionRecord, ...]
+    """The submissions with a finite score, of which the best of each team is ranked."""
+    rejected: tuple[RejectedFile, ...]
+    """The files that were rejected, those without a finite score included."""
+    notes: tuple[str, ...]
+    """Automatic decisions and warnings, in sentences."""
+
+
 @dataclass(frozen=True, slots=True)
 class BoardRun:
     """Ranks stored submissions on a split of the solution and assembles the result."""
@@ -125,9 +149,24 @@ class BoardRun:
         PluginError
             If the metric fails.
         """
-        plugin = self.provider or self.manager.metrics.plugin_of(self.specification)
-        with attributed_unquoted(plugin, f"scoring {self.metric.name}"):
+        with self._attributed():
             self._announce(records)
+            ranked = self.study(records, rejected=rejected, notes=notes)
+            study, resampling, board = ranked.study, ranked.resampling, None
+            if study is not None and not resampling.without:
+                weights = resampling.weights
+                board = analyse(study, self.settings, self.manager, weights, self.progress)
+            return self._assemble(ranked, board)
+
+    def study(
+        self,
+        records: Sequence[SubmissionRecord],
+        *,
+        rejected: Sequence[RejectedFile] = (),
+        notes: Sequence[str] = (),
+    ) -> BoardStudy:
+        """Return what :meth:`result` ranks, with the same arguments and exceptions."""
+        with self._attributed():
             failures: list[tuple[int, ScoringError]] = []
             scores = self._scores(records, self.split, failures)
             defined = np.isfinite(scores)
@@ -137,21 +176,28 @@ class BoardRun:
                 for at in np.flatnonzero(~defined).tolist()
             ]
             counting = [records[at] for at in np.flatnonzero(defined).tolist()]
-            board = self._evaluate(counting, scores[defined]) if counting else None
+            study, resampling = None, Resampling()
+            if counting:
+                study, resampling = self._study(counting, scores[defined])
             best = max(scores[defined].tolist(), default=None)
             rows = rows_of(self.solution, self.split)
             flipped = reversed_board(self.specification, best, self.solution, rows)
-            return self._assemble(
-                board,
-                {record.submission: record for record in counting},
+            return BoardStudy(
+                study,
+                resampling,
+                tuple(counting),
                 (*rejected, *undefined),
                 (
-                    *_notes(board),
+                    *_notes(study, resampling),
                     *_weights(self.solution, rows),
                     *([flipped] if flipped else ()),
                     *notes,
                 ),
             )
+
+    def _attributed(self) -> AbstractContextManager[None]:
+        plugin = self.provider or self.manager.metrics.plugin_of(self.specification)
+        return attributed_unquoted(plugin, f"scoring {self.metric.name}")
 
     @property
     def _shows_public(self) -> bool:
@@ -191,8 +237,10 @@ class BoardRun:
             "public_score": public,
         }
 
-    def _evaluate(self, records: Sequence[SubmissionRecord], scores: FloatArray) -> PrivateBoard:
-        return evaluate_board(
+    def _study(
+        self, records: Sequence[SubmissionRecord], scores: FloatArray
+    ) -> tuple[Study, Resampling]:
+        return study_of(
             self.bound.for_rows(rows_of(self.solution, self.split)),
             ranked_rows(self.solution, self.split),
             tuple(record.team for record in records),
@@ -200,7 +248,6 @@ class BoardRun:
             self._predictions(records, self.split),
             scores,
             self.settings,
-            self.manager,
             self.progress,
         )
 
@@ -241,14 +288,9 @@ class BoardRun:
             )
         return RejectedFile(record.file, (Fault("undefined score", message),))
 
-    def _assemble(
-        self,
-        board: PrivateBoard | None,
-        records: Mapping[int, SubmissionRecord],
-        rejected: tuple[RejectedFile, ...],
-        notes: tuple[str, ...],
-    ) -> ScoreResult:
-        target = self.solution.targets[0]
+    def _assemble(self, ranked: BoardStudy, board: PrivateBoard | None) -> ScoreResult:
+        target, resampling = self.solution.targets[0], ranked.resampling
+        study = ranked.study if board is None else board.study
         binary = target.classes is not None and len(target.classes) == 2
         return ScoreResult(
             metric=self.specification,
@@ -256,36 +298,37 @@ class BoardRun:
             split=self.split,
             n_rows=int(rows_of(self.solution, self.split).sum()),
             positive=target.classes[1] if binary and target.classes else None,
-            resamples=board.study.resampled.shape[1] if board else 0,
-            resamples_redrawn=board.redrawn if board else 0,
-            resamples_undefined=board.undefined if board else 0,
+            resamples=study.resampled.shape[1] if study else 0,
+            resamples_redrawn=resampling.redrawn,
+            resamples_undefined=resampling.undefined,
             level=self.settings.level,
             seed=self.settings.seed,
-            standings=self._standings(board, records) if board else (),
-            best_score_corrected=_best_score(board),
-            rejected=rejected,
+            standings=self._standings(study, ranked.counting, board) if study else (),
+            best_score_corrected=_best_score(board, resampling.without or None),
+            rejected=ranked.rejected,
             findings=board.findings if board else (),
-            notes=notes,
-            study=board.study if board and not board.without else None,
+            notes=ranked.notes,
+            study=study if board else None,
             inputs=(
                 ("solution", self.solution.sha256),
-                *((record.file, record.sha256) for record in records.values()),
+                *((record.file, record.sha256) for record in ranked.counting),
             ),
             plugins=self.manager,
         )
 
     def _standings(
-        self, board: PrivateBoard, by_id: Mapping[int, SubmissionRecord]
+        self, study: Study, counting: Sequence[SubmissionRecord], board: PrivateBoard | None
     ) -> tuple[Mapping[str, Any], ...]:
-        better = self.metric.greater_is_better
-        scores = board.study.scores
-        records = [by_id[int(submission)] for submission in board.study.submissions]
+        better, scores = self.metric.greater_is_better, study.scores
+        columns = {} if board is None else board.columns
+        by_id = {record.submission: record for record in counting}
+        records = [by_id[int(submission)] for submission in study.submissions]
         ranks = minimum_ranks(scores, greater_is_better=better)
         public, public_ranks = self._public_scores(records)
         others = self._secondary_scores(records) | self._target_scores(records)
         standings = []
         for at in best_first(scores, greater_is_better=better):
-            delivered = {name: values[at] for name, values in board.columns.items()}
+            delivered = {name: values[at] for name, values in columns.items()}
             own = {
                 "rank": int(ranks[at]),
                 "team": records[at].team,
@@ -380,23 +423,23 @@ def _weights(solution: Solution, rows: npt.NDArray[np.bool_]) -> list[str]:
     ]
 
 
-def _notes(board: PrivateBoard | None) -> list[str]:
-    if board is None:
+def _notes(study: Study | None, resampling: Resampling) -> list[str]:
+    if study is None:
         return []
-    if board.without:
-        return [f"Ranks are without intervals. {board.without}"]
+    if resampling.without:
+        return [f"Ranks are without intervals. {resampling.without}"]
     notes = []
-    used = board.study.resampled.shape[1]
-    if board.halves:
+    used = study.resampled.shape[1]
+    if resampling.halves:
         notes.append(
             "The metric does not take rows that are drawn more than once. Each resample is half "
             "of the rows, drawn without replacement."
         )
-    if board.redrawn:
-        notes.append(f"{board.redrawn:,} resamples lacked a class and were redrawn.")
-    if board.undefined:
+    if resampling.redrawn:
+        notes.append(f"{resampling.redrawn:,} resamples lacked a class and were redrawn.")
+    if resampling.undefined:
         notes.append(
-            f"{board.undefined:,} resamples were discarded because a score was undefined. The "
+            f"{resampling.undefined:,} resamples were discarded because a score was undefined. The "
             f"intervals use only the others and are too narrow."
         )
     if used < DEFAULT_RESAMPLES:
@@ -404,7 +447,7 @@ def _notes(board: PrivateBoard | None) -> list[str]:
             f"The intervals are based on only {used:,} resamples. Use {DEFAULT_RESAMPLES:,} or "
             f"more for figures that are published or decide a prize."
         )
-    n_rows, clusters = len(board.study.truth), board.study.clusters
+    n_rows, clusters = len(study.truth), study.clusters
     units, what = n_rows, "row" if n_rows == 1 else "rows"
     if clusters is not None:
         units = len(np.unique(clusters))
@@ -422,10 +465,9 @@ def _notes(board: PrivateBoard | None) -> list[str]:
     return notes
 
 
-def _best_score(board: PrivateBoard | None) -> Mapping[str, Any]:
+def _best_score(board: PrivateBoard | None, reason: str | None) -> Mapping[str, Any]:
     """Return the corrected best score and the intervals of the winners, as JSON."""
-    if board is None or board.corrected is None:
-        reason = board.without if board else None
+    if board is None:
         return {"estimate": None, "low": None, "high": None, "reason": reason, "winners": []}
     best, study = board.corrected, board.study
     places = zip(best.winners.submission, best.winners.low, best.winners.high, strict=True)

@@ -1,4 +1,4 @@
-"""Computes a private board: joint resamples, the corrected best score and all analyses."""
+"""Computes a private board in three steps: resamples, a study of them, and what follows from it."""
 
 from __future__ import annotations
 
@@ -10,27 +10,30 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import MetricError, UsageError
-from arena.evaluation.best_score import CorrectedBest, corrected_best
+from arena.evaluation.best_score import CorrectedBest, corrected_best, intervals_of_teams
 from arena.evaluation.black_box import DrawnRowsError
 from arena.evaluation.bootstrap import draw_halves, draw_resamples
 from arena.evaluation.ranks import best_of_each_team
-from arena.evaluation.score_intervals import errors_computed_once
-from arena.evaluation.scores import is_black_box, score_under_weights
+from arena.evaluation.score_intervals import score_errors
+from arena.evaluation.scores import is_black_box, round_significant, score_under_weights
 from arena.interfaces import (
     Analysis,
     Candidates,
     Metric,
     PredictionBlocks,
+    RankSets,
     Study,
     SuitsStudies,
     traits_of,
 )
+from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
 from arena.plugin.registry import Entry
 from arena.scoring.settings import BoardSettings
 from arena.types import Finding, FloatArray, IntArray, WeightArray
 from arena.utils.memory import return_freed_memory
 from arena.utils.parallel import NoProgress, Progress
+from arena.utils.tabular import as_json
 
 # Spawn keys of random streams; the resamples use the keys (0,), (1,), …
 _CORRECTION_STREAM = (2**32 - 1, 0)
@@ -58,26 +61,34 @@ class RankedRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PrivateBoard:
-    """A board and all results computed from it."""
+class Resampling:
+    """How the resamples of a board were drawn, and why there are none."""
 
-    study: Study
-    corrected: CorrectedBest | None
-    """None: there are no resamples."""
-    findings: tuple[Finding, ...]
-    columns: Mapping[str, list[Any]]
-    """The columns of all findings, one value per submission in the order of the study."""
-    redrawn: int
+    redrawn: int = 0
     """Number of resamples redrawn because they lacked a class."""
-    undefined: int
+    undefined: int = 0
     """Number of resamples discarded because a score was undefined."""
     without: str = ""
-    """Why there are no intervals, in a sentence; empty: there are."""
+    """Why there are no resamples, and so no intervals, in a sentence; empty: there are."""
     halves: bool = False
     """Whether each resample is half of the rows, because the metric refuses repeated rows."""
+    weights: WeightArray | None = None
+    """``(n, B)`` how often each row was drawn, for a metric that can only be called as a whole."""
 
 
-def evaluate_board(
+@dataclass(frozen=True, slots=True, eq=False)
+class PrivateBoard:
+    """What is computed from the study of a board."""
+
+    study: Study
+    """With the rank sets and the interval for the best score."""
+    corrected: CorrectedBest
+    findings: tuple[Finding, ...]
+    columns: Mapping[str, list[Any]]
+    """The columns of the board, one value per submission in the order of the study."""
+
+
+def study_of(
     metric: Metric,
     rows: RankedRows,
     teams: tuple[str, ...],
@@ -85,13 +96,11 @@ def evaluate_board(
     predictions: PredictionBlocks,
     scores: FloatArray,
     settings: BoardSettings,
-    manager: PluginManager,
     progress: Progress | None = None,
-) -> PrivateBoard:
-    """Rank m submissions on n rows; of several submissions of a team, the best counts.
+) -> tuple[Study, Resampling]:
+    """Resample the scores of m submissions on n rows; of several of a team, the best counts.
 
-    Memory: the ``(n, B)`` weights at one byte each, 1.5 GB of them at a time unless the metric can
-    only be called as a whole, the ``(m, B)`` resampled scores, and a few blocks of predictions.
+    Nothing is computed from the resamples: see :func:`analyse`. Memory: see :func:`resample`.
 
     Parameters
     ----------
@@ -107,8 +116,6 @@ def evaluate_board(
         ``(m,)`` finite scores from :func:`~arena.evaluation.scores.full_scores`.
     settings
         Resamples, level, seed, workers.
-    manager
-        The plugins. All of their analyses are run; an analysis that fails is skipped.
     progress
         Receives progress reports.
 
@@ -121,61 +128,9 @@ def evaluate_board(
         If the settings do not apply to the rows.
     """
     check_defined(metric, rows)
-    progress = progress or NoProgress()
-    workers = settings.n_workers
-    without, halves, redrawn = why_no_intervals(metric, settings), False, 0
-    drawn: WeightArray | None = None
-    resampled = np.empty((len(scores), 0))
-    if not without:
-        strata = _strata(metric, rows, settings.stratify)
-        needs_every_class = traits_of(metric).needs_every_class and rows.classes is not None
-        found: FloatArray | None = np.empty((len(scores), settings.resamples))
-        for columns_of_part in _parts(metric, len(rows.truth), settings.resamples):
-            first, stop = columns_of_part.start, columns_of_part.stop
-            resamples = draw_resamples(
-                len(rows.truth),
-                stop - first,
-                settings.seed,
-                strata=strata,
-                clusters=rows.clusters,
-                required=rows.truth if needs_every_class else None,
-                first=first,
-                workers=workers,
-            )
-            redrawn += resamples.redrawn
-            part = _resampled(metric, rows, predictions, resamples.weights, 2, workers, progress)
-            found = _with_part(found, columns_of_part, part)
-            if is_black_box(metric):
-                drawn = resamples.weights
-            del resamples, part  # before the next ones are drawn
-        if found is None:
-            halves, redrawn = True, 0
-            progress.say(
-                f"{metric.name} does not take rows that are drawn more than once: half of the rows "
-                f"are drawn without replacement instead, which needs the number of calls again. "
-                "Its message is shown with --verbose."
-            )
-            drawn = draw_halves(
-                len(rows.truth),
-                settings.resamples,
-                settings.seed,
-                strata=strata,
-                clusters=rows.clusters,
-            )
-            found = _resampled(metric, rows, predictions, drawn, 0, workers, progress)
-        if found is None:
-            without = "The metric takes neither repeated rows nor a part of them."
-        else:
-            resampled = found
-    defined = np.isfinite(resampled).all(axis=0)
-    if not without and defined.sum() < 2:
-        undefined_on = f"undefined on resamples of the {len(rows.truth):,} ranked rows"
-        if not is_black_box(metric):
-            raise MetricError(f"{metric.name} is {undefined_on}. Use more rows or another metric.")
-        without = f"{metric.name} is {undefined_on}."
-    if without:
-        resampled, defined = np.empty((len(scores), 0)), np.empty(0, dtype=np.bool_)
-    resampled = resampled if defined.all() else resampled[:, defined]
+    resampled, resampling = resample(
+        metric, rows, predictions, settings, progress=progress or NoProgress()
+    )
     best = best_of_each_team(scores, resampled, teams, greater_is_better=metric.greater_is_better)
     names = tuple(teams[at] for at in best.positions)
     codes = {name: code for code, name in enumerate(names)}
@@ -205,44 +160,174 @@ def evaluate_board(
             else None
         ),
     )
-    resampled = found = study.resampled  # the only copy from here on
+    return study, resampling
+
+
+def resample(
+    metric: Metric,
+    rows: RankedRows,
+    predictions: PredictionBlocks,
+    settings: BoardSettings,
+    *,
+    progress: Progress,
+) -> tuple[FloatArray, Resampling]:
+    """Return the ``(m, B)`` scores under joint resamples of the rows, all finite.
+
+    B = 0 if there is a reason to have none. Memory: the ``(n, B)`` weights at one byte each, 1.5 GB
+    of them at a time unless the metric can only be called as a whole, the ``(m, B)`` scores, and a
+    few blocks of predictions.
+
+    Raises
+    ------
+    MetricError, UsageError
+        As :func:`study_of`.
+    """
+    m = predictions.n_submissions
+    without = why_no_intervals(metric, settings)
     if without:
-        return PrivateBoard(study, None, (), {}, redrawn, 0, without)
-    rng = _generator(settings.seed, _CORRECTION_STREAM)
-    with errors_computed_once():
-        corrected = corrected_best(
-            study,
-            rng,
-            workers=workers,
-            progress=progress,
-            drawn=None
-            if drawn is None
-            else (drawn[:, defined], study.with_all_candidates().resampled),
+        return np.empty((m, 0)), Resampling(without=without)
+    strata, halves = _strata(metric, rows, settings.stratify), False
+    scores, weights, redrawn = _bootstrap(metric, rows, predictions, strata, settings, progress)
+    if scores is None:
+        halves, redrawn = True, 0
+        progress.say(
+            f"{metric.name} does not take rows that are drawn more than once: half of the rows "
+            f"are drawn without replacement instead, which needs the number of calls again. "
+            "Its message is shown with --verbose."
         )
-        findings, columns = _analyse(
-            _with_best_interval(study, corrected), settings.seed, manager, progress
+        weights = draw_halves(
+            len(rows.truth),
+            settings.resamples,
+            settings.seed,
+            strata=strata,
+            clusters=rows.clusters,
         )
+        scores = _resampled(metric, rows, predictions, weights, 0, settings.n_workers, progress)
+    if scores is None:
+        without = "The metric takes neither repeated rows nor a part of them."
+        return np.empty((m, 0)), Resampling(redrawn=redrawn, without=without)
+    defined = np.isfinite(scores).all(axis=0)
+    if defined.sum() < 2:
+        undefined_on = f"undefined on resamples of the {len(rows.truth):,} ranked rows"
+        if not is_black_box(metric):
+            raise MetricError(f"{metric.name} is {undefined_on}. Use more rows or another metric.")
+        without = f"{metric.name} is {undefined_on}."
+        return np.empty((m, 0)), Resampling(redrawn=redrawn, without=without)
+    if not defined.all():
+        scores = scores[:, defined]
+        weights = None if weights is None else weights[:, defined]
     undefined = int((~defined).sum())
-    return PrivateBoard(study, corrected, findings, columns, redrawn, undefined, halves=halves)
+    return scores, Resampling(redrawn, undefined, halves=halves, weights=weights)
 
 
-def _with_part(
-    found: FloatArray | None, columns: slice, part: FloatArray | None
-) -> FloatArray | None:
-    """Return the scores with those of a part of the resamples; None if there are none of either."""
-    if part is None or found is None:
+def _bootstrap(
+    metric: Metric,
+    rows: RankedRows,
+    predictions: PredictionBlocks,
+    strata: IntArray | None,
+    settings: BoardSettings,
+    progress: Progress,
+) -> tuple[FloatArray | None, WeightArray | None, int]:
+    """Return the scores, or None if the metric takes no repeated rows, and how often was redrawn.
+
+    In the middle are the weights, if the metric can only be called as a whole.
+    """
+    needs_every_class = traits_of(metric).needs_every_class and rows.classes is not None
+    scores, redrawn = np.empty((predictions.n_submissions, settings.resamples)), 0
+    for part in _parts(metric, len(rows.truth), settings.resamples):
+        resamples = draw_resamples(
+            len(rows.truth),
+            part.stop - part.start,
+            settings.seed,
+            strata=strata,
+            clusters=rows.clusters,
+            required=rows.truth if needs_every_class else None,
+            first=part.start,
+            workers=settings.n_workers,
+        )
+        redrawn += resamples.redrawn
+        weights, workers = resamples.weights, settings.n_workers
+        of_part = _resampled(metric, rows, predictions, weights, 2, workers, progress)
+        if of_part is None or of_part.shape == scores.shape:  # no copy: it may take a gigabyte
+            return of_part, weights if is_black_box(metric) else None, redrawn
+        scores[:, part] = of_part
+    return scores, None, redrawn
+
+
+def analyse(
+    study: Study,
+    settings: BoardSettings,
+    manager: PluginManager,
+    weights: WeightArray | None = None,
+    progress: Progress | None = None,
+) -> PrivateBoard:
+    """Rank the submissions of a study, correct its best score and run all analyses.
+
+    Parameters
+    ----------
+    study
+        From :func:`study_of`, with resamples.
+    settings
+        The ranker, the seed and the number of workers.
+    manager
+        The plugins. An analysis that fails is skipped.
+    weights
+        See :attr:`Resampling.weights`.
+    progress
+        Receives progress reports.
+
+    Raises
+    ------
+    PluginError
+        If the ranker fails.
+    """
+    progress = progress or NoProgress()
+    study = replace(study, ranks=_rank_sets(study, settings.ranker, manager, progress))
+    errors = score_errors(study.with_all_candidates())
+    corrected = corrected_best(
+        study,
+        _generator(settings.seed, _CORRECTION_STREAM),
+        errors=errors,
+        workers=settings.n_workers,
+        progress=progress,
+        drawn=None if weights is None else (weights, study.with_all_candidates().resampled),
+    )
+    if study.candidates is None:  # else it is not that of these scores
+        study = replace(study, best_interval=(corrected.low, corrected.high))
+    low, high = map(round_significant, intervals_of_teams(study, errors))
+    columns = {"score_low": as_json(low), "score_high": as_json(high)}  # null where withheld
+    columns |= {} if study.ranks is None else study.ranks.columns()
+    findings, of_findings = _run_analyses(study, columns, settings.seed, manager, progress)
+    return PrivateBoard(study, corrected, findings, columns | of_findings)
+
+
+def _rank_sets(
+    study: Study, ranker: str, manager: PluginManager, progress: Progress
+) -> RankSets | None:
+    """Return the rank sets of the chosen ranker; None if no plugin is meant to provide one.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such ranker.
+    PluginError
+        If the ranker fails, or its sets do not fit the study.
+    """
+    rankers = manager.rankers
+    if not len(rankers) and not any(one.failed_to_load for one in manager.plugins):
         return None
-    if part.shape == found.shape:
-        return part  # not a copy: many candidates take a gigabyte
-    found[:, columns] = part
-    return found
-
-
-def _with_best_interval(study: Study, corrected: CorrectedBest) -> Study:
-    """Tell the analyses the interval; with candidates it is not that of these scores."""
-    if study.candidates is not None:
-        return study
-    return replace(study, best_interval=(corrected.low, corrected.high))
+    chosen = rankers.resolve(ranker)
+    progress.start("Ranking", 1)
+    return_freed_memory()
+    with attributed_unquoted(rankers.plugin_of(ranker), f"ranking by {chosen.name!r}"):
+        sets = chosen.rank(study)
+        for name, values in sets.columns().items():
+            if len(values) != len(study.teams):
+                raise ValueError(
+                    f"{name} has {len(values)} values for {len(study.teams)} submissions"
+                )
+    progress.advance()
+    return sets
 
 
 def _parts(metric: Metric, n_rows: int, resamples: int) -> Iterator[slice]:
@@ -324,24 +409,33 @@ def _strata(metric: Metric, rows: RankedRows, stratify: bool | None) -> IntArray
     return rows.truth
 
 
+def analysis_generator(seed: int, position: int) -> np.random.Generator:
+    """Return the random numbers of the analysis at a position among those of a board."""
+    return _generator(seed, (*_ANALYSIS_STREAM, position))
+
+
 def _generator(seed: int, stream: tuple[int, ...]) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=stream))
 
 
-def _analyse(
-    study: Study, seed: int, manager: PluginManager, progress: Progress
+def _run_analyses(
+    study: Study,
+    own_columns: Mapping[str, list[Any]],
+    seed: int,
+    manager: PluginManager,
+    progress: Progress,
 ) -> tuple[tuple[Finding, ...], dict[str, list[Any]]]:
+    """Return the findings, and their columns; ``own_columns`` are those of the board."""
     findings: list[Finding] = []
     columns: dict[str, list[Any]] = {}
     applicable = [entry for entry in manager.analyses if _suits(entry, study, manager)]
     for position, entry in enumerate(applicable):
-        rng = _generator(seed, (*_ANALYSIS_STREAM, position))
         progress.start(f"Running the analysis {entry.name}", 1)
         return_freed_memory()
         with manager.guarded(entry.plugin, f"running the analysis {entry.name!r}"):
-            finding = entry.item.run(study, rng)
+            finding = entry.item.run(study, analysis_generator(seed, position))
             for name, values in finding.columns.items():
-                if name in columns:
+                if name in columns or name in own_columns:
                     raise ValueError(f"the column {name!r} already exists on the board")
                 if len(values) != len(study.teams):
                     raise ValueError(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,43 @@ def score(
         intervals=intervals,
     )
     manager = manager or PluginManager()
+    with (
+        shown(progress) as display,
+        admitted(solution, submissions, settings, manager, display) as folder,
+    ):
+        ranked = folder.run.result(folder.counting, rejected=folder.rejected, notes=folder.notes)
+        result = replace(ranked, similar=folder.similar)
+    run = folder.run
+    manager.competition_finalized(result, competition_info(run.metric, run.solution))
+    return result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AdmittedFolder:
+    """Submissions that were read and stored, to be scored while the store is open."""
+
+    run: BoardRun
+    counting: Sequence[SubmissionRecord]
+    """The last accepted submission of each team."""
+    rejected: Sequence[RejectedFile]
+    similar: tuple[SimilarSubmissions, ...]
+    """Similar submissions of different teams."""
+    notes: Sequence[str]
+    """Automatic decisions and warnings, in sentences."""
+
+
+@contextmanager
+def admitted(
+    solution: Any,
+    submissions: Any,
+    settings: ScoreSettings,
+    manager: PluginManager,
+    progress: Progress,
+) -> Iterator[AdmittedFolder]:
+    """Read, check and store submissions; the arguments and exceptions are those of :func:`score`.
+
+    A temporary store is removed when the block ends.
+    """
     single: Metric = manager.metrics.resolve(settings.metric)
     truth = read_truth(solution_source(solution), single, settings.columns)
     scored = metric_of_solution(single, truth)
@@ -159,7 +197,7 @@ def score(
         listed = isinstance(submissions, list | tuple)
         where = ", ".join(map(str, submissions)) if listed and submissions else None
         raise InputError(f"There are no submissions in {where or describe_data(submissions)}.")
-    with shown(progress) as display, Store.open(settings.database) as store:
+    with Store.open(settings.database) as store:
         store.put_solution(truth)
         records = admit(
             store,
@@ -168,7 +206,7 @@ def score(
             scored,
             manager,
             workers=settings.board.n_workers,
-            progress=display,
+            progress=progress,
         )
         rejected = [
             RejectedFile(record.file, record.faults)
@@ -177,15 +215,12 @@ def score(
         ]
         counting, notes = _last_of_each_team(records)
         run = BoardRun(
-            settings.metric, scored, truth, settings.split, settings.board, store, manager, display
+            settings.metric, scored, truth, settings.split, settings.board, store, manager, progress
         )
         similar = _similar(store, counting, truth)
         notes += _similar_notes(similar)
         all_notes = (*notes_of(single), *meaning_of_columns(truth), *notes)
-        ranked = run.result(counting, rejected=rejected, notes=all_notes)
-        result = replace(ranked, similar=similar)
-    manager.competition_finalized(result, competition_info(scored, truth))
-    return result
+        yield AdmittedFolder(run, counting, rejected, similar, all_notes)
 
 
 def _similar(

@@ -36,6 +36,8 @@ class BoardSettings:
     intervals: bool = True
     """Whether ranks and scores get intervals. False: a metric that can only be called as a whole is
     called once per submission, on the ranked rows."""
+    ranker: str = "simultaneous"
+    """The procedure for the ranks, a specification such as ``simultaneous``."""
 
     def __post_init__(self) -> None:
         if self.resamples < 2:
@@ -91,8 +93,9 @@ def board_settings(board: BoardSettings | None, **given: Any) -> BoardSettings:
 
     Examples
     --------
-    >>> board_settings(None, level=0.9, seed=None)
-    BoardSettings(resamples=1000, level=0.9, seed=0, stratify=None, workers=0, intervals=True)
+    >>> settings = board_settings(None, level=0.9, seed=None)
+    >>> settings.level, settings.seed
+    (0.9, 0)
     """
     said = {name: value for name, value in given.items() if value is not None}
     if board is None:

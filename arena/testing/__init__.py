@@ -1,6 +1,6 @@
 """The conformance suite for plugin authors: tests that what a plugin provides must pass.
 
-There is one for metrics, mechanisms, analyses and competitors.
+There is one for metrics, mechanisms, rankers, analyses and competitors.
 
 In a plugin's own tests::
 
@@ -12,7 +12,7 @@ In a plugin's own tests::
 ``arena metrics NAME --check`` runs the same checks on an installed metric.
 """
 
-from arena.testing.analyses import check_analysis, example_study
+from arena.testing.analyses import check_analysis, check_ranker, example_study
 from arena.testing.competitors import CompetitorProblem, check_competitor, competitor_problem
 from arena.testing.conformance import Check, Conformance, Outcome
 from arena.testing.mechanisms import check_mechanism
@@ -29,6 +29,7 @@ __all__ = [
     "check_competitor",
     "check_mechanism",
     "check_metric",
+    "check_ranker",
     "competitor_problem",
     "example_study",
     "problem_for",

@@ -1,4 +1,4 @@
-"""Conformance checks of analyses."""
+"""Conformance checks of rankers and analyses."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 
 from arena.evaluation.bootstrap import draw_resamples
 from arena.evaluation.predictions import ArrayPredictions
+from arena.evaluation.ranks import minimum_ranks
 from arena.evaluation.scores import full_scores, score_under_weights
-from arena.interfaces import Analysis, Study, SuitsStudies
+from arena.interfaces import Analysis, Ranker, RankSets, Study, SuitsStudies
 from arena.testing.conformance import Check, Conformance, Outcome, Verdict, run_checks
 from arena.testing.examples import MeanAbsolute
 from arena.types import DEFAULT_LEVEL, Finding
@@ -49,6 +50,57 @@ def check_analysis(analysis: Analysis, study: Study | None = None) -> Conformanc
         message = "It does not apply to the synthetic board: pass a study to which it applies."
         return Conformance(analysis.name, (Check("a board", Outcome.NOT_TRIED, message),))
     return run_checks(analysis.name, _CHECKS, subject)
+
+
+def check_ranker(ranker: Ranker, study: Study | None = None) -> Conformance:
+    """Check a ranker on a synthetic board, or on a given one."""
+    return run_checks(ranker.name, _CHECKS_OF_RANKERS, (ranker, study or example_study()))
+
+
+def _ranks_all(subject: tuple[Ranker, Study]) -> Verdict:
+    ranker, study = subject
+    sets, m = ranker.rank(study), len(study.teams)
+    if not isinstance(sets, RankSets):
+        return Outcome.FAILED, "rank must return RankSets."
+    for name, values in sets.columns().items():
+        if len(values) != m:
+            return Outcome.FAILED, f"{name} has {len(values)} values for {m} submissions."
+    if not ((sets.low >= 1) & (sets.low <= sets.high) & (sets.high <= m)).all():
+        return Outcome.FAILED, f"Each rank set must lie within 1 and {m}, its low end first."
+    return _OK
+
+
+def _says_one_thing(subject: tuple[Ranker, Study]) -> Verdict:
+    sets = subject[0].rank(subject[1])
+    if not sets.possible_winner.any():
+        return Outcome.FAILED, "At least one submission must be a possible winner."
+    if (sets.possible_winner & (sets.low > 1)).any():
+        return Outcome.FAILED, "The rank set of a possible winner must contain 1."
+    return _OK
+
+
+def _ranks_the_board(subject: tuple[Ranker, Study]) -> Verdict:
+    ranker, study = subject
+    sets = ranker.rank(study)
+    ranks = minimum_ranks(study.scores, greater_is_better=study.metric.greater_is_better)
+    if ((sets.low > ranks) | (ranks > sets.high)).any():
+        return Outcome.FAILED, "Each rank set must contain the submission's rank on the board."
+    return _OK
+
+
+def _ranks_alike(subject: tuple[Ranker, Study]) -> Verdict:
+    one, other = (subject[0].rank(subject[1]).columns() for _ in range(2))
+    if one == other:
+        return _OK
+    return Outcome.FAILED, "The same study gave different rank sets."
+
+
+_CHECKS_OF_RANKERS = (
+    ("its rank sets", _ranks_all),
+    ("one claim", _says_one_thing),
+    ("the board's ranks", _ranks_the_board),
+    ("the same study twice", _ranks_alike),
+)
 
 
 def _run(subject: tuple[Analysis, Study]) -> Finding:

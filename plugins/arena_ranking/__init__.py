@@ -1,4 +1,4 @@
-"""The plugin for rank uncertainty: the analysis ``ranks`` and its report sections."""
+"""The plugin for rank uncertainty: the ranker ``simultaneous``, and what readers see of it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from arena.hookspecs import hookimpl
+from arena.interfaces import Deferred
 from arena.types import Section
 
 if TYPE_CHECKING:
     from arena.interfaces import Analysis
+
+
+@hookimpl
+def provide_rankers() -> Iterable[Deferred]:
+    """Provide the ranker ``simultaneous``."""
+    return [Deferred("simultaneous", "arena_ranking.board_ranks:SimultaneousRanks")]
 
 
 @hookimpl

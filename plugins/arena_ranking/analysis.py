@@ -7,15 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from arena.errors import UsageError
-from arena.evaluation.best_score import intervals_of_teams
 from arena.evaluation.ranks import best_first
 from arena.evaluation.scores import round_significant
 from arena.interfaces import Study
 from arena.types import Finding, FloatArray, IntArray, Table
 from arena.utils.formatting import percent
 from arena.utils.parallel import available_workers
-from arena.utils.tabular import as_json
 from arena_ranking.board_ranks import BoardRanks, board_ranks
 from arena_ranking.bootstrap_ranks import (
     BootstrapRankRanges,
@@ -25,7 +22,6 @@ from arena_ranking.bootstrap_ranks import (
 )
 from arena_ranking.challenger.top import top_of_board
 from arena_ranking.paired_tests import PairedTests
-from arena_ranking.simultaneous import RankIntervals
 from arena_ranking.verdict import ranks_verdict
 
 _TOPS = (3, 10)
@@ -34,7 +30,9 @@ _TABLE_ROWS = 10
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """Score intervals, simultaneous rank intervals, tiers, bootstrap ranks, prizes, paired tests.
+    """What a reader needs of the ranks: the verdict, bootstrap ranks, prizes and paired tests.
+
+    The rank sets are those of the study, if this plugin computed them; else they are computed.
 
     For 3,000 submissions and 1,000 resamples the process peaks at 1.0 GB, or at 1.2 GB if row
     values of 20,000 rows are used.
@@ -50,14 +48,16 @@ class Ranks:
         UsageError
             If the study holds no submission.
         """
-        if not len(study.scores):
-            raise UsageError("There is no submission to rank: add at least one.")
         workers = available_workers()
         better_is_greater = study.metric.greater_is_better
-        ranked = board_ranks(study, workers=workers)
+        ranked = study.ranks
+        if not isinstance(ranked, BoardRanks):
+            ranked = board_ranks(study, workers=workers)
         intervals, pairs = ranked.intervals, ranked.pairs
         spread = bootstrap_rank_ranges(
-            ranked.resampled, study.level, greater_is_better=better_is_greater
+            round_significant(study.resampled)[ranked.same],
+            study.level,
+            greater_is_better=better_is_greater,
         )
         prizes = prize_shares(spread.ranks, study.teams)
         order = best_first(ranked.scores, greater_is_better=better_is_greater)
@@ -71,7 +71,7 @@ class Ranks:
                 ranked.not_offered,
             ),
             document=_document(study, ranked, spread, prizes),
-            columns=_columns(intervals_of_teams(study), intervals, spread, prizes),
+            columns=_columns(spread, prizes),
             tables=_tables(study, spread, prizes, pairs.tests, order),
             details=top_of_board(
                 study, pairs.standard_errors, pairs.n_units, pairs.source, rng, workers=workers
@@ -79,26 +79,15 @@ class Ranks:
         )
 
 
-def _columns(
-    score_ends: tuple[FloatArray, FloatArray],
-    intervals: RankIntervals,
-    spread: BootstrapRankRanges,
-    prizes: FloatArray,
-) -> dict[str, list[Any]]:
+def _columns(spread: BootstrapRankRanges, prizes: FloatArray) -> dict[str, list[Any]]:
     arrays = {
-        "rank_low": intervals.low,
-        "rank_high": intervals.high,
-        "tier": intervals.tier,
-        "possible_winner": intervals.possible_winner,
         "bootstrap_rank_low": spread.low,
         "bootstrap_rank_high": spread.high,
         "rank_median": spread.median,
         "win_rate": spread.win_rate,
         "prize_share": round_significant(prizes),
     }
-    ends = (as_json(round_significant(end)) for end in score_ends)  # null where withheld
-    columns = dict(zip(("score_low", "score_high"), ends, strict=True))
-    return columns | {name: array.tolist() for name, array in arrays.items()}
+    return {name: array.tolist() for name, array in arrays.items()}
 
 
 def _document(

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from arena.errors import UsageError
 from arena.evaluation.ranks import best_first
 from arena.evaluation.score_intervals import range_of
 from arena.evaluation.scores import round_significant
-from arena.interfaces import Study, traits_of
+from arena.interfaces import RankSets, Study, traits_of
 from arena.types import FloatArray, IntArray
 from arena.utils.memory import return_freed_memory
+from arena.utils.parallel import available_workers
 from arena_ranking.challenger.top import top_positions
 from arena_ranking.differences import floor_standard_errors
 from arena_ranking.evidence import PairwiseEvidence, pairwise_evidence
@@ -32,20 +34,35 @@ kind the median lets pass 172, on which the rank sets hold in .89, because the s
 these errors seem least skewed; the quartile lets pass 3."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BoardRanks:
-    """The ranks of a board's m submissions and what was found about pairs of them."""
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class BoardRanks(RankSets):
+    """The rank sets of a board's m submissions and what was found about pairs of them."""
 
     scores: FloatArray
     """``(m,)``, rounded; identical submissions have identical scores."""
-    resampled: FloatArray
-    """``(m, B)`` resampled scores, rounded in the same way."""
+    same: IntArray
+    """``(m,)`` the position of the first submission with the same predictions."""
     intervals: RankIntervals
     pairs: PairFindings
     comparisons: int
     """The number of ordered pairs in the family, all candidates of a team included."""
-    not_offered: str | None
-    """Why the ranks are not claimed at the confidence level; None: they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimultaneousRanks:
+    """The ranker of this plugin: see :func:`board_ranks`."""
+
+    name: str = "simultaneous"
+
+    def rank(self, study: Study) -> BoardRanks:
+        """Return the rank sets.
+
+        Raises
+        ------
+        UsageError
+            If the study holds no submission.
+        """
+        return board_ranks(study, workers=available_workers())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +93,14 @@ def board_ranks(study: Study, *, workers: int = 1) -> BoardRanks:
     Memory: see :func:`~arena_ranking.evidence.pairwise_evidence` and
     :func:`~arena_ranking.simultaneous.rank_intervals`, for all candidates; one matrix of standard
     errors serves both.
+
+    Raises
+    ------
+    UsageError
+        If the study holds no submission.
     """
+    if not len(study.scores):
+        raise UsageError("There is no submission to rank: add at least one.")
     every, candidates = study.with_all_candidates(), study.candidates
     m = len(every.scores)
     comparisons, others = m * (m - 1), None
@@ -122,8 +146,19 @@ def board_ranks(study: Study, *, workers: int = 1) -> BoardRanks:
     )
     if candidates is not None:
         intervals = intervals.subset(candidates.counting, own_scores if larger else -own_scores)
-    resampled = round_significant(study.resampled)[own_same]
-    return BoardRanks(own_scores, resampled, intervals, pairs, comparisons, reason)
+    return BoardRanks(
+        low=intervals.low,
+        high=intervals.high,
+        tier=intervals.tier,
+        possible_winner=intervals.possible_winner,
+        level=study.level,
+        not_offered=reason,
+        scores=own_scores,
+        same=own_same,
+        intervals=intervals,
+        pairs=pairs,
+        comparisons=comparisons,
+    )
 
 
 def _findings(

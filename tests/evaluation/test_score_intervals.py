@@ -947,22 +947,3 @@ def test_a_single_row_has_no_error(study_of):
     )
     assert np.isnan(found.spread).all()
     assert found.degrees_of_freedom.tolist() == [1.0]
-
-
-def test_errors_are_computed_once_for_the_same_predictions(study_of, metrics, monkeypatch):
-    rng = np.random.default_rng(0)
-    truth = rng.integers(0, 2, 50)
-    study = study_of(metrics["accuracy"], truth, rng.integers(0, 2, (3, 50)))
-    calls = []
-    compute = score_intervals._score_errors
-    monkeypatch.setattr(
-        score_intervals, "_score_errors", lambda one: calls.append(one) or compute(one)
-    )
-    with score_intervals.errors_computed_once():
-        first = score_errors(study)
-        assert score_errors(replace(study, best_interval=(0.0, 1.0))) is first
-        assert score_errors(
-            replace(study, predictions=study.predictions.subset([0, 1, 2]))
-        ) is not (first)
-    assert len(calls) == 2
-    assert score_errors(study) is not first

@@ -17,7 +17,7 @@ from arena.evaluation.scores import full_scores, influence_values, score_under_w
 from arena.hookspecs import hookimpl
 from arena.interfaces import Candidates, Notebook, Participation, Study
 from arena.plugin.manager import PluginManager
-from arena.scoring.private_board import RankedRows, evaluate_board
+from arena.scoring.private_board import RankedRows, analyse, study_of
 from arena.scoring.settings import BoardSettings
 from arena.testing import example_study
 from arena.testing.examples import MeanAbsolute, ShareRight
@@ -164,16 +164,17 @@ def test_an_analysis_cannot_rewrite_the_board() -> None:
         plugin = type("Plugin", (), {"provide_analyses": hookimpl(lambda self: list(analyses))})
         manager = PluginManager(entry_points=False)
         manager.register(plugin(), "mine")
-        found = evaluate_board(
+        settings = BoardSettings(resamples=20)
+        study, _ = study_of(
             MeanAbsolute(),
             RankedRows(example.truth, None),
             example.teams,
             example.submissions,
             predictions,
             full_scores(MeanAbsolute(), example.truth, predictions),
-            BoardSettings(resamples=20),
-            manager,
+            settings,
         )
+        found = analyse(study, settings, manager)
         return dict(zip(found.study.teams, found.study.scores.tolist(), strict=True)), manager
 
     attacked, manager = board(Rewriting())

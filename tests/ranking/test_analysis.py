@@ -11,16 +11,11 @@ import pytest
 
 import arena_ranking
 from arena.errors import UsageError
-from arena.interfaces import Analysis
+from arena.interfaces import Analysis, Ranker
 from arena_ranking.analysis import Ranks
+from arena_ranking.board_ranks import SimultaneousRanks
 
 COLUMNS = [
-    "score_low",
-    "score_high",
-    "rank_low",
-    "rank_high",
-    "tier",
-    "possible_winner",
     "bootstrap_rank_low",
     "bootstrap_rank_high",
     "rank_median",
@@ -43,9 +38,10 @@ def parts(request, metrics, correlated_labels):
 
 
 def test_the_plugin_provides_the_analysis():
-    (analysis,) = arena_ranking.provide_analyses()
+    (analysis,), (ranker,) = arena_ranking.provide_analyses(), arena_ranking.provide_rankers()
     assert isinstance(analysis, Analysis)
-    assert analysis.name == "ranks"
+    assert isinstance(ranker.load(), Ranker)
+    assert (analysis.name, ranker.name) == ("ranks", "simultaneous")
 
 
 def test_importing_the_plugin_imports_no_mathematics():
@@ -60,7 +56,7 @@ def test_a_finding_has_every_column_in_plain_numbers(study_of, parts):
     study = study_of(*parts)
     finding = Ranks().run(study, RNG)
     assert list(finding.columns) == COLUMNS
-    for values in finding.columns.values():
+    for values in (finding.columns | SimultaneousRanks().rank(study).columns()).values():
         assert len(values) == 12
         assert {type(value) for value in values} <= {int, float, bool}
     json.dumps(finding.document, allow_nan=False)
@@ -73,9 +69,9 @@ def test_a_finding_has_every_column_in_plain_numbers(study_of, parts):
 
 def test_the_columns_agree_with_each_other(study_of, parts):
     study = study_of(*parts)
-    found = {name: np.array(values) for name, values in Ranks().run(study, RNG).columns.items()}
-    assert (found["score_low"] <= study.scores).all()
-    assert (study.scores <= found["score_high"]).all()
+    columns = SimultaneousRanks().rank(study).columns() | Ranks().run(study, RNG).columns
+    found = {name: np.array(values) for name, values in columns.items()}
+    assert (found["rank_low"] <= found["rank_high"]).all()
     assert (found["bootstrap_rank_low"] <= found["rank_median"]).all()
     assert (found["rank_median"] <= found["bootstrap_rank_high"]).all()
     assert found["prize_share"].sum() == pytest.approx(1)
@@ -86,8 +82,9 @@ def test_the_columns_agree_with_each_other(study_of, parts):
 
 
 def test_identical_submissions_have_one_of_everything(study_of, parts):
-    finding = Ranks().run(study_of(*parts), RNG)
-    for name, values in finding.columns.items():
+    study = study_of(*parts)
+    finding = Ranks().run(study, RNG)
+    for name, values in (finding.columns | SimultaneousRanks().rank(study).columns()).items():
         assert values[2] == values[11], name
     assert any({3, 12} <= set(group) for group in finding.document["near_copies"])
 
@@ -95,11 +92,13 @@ def test_identical_submissions_have_one_of_everything(study_of, parts):
 def test_the_order_of_the_submissions_does_not_matter(study_of, parts):
     metric, truth, predictions = parts
     order = np.random.default_rng(1).permutation(12)
-    one = Ranks().run(study_of(metric, truth, predictions), RNG)
-    other = Ranks().run(study_of(metric, truth, predictions[order]), RNG)
+    studies = study_of(metric, truth, predictions), study_of(metric, truth, predictions[order])
+    one, other = (Ranks().run(study, RNG) for study in studies)
     assert one.verdict == other.verdict
-    for name, values in one.columns.items():
-        np.testing.assert_allclose(np.array(values)[order], other.columns[name], rtol=1e-11)
+    sets, others = (SimultaneousRanks().rank(study).columns() for study in studies)
+    for name, values in (one.columns | sets).items():
+        again = (other.columns | others)[name]
+        np.testing.assert_allclose(np.array(values)[order], again, rtol=1e-11)
 
 
 def test_the_same_study_gives_the_same_finding(study_of, parts, monkeypatch):
@@ -125,11 +124,9 @@ def test_the_compiled_path_gives_the_same_finding(study_of, parts, monkeypatch):
 def test_tiny_boards(study_of, metrics, m, n):
     predictions = np.zeros((m, n), dtype=np.intp)
     predictions[:, 0] = np.arange(m)
-    finding = Ranks().run(
-        study_of(metrics["accuracy"], np.zeros(n, dtype=np.intp), predictions), RNG
-    )
-    assert finding.columns["rank_low"] == [1] * m
-    assert finding.columns["rank_high"] == [m] * m
+    study = study_of(metrics["accuracy"], np.zeros(n, dtype=np.intp), predictions)
+    sets, finding = SimultaneousRanks().rank(study), Ranks().run(study, RNG)
+    assert (sets.low.tolist(), sets.high.tolist()) == ([1] * m, [m] * m)
     assert (finding.document["paired_tests"] is None) == (m == 1 or n == 1)
 
 

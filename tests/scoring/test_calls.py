@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 from arena import PluginManager
+from arena.errors import PluginError, UnknownNameError
 from arena.evaluation.bootstrap import draw_resamples
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import full_scores
-from arena.scoring.private_board import PrivateBoard, RankedRows, evaluate_board
+from arena.hookspecs import hookimpl
+from arena.interfaces import Deferred, RankSets, Study
+from arena.scoring.private_board import PrivateBoard, RankedRows, Resampling, analyse, study_of
 from arena.scoring.settings import BoardSettings
 from arena.types import PredictionKind
 
@@ -46,18 +49,23 @@ class Mae:
         return float(np.average(abs(prediction - truth), weights=weight))
 
 
-def board(metric: Mae, resamples: int, **settings: Any) -> PrivateBoard:
+def board(
+    metric: Mae, resamples: int, **settings: Any
+) -> tuple[Study, Resampling, PrivateBoard | None]:
     predictions = ArrayPredictions(SENT)
-    return evaluate_board(
+    chosen = BoardSettings(resamples, workers=1, **settings)
+    study, resampling = study_of(
         metric,
         RankedRows(TRUTH, None),
         tuple("abc"),
         np.arange(M),
         predictions,
         full_scores(metric, TRUTH, predictions),
-        BoardSettings(resamples, workers=1, **settings),
-        PluginManager(),
+        chosen,
     )
+    if resampling.without:
+        return study, resampling, None
+    return study, resampling, analyse(study, chosen, PluginManager(), resampling.weights)
 
 
 @pytest.mark.parametrize(
@@ -69,19 +77,21 @@ def test_a_metric_is_called_as_often_as_resamples_are_asked_for(
     resamples: int, intervals: bool, calls: int
 ) -> None:
     metric = Mae()
-    found = board(metric, resamples, intervals=intervals)
+    _, resampling, found = board(metric, resamples, intervals=intervals)
     assert len(metric.calls) == calls
-    assert (found.corrected is not None) == intervals
-    assert bool(found.without) != intervals
+    assert (found is not None) == intervals
+    assert bool(resampling.without) != intervals
 
 
 def test_a_metric_that_takes_no_repeated_row_gets_halves_of_the_rows() -> None:
     metric = Mae(most=1)
-    found = board(metric, 100)
-    assert found.halves
-    assert not found.without
-    spread = found.study.resampled.std(axis=1, ddof=1)
-    assert spread == pytest.approx(board(Mae(), 100).study.resampled.std(axis=1, ddof=1), rel=0.25)
+    study, resampling, found = board(metric, 100)
+    assert resampling.halves
+    assert not resampling.without
+    usual, *_ = board(Mae(), 100)
+    spread = study.resampled.std(axis=1, ddof=1)
+    assert spread == pytest.approx(usual.resampled.std(axis=1, ddof=1), rel=0.25)
+    assert found is not None
     assert "rank_low" in found.columns
 
 
@@ -91,16 +101,59 @@ def test_a_metric_that_is_undefined_on_the_first_resamples_still_takes_repeated_
         for seed in range(100)
         if (rows := np.flatnonzero(draw_resamples(N, 5, seed).weights.sum(axis=1) == 0)).size
     )
-    found = board(Mae(needed=int(missing[0])), 40, seed=seed)
-    assert (found.halves, found.without) == (False, "")
-    assert found.undefined >= 5
-    assert found.study.resampled.shape[1] == 40 - found.undefined > 10
+    study, resampling, _ = board(Mae(needed=int(missing[0])), 40, seed=seed)
+    assert (resampling.halves, resampling.without) == (False, "")
+    assert resampling.undefined >= 5
+    assert study.resampled.shape[1] == 40 - resampling.undefined > 10
 
 
 def test_a_metric_that_takes_all_rows_only_keeps_its_scores() -> None:
     metric = Mae(most=1, fewest=N)
-    found = board(metric, 100)
+    study, resampling, found = board(metric, 100)
     assert len(metric.calls) == M + 2 * (5 + 1)
-    assert "neither repeated rows nor a part of them" in found.without
-    assert found.study.scores == pytest.approx(abs(SENT - TRUTH).mean(axis=1))
-    assert (found.findings, found.columns, found.corrected) == ((), {}, None)
+    assert "neither repeated rows nor a part of them" in resampling.without
+    assert study.scores == pytest.approx(abs(SENT - TRUTH).mean(axis=1))
+    assert found is None
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A ranker whose rank sets do not fit, or none."""
+
+    missing: int
+    name: str = "simultaneous"
+
+    def rank(self, study: Study) -> RankSets:
+        m = len(study.teams) - self.missing
+        return RankSets(*np.ones((3, m), dtype=np.intp), np.ones(m, dtype=np.bool_), study.level)
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A plugin with one ranker."""
+
+    ranker: Any
+
+    @hookimpl
+    def provide_rankers(self) -> list[Any]:
+        return [self.ranker]
+
+
+@pytest.mark.parametrize("ranker", [Broken(1), Deferred("simultaneous", "no.such:Module")])
+def test_a_ranker_that_fails_is_an_error_of_the_board(ranker: Any) -> None:
+    manager = PluginManager(entry_points=False)
+    manager.register(Provider(ranker), "mine")
+    study, *_ = board(Mae(), 10)
+    with pytest.raises(PluginError, match=r"'mine' failed while .*'simultaneous'"):
+        analyse(study, BoardSettings(10, workers=1), manager)
+
+
+def test_a_board_without_rankers_has_no_ranks() -> None:
+    study, *_ = board(Mae(), 10)
+    found = analyse(study, BoardSettings(10, workers=1), PluginManager(entry_points=False))
+    assert found.study.ranks is None
+    assert list(found.columns) == ["score_low", "score_high"]
+    manager = PluginManager(entry_points=False)
+    manager.register(Provider(Broken(0)), "mine")
+    with pytest.raises(UnknownNameError, match="no ranker 'other'"):
+        analyse(study, BoardSettings(10, workers=1, ranker="other"), manager)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from arena.errors import UsageError
-from arena.interfaces import Evaluation, Move, Study
+from arena.interfaces import Evaluation, Move, RankSets, Study
 from arena.plugin.manager import PluginManager
 from arena.simulation.data import Sizes, synthetic_world
 from arena.testing import (
@@ -20,6 +20,7 @@ from arena.testing import (
     check_competitor,
     check_mechanism,
     check_metric,
+    check_ranker,
     competitor_problem,
 )
 from arena.testing.examples import Guess, MeanAbsolute, Repeat
@@ -182,6 +183,11 @@ def test_metrics_of_scikit_learn_conform(name: str) -> None:
 @pytest.mark.parametrize("entry", tuple(MANAGER.mechanisms), ids=lambda entry: entry.name)
 def test_every_mechanism_of_ours_conforms(entry: Any) -> None:
     check_mechanism(entry.item).require()
+
+
+@pytest.mark.parametrize("entry", tuple(MANAGER.rankers), ids=lambda entry: entry.name)
+def test_every_ranker_of_ours_conforms(entry: Any) -> None:
+    check_ranker(entry.item).require()
 
 
 @pytest.mark.parametrize("entry", tuple(MANAGER.analyses), ids=lambda entry: entry.name)
@@ -378,6 +384,42 @@ def test_every_mistake_of_an_analysis_is_found(change: dict[str, Any], name: str
     check_analysis(Counting()).require()
     broken = Counting(finding=replace(Counting().finding, **change))
     assert name in {check.name for check in check_analysis(broken).failed}
+
+
+@dataclass(frozen=True)
+class Unranked:
+    """A ranker that excludes nothing, less what ``change`` makes of it at its next call."""
+
+    change: tuple[tuple[str, Any], ...] = ()
+    name: str = "unranked"
+    calls: list[int] = field(default_factory=list)
+
+    def rank(self, study: Study) -> RankSets:
+        m = len(study.teams)
+        self.calls.append(m)
+        ones = np.ones(m, dtype=np.intp)
+        sets = RankSets(ones, ones * m, ones, ones == 1, study.level)
+        if self.change == ():
+            return sets
+        name, made = self.change[0]
+        return replace(sets, **{name: made(m, len(self.calls))})
+
+
+@pytest.mark.parametrize(
+    ("attribute", "made", "name"),
+    [
+        ("low", lambda m, _: np.full(m, m + 1), "its rank sets"),
+        ("high", lambda m, _: np.full(m - 1, m), "its rank sets"),
+        ("low", lambda m, _: np.full(m, 2), "one claim"),
+        ("possible_winner", lambda m, _: np.zeros(m, dtype=np.bool_), "one claim"),
+        ("high", lambda m, _: np.ones(m, dtype=np.intp), "the board's ranks"),
+        ("tier", lambda m, call: np.full(m, 1 + call), "the same study twice"),
+    ],
+)
+def test_every_mistake_of_a_ranker_is_found(attribute: str, made: Any, name: str) -> None:
+    check_ranker(Unranked()).require()
+    broken = Unranked(((attribute, made),))
+    assert name in {check.name for check in check_ranker(broken).failed}
 
 
 def test_a_metric_of_texts_needs_an_example_of_its_own() -> None:

@@ -207,7 +207,7 @@ def plan(
             manager = PluginManager()
             pilot = read_pilot(solution, submissions, settings, others, manager, progress)
             say_failures(manager)
-            for note in pilot.result.notes:
+            for note in pilot.of_scoring:
                 say_note(note)
         advice = advise(
             pilot,

@@ -20,6 +20,7 @@ app = typer.Typer(add_completion=False)
 _KINDS = (
     "metrics",
     "mechanisms",
+    "rankers",
     "analyses",
     "competitors",
     "floor_estimators",

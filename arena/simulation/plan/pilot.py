@@ -19,12 +19,13 @@ from arena.evaluation.ranks import best_first
 from arena.evaluation.row_weights import metric_on_rows_of, row_weights_of
 from arena.evaluation.scores import round_significant
 from arena.evaluation.standard_errors import class_means_are_removed, comparable_values
-from arena.hookspecs import hookimpl
-from arena.interfaces import Analysis, HasRowValues, Study, traits_of
+from arena.interfaces import HasRowValues, Metric, Study, traits_of
 from arena.plugin.manager import PluginManager
 from arena.public_board.clipping import conceivable_scores
-from arena.scoring.result import ScoreResult
-from arena.scoring.score import score
+from arena.scoring.board import BoardStudy
+from arena.scoring.private_board import analysis_generator
+from arena.scoring.result import RejectedFile
+from arena.scoring.score import admitted
 from arena.scoring.settings import BoardSettings, ScoreSettings
 from arena.simulation.degenerate import best_constant_score, degenerate_board
 from arena.simulation.plan.metric_choice import compare_metrics, split_half_agreement
@@ -34,7 +35,6 @@ from arena.simulation.plan.uncertainty import pair_degrees_of_freedom
 from arena.types import (
     DEFAULT_LEVEL,
     DEFAULT_RESAMPLES,
-    Finding,
     FloatArray,
     IntArray,
     SolutionColumns,
@@ -55,7 +55,10 @@ _SAME = 1e-12
 class Pilot:
     """A scored pilot, with what a plan needs of its predictions."""
 
-    result: ScoreResult
+    study: Study | None
+    """What a board of the pilot ranks; None: no submission could be scored."""
+    metric: str
+    """The specification of the metric."""
     degrees: float | None
     """Degrees of freedom of the standard error of a difference; None: not known."""
     agreements: Mapping[str, FloatArray]
@@ -64,6 +67,8 @@ class Pilot:
     """Files and metrics that were left out, in sentences."""
     in_rarest_class: int | None = None
     """Rows, or groups of rows, of the rarest class, if the metric averages within each class."""
+    of_scoring: tuple[str, ...] = ()
+    """What scoring says about files and rows, in sentences."""
 
 
 @dataclass(frozen=True)
@@ -225,11 +230,9 @@ def read_competition(
     workers: int = 0,
 ) -> Pilot:
     """Return the private board of a stored competition as a pilot."""
-    result = competition.evaluate(workers=workers, progress=progress)
-    reader = _Reader(competition.manager, metrics)
-    if result.study is not None:
-        reader.run(result.study, np.random.default_rng(seed))
-    return reader.pilot(result)
+    ranked = competition.study(workers=workers, progress=progress)
+    name = competition.settings.metric.specification
+    return _read(ranked, name, metrics, competition.manager, np.random.default_rng(seed))
 
 
 def read_pilot(
@@ -242,13 +245,10 @@ def read_pilot(
 ) -> Pilot:
     """Score a pilot's submissions."""
     manager = PluginManager() if manager is None else manager
-    reader = _Reader(manager, metrics)
-    manager.register(reader, "arena plan")
-    try:
-        result = score(solution, submissions, settings, manager=manager, progress=progress)
-    finally:
-        manager.unregister("arena plan")
-    return reader.pilot(result)
+    with admitted(solution, submissions, settings, manager, progress) as folder:
+        ranked = folder.run.study(folder.counting, rejected=folder.rejected, notes=folder.notes)
+        rng = analysis_generator(settings.board.seed, 0)
+        return _read(ranked, settings.metric, metrics, manager, rng)
 
 
 def advise(
@@ -274,7 +274,7 @@ def advise(
     InputError
         If a ranking of the pilot has no meaning, or all of its rows are in one group.
     """
-    study = _ranked(pilot.result)
+    study = _ranked(pilot)
     groups = None if study.clusters is None else len(np.unique(study.clusters))
     _refuse_without_variation(pilot, study, groups)
     rarest = pilot.in_rarest_class
@@ -315,7 +315,7 @@ def advise(
             private_rows=sweeps.rows,
             team_counts=tuple(sorted(set(sweeps.teams))),
         ),
-        metric=pilot.result.metric,
+        metric=pilot.metric,
         greater_is_better=study.metric.greater_is_better,
         score_range=conceivable_scores(study.metric),
         groups=groups,
@@ -339,7 +339,7 @@ def _refuse_without_variation(pilot: Pilot, study: Study, groups: int | None) ->
     if pilot.in_rarest_class == 1:
         raise InputError(
             f"One class of the pilot has a single {'row' if groups is None else 'group'} among the "
-            f"private rows, and {pilot.result.metric} averages within each class: nothing can be "
+            f"private rows, and {pilot.metric} averages within each class: nothing can be "
             f"said about other rows of it. Use a pilot with more rows of each class."
         )
     apart = study.resampled - study.resampled[0]
@@ -364,7 +364,7 @@ def _with_full_variance(resampled: FloatArray, rarest: int | None) -> FloatArray
     return np.asarray(centre + factor * (resampled - centre))
 
 
-def _ranked(result: ScoreResult) -> Study:
+def _ranked(pilot: Pilot) -> Study:
     """Return what was ranked.
 
     Raises
@@ -372,9 +372,9 @@ def _ranked(result: ScoreResult) -> Study:
     InputError
         If there is nothing, or a ranking of it has no meaning.
     """
-    study = result.study
+    study = pilot.study
     if study is None:
-        why = " ".join(_about_rejected(result))
+        why = " ".join(pilot.notes)
         raise InputError(
             f"No submission could be scored, so there is nothing to plan with. {why}".rstrip()
         )
@@ -392,14 +392,14 @@ def _ranked(result: ScoreResult) -> Study:
     return study
 
 
-def _about_rejected(result: ScoreResult) -> list[str]:
+def _about_rejected(rejected: Sequence[RejectedFile]) -> list[str]:
     """Return which of the pilot's files are left out, and the first fault of each."""
     found = [
         f"{printable(one.file)} is rejected and left out: {one.faults[0].message}"
-        for one in result.rejected[:_MOST_REJECTED]
+        for one in rejected[:_MOST_REJECTED]
         if one.faults
     ]
-    more = len(result.rejected) - _MOST_REJECTED
+    more = len(rejected) - _MOST_REJECTED
     return [*found, f"{more:,} more files are rejected."] if more > 0 else found
 
 
@@ -416,46 +416,43 @@ def _without_copies(resampled: FloatArray) -> IntArray:
     return np.asarray(found, dtype=np.intp)
 
 
-class _Reader:
-    """Reads a pilot's predictions as an analysis does: they are not kept after scoring."""
+def _read(
+    ranked: BoardStudy,
+    metric: str,
+    others: Sequence[str],
+    manager: PluginManager,
+    rng: np.random.Generator,
+) -> Pilot:
+    """Read what a plan needs of the predictions, while their store is open."""
+    study = None if ranked.resampling.without else ranked.study
+    notes = _about_rejected(ranked.rejected)
+    degrees, rarest, agreements = None, None, {}
+    if study is not None:
+        degrees, rarest = _degrees_of_freedom(study)
+        if others:
+            agreements = _agreements(study, others, manager, int(rng.integers(2**32)), notes)
+    return Pilot(study, metric, degrees, agreements, tuple(notes), rarest, ranked.notes)
 
-    name = "plan"
 
-    def __init__(self, manager: PluginManager, metrics: Sequence[str]) -> None:
-        self.degrees: float | None = None
-        self.in_rarest_class: int | None = None
-        self.agreements: dict[str, FloatArray] = {}
-        self.notes: list[str] = []
-        self._manager, self._metrics = manager, tuple(metrics)
-
-    def pilot(self, result: ScoreResult) -> Pilot:
-        """Return the scored pilot with what was read."""
-        notes = (*_about_rejected(result), *self.notes)
-        return Pilot(result, self.degrees, self.agreements, notes, self.in_rarest_class)
-
-    @hookimpl
-    def provide_analyses(self) -> list[Analysis]:
-        return [self]
-
-    def run(self, study: Study, rng: np.random.Generator) -> Finding:
-        self.degrees, self.in_rarest_class = _degrees_of_freedom(study)
-        others, seed = self._metrics, int(rng.integers(2**32))
-        n_targets = 1 if study.truth.ndim == 1 else study.truth.shape[1]
-        for asked in dict.fromkeys((study.metric.name, *others)) if others else ():
-            name, metric = asked, study.metric
-            try:
-                if name != metric.name:
-                    found = self._manager.metrics.resolve(name)
-                    metric = metric_on_rows_of(found, study.metric, n_targets)
-                    if row_weights_of(metric) is not None:
-                        name = metric.name
-                if name not in self.agreements:
-                    self.agreements[name] = split_half_agreement(
-                        study, metric, np.random.default_rng(seed)
-                    )
-            except MetricError as error:
-                self.notes.append(f"{name} is left out: {error}")
-        return Finding(self.name, "", {})
+def _agreements(
+    study: Study, others: Sequence[str], manager: PluginManager, seed: int, notes: list[str]
+) -> dict[str, FloatArray]:
+    """Return the agreement of halves by the pilot's metric and by others; append to the notes."""
+    agreements: dict[str, FloatArray] = {}
+    n_targets = 1 if study.truth.ndim == 1 else study.truth.shape[1]
+    for asked in dict.fromkeys((study.metric.name, *others)):
+        name, metric = asked, study.metric
+        try:
+            if name != metric.name:
+                single: Metric = manager.metrics.resolve(name)
+                metric = metric_on_rows_of(single, study.metric, n_targets)
+                if row_weights_of(metric) is not None:
+                    name = metric.name
+            if name not in agreements:
+                agreements[name] = split_half_agreement(study, metric, np.random.default_rng(seed))
+        except MetricError as error:
+            notes.append(f"{name} is left out: {error}")
+    return agreements
 
 
 def _degrees_of_freedom(study: Study) -> tuple[float | None, int | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from arena.errors import PluginError
 from arena.evaluation.bootstrap import draw_resamples
 from arena.evaluation.ranks import best_first, minimum_ranks
 from arena.evaluation.scores import full_scores, score_under_weights
-from arena.interfaces import Analysis, Metric, Study, traits_of
+from arena.interfaces import Analysis, Metric, Ranker, Study, traits_of
 from arena.simulation.data import World
 from arena.simulation.ranks.draws import draw_test
 from arena.simulation.ranks.model_cache import FolderPredictions, ModelsFolder
@@ -82,6 +82,7 @@ class Boards:
 def coverage(
     world: World,
     metric: Metric,
+    ranker: Ranker,
     analysis: Analysis,
     folder: ModelsFolder,
     true: FloatArray,
@@ -92,9 +93,10 @@ def coverage(
 
     Parameters
     ----------
+    ranker
+        Delivers the intervals.
     analysis
-        Delivers the columns ``rank_low``, ``rank_high``, ``bootstrap_rank_low`` and
-        ``bootstrap_rank_high``.
+        Delivers the columns ``bootstrap_rank_low`` and ``bootstrap_rank_high``.
     true
         ``(M,)`` true scores of the models 0 … M-1 that take part.
 
@@ -116,7 +118,12 @@ def coverage(
     first = None
     for number in range(settings.boards):
         study = _study(world, metric, folder, len(true), test_rows, number, settings)
-        columns = analysis.run(study, np.random.default_rng((settings.seed, number))).columns
+        sets = ranker.rank(study)
+        study = replace(study, ranks=sets)
+        columns = {
+            **sets.columns(),
+            **analysis.run(study, np.random.default_rng((settings.seed, number))).columns,
+        }
         missing = {name for ends in _RANGES.values() for name in ends} - set(columns)
         if missing:
             raise PluginError(f"The analysis {analysis.name!r} delivers no {min(missing)}.")

@@ -26,7 +26,7 @@ from arena.types import PredictionKind
 from arena.utils.engines import Engine, open_engine
 from arena.utils.parallel import Progress, available_workers
 
-_ANALYSIS = "ranks"
+_RANKER, _ANALYSIS = "simultaneous", "ranks"
 _BYTES = 4
 
 
@@ -114,6 +114,7 @@ def prepare(request: Request, manager: PluginManager | None = None) -> Prepared:
             bound_to(metric, rows, world.classes)
             needed = classes_needed(metric, n_classes)
             draw_test(world.population, rows, 0, settings.seed, n_classes=needed)
+    manager.rankers.resolve(_RANKER)
     manager.analyses.resolve(_ANALYSIS)
     search.check(world.rows)
     return Prepared(request, world, metric, search, manager)
@@ -168,6 +169,7 @@ def run(prepared: Prepared, folder: Path, progress: Progress) -> RankSimulation:
     result = simulate_ranks(
         world,
         prepared.metric,
+        prepared.manager.rankers.resolve(_RANKER),
         prepared.manager.analyses.resolve(_ANALYSIS),
         kept,
         settings,

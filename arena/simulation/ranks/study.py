@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from arena.errors import UsageError
-from arena.interfaces import Analysis, Metric
+from arena.interfaces import Analysis, Metric, Ranker
 from arena.simulation.data import World
 from arena.simulation.degenerate import degenerate_board
 from arena.simulation.ranks.coverage import Boards, Coverage, SingleBoard, coverage
@@ -166,6 +166,7 @@ def _board(one: SingleBoard) -> dict[str, Any]:
 def simulate_ranks(
     world: World,
     metric: Metric,
+    ranker: Ranker,
     analysis: Analysis,
     folder: ModelsFolder,
     settings: RankSettings,
@@ -181,8 +182,8 @@ def simulate_ranks(
         The rows that the models were trained on, and the population.
     metric
         Ranks them; unbound.
-    analysis
-        Analyses single tests: delivers rank intervals and bootstrap rank ranges.
+    ranker, analysis
+        Of single tests: deliver the rank intervals and the bootstrap rank ranges.
     folder
         Holds the models 0 … ``settings.n_models`` - 1.
     workers
@@ -213,7 +214,7 @@ def simulate_ranks(
         progress.start("Analysing single tests", len(settings.grid))
         for rows, count in settings.grid:
             own = scores.true[:count]
-            judged.append(coverage(world, metric, analysis, folder, own, rows, judging))
+            judged.append(coverage(world, metric, ranker, analysis, folder, own, rows, judging))
             progress.advance()
     return RankSimulation(
         settings,

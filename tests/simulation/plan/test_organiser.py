@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -324,7 +323,7 @@ def ask():
             "top": 10, "level": 0.95, "seed": 0, "progress": NoProgress(),
         }  # fmt: skip
         sweeps = Sweeps(public_share=(0.3,), per_day=(5,), teams=(5,), rows=(100,))
-        pilot = Pilot(SimpleNamespace(study=study, metric=metric.name), None, {}, ())
+        pilot = Pilot(study, metric.name, None, {}, ())
         return advise(pilot, changes.pop("sweeps", sweeps), **(given | changes))
 
     return ask
@@ -372,7 +371,7 @@ def test_rows_of_one_group_say_nothing_about_others():
         [np.where(np.arange(40) < right, truth, 1 - truth) for right in (38, 30)]
     )
     study = make_study(Accuracy(), truth, predictions, clusters=np.zeros(40, int))
-    pilot = Pilot(SimpleNamespace(study=study, metric="accuracy"), None, {}, ())
+    pilot = Pilot(study, "accuracy", None, {}, ())
     with pytest.raises(InputError, match="in one group"):
         advise(
             pilot, Sweeps(), difference=None, total_rows=None, days=30, within=0.5, prizes=3,

@@ -132,10 +132,10 @@ def test_any_of_equally_good_models_may_win():
 @pytest.mark.slow
 def test_simulation_as_a_whole(world, manager, folder):
     settings = RankSettings((200, 800), (4, 12), tests=20, boards=4, resamples=100)
-    analysis = manager.analyses.resolve("ranks")
+    judges = manager.rankers.resolve("simultaneous"), manager.analyses.resolve("ranks")
     metric = manager.metrics.resolve("roc_auc")
-    found = simulate_ranks(world, metric, analysis, folder, settings)
-    again = simulate_ranks(world, metric, analysis, folder, settings, workers=2)
+    found = simulate_ranks(world, metric, *judges, folder, settings)
+    again = simulate_ranks(world, metric, *judges, folder, settings, workers=2)
     assert found.to_dict() == again.to_dict()
     by_grid = {(one.test_rows, one.competitors): one.frequency for one in found.win_frequency}
     assert by_grid[800, 12] >= by_grid[200, 12]
@@ -175,8 +175,9 @@ def test_models_that_a_constant_prediction_equals_get_no_verdict(world, folder):
 
     settings = RankSettings((100,), (n_models,), tests=4, boards=0)
     manager = PluginManager()
-    metric, judge = manager.metrics.resolve("accuracy"), manager.analyses.resolve("ranks")
-    result = simulate_ranks(world, metric, judge, folder, settings)
+    judges = manager.rankers.resolve("simultaneous"), manager.analyses.resolve("ranks")
+    metric = manager.metrics.resolve("accuracy")
+    result = simulate_ranks(world, metric, *judges, folder, settings)
     chance = world.population.chance / 100
     assert result.scores.constant == pytest.approx(max(chance.mean(), 1 - chance.mean()))
     assert "the truly best one wins" in simulation_verdict(result)
