@@ -22,6 +22,7 @@ from arena.public_board.advice import FULL_WARNING
 from arena.public_board.mechanism import public_rows, review_mechanism
 from arena.store import Store, Transaction
 from arena.types import Solution
+from arena.utils.strict_json import parse_json
 
 if TYPE_CHECKING:
     from arena.public_board.instances import InstanceRelease
@@ -46,7 +47,7 @@ class _Proposal:
 
 
 def _propose(store: Store, manager: PluginManager, wanted: Settings) -> _Proposal:
-    kept = Settings.model_validate_json(store.meta("settings") or "{}")
+    kept = Settings.model_validate(parse_json(store.meta("settings") or "{}"))
     baseline = wanted.competition.baseline
     # Its limits and its comparisons go by the stored name, the board by the current one.
     if baseline is not None and Ledger(store).teams().was_used(baseline):

@@ -21,8 +21,10 @@ from arena.scoring.settings import BoardSettings
 from arena.scoring.submissions import competition_info
 from arena.store import Store
 from arena.store.digests import text_digest
+from arena.store.events import DATED
 from arena.types import SubmissionRecord
 from arena.utils.parallel import Progress
+from arena.utils.strict_json import parse_json
 from arena.utils.text import printable
 
 _ANALYSIS_STREAM = (2**32 - 1, 3)
@@ -197,6 +199,8 @@ def _keep(
         "rule": state.settings.final.rule,
         "finals": _listed(counted.finals),
         **({} if report is None else {"report": text_digest(report)}),
+        # Its time is that of the request, which has an event of its own.
+        **({DATED: "request"} if state.event_fields else {}),
     }
     with state.store.transaction() as transaction:
         kept = json.dumps(document, allow_nan=False)
@@ -289,7 +293,7 @@ def final_document(store: Store) -> dict[str, Any]:
     kept = store.meta("final_result")
     if kept is None:
         raise UsageError("There is no private board yet: run arena finalize first.")
-    document: dict[str, Any] = json.loads(kept)
+    document: dict[str, Any] = parse_json(kept)
     return document
 
 

@@ -17,6 +17,7 @@ from arena.plugin.manager import PluginManager
 from arena.scoring.result import RejectedFile, ScoreResult
 from arena.store.digests import text_digest
 from arena.types import Chart, Fault, Finding, Section, Table
+from arena.utils.strict_json import parse_json
 
 KEPT = "final_report"
 """The name of the entry in the store."""
@@ -55,7 +56,7 @@ def restored(
     text = state.store.meta(KEPT)
     if text is None or text_digest(text) != digest:
         return None
-    kept = json.loads(text)
+    kept = parse_json(text)
     if kept["software"] != _software(state.manager):
         return None
     findings = zip(document["findings"], kept["findings"], strict=True)

@@ -29,6 +29,7 @@ from arena.intake.faults import plural
 from arena.intake.folder import team_name
 from arena.scoring.submissions import examine
 from arena.store import Event, Store
+from arena.store.events import is_of_queue
 from arena.utils.parallel import NoProgress
 
 SET_ASIDE = "request set aside"
@@ -99,7 +100,7 @@ def last_answer(store: Store) -> RequestAnswer | None:
 
     Requests are processed in the order of their numbers, so the record is read from its end.
     """
-    last = next(filter(_is_of_queue, store.last_events()), None)
+    last = next(filter(is_of_queue, store.last_events()), None)
     return None if last is None else next(iter(answers_in([last]).values()))
 
 
@@ -112,7 +113,7 @@ def cursor_of(store: Store) -> int:
 def answers_in(events: Iterable[Event]) -> dict[str, RequestAnswer]:
     """Return the answer to every request that these events record, by its id."""
     answers = {}
-    for event in filter(_is_of_queue, events):
+    for event in filter(is_of_queue, events):
         request, payload = event.payload["request"], event.payload
         team = str(payload.get("team", ""))
         common = {
@@ -141,10 +142,6 @@ def answers_in(events: Iterable[Event]) -> dict[str, RequestAnswer]:
             answer = RequestAnswer(**common, status=status, message=message)
         answers[request["id"]] = answer
     return answers
-
-
-def _is_of_queue(event: Event) -> bool:
-    return isinstance(event.payload.get("request"), dict)
 
 
 def published_digest(state: CompetitionState) -> str | None:

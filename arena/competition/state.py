@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,12 @@ from arena.evaluation.solution_metric import metric_of_solution
 from arena.interfaces import Metric, kinds_of, source_of
 from arena.plugin.manager import PluginManager
 from arena.store import Store
+from arena.store.events import INEXACT
 from arena.types import Solution
+from arena.utils.strict_json import parse_json
 
 METRIC_CODE = "metric_code"
 """The key in the store for the code of a metric from a file of the organiser."""
-_INEXACT = timedelta(minutes=1)
-"""Clocks of machines that wrote to one record differ by less, and so does one that is corrected."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +106,7 @@ def read_state(
     manager = manager.within(folder)
     # Nothing below changes these values but the settings, of which the metric before is needed.
     text, code, seed, revision = store.metas(["settings", METRIC_CODE, "seed", "revision"])
-    kept = Settings.model_validate_json(text or "{}").metric.specification
+    kept = Settings.model_validate(parse_json(text or "{}")).metric.specification
     if code is not None:
         manager.metrics.pin(kept, code)
     manager.metrics.resolve(wanted.metric.specification)
@@ -117,7 +117,7 @@ def read_state(
         settings, notes = adopt_settings(store, manager, wanted, actor, clock())
         notes += count_interrupted(store, settings, actor, clock())
     notes += _changed_code(kept, code, manager)
-    notes += _clock_set_back(store, clock())
+    notes += clock_set_back(store, clock())
     state = CompetitionState(
         folder=folder,
         store=store,
@@ -171,10 +171,10 @@ def metric_code(specification: str, manager: PluginManager) -> str | None:
     return source_of(metric)
 
 
-def _clock_set_back(store: Store, now: datetime) -> list[str]:
+def clock_set_back(store: Store, now: datetime) -> list[str]:
     """Return a note if the clock is before the last event of the record."""
     last = next((datetime.fromisoformat(one.time) for one in store.last_events(1)), now)
-    if now >= last - _INEXACT:
+    if last - now <= INEXACT:
         return []
     return [
         f"The clock of this machine shows {now:%Y-%m-%d %H:%M} UTC, but the last event of the "

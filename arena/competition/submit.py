@@ -26,6 +26,7 @@ from arena.intake import ReadSubmission, SubmissionFile
 from arena.public_board.releaser import Releaser, ScoredSubmission, make_releaser
 from arena.scoring.submissions import competition_info, examine
 from arena.store import Incoming, Scoring, Transaction
+from arena.store.events import DATED
 from arena.types import Fault, Release, SubmissionRecord
 from arena.utils.parallel import available_workers
 
@@ -119,6 +120,7 @@ def submit_files(
                 actor=state.actor,
                 key=key,
                 limited=limited,
+                event_fields={} if times is None else {DATED: "manifest"},
             )
         )
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
-import json
 import math
 import re
 from collections import Counter
@@ -40,11 +39,12 @@ from arena.plugin.manager import PluginManager
 from arena.scoring.board import BoardRun
 from arena.store import Event, Store
 from arena.store.digests import keyed_digest, predictions_digest
-from arena.store.events import first_broken
+from arena.store.events import TimeCheck, first_broken
 from arena.store.facts import RECORDS_AGAIN, facts_of
 from arena.store.solutions import solution_digests
 from arena.types import Solution, SubmissionRecord, Usage
 from arena.utils.parallel import Progress
+from arena.utils.strict_json import parse_json
 from arena.utils.text import printable, shorten
 
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -105,14 +105,14 @@ def read_claims(folder: Path) -> Claims:
     links = sorted(path for path in folder.rglob("*") if path.is_symlink())
     if links:
         raise _no_export(links[0], "is a link, and an export contains none")
-    document = _read(folder / "settings.json", json.loads)
+    document = _read(folder / "settings.json", parse_json)
     try:
         settings = Settings.model_validate(document)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "it"
         raise _no_export(folder / "settings.json", f"{where}: {first['msg']}") from error
-    result, finals = (_read(folder / name, json.loads) for name in ("result.json", "finals.json"))
+    result, finals = (_read(folder / name, parse_json) for name in ("result.json", "finals.json"))
     _require(_is_result(result), folder / "result.json")
     _require(_is_finals(finals), folder / "finals.json")
     events = _read(folder / "events.jsonl", _events)
@@ -143,7 +143,7 @@ def _read(path: Path, parse: Callable[[str], Any]) -> Any:
 
 
 def _events(text: str) -> tuple[Event, ...]:
-    events = tuple(Event(**json.loads(line)) for line in text.splitlines())
+    events = tuple(Event(**parse_json(line)) for line in text.splitlines())
     kinds = (int, str, str, str, dict, str, str)
     for event in events:
         values = (getattr(event, field.name) for field in dataclasses.fields(event))
@@ -303,6 +303,10 @@ def _contradictions(claims: Claims) -> Iterator[str]:
     folder, events = claims.folder, claims.events
     if broken := first_broken(events):
         yield broken
+    times = TimeCheck()
+    for event in events:
+        times.add(event)
+    yield from times.problems
     finalized = [one.payload for one in events if one.kind == "finalized"]
     if not finalized:
         yield "events.jsonl does not record that the competition was finalized: the end is missing."
@@ -605,7 +609,7 @@ def receipt_problems(path: Path, events: Sequence[Event]) -> tuple[str, ...]:
     except (OSError, ValueError) as error:
         raise InputError(f"The receipt {path} cannot be read: name a text file.") from error
     try:
-        document = json.loads(text)
+        document = parse_json(text)
     except (ValueError, RecursionError):
         document = None
     answers = document.get("answers", [document]) if isinstance(document, dict) else []

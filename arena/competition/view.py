@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from arena.competition.board_notes import board_notes
 from arena.competition.final_selection import public_board
-from arena.competition.state import CompetitionState, read_state
+from arena.competition.state import CompetitionState, clock_set_back, read_state
 from arena.config import CONFIG_NAME, DATABASE_NAME, Settings, read_settings
+from arena.errors import UsageError
 from arena.plugin.manager import PluginManager
 from arena.public_board.clipping import bounded_name
 from arena.public_board.mechanism import clip_of, find_mechanism
 from arena.store import Event, Store
+from arena.store.events import TimeCheck
 from arena.types import Solution, SubmissionRecord
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
@@ -51,13 +53,16 @@ def open_state(
     """Open the store of a competition's folder and read its state; ``view``: read-only.
 
     ``actor`` is recorded as the author of events; None: the current user, as the organiser. The
-    caller closes the store. Raises what :meth:`CompetitionView.open` raises.
+    caller closes the store. Raises what :meth:`CompetitionView.open` raises, and ``UsageError`` if
+    a clock other than that of the machine would record events before the last one.
     """
     settings = read_settings(folder / CONFIG_NAME)
     manager = manager or PluginManager()
     find_mechanism(settings, manager)
     store = Store.open(folder / DATABASE_NAME, create=False, wait=wait, read_only=view)
     try:
+        if not view and clock is not now and (notes := clock_set_back(store, clock())):
+            raise UsageError(notes[0])
         return read_state(folder, store, manager, settings, actor or organiser(), clock, view=view)
     except BaseException:
         store.close()
@@ -425,9 +430,11 @@ class CompetitionView:
         """Return a sentence on each difference between the stored data and the record.
 
         Every digest in the events is computed again, from the submissions, their predictions, the
-        solution, the releases, the scores, the counts of the limits and the settings.
+        solution, the releases, the scores, the counts of the limits and the settings. Events at
+        which time runs backwards are named too.
         """
-        return self._state.store.audit()
+        times = TimeCheck()
+        return (*self._state.store.audit(watch=times.add), *times.problems)
 
     def head(self) -> str | None:
         """Return the hash of the last event; note it to prove later that no event was changed."""

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from arena.intake.faults import FaultList, clean
 from arena.intake.table import Bounds, RawTable, count_from_one
+from arena.utils.strict_json import unique_keys
 
 _START = re.compile(rb'\{\s*["}]|\[\s*[\[{]')
 _PROBE = 4096
@@ -96,7 +97,7 @@ def _parsed(text: str, line: int | None, faults: FaultList) -> Any:
             parse_int=_integer,
             parse_float=_real,
             parse_constant=_real,
-            object_pairs_hook=_object,
+            object_pairs_hook=unique_keys,
         )
     except (ValueError, RecursionError) as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
@@ -115,13 +116,6 @@ def _integer(text: str) -> _Integer:
 def _real(text: str) -> _Real:
     made = _Real(text)
     made.text = text
-    return made
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        raise ValueError("a key occurs twice in an object")
     return made
 
 

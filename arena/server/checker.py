@@ -35,6 +35,7 @@ from arena.intake.submission import ReadSubmission
 from arena.server.marker import reachable
 from arena.types import Fault, PredictionKind
 from arena.utils.processes import Ended
+from arena.utils.strict_json import parse_json
 
 _LOGGER = logging.getLogger("arena.server.checker")
 _LENGTH = struct.Struct(">Q")
@@ -199,7 +200,7 @@ def _ask(sock: socket.socket, path: Path, form: SubmissionForm | None) -> str:
 
 
 def _answer(sock: socket.socket, form: SubmissionForm, digest: str) -> ReadSubmission:
-    head = json.loads(_receive(sock, _MOST_HEAD + form.max_memory))
+    head = parse_json(_receive(sock, _MOST_HEAD + form.max_memory))
     faults = tuple(_fault(one) for one in head["faults"])
     sha256 = digest if head["hashed"] is True else ""
     if faults:

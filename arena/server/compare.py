@@ -20,6 +20,7 @@ from arena.server.records.intake import Intake, Request
 from arena.server.records.layout import Layout
 from arena.server.records.sqlite import damage
 from arena.store import Event, Store
+from arena.store.events import TimeCheck
 from arena.utils.text import shorten
 
 _BLOCK = 1_000
@@ -203,20 +204,28 @@ def _earlier(count: int, first: int) -> str:
     )
 
 
-def stored_differences(folder: Path, layout: Layout, competition: str | None) -> QueueComparison:
-    """Return what :meth:`RecordedRequests.compare` finds in the files of a server.
+def stored_differences(
+    folder: Path, layout: Layout, competition: str | None, wait: float = 0.0
+) -> QueueComparison:
+    """Compare the stored data of a competition, and the files of its server, with the record.
 
-    Nothing if there is no queue, or if the competition is open elsewhere: a server compares them
-    itself when it starts.
+    ``wait``: seconds to wait for another process that has the competition open.
     """
-    if not layout.intake.exists():
-        return QueueComparison()
     try:
-        store = Store.open(folder / DATABASE_NAME, create=False, read_only=True)
-    except StoreBusyError:
-        return QueueComparison()
+        store = Store.open(folder / DATABASE_NAME, create=False, wait=wait, read_only=True)
+    except StoreBusyError as error:
+        return QueueComparison(not_compared=(f"Not compared: the stored data. {error}",))
+    requests, times = RecordedRequests(), TimeCheck()
+
+    def watch(event: Event) -> None:
+        requests.add(event)
+        times.add(event)
+
     with store:
-        return files_compared(RecordedRequests.of(store.each_event()), layout, competition)
+        differences = (*store.audit(watch=watch), *times.problems)
+    if differences or not layout.intake.exists():
+        return QueueComparison(differences)
+    return files_compared(requests, layout, competition)
 
 
 def files_compared(

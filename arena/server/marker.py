@@ -18,6 +18,7 @@ from pathlib import Path
 
 from arena.errors import InputError, StoreBusyError
 from arena.utils.atomic_write import atomic_write
+from arena.utils.strict_json import parse_json
 
 MARKER_NAME = ".served.json"
 _SOCKET_NAME = ".served.sock"
@@ -100,7 +101,7 @@ def served_folder(folder: Path) -> ServedFolder | None:
     ('http://localhost:8000', None)
     """
     try:
-        note = json.loads((folder / MARKER_NAME).read_text())
+        note = parse_json((folder / MARKER_NAME).read_text())
         found = ServedFolder(str(note["url"]), Path(note["data"]))
         with locked(folder, shared=True) as alone:
             return None if alone else found

@@ -7,7 +7,7 @@ import logging
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -23,7 +23,7 @@ from arena.store.journal import Journal, missing
 from arena.store.keepers import Keeper
 from arena.store.locks import lock_of, owner_only
 from arena.store.prediction_table import PredictionTable
-from arena.store.schema import changed_schema, fingerprint_of_tables
+from arena.store.schema import Catalog
 from arena.utils.memory import remember_holder
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 7
 """The version of the tables in store.sql."""
-_FINGERPRINT = "c1a519f89917de71cac7f6f13015d65352b17933682e9b17f1f06b92a629e26a"
+_FINGERPRINT = "af2c9266ac84b9c1758d4c4f891546545057d6a1fb707e7ff6de20d25353ba70"
 """Of the tables in store.sql, as the tested version of DuckDB describes them."""
 _MOST_DIFFERENCES = 3
 PLACE = "predictions"
@@ -210,29 +210,27 @@ class Database:
             self._has_failed = True
             if of_the_machine(error):
                 raise self._explained(error) from error
-            if (changed := self._changed_by_another()) is not None:
-                raise changed from error
+            problems: tuple[str, ...] = ()
+            with contextlib.suppress(AttributeError, duckdb.Error):  # not open, or unreadable
+                problems = self.changed_schema()
+            self._refuse_changes(problems)
             raise
 
     def changed_schema(self) -> tuple[str, ...]:
-        """Return a sentence on each table, column and constraint that is not as arena made it."""
-        with self._connection.cursor() as cursor:
-            return tuple(changed_schema(cursor, table_statements()))
+        """Return a sentence on each object that is not as arena made it."""
+        with contextlib.closing(Catalog(self._connection)) as catalog:
+            return (*catalog.foreign_objects(), *catalog.differences(table_statements()))
 
-    def _changed_by_another(self) -> StoreFormatError | None:
-        """Return the error if another program changed the tables: then the bug is not ours."""
-        try:
-            problems = self.changed_schema()
-        except (AttributeError, duckdb.Error):  # not open, or unreadable
-            return None
+    def _refuse_changes(self, problems: Sequence[str]) -> None:
+        """Raise an error if another program changed the catalog: then no bug is ours."""
         if not problems:
-            return None
+            return
         more = len(problems) - _MOST_DIFFERENCES
         named = " ".join([
             *problems[:_MOST_DIFFERENCES],
             *([f"{more} more {'differs' if more == 1 else 'differ'}."] if more > 0 else []),
         ])  # fmt: skip
-        return StoreFormatError(
+        raise StoreFormatError(
             f"The tables of '{self.path}' were changed by another program. {named} Restore a "
             "backup."
         )
@@ -362,8 +360,6 @@ class Database:
 
     def _connect(self, journaled: bool) -> duckdb.DuckDBPyConnection:
         settings: dict[str, Any] = {
-            "memory_limit": f"{_MOST_MEMORY}B",
-            "enable_external_access": False,
             "preserve_insertion_order": True,
             "default_block_size": str(_BLOCK_SIZE),  # of a new database
         }
@@ -372,9 +368,7 @@ class Database:
                 _NEVER  # by DuckDB itself: see arena.store.checkpoint
             )
         try:
-            connection = duckdb.connect(
-                str(self.path.absolute()), read_only=self._read_only, config=settings
-            )
+            connection = connect(self.path, read_only=self._read_only, **settings)
         except duckdb.Error as error:
             raise translate_error(error, self.path) from error
         if not self.path.exists():
@@ -385,41 +379,44 @@ class Database:
         return connection
 
     def _prepare(self, create: bool, older: bool) -> None:
-        """Create the tables in a new file; refuse a file with other tables or another version."""
+        """Create the tables in a new file; refuse a file with other objects or another version.
+
+        Nothing is read from a table before it is known that it is one.
+        """
         self.version = SCHEMA_VERSION
-        foreign = f"'{self.path}' is a DuckDB database, but not of arena: use another file."
-        try:
-            rows = self._connection.execute("SELECT name, value FROM meta").fetchall()
-            self._connection.execute("SELECT submission FROM submissions LIMIT 0")
-        except (duckdb.BinderException, duckdb.CatalogException) as error:
-            # Not earlier: listing the tables takes a third of the time of opening.
-            query = "SELECT count(*) FROM duckdb_tables()"
-            if create and self._connection.execute(query).fetchall() == [(0,)]:
+        foreign = StoreFormatError(
+            f"'{self.path}' is a DuckDB database, but not of arena: use another file."
+        )
+        with contextlib.closing(Catalog(self._connection)) as catalog:
+            as_tested = catalog.fingerprint() == _FINGERPRINT
+            if not as_tested and create and catalog.is_empty():
                 self._make_tables()
                 return
-            raise StoreFormatError(foreign) from error
+            if not as_tested:
+                if not catalog.tables() >= {"meta", "submissions"}:
+                    raise foreign
+                self._refuse_changes(tuple(catalog.foreign_objects()))
+        try:
+            rows = self._connection.execute("SELECT name, value FROM meta").fetchall()
+        except duckdb.BinderException as error:
+            raise foreign from error
         if not all(isinstance(cell, str) for row in rows for cell in row):
-            raise StoreFormatError(foreign)
+            raise foreign
         meta: dict[str, str] = dict(rows)
         if meta.get("application") != _APPLICATION or "identity" not in meta:
-            raise StoreFormatError(foreign)
+            raise foreign
         self._check_version(meta.get("schema_version", ""), older)
-        if self.version == SCHEMA_VERSION:
-            self._require_own_tables()
+        # Another version of DuckDB can describe the same tables in other words. Those of an older
+        # version of arena are compared once they are upgraded.
+        if not as_tested and self.version == SCHEMA_VERSION:
+            with contextlib.closing(Catalog(self._connection)) as catalog:
+                self._refuse_changes(tuple(catalog.differences(table_statements())))
         if PLACE in meta:
             place = meta[PLACE] if self._objects is None else str(self._objects)
             objects = self.objects_at(place, meta["identity"])
             if self._objects is not None:
                 objects.place.prepare()
             self._keeper = objects
-
-    def _require_own_tables(self) -> None:
-        """Refuse tables that another program changed: no command expects their contents."""
-        if fingerprint_of_tables(self._connection) == _FINGERPRINT:
-            return
-        # Another version of DuckDB can describe the same tables in other words.
-        if (changed := self._changed_by_another()) is not None:
-            raise changed
 
     @property
     def keeper(self) -> Keeper:
@@ -491,10 +488,25 @@ class Database:
         StoreFormatError
             If a block is damaged.
         """
-        with self.reading() as cursor:
-            tables = cursor.execute("SELECT table_name FROM duckdb_tables()").fetchall()
-            for (name,) in tables:
-                cursor.execute(f'SELECT sum(hash(COLUMNS(*))) FROM "{name}"').fetchall()  # noqa: S608
+        with self._explaining(), contextlib.closing(Catalog(self._connection)) as catalog:
+            catalog.read_tables()
+
+
+def connect(path: Path, *, read_only: bool, **settings: Any) -> duckdb.DuckDBPyConnection:
+    """Open a DuckDB file whose content is not trusted: it reads no other file and no variable.
+
+    Raises
+    ------
+    duckdb.Error
+        If it cannot be opened.
+    """
+    config = {
+        "enable_external_access": False,
+        "python_enable_replacements": False,
+        "memory_limit": f"{_MOST_MEMORY}B",
+        **settings,
+    }
+    return duckdb.connect(str(path.absolute()), read_only=read_only, config=config)
 
 
 def table_statements() -> str:

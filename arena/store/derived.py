@@ -102,7 +102,10 @@ def rebuild(cursor: duckdb.DuckDBPyConnection) -> None:
 
 
 def changed_tables(cursor: duckdb.DuckDBPyConnection) -> list[str]:
-    """Return the names of the derived tables that differ from the history."""
+    """Return the names of the derived tables that differ from the history.
+
+    Where the public board reads a table, it is also read by the same query as the board's.
+    """
     changed = [
         table
         for table, rows in _NEW_ROWS.items()
@@ -112,7 +115,42 @@ def changed_tables(cursor: duckdb.DuckDBPyConnection) -> list[str]:
             _ALL,
         ).fetchall()
     ]
+    if "standings" not in changed and _board_differs(cursor):
+        changed.append("standings")
     return [*changed, "holders"] if holders_differ(cursor) else changed
+
+
+def _board_differs(cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Return whether the rows of any public board differ from those that the history gives."""
+    epochs = cursor.execute("SELECT DISTINCT epoch FROM releases ORDER BY epoch").fetchall()
+    return any(
+        set(_best_releases(cursor, epoch, greater_is_better=direction))
+        != set(_best_releases(cursor, epoch, greater_is_better=direction, computed=True))
+        for (epoch,) in epochs
+        for direction in (True, False)
+    )
+
+
+def _best_releases(
+    cursor: duckdb.DuckDBPyConnection,
+    epoch: int,
+    *,
+    greater_is_better: bool,
+    computed: bool = False,
+) -> list[Standing]:
+    """Return the best release of each team; ``computed``: from the history, not from the table."""
+    best, order = (
+        ("highest", "-highest.minus_submission")
+        if greater_is_better
+        else ("lowest", "lowest.submission")
+    )
+    source = f"({_NEW_ROWS['standings']}) AS rows (epoch, team, highest, lowest)"
+    rows = cursor.execute(
+        f"SELECT team, {order}, {best}.score, {best}.rank_value "  # noqa: S608
+        f"FROM {source if computed else 'standings'} WHERE epoch = $epoch",
+        {"epoch": epoch, **(_ALL if computed else {})},
+    ).fetchall()
+    return [Standing(*row) for row in rows]
 
 
 def select_standings(
@@ -123,18 +161,9 @@ def select_standings(
     excluded: Collection[int] = (),
 ) -> list[Standing]:
     """Return the best release of each team, without excluded submissions, in no order."""
-    best, order = (
-        ("highest", "-highest.minus_submission")
-        if greater_is_better
-        else ("lowest", "lowest.submission")
-    )
-    rows = cursor.execute(
-        f"SELECT team, {order}, {best}.score, {best}.rank_value FROM standings WHERE epoch = ?",  # noqa: S608
-        [epoch],
-    ).fetchall()
-    found = [Standing(*row) for row in rows]
-    again = [one.team for one in found if one.submission in excluded]
-    kept = [one for one in found if one.submission not in excluded]
+    standings = _best_releases(cursor, epoch, greater_is_better=greater_is_better)
+    again = [one.team for one in standings if one.submission in excluded]
+    kept = [one for one in standings if one.submission not in excluded]
     if again:
         rows = cursor.execute(
             f"""

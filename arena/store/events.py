@@ -16,7 +16,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import duckdb
@@ -24,10 +24,16 @@ import duckdb
 from arena.errors import StoreFormatError
 from arena.store.timestamps import as_stored, as_text
 from arena.utils.collection import collection_paused
+from arena.utils.strict_json import parse_json
 from arena.utils.text import shorten
 
 FIRST_PREVIOUS = "0" * 64
 """The previous hash of the first event."""
+
+DATED = "dated_by"
+"""The field of an event whose time the organiser gave, such as that of an import: what gave it."""
+INEXACT = timedelta(minutes=1)
+"""Clocks of machines that wrote to one record differ by less, and so does one that is corrected."""
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 _COLUMNS = "sequence, time, actor, kind, payload, previous, hash"
@@ -203,7 +209,7 @@ def _event(
     subject: int | None,
 ) -> Event:
     try:
-        payload = json.loads(text)
+        payload = parse_json(text)
     except (ValueError, RecursionError):
         payload = None
     if not isinstance(payload, dict) or _subject(payload) != subject:
@@ -274,3 +280,51 @@ def first_broken(events: Iterable[Event]) -> str | None:
     for event in events:
         check.add(event)
     return check.problem
+
+
+def is_of_queue(event: Event) -> bool:
+    """Return whether an event answers a request of a served competition."""
+    return isinstance(event.payload.get("request"), dict)
+
+
+class TimeCheck:
+    """Checks that no event has a time before that of an earlier event.
+
+    A request of a queue has the time at which it came in. It is recorded later, so it may be before
+    other events, but not before an earlier request. An event whose time the organiser gave
+    (:data:`DATED`) is not compared. Differences up to :data:`INEXACT` are none.
+    """
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+        """A sentence on each event at which time runs backwards."""
+        self._latest: dict[bool, Event] = {}
+        """Whether events are of the queue -> the one that time has reached."""
+
+    def add(self, event: Event) -> None:
+        """Compare the next event with those before it."""
+        if event.payload.get(DATED):
+            return
+        of_queue = is_of_queue(event)
+        compared = [self._latest[key] for key in {True, of_queue} if key in self._latest]
+        latest = max(compared, key=_moment, default=event)
+        if _moment(latest) - _moment(event) > INEXACT:
+            self.problems.append(
+                f"Time runs backwards: event {event.sequence} ({shorten(event.kind)}, "
+                f"{shorten(event.time)}) is before event {latest.sequence} "
+                f"({shorten(latest.kind)}, {shorten(latest.time)}), which was recorded earlier. "
+                "The clock was set back, or an older arena imported a submission with its time. "
+                "The deadline and the limits of a day followed that time."
+            )
+            # Named once: what follows is compared with this event.
+            self._latest = {of_queue: event} if not of_queue else {**self._latest, True: event}
+        elif of_queue not in self._latest or _moment(event) > _moment(self._latest[of_queue]):
+            self._latest[of_queue] = event
+
+
+def _moment(event: Event) -> datetime:
+    """Return the time of an event; of one that was changed, the earliest that there is."""
+    try:
+        return datetime.fromisoformat(event.time).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return datetime.min.replace(tzinfo=UTC)

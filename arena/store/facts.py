@@ -19,7 +19,6 @@ can recompute it in the same way.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -34,6 +33,7 @@ from arena.store.quotas import select_place_or_none
 from arena.store.solutions import select_solution, solution_digests, tables_digest
 from arena.types import PredictionKind
 from arena.utils.collection import collection_paused
+from arena.utils.strict_json import parse_json
 
 RECORD_KEY = "record_key"
 """The name of the key among the values of ``meta``."""
@@ -179,7 +179,7 @@ def meta_is_recorded(cursor: duckdb.DuckDBPyConnection, name: str) -> bool:
     query = "SELECT kind, payload FROM events WHERE contains(payload, ?) ORDER BY sequence"
     recorded = None
     for kind, payload in cursor.execute(query, [f'"{name}":']).fetchall():
-        digest = facts_of(json.loads(payload)).get("meta", {}).get(name)
+        digest = facts_of(parse_json(payload)).get("meta", {}).get(name)
         if digest is not None and (recorded is None or kind not in RECORDS_AGAIN):
             recorded = digest
     return found is None or recorded is None or found == recorded
@@ -220,7 +220,7 @@ def _digest_of_rows(
 def _cells(cursor: duckdb.DuckDBPyConnection, keeper: Keeper, number: int) -> npt.NDArray[Any]:
     query = "SELECT n_rows, columns, kind FROM solutions ORDER BY solution DESC LIMIT 1"
     ((n_rows, columns, kind),) = cursor.execute(query).fetchall()
-    form = CellForm(n_rows, len(json.loads(columns)), PredictionKind(kind))
+    form = CellForm(n_rows, len(parse_json(columns)), PredictionKind(kind))
     return keeper.cells(cursor, number, form)
 
 

@@ -8,7 +8,6 @@ history.
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from typing import Any
 import duckdb
 
 from arena.utils.lazy import pa
+from arena.utils.strict_json import parse_json
 
 RANK = "rank "
 """How the names of the instances begin: ``rank 1`` and so on."""
@@ -120,7 +120,7 @@ def select_holders(
         # It held a rank before the settings named it the baseline.
         ranks = dict(_followed(cursor, outside)).get(epoch, [])
     for holder in ranks:
-        yield replace(holder, state=json.loads(holder.state))
+        yield replace(holder, state=parse_json(holder.state))
 
 
 def _stored(cursor: duckdb.DuckDBPyConnection, epoch: int) -> list[Holder]:

@@ -29,6 +29,7 @@ import duckdb
 from arena.errors import StoreError
 from arena.store.events import Event
 from arena.types import SubmissionRecord
+from arena.utils.strict_json import parse_json
 
 _END_BYTES = 2**16
 """The bytes at its end that are read whenever the database is opened."""
@@ -303,7 +304,7 @@ def _read_line(line: bytes) -> dict[str, Any]:
 def _fields_of(line: bytes) -> dict[str, Any]:
     """Return the content of a line; empty if it is truncated or not a journal line."""
     try:
-        fields = json.loads(line)
+        fields = parse_json(line)
     except (ValueError, RecursionError):
         return {}
     return fields if isinstance(fields, dict) else {}

@@ -13,6 +13,7 @@ import duckdb
 from arena.store.timestamps import as_stored, as_text
 from arena.types import Release
 from arena.utils.collection import collection_paused
+from arena.utils.strict_json import parse_json
 
 _COLUMNS = "submission, epoch, instance, score, ranked_by, improved, state, released"
 
@@ -90,7 +91,7 @@ def select_state(cursor: duckdb.DuckDBPyConnection, instance: str, epoch: int) -
     ).fetchall()
     query = "SELECT state FROM releases WHERE release = ?"
     found = cursor.execute(query, list(found[0])).fetchall() if found else []
-    state: dict[str, Any] = json.loads(found[0][0]) if found else {}
+    state: dict[str, Any] = parse_json(found[0][0]) if found else {}
     return state
 
 
@@ -173,5 +174,5 @@ def select_scores(
 
 def _record(row: Sequence[Any]) -> ReleaseRecord:
     submission, epoch, instance, score, ranked_by, improved, state, released = row
-    release = Release(score, improved, json.loads(state), ranked_by)
+    release = Release(score, improved, parse_json(state), ranked_by)
     return ReleaseRecord(submission, epoch, instance, release, as_text(released))

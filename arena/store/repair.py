@@ -26,12 +26,13 @@ import duckdb
 import numpy as np
 
 from arena.errors import DamagedLogError, LossError, StoreError, StoreFormatError
-from arena.store.database import Database, journal_path
+from arena.store.database import Database, connect, journal_path
 from arena.store.events import select_events
 from arena.store.facts import RECORD_KEY, facts_of
 from arena.store.journal import Acknowledged, JournalEntry, missing
 from arena.store.keepers import incomplete_predictions
 from arena.store.locks import owner_only
+from arena.store.schema import Catalog
 from arena.store.store import Store
 from arena.store.submissions import Incoming, select_records
 from arena.store.transaction import Transaction
@@ -316,10 +317,10 @@ def _opens(path: Path, length: int) -> bool:
         shutil.copyfile(_log_of(path), _log_of(trial))
         os.truncate(_log_of(trial), length)
         try:
-            with duckdb.connect(str(trial), read_only=True) as connection:
-                tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
-                for (table,) in tables if length == 0 else ():
-                    connection.execute(f'SELECT sum(hash(COLUMNS(*))) FROM "{table}"').fetchall()  # noqa: S608
+            with connect(trial, read_only=True) as connection:
+                if length == 0:
+                    with contextlib.closing(Catalog(connection)) as catalog:
+                        catalog.read_tables()
         except duckdb.Error:
             return False
     return True

@@ -29,6 +29,7 @@ from arena.types import (
     Target,
     Usage,
 )
+from arena.utils.strict_json import parse_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -264,14 +265,14 @@ def select_solution(cursor: duckdb.DuckDBPyConnection, number: int) -> Solution 
     ).to_arrow_table()
     named = tuple(
         Target(name, None if classes is None else tuple(classes))
-        for name, classes in json.loads(targets)
+        for name, classes in parse_json(targets)
     )
     clusters = as_numpy(rows["cluster"]).astype(np.intp) if has_clusters else None
     tasks, task_names = _select_tasks(cursor, number)
     return Solution(
         id_column=id_column,
         targets=named,
-        columns=tuple(json.loads(columns)),
+        columns=tuple(parse_json(columns)),
         kind=PredictionKind(kind),
         ids=pa.concat_arrays(_texts(rows["id"]).chunks),
         truth=_select_truth(cursor, number, PredictionKind(kind), len(named)),
@@ -297,7 +298,7 @@ def select_outline(cursor: duckdb.DuckDBPyConnection, number: int) -> SolutionOu
     if not found:
         return None
     ((targets, n_public, weighted),) = found
-    return SolutionOutline(n_public, len(json.loads(targets)), weighted)
+    return SolutionOutline(n_public, len(parse_json(targets)), weighted)
 
 
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:

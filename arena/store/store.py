@@ -481,7 +481,8 @@ class Store:
     ) -> tuple[str, ...]:
         """Return a sentence on each difference between the tables and the record.
 
-        The events are read one by one, and the chain of their hashes is checked as a whole.
+        The events are read one by one, and the chain of their hashes is checked as a whole. Their
+        times are not: see :class:`~arena.store.events.TimeCheck`.
 
         Parameters
         ----------

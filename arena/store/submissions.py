@@ -16,6 +16,7 @@ from arena.store.journal import JournalEntry
 from arena.store.timestamps import as_stored
 from arena.types import Fault, SubmissionRecord
 from arena.utils.collection import collection_paused
+from arena.utils.strict_json import parse_json
 
 _ROWS, _KEYS = 2_000, 500
 _COLUMNS = "submission, team, file, sha256, status, received, faults"
@@ -173,5 +174,5 @@ def _record(row: Sequence[Any]) -> SubmissionRecord:
         sha256=sha256,
         status=status,
         received=received.replace(tzinfo=UTC).isoformat(),
-        faults=tuple(Fault(**fault) for fault in json.loads(faults)) if faults != "[]" else (),
+        faults=tuple(Fault(**fault) for fault in parse_json(faults)) if faults != "[]" else (),
     )

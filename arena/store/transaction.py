@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
@@ -39,6 +38,7 @@ from arena.store.submissions import (
 )
 from arena.store.timestamps import as_stored, as_text
 from arena.types import PredictionKind, Release, Solution, SubmissionRecord
+from arena.utils.strict_json import parse_json
 
 _MOST_UNWRITTEN = 64 * 2**20
 """Bytes of objects that are held in memory until the end of a transaction."""
@@ -284,7 +284,7 @@ class Transaction:
         if not found:
             raise no_solution(self._database.path)
         n_rows, columns, kind = found[0]
-        return (n_rows, len(json.loads(columns))), PredictionKind(kind)
+        return (n_rows, len(parse_json(columns))), PredictionKind(kind)
 
     # -- derived tables ------------------------------------------------------------------------
 

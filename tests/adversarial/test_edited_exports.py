@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from datetime import timedelta
@@ -18,9 +19,9 @@ import numpy as np
 import pytest
 
 from arena.competition.competition import Competition
-from arena.competition.verify import verify_bundle
+from arena.competition.verify import read_claims, verify_bundle
 from arena.config import Settings
-from arena.errors import ArenaError
+from arena.errors import ArenaError, InputError
 from arena.plugin.manager import PluginManager
 from arena.utils.parallel import NoProgress
 from program import write_csv
@@ -189,3 +190,26 @@ def test_what_means_the_same_is_not_named(exported: Path, tmp_path: Path) -> Non
         first, *others = path.read_text().splitlines()
         path.write_text("\n".join([first, *reversed(others), ""]))
     assert told(there) == ()
+
+
+def with_repeated_keys(text: str) -> Iterator[str]:
+    """Yield a document with the first key of each object twice, first with another value."""
+    for match in re.finditer(r'\{\s*("(?:[^"\\]|\\.)*")\s*:', text):
+        place = match.start() + 1
+        yield f"{text[:place]}{match[1]}: null, {text[place:]}"
+
+
+def test_a_repeated_key_is_refused_in_every_object_of_an_export(exported: Path) -> None:
+    """Readers differ in which value they take, so that a document would mean two things."""
+    refused = 0
+    for path in sorted((exported / "out").glob("*.json*")):
+        original = path.read_text()
+        try:
+            for changed in with_repeated_keys(original):
+                path.write_text(changed)
+                with pytest.raises(InputError, match="is not in the format of an export"):
+                    read_claims(path.parent)
+                refused += 1
+        finally:
+            path.write_text(original)
+    assert refused > 50

@@ -12,12 +12,15 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from arena.competition.competition import Competition
-from arena.config import ServerSection
+from arena.config import DATABASE_NAME, ServerSection
 from arena.server.compare import QueueComparison, stored_differences
 from arena.server.records.accounts import Accounts
 from arena.server.records.intake import Intake
@@ -359,3 +362,17 @@ def test_what_is_published_is_the_record_again_after_a_start(there: Path, statem
     edit(layout.public("race"), statement)
     settle(there / "race", layout)
     assert shown() == before
+
+
+def test_a_check_before_a_launch_compares_the_stored_data(there: Path) -> None:
+    with duckdb.connect(str(there / "race" / DATABASE_NAME)) as connection:
+        connection.execute("UPDATE submissions SET team = 'evil' WHERE submission = 1")
+    assert "Submission 1 was changed: team" in told_of(there)
+
+
+def test_a_check_before_a_launch_names_times_that_run_backwards(there: Path) -> None:
+    with Competition.open(there / "race") as competition:
+        before = competition._state
+        state = replace(before, clock=lambda: before.clock() - timedelta(hours=1))
+        state.record("note", {"text": "back-dated"})
+    assert re.search(r"Time runs backwards: event \d+ \(note, ", told_of(there))

@@ -24,6 +24,7 @@ from arena.server.compare import QueueComparison, RecordedRequests, files_compar
 from arena.server.marker import served_folder
 from arena.server.records.layout import Layout
 from arena.store import Event, Store
+from arena.store.events import TimeCheck
 from arena.utils.collection import collection_paused
 from arena.utils.progress import stage
 from arena.utils.text import printable, shorten
@@ -105,11 +106,12 @@ def _compare(store: Store, since: str | None, head: str | None, layout: Layout) 
     """Compare the store, and the queue of a server, with the record."""
     requests = RecordedRequests()
     after, problems = _after(store, since)
-    seen = _Seen(after, head)
+    seen, times = _Seen(after, head), TimeCheck()
 
     def watch(event: Event) -> None:
         seen.add(event)
         requests.add(event)
+        times.add(event)
 
     comparison = Comparison()
     problems += store.audit(
@@ -117,6 +119,7 @@ def _compare(store: Store, since: str | None, head: str | None, layout: Layout) 
         watch=watch,
         compare=comparison if not after and len(store.teams()) > 1 else None,
     )
+    problems += times.problems
     compared = QueueComparison() if problems else files_compared(requests, layout)
     problems += compared.differences
     similar = () if problems or after else Ledger(store).similar_in(comparison)

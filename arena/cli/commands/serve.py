@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from arena.cli.console import console, say_note
-from arena.cli.folder import find_folder
+from arena.cli.folder import borrow_served, find_folder
 from arena.config import CONFIG_NAME, DATABASE_NAME, Settings, read_settings
 from arena.errors import InputError, StoreError, UsageError
 
@@ -86,7 +86,7 @@ def serve(
         bool,
         typer.Option(
             "--check",
-            help="Report missing preparations for a launch and changes in the queue; exit.",
+            help="Report missing preparations for a launch, and changes of what is stored; exit.",
         ),
     ] = False,
     print_units: Annotated[
@@ -126,7 +126,8 @@ def serve(
 
         found = problems(first.folder, settings, public_url)
         for one in served:
-            compared = stored_differences(one.folder, layout, one.name)
+            with borrow_served(one.folder, _SECONDS_TO_OPEN):
+                compared = stored_differences(one.folder, layout, one.name, _SECONDS_TO_OPEN)
             found += [*compared.differences, *compared.not_compared]
         for problem in found:
             console().print(f"- {problem}", soft_wrap=True, markup=False)

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from arena.errors import ArenaError
 from arena.server.records.sqlite import connect, identity, transaction
+from arena.utils.strict_json import parse_json
 
 Kind = Literal[
     "submit",
@@ -439,7 +440,7 @@ def _request(row: sqlite3.Row) -> Request:
         for name, value in dict(row).items()
     }
     try:
-        payload = json.loads(cells["payload"])
+        payload = parse_json(cells["payload"])
         received = datetime.fromisoformat(cells["received"]).astimezone(UTC)
     except (ValueError, TypeError, OverflowError, RecursionError):
         payload, received = {}, _UNKNOWN

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.server.records.sqlite import close, connect, damage, identity, transaction
+from arena.utils.strict_json import parse_json
 
 _LOGGER = logging.getLogger(__name__)
 _SCHEMA = """
@@ -192,7 +193,7 @@ class Document:
 
     def json(self) -> Any:
         """Return the body as JSON."""
-        return json.loads(self.body)
+        return parse_json(self.body)
 
 
 class Publisher:
@@ -284,7 +285,7 @@ class Publisher:
             rows = self._connection.execute(
                 "SELECT document FROM answers WHERE team = ? ORDER BY seq", (team,)
             ).fetchall()
-        return [Answer.of(json.loads(row["document"])) for row in rows]
+        return [Answer.of(parse_json(row["document"])) for row in rows]
 
     def close(self) -> None:
         """Close the file so that a user who may only read it can open it."""
@@ -412,7 +413,7 @@ class Published:
     def answer(self, request: str) -> Answer | None:
         """Return the answer to a request, or None while it waits. The caller checks the team."""
         rows = self._rows("SELECT document FROM answers WHERE request = ?", request)
-        return Answer.of(json.loads(rows[0]["document"])) if rows else None
+        return Answer.of(parse_json(rows[0]["document"])) if rows else None
 
     def answers(
         self, team: str | None, *, before: int | None = None, limit: int = 100
@@ -428,7 +429,7 @@ class Published:
             before,
             limit,
         )
-        return [Answer.of(json.loads(row["document"])) for row in rows]
+        return [Answer.of(parse_json(row["document"])) for row in rows]
 
     def times(self) -> dict[int, str]:
         """Return when each submission was received, by its number."""
@@ -456,7 +457,7 @@ class Published:
     def team(self, name: str) -> TeamFacts:
         """Return the facts of a team by its current name; defaults if it sent nothing yet."""
         rows = self._rows("SELECT document FROM teams WHERE team = ?", name)
-        return TeamFacts.of(json.loads(rows[0]["document"])) if rows else TeamFacts(name)
+        return TeamFacts.of(parse_json(rows[0]["document"])) if rows else TeamFacts(name)
 
     def close(self) -> None:
         """Close the file."""

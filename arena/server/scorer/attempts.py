@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from arena.utils.atomic_write import atomic_write
+from arena.utils.strict_json import parse_json
 
 _LOGGER = logging.getLogger(__name__)
 _MOST = 2
@@ -48,7 +49,7 @@ class Attempts:
         A damaged file counts as none: a request that ends the scorer is then tried twice again.
         """
         try:
-            noted = json.loads(path.read_text())
+            noted = parse_json(path.read_text())
             deaths = {int(seq): int(count) for seq, count in noted["deaths"].items()}
             current = [int(seq) for seq in noted["current"]]
             single_until = int(noted["single_until"])

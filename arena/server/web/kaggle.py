@@ -11,7 +11,6 @@ The client downloads from the address that a redirect names: the name of the fil
 from __future__ import annotations
 
 import io
-import json
 import zipfile
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -33,6 +32,7 @@ from arena.server.web.documents import fault_line
 from arena.server.web.people import Person, identify
 from arena.server.web.problems import Problem, problem_of
 from arena.server.web.site import Site
+from arena.utils.strict_json import parse_json
 
 _STATUS = {"waiting": "pending", "accepted": "complete"}
 Service: TypeAlias = Callable[[Site, Request, dict[str, Any]], Awaitable[Any]]
@@ -449,7 +449,7 @@ async def _service(site: Site, request: Request) -> Any:
         raise Problem(404, _NO_SERVICE)
     body = await read_small(request, site.limits())
     try:
-        sent = json.loads(body or b"{}")
+        sent = parse_json(body or b"{}")
     except (ValueError, RecursionError):
         raise Problem(400, "The body is not JSON.") from None
     return await service(site, request, sent if isinstance(sent, dict) else {})

@@ -19,6 +19,7 @@ from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 from arena.server.web.limits import known_keys
+from arena.utils.strict_json import parse_json
 
 FLOW_SECONDS = 600.0
 """How long a sign-in at the provider may take."""
@@ -200,7 +201,7 @@ class Seals:
         if not hmac.compare_digest(tag.encode(), self._tag(kind, payload).encode()):
             return None
         try:
-            until, values = json.loads(base64.urlsafe_b64decode(payload))
+            until, values = parse_json(base64.urlsafe_b64decode(payload))
         except (binascii.Error, ValueError):  # pragma: no cover - a sealed value can be read
             return None
         return values if self._clock().timestamp() < until else None
