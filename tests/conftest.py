@@ -19,12 +19,16 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 from hypothesis.internal.conjecture import providers
 
 import thinned
+from checkout import python_path
 
 for library in ("OPENBLAS", "MKL", "OMP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 # A busy machine makes any command last long enough to show its progress on stderr.
 os.environ["ARENA_PROGRESS"] = "0"
+
+# A child imports the checkout, as this process does by the setting ``pythonpath``.
+os.environ["PYTHONPATH"] = python_path()
 
 # A runner that was started in the background ignores SIGINT, and so would every child of a test.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

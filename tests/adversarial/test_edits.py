@@ -847,10 +847,10 @@ def test_another_truth_is_told_first(there: Path) -> None:
     assert told[0].startswith("This is not the solution of this competition")
 
 
-@pytest.mark.slow
 # -- what cannot be noticed without an anchor outside --------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_end_cut_off_everywhere_shows_only_by_a_receipt(there: Path) -> None:
     """Without what was noted elsewhere, the files are those of a shorter competition."""
     path = there / "c" / DATABASE

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from checkout import python_path
+
 ROOT = Path(__file__).parents[2]
-PATHS = [ROOT / name for name in (".", "plugins", "tests/support", "tests/benchmarks")]
+PATHS = [ROOT / name for name in ("tests/support", "tests/benchmarks")]
 FILES_OF_AN_IMPORT = 4
 
 
@@ -19,7 +21,7 @@ def run_harness(name: str, *options: str) -> subprocess.CompletedProcess[str]:
     """Run a script of the benchmarks that kills commands and prints one JSON object last."""
     return subprocess.run(
         [sys.executable, "-W", "ignore", PATHS[-1] / name, *options],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, PATHS))},
+        env={**os.environ, "PYTHONPATH": python_path(*PATHS)},
         capture_output=True,
         text=True,
         timeout=3_000,

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from arena.cli import main as main_module
+from checkout import python_path
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
 OWN_COMMANDS = PROJECT["project"]["entry-points"]["arena.commands"]
@@ -31,7 +32,7 @@ def _install_command(folder: Path, source: str, module: str = "strange_commands"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: strange\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[arena.commands]\nstrange = {module}:app\n")
-    return {"PYTHONPATH": str(folder)}
+    return {"PYTHONPATH": python_path(folder)}
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import arena
+from checkout import python_path
 from program import run_here, write_csv
 
 _CODE = """
@@ -116,7 +117,7 @@ def test_the_end_calls_what_was_registered_and_keeps_the_exit_code(tmp_path: Pat
     for arguments, code in ((["--version"], 0), (["no-such-command"], 2)):
         called = subprocess.run(
             [sys.executable, "-m", "arena", *arguments],
-            env={**os.environ, "PYTHONPATH": str(tmp_path)},
+            env={**os.environ, "PYTHONPATH": python_path(tmp_path)},
             capture_output=True, text=True, check=False, timeout=900,
         )  # fmt: skip
         assert called.returncode == code
@@ -151,7 +152,7 @@ def test_an_interrupt_while_the_program_is_imported_leaves_no_traceback(
     )
     called = subprocess.run(
         [sys.executable, "-m", "arena", "--help"],
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        env={**os.environ, "PYTHONPATH": python_path(tmp_path)},
         capture_output=True, text=True, check=False, timeout=900,
     )  # fmt: skip
     assert (called.returncode, called.stdout, called.stderr) == (130, "", "")

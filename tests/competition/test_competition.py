@@ -228,10 +228,10 @@ def test_no_label_is_in_the_record(tmp_path: Path, clock: Clock) -> None:
     assert not [label for label in labels if label in shown]
 
 
-@pytest.mark.slow
 # -- the end -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_no_metric_of_arena_is_run_on_private_rows_at_submission(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

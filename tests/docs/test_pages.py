@@ -17,6 +17,7 @@ import pytest
 from arena import hookspecs
 from arena.cli import discovery
 from arena.interfaces import Metric
+from checkout import python_path
 from program import run_here, write_csv
 
 ROOT = Path(__file__).parents[2]
@@ -81,7 +82,13 @@ def _shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["bash", "-c", command],
         cwd=folder,
-        env={"PATH": path, "HOME": str(folder), "COLUMNS": "160", **kept},
+        env={
+            "PATH": path,
+            "HOME": str(folder),
+            "COLUMNS": "160",
+            "PYTHONPATH": python_path(),
+            **kept,
+        },
         capture_output=True,
         text=True,
         timeout=900,

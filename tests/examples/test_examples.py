@@ -18,7 +18,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def _run(name: str, folder: Path) -> str:
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / name), str(folder)],
-        env={**os.environ, "PYTHONPATH": str(EXAMPLES.parent), "COLUMNS": "120"},
+        env={**os.environ, "COLUMNS": "120"},
         capture_output=True,
         text=True,
         timeout=900,

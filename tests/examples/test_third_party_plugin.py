@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from checkout import python_path
 from program import write_csv
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "third_party_plugin"
@@ -43,6 +44,7 @@ def _run(folder: Path, program: str, *arguments: object) -> str:
             "PATH": f"{executable.parent}:/usr/bin:/bin",
             "HOME": str(folder),
             "COLUMNS": "120",
+            "PYTHONPATH": python_path(),
             **{key: os.environ[key] for key in ("NUMBA_CACHE_DIR",) if key in os.environ},
         },
         capture_output=True,

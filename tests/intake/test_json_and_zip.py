@@ -24,7 +24,8 @@ def zipped(files: dict[str, bytes], **options: Any) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, **options) as archive:
         for name, data in files.items():
-            archive.writestr(name, data)
+            # Test ids hold the bytes, so these must not hold the time.
+            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
 
 
@@ -78,7 +79,7 @@ def test_a_zip_archive_with_one_file_is_read(send: Send) -> None:
         (zipped({"a.csv": PLAIN})[:-30], "damaged file", "is damaged"),
         (zipped({"a.csv": PLAIN}).replace(b"\x08\x00", b"\x63\x00"), "damaged file", "is damaged"),
         (zipped({"a.zip": zipped({"a.csv": PLAIN})}), "wrong format", "compressed twice"),
-        (gzip.compress(zipped({"a.csv": PLAIN})), "wrong format", "compressed twice"),
+        (gzip.compress(zipped({"a.csv": PLAIN}), mtime=0), "wrong format", "compressed twice"),
         (zipped({"a.pdf": b"%PDF-1.7"}), "wrong format", "This is a PDF"),
         (zipped({"a.csv": bytes(2**22)}), "file too large", "decompression was stopped"),
     ],

@@ -196,10 +196,9 @@ print("numba" in sys.modules)
 
 
 def _run(before: str = "", after: str = "", **environment: str) -> str:
-    paths = os.pathsep.join(path for path in sys.path if path)
     program = subprocess.run(
         [sys.executable, "-c", SCRIPT.format(before=before, after=after)],
-        env={**os.environ, "PYTHONPATH": paths, **environment},
+        env={**os.environ, **environment},
         capture_output=True,
         text=True,
         timeout=900,

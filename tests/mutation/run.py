@@ -1,12 +1,13 @@
-"""Mutate the modules whose errors would be expensive, and list the mutants that no test kills.
+"""Change arena in small ways, and list the changes that no test notices.
 
-python tests/mutation/run.py --count 10 --out mutants.json
+python tests/mutation/run.py --count 6 --out outcomes.json
 
-Mutants come from Cosmic Ray (extra ``mutation``). Each runs only the tests of its module, in a copy
-of the repository, so the working tree is never touched, and in a fork of a process that has loaded
-the libraries. The tests that run the mutated statement come first, the fastest of them first, so
-that a mutant takes seconds. Left out are mutants of annotations and decorators, replacements that
-fail on any input, such as ``+`` by ``>>``, and the mutants of ``equivalents.toml``.
+Changes come from Cosmic Ray (extra ``mutation``). They are drawn for each package, a module as
+often as it has lines, and made in copies of the repository, two at a time, so the working tree is
+never touched. Each runs the tests that run the changed statement (``coverage_map.py``), those of
+its package first and then the fastest, in a fork of a process that has loaded the libraries. Left
+out are changes of annotations and decorators, replacements that fail on any input, such as ``+`` by
+``>>``, and what ``equivalents.toml`` lists.
 """
 
 from __future__ import annotations
@@ -17,52 +18,28 @@ import compileall
 import difflib
 import importlib
 import json
+import multiprocessing
 import os
 import random
+import re
 import resource
 import shutil
 import signal
-import sys
 import tempfile
 import time
 import tomllib
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from py_compile import PycInvalidationMode
 from typing import Any
 
 import pytest
+from coverage_map import CoverageMap, modules_of
 
 ROOT = Path(__file__).parents[2]
-
-TESTS = {
-    "arena/competition/final_selection.py": "competition/test_final_selection.py",
-    "arena/competition/quota.py": "competition/test_quotas.py"
-    " competition/test_limits_come_first.py competition/test_competition.py",
-    "arena/competition/submit.py": "competition/test_competition.py competition/test_quotas.py"
-    " competition/test_limits_come_first.py competition/test_queued_requests.py"
-    " metrics/test_foreign_private_rows.py",
-    "arena/evaluation/best_score.py": "evaluation/test_best_score.py",
-    "arena/evaluation/bootstrap.py": "evaluation/test_scores.py",
-    "arena/evaluation/score_intervals.py": "evaluation/test_score_intervals.py",
-    "arena/intake/alignment.py": "intake/test_submission_ids.py intake/test_submission_columns.py",
-    "arena/intake/columns.py": "intake/test_submission_columns.py intake/test_parquet_files.py"
-    " intake/test_submission_cells.py",
-    "arena/public_board/clipping.py": "public_board/test_clipping.py competition/test_epochs.py",
-    "arena/simulation/plan/plan.py": "simulation/plan/test_plan.py",
-    "arena/simulation/plan/uncertainty.py": "simulation/plan/test_plan.py",
-    "arena/store/journal.py": "store/test_journal.py store/test_repair.py",
-    "plugins/arena_bayes_error/estimators.py": "bayes_error/test_estimators.py",
-    "plugins/arena_bayes_error/floor_check.py": "bayes_error/test_groups_of_rows.py"
-    " bayes_error/test_best_scores.py",
-    "plugins/arena_bayes_error/moment_bounds.py": "bayes_error/test_moment_bounds.py",
-    "plugins/arena_mechanisms/ladder.py": "mechanisms/test_ladders.py",
-    "plugins/arena_mechanisms/steps.py": "mechanisms/test_ladders.py mechanisms/test_rounding.py",
-    "plugins/arena_sota/shrink_and_crop.py": "sota/test_shrink_and_crop.py",
-    "plugins/arena_sota/verdict.py": "sota/test_sota_commands.py sota/test_estimates.py",
-}
-"""The module, and the files under tests/ that, with its examples, are to kill its mutants."""
 
 REPLACEMENTS = {
     "ReplaceBinaryOperator": {
@@ -73,8 +50,9 @@ REPLACEMENTS = {
         ("Lt", "LtE"), ("LtE", "Lt"), ("Gt", "GtE"), ("GtE", "Gt"), ("Lt", "Gt"), ("Gt", "Lt"),
         ("Eq", "NotEq"), ("NotEq", "Eq"), ("Is", "IsNot"), ("IsNot", "Is"),
     },
+    "RemoveDecorator": set(),
 }  # fmt: skip
-"""Which operator replaces which; of other kinds of mutants all are made."""
+"""Which operator replaces which; of other kinds of changes all are made."""
 
 LIBRARIES = (
     "hypothesis",
@@ -84,9 +62,12 @@ LIBRARIES = (
     "duckdb",
     "scipy.stats",
     "sklearn.metrics",
+    "statsmodels.stats.multitest",
     "numba",
-    "coverage",
-    "schemathesis.pytest.plugin",
+    "altair",
+    "pydantic",
+    "typer",
+    "starlette.testclient",
     "xdist.plugin",
 )
 """Loaded before the forks."""
@@ -95,157 +76,245 @@ OPTIONS = (
     *("-x", "-q", "-n", "0", "--assert=plain", "--tb=no"),
     *("-p", "no:cacheprovider", "-m", "not campaign"),
 )
-"""Slow tests count, too."""
 
 EQUIVALENTS = Path(__file__).with_name("equivalents.toml")
-"""Mutants that no test can kill: the module, the line before and after, and why."""
+"""Changes that no test can notice, and why: a line before and after, or a kind of lines."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A change: the operator of Cosmic Ray, and the how-manieth place in a module it is made."""
+
+    module: str
+    operator: str
+    occurrence: int
+    line: int
+
+
+@dataclass
+class Outcome:
+    """What became of a change: "equivalent", "lives", or the run that noticed it."""
+
+    mutant: Mutant
+    outcome: str
+    diff: str
+    test: str = ""
+    """The test that failed."""
 
 
 def main() -> None:
-    """Run a random sample of mutants of each module and print what survives."""
+    """Draw changes, run them, print those that live and a table of the packages."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--count", type=int, default=10, help="mutants per module; 0: all")
-    parser.add_argument("--seed", type=int, default=0, help="which mutants are drawn")
+    parser.add_argument("--count", type=int, default=6, help="changes per package; 0: all")
+    parser.add_argument("--seed", type=int, default=0, help="which changes are drawn")
     parser.add_argument(
-        "--module", action="append", help="only modules whose path holds this text, in this order"
+        "--module", action="append", help="only modules whose path holds this text (repeatable)"
     )
-    parser.add_argument("--out", type=Path, help="write every mutant and its outcome as JSON")
+    parser.add_argument("--slow", action="store_true", help="also run the slow tests on what lives")
+    parser.add_argument(
+        "--seconds", type=float, default=120.0, help="the most seconds of tests for a change"
+    )
+    parser.add_argument("--workers", type=int, choices=(1, 2), default=2)
+    parser.add_argument("--out", type=Path, help="write every change and its outcome as JSON")
+    parser.add_argument(
+        "--again", type=Path, help="run what lives in this JSON instead of what is drawn"
+    )
     given = parser.parse_args()
     for library in ("OPENBLAS", "MKL", "OMP"):  # as the tests set it, which are loaded too late
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
-    for library in LIBRARIES:
-        importlib.import_module(library)
-    outcomes: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "arena"
-        ignored = shutil.ignore_patterns(".*", "__pycache__", "docs", "build")
-        shutil.copytree(ROOT, copy, ignore=ignored)
-        # Compiled once and validated by their contents: a mutant is never taken for its original.
-        for part in ("arena", "plugins", "tests"):
-            compileall.compile_dir(
-                copy / part, quiet=1, invalidation_mode=PycInvalidationMode.CHECKED_HASH
+        trees = [copied_tree(Path(folder) / f"arena-{i}") for i in range(given.workers)]
+        maps = {run: CoverageMap(trees[0], run) for run in ("default", "slow")[: 1 + given.slow]}
+        for one in maps.values():
+            one.observe()
+        mutants = (
+            read_lives(given.again)
+            if given.again
+            else drawn_mutants(trees[0], given.module or [""], given.count, given.seed)
+        )
+        tasks = [
+            (
+                one,
+                {
+                    run: one_map.chosen(one.module, one.line, given.seconds)
+                    for run, one_map in maps.items()
+                },
             )
-        paths = [str(copy), str(copy / "plugins")]
-        sys.path[:0] = paths
-        os.environ["PYTHONPATH"] = os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")])
-        os.chdir(copy)
-        wanted = given.module or [""]
-        chosen = dict.fromkeys(one for text in wanted for one in TESTS if text in one)
-        for module in chosen:
-            outcomes += run_mutants(Path(module), given.count, given.seed)
-            if given.out:
-                (ROOT / given.out).write_text(json.dumps(outcomes, indent=1), encoding="utf-8")
-        os.chdir(ROOT)
-    print(summary(outcomes))
+            for one in mutants
+        ]
+        for library in LIBRARIES:
+            importlib.import_module(library)
+        context = multiprocessing.get_context("fork")
+        free = context.SimpleQueue()
+        for tree in trees:
+            free.put(tree)
+        outcomes: list[Outcome] = []
+        with ProcessPoolExecutor(given.workers, context, enter_tree, (free,)) as pool:
+            for outcome in pool.map(run_mutant, *zip(*tasks, strict=True)) if tasks else ():
+                outcomes.append(outcome)
+                if outcome.outcome == "lives":
+                    print(outcome.diff, flush=True)
+                if given.out:
+                    content = json.dumps([asdict(one) for one in outcomes], indent=1)
+                    given.out.write_text(content, encoding="utf-8")
+            unreliable = pool.submit(failing_tests, {one.test for one in outcomes}).result()
+    for test in unreliable:
+        print(f"{test} also fails without a change, so what it noticed may live.")
+    print(table(outcomes, slow=given.slow))
 
 
-def run_mutants(module: Path, count: int, seed: int) -> list[dict[str, Any]]:
-    """Run a sample of the mutants of a module, print those that live, and return all outcomes."""
+def copied_tree(folder: Path) -> Path:
+    """Copy the repository; a module is compiled again whenever its contents change."""
+    ignored = shutil.ignore_patterns(".*", "__pycache__", "build", "dist")
+    shutil.copytree(ROOT, folder, ignore=ignored)
+    for part in ("arena", "plugins", "tests"):
+        compileall.compile_dir(
+            folder / part, quiet=1, invalidation_mode=PycInvalidationMode.CHECKED_HASH
+        )
+    return folder
+
+
+def enter_tree(free: Any) -> None:
+    """Let a worker run the tests of a copy of its own, which test that copy."""
+    tree = free.get()
+    os.chdir(tree)
+    os.environ["NUMBA_CACHE_DIR"] = f"{tree}-numba"
+
+
+# -- drawing -------------------------------------------------------------------------------------
+
+
+def package_of(module: str) -> str:
+    """Return ``arena/server`` for one of its modules, and ``arena`` for ``arena/config.py``."""
+    parts = module.split("/")
+    return "/".join(parts[: 2 if len(parts) > 2 else 1])
+
+
+def drawn_mutants(tree: Path, texts: list[str], count: int, seed: int) -> list[Mutant]:
+    """Draw changes of each package, a module as often as it has lines."""
+    packages: dict[str, list[str]] = defaultdict(list)
+    for path in modules_of(tree):
+        module = str(path.relative_to(tree))
+        if any(text in module for text in texts) and path.stat().st_size:
+            packages[package_of(module)].append(module)
+    mutants: list[Mutant] = []
+    for package, modules in packages.items():
+        if not count:
+            mutants += [one for module in modules for one in mutants_of(tree, module)]
+            continue
+        rng = random.Random(f"{seed} {package}")  # noqa: S311
+        weights = [len((tree / module).read_bytes().splitlines()) for module in modules]
+        drawn: dict[Mutant, None] = {}
+        for _ in range(20 * count):  # a small package may have fewer
+            (module,) = rng.choices(modules, weights)
+            if every := mutants_of(tree, module):
+                drawn.setdefault(rng.choice(every))
+            if len(drawn) == count:
+                break
+        mutants += drawn
+    return mutants
+
+
+def read_lives(path: Path) -> list[Mutant]:
+    """Read what lived in an earlier run; its modules must be as they were."""
+    outcomes = json.loads(path.read_text(encoding="utf-8"))
+    return [Mutant(**one["mutant"]) for one in outcomes if one["outcome"] == "lives"]
+
+
+@cache
+def mutants_of(tree: Path, module: str) -> list[Mutant]:
+    """Return every change of a module that is neither of an annotation nor nonsense."""
+    from cosmic_ray.ast import ast_nodes, get_ast_from_path
+    from cosmic_ray.plugins import get_operator, operator_names
+
+    text = (tree / module).read_text(encoding="utf-8")
+    ignored, lines = _ignored_spans(ast.parse(text)), text.splitlines()
+    nodes = list(ast_nodes(get_ast_from_path(tree / module)))
+    mutants = []
+    for name in operator_names():
+        kind, _, pair = name.removeprefix("core/").partition("_")
+        if kind in REPLACEMENTS and tuple(pair.split("_")) not in REPLACEMENTS[kind]:
+            continue
+        if get_operator(name).arguments():
+            continue
+        operator = get_operator(name)()
+        starts = [start for node in nodes for start, _ in operator.mutation_positions(node)]
+        for occurrence, (line, column) in enumerate(starts):
+            is_signature = lines[line - 1][column:].startswith("*,")
+            if not is_signature and not any(
+                first <= (line, column) < last for first, last in ignored
+            ):
+                mutants.append(Mutant(module, name, occurrence, line))
+    return mutants
+
+
+def _ignored_spans(tree: ast.Module) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Return where annotations and decorators stand, as (line, column) pairs."""
+    nodes: list[ast.expr | None] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg | ast.AnnAssign):
+            nodes.append(node.annotation)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            nodes += [node.returns, *node.decorator_list]
+        elif isinstance(node, ast.ClassDef):
+            nodes += node.decorator_list
+    return [
+        ((one.lineno, one.col_offset), (one.end_lineno or 0, one.end_col_offset or 0))
+        for one in nodes
+        if one is not None
+    ]
+
+
+# -- running -------------------------------------------------------------------------------------
+
+
+def run_mutant(mutant: Mutant, chosen: dict[str, dict[str, float]]) -> Outcome:
+    """Make a change in the copy of this worker and run the tests that were chosen for it."""
     from cosmic_ray.mutating import use_mutation
     from cosmic_ray.plugins import get_operator
 
-    files = [str(module), *(f"tests/{one}" for one in TESTS[str(module)].split())]
-    started = time.monotonic()
-    with tempfile.NamedTemporaryFile("r") as observed:
-        if not passes(files, Observer(module, Path(observed.name)), 3600):
-            raise SystemExit(f"The tests of {module} fail without a mutation: {' '.join(files)}")
-        baseline = json.loads(observed.read())
-    tree = ast.parse(module.read_text(encoding="utf-8"))
-    every = mutations_of(module)
-    drawn = random.Random(seed).sample(every, min(count or len(every), len(every)))  # noqa: S311
-    outcomes = []
-    for mutation in drawn:
-        operator = get_operator(mutation.operator_name)()
-        lines = statement_lines(tree, mutation.start_pos[0])
-        with use_mutation(module, operator, mutation.occurrence) as (before, after):
+    path = Path(mutant.module)
+    times = path.stat()
+    is_compiled = "numba" in path.read_text(encoding="utf-8")
+    try:
+        operator = get_operator(mutant.operator)()
+        with use_mutation(path, operator, mutant.occurrence) as (before, after):
             changed = list(
                 difflib.unified_diff(
-                    before.splitlines(), after.splitlines(), str(module), lineterm="", n=2
+                    before.splitlines(), after.splitlines(), mutant.module, lineterm="", n=2
                 )
             )
-            if is_equivalent(module, changed):
-                outcome = "equivalent"
-            elif passes(files, Order(baseline, lines), 30 + 3 * baseline["processor_seconds"]):
-                outcome = "lives"
-            else:
-                outcome = "killed"
-        diff = "\n".join(changed)
-        outcomes.append({"module": str(module), "outcome": outcome, "diff": diff})
-        if outcome == "lives":
-            print(diff, flush=True)
-    seconds = time.monotonic() - started
-    print(f"{module}: {summary(outcomes)} ({len(every)} possible), {seconds:.0f} s", flush=True)
-    return outcomes
+            if is_equivalent(mutant.module, changed):
+                return Outcome(mutant, "equivalent", "\n".join(changed))
+            for run, tests in chosen.items():
+                failed = first_failure(tests, is_compiled=is_compiled) if tests else None
+                if failed is not None:
+                    return Outcome(mutant, run, "\n".join(changed), failed)
+            return Outcome(mutant, "lives", "\n".join(changed))
+    finally:
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # numba keeps its work by it
 
 
-def summary(outcomes: list[dict[str, Any]]) -> str:
-    """Say how many mutants were killed."""
-    equivalent = sum(one["outcome"] == "equivalent" for one in outcomes)
-    killed = sum(one["outcome"] == "killed" for one in outcomes)
-    also = f", and {equivalent} equivalent" if equivalent else ""
-    return f"{killed} of {len(outcomes) - equivalent} mutants killed{also}"
-
-
-def is_equivalent(module: Path, diff: list[str]) -> bool:
-    """Return whether the list of equivalent mutants has a change."""
+def is_equivalent(module: str, diff: list[str]) -> bool:
+    """Return whether the list of equivalent changes has a change."""
     before, after = (
-        [line[1:].strip() for line in diff[2:] if line.startswith(side)] for side in "-+"
+        "\n".join(line[1:].strip() for line in diff[2:] if line.startswith(side)) for side in "-+"
     )
+    listed = tomllib.loads(EQUIVALENTS.read_text(encoding="utf-8"))
     return any(
-        (str(module), before, after)
-        == (one["module"], one["before"].split("\n"), one["after"].split("\n"))
-        for one in tomllib.loads(EQUIVALENTS.read_text(encoding="utf-8"))["equivalent"]
+        (module, before, after) == (one["module"], one["before"], one["after"])
+        for one in listed["equivalent"]
+    ) or any(
+        re.search(one["before"], before) and re.search(one["after"], after)
+        for one in listed["kind"]
     )
 
 
-class Observer:
-    """A plugin of pytest that writes how long each test takes and what it runs of a module."""
+class Chosen:
+    """A plugin of pytest that runs some tests only, and writes the first that fails."""
 
-    def __init__(self, module: Path, out: Path) -> None:
-        from coverage import Coverage
-
-        self.module, self.out = str(module.resolve()), out
-        self.coverage = Coverage(data_file=None, include=[self.module], config_file=False)
-        self.seconds: dict[str, float] = {}
-
-    def pytest_sessionstart(self) -> None:
-        """Begin to trace."""
-        self.started = time.process_time()
-        self.coverage.start()
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        """Trace one test."""
-        started = time.monotonic()
-        self.coverage.switch_context(item.nodeid)
-        found = yield
-        self.coverage.switch_context("")
-        self.seconds[item.nodeid] = time.monotonic() - started
-        return found
-
-    def pytest_sessionfinish(self) -> None:
-        """Write what was observed."""
-        self.coverage.stop()
-        lines = self.coverage.get_data().contexts_by_lineno(self.module)
-        observed = {
-            "seconds": sum(self.seconds.values()),
-            "processor_seconds": time.process_time() - self.started,
-            "seconds_of": self.seconds,
-            "tests_of": {line: sorted(set(tests)) for line, tests in lines.items()},
-        }
-        self.out.write_text(json.dumps(observed), encoding="utf-8")
-
-
-class Order:
-    """A plugin of pytest that runs first the tests that run some lines, and fails fast.
-
-    The others follow: a test may depend on a line through a fixture or a cache that an earlier test
-    has filled, or through another process.
-    """
-
-    def __init__(self, baseline: dict[str, Any], lines: range) -> None:
-        self.seconds = baseline["seconds_of"]
-        self.first = {one for line in lines for one in baseline["tests_of"].get(str(line), ())}
+    def __init__(self, tests: dict[str, float], failed: Path) -> None:
+        self.tests, self.failed = tests, failed
 
     def pytest_collection(self) -> None:
         """Let hypothesis end at the first failure, without a search for the smallest one."""
@@ -257,89 +326,77 @@ class Order:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Sort the tests, those of one file together, since they share fixtures."""
-        of_file: dict[tuple[bool, Path], float] = defaultdict(float)
-        for item in items:
-            of_file[item.nodeid in self.first, item.path] += self.seconds.get(item.nodeid, 0.0)
+        """Keep what was chosen, in its order."""
+        place_of = {test: place for place, test in enumerate(self.tests)}
+        items[:] = [item for item in items if item.nodeid in place_of]
+        items.sort(key=lambda item: place_of[item.nodeid])
 
-        def key(item: pytest.Item) -> tuple[bool, float, str, float]:
-            is_first = item.nodeid in self.first
-            seconds = self.seconds.get(item.nodeid, 0.0)
-            return not is_first, of_file[is_first, item.path], str(item.path), seconds
-
-        items.sort(key=key)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Write what failed."""
+        if report.failed:
+            self.failed.write_text(report.nodeid, encoding="utf-8")
 
 
-def statement_lines(tree: ast.Module, line: int) -> range:
-    """Return the lines of the innermost statement at a line; of a compound one, its head."""
-    found = range(line, line + 1)
-    for node in ast.walk(tree):  # from the outside inwards
-        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0):
-            body = getattr(node, "body", None)
-            last = body[0].lineno if body else (node.end_lineno or 0) + 1
-            found = range(node.lineno, max(last, line + 1))
-    return found
+def first_failure(tests: dict[str, float], *, is_compiled: bool) -> str | None:
+    """Run tests in a fork and return which failed, "" if none could run; None if all passed."""
+    seconds = 30 + 3 * sum(tests.values()) + 120 * is_compiled
+    files = dict.fromkeys(test.partition("::")[0] for test in tests)
+    with tempfile.TemporaryDirectory() as folder:
+        failed = Path(folder) / "failed"
+        child = os.fork()
+        if not child:
+            os.setsid()
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            for stream in (0, 1, 2):
+                os.dup2(nowhere, stream)
+            os.environ["TMPDIR"] = tempfile.tempdir = folder  # also of children that are killed
+            if is_compiled:  # what calls a changed function is compiled, too
+                os.environ["NUMBA_CACHE_DIR"] = f"{folder}/numba"
+            resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds)))
+            os._exit(pytest.main([*OPTIONS, *files], plugins=[Chosen(tests, failed)]))
+        until = time.monotonic() + 5 * seconds  # of one that waits, on a busy machine
+        status = None
+        while status is None and time.monotonic() < until:
+            done, ended = os.waitpid(child, os.WNOHANG)
+            status = ended if done else None
+            time.sleep(0.05)
+        if status is None:
+            os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        if status == 0:
+            return None
+        return failed.read_text(encoding="utf-8") if failed.exists() else ""
 
 
-def passes(files: list[str], plugin: object, seconds: float) -> bool:
-    """Run tests in a fork and return whether all passed in some processor seconds."""
-    child = os.fork()
-    if not child:
-        os.setsid()
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for stream in (0, 1, 2):
-            os.dup2(nowhere, stream)
-        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds)))
-        os._exit(pytest.main([*OPTIONS, *files], plugins=[plugin]))
-    until = time.monotonic() + 5 * seconds  # of one that waits, on a busy machine
-    while time.monotonic() < until:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return status == 0
-        time.sleep(0.05)
-    os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return False
+def failing_tests(tests: set[str]) -> list[str]:
+    """Return which of some tests fail without a change."""
+    remaining, failing = dict.fromkeys(sorted(tests - {""}), 60.0), []
+    while remaining and (failed := first_failure(remaining, is_compiled=False)) is not None:
+        failing.append(failed)
+        if remaining.pop(failed, None) is None:
+            break
+    return failing
 
 
-def mutations_of(module: Path) -> list[Any]:
-    """Return every mutation of a module that is neither of an annotation nor nonsense."""
-    from cosmic_ray.commands.init import _all_work_items
-
-    text = module.read_text(encoding="utf-8")
-    ignored, lines = _ignored_spans(ast.parse(text)), text.splitlines()
-    found = []
-    for item in _all_work_items([module], {}):
-        (mutation,) = item.mutations
-        kind, _, pair = mutation.operator_name.removeprefix("core/").partition("_")
-        if kind in REPLACEMENTS and tuple(pair.split("_")) not in REPLACEMENTS[kind]:
-            continue
-        line, column = mutation.start_pos
-        if lines[line - 1][column:].startswith("*,"):  # of a signature
-            continue
-        if kind == "RemoveDecorator" or any(
-            first <= tuple(mutation.start_pos) < last for first, last in ignored
-        ):
-            continue
-        found.append(mutation)
-    return found
+# -- reporting -----------------------------------------------------------------------------------
 
 
-def _ignored_spans(tree: ast.Module) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Return where annotations, decorators and ``__all__`` stand, as (line, column) pairs."""
-    nodes: list[ast.expr | None] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.arg | ast.AnnAssign):
-            nodes.append(node.annotation)
-        elif isinstance(node, ast.FunctionDef):
-            nodes += [node.returns, *node.decorator_list]
-        elif isinstance(node, ast.ClassDef):
-            nodes += node.decorator_list
-    return [
-        ((one.lineno, one.col_offset), (one.end_lineno or 0, one.end_col_offset or 0))
-        for one in nodes
-        if one is not None
-    ]
+def table(outcomes: list[Outcome], *, slow: bool) -> str:
+    """Return how many changes of each package were noticed, as a table in Markdown."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for one in outcomes:
+        for package in (package_of(one.mutant.module), "all"):
+            counts[package][one.outcome] += 1
+    names = ["package", "sampled", "equivalent", "noticed by default tests"]
+    rows = [names + ["noticed with slow tests"] * slow]
+    rows.append(["---"] + ["---:"] * (len(rows[0]) - 1))
+    for package in [*sorted(counts.keys() - {"all"}), *(["all"] if outcomes else [])]:
+        of = counts[package]
+        total = of.total() - of["equivalent"]
+        noticed = [of["default"], of["default"] + of["slow"]][: 1 + slow]
+        shares = [f"{one} of {total}, {one / max(total, 1):.0%}" for one in noticed]
+        rows.append([package, str(of.total()), str(of["equivalent"]), *shares])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from pathlib import Path
 import bench_serve
 import pytest
 
+from checkout import python_path
 from served import predictions
 from serving import PATIENCE, Server, board, children, running, tokens_of, until
 
@@ -91,9 +92,9 @@ def usable_python(environment: Mapping[str, str]) -> str | None:
 def separate(created: Path) -> Iterator[Separate]:
     if os.geteuid() != 0:
         pytest.skip("only root can start processes of other users")
-    path = os.pathsep.join(one for one in (str(Path(__file__).parents[2]), *sys.path) if one)
     environment = {
-        "PATH": os.environ["PATH"], "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1",
+        "PATH": os.environ["PATH"], "PYTHONPATH": python_path(*filter(None, sys.path)),
+        "PYTHONDONTWRITEBYTECODE": "1",
     }  # fmt: skip
     try:
         python = usable_python(environment)

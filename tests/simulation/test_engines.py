@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import itertools
-import os
 import socket
 import socketserver
 import subprocess
@@ -29,6 +28,7 @@ from arena.utils.engines import (
     local_engine,
     open_engine,
 )
+from checkout import python_path
 
 GRID = """
 rounds = 8
@@ -141,7 +141,7 @@ def with_other_numba(folder, monkeypatch):
     (folder / "numba-0.0.dist-info" / "METADATA").write_text(
         "Metadata-Version: 2.1\nName: numba\nVersion: 0.0\n"
     )
-    monkeypatch.setenv("PYTHONPATH", str(folder))
+    monkeypatch.setenv("PYTHONPATH", python_path(folder))
 
 
 @pytest.mark.slow
@@ -185,8 +185,7 @@ def test_ray_gives_the_same_models_and_a_killed_worker_costs_its_task_only(
     world, search, tmp_path, monkeypatch
 ):
     # Ray starts its workers without the sys.path of this process.
-    support = [str(Path(clusters.__file__).parent), os.environ.get("PYTHONPATH", "")]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(support))
+    monkeypatch.setenv("PYTHONPATH", python_path(Path(clusters.__file__).parent))
     with clusters.ray_here(2) as engine:
         there = trained(world, search, tmp_path / "ray", engine)
         tasks = [(number,) for number in range(8)]

@@ -28,7 +28,6 @@ def _python(code: str, *arguments: object) -> subprocess.Popen[str]:
         [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
 
 
@@ -93,7 +92,6 @@ def test_another_process_holds_it(database: Path, solution: Solution) -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     with killed_in_the_end(holder):
         assert holder.stdout is not None

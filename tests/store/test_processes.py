@@ -20,22 +20,23 @@ import pytest
 
 from arena.errors import StoreBusyError, StoreError
 from arena.store import Incoming, Store
+from checkout import python_path
 from program import killed_in_the_end
 from submit_work import make_solution, submit, values_of
 
 ROOT = Path(__file__).parents[2]
 KILL = ROOT / "tests" / "benchmarks" / "kill_submissions.py"
+SUPPORT = ROOT / "tests" / "support"
 N_ROWS = 100
 
 
 def start(code: str, *arguments: object) -> subprocess.Popen[str]:
-    paths = os.pathsep.join(map(str, (ROOT, ROOT / "tests" / "support")))
     return subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": paths},
+        env={**os.environ, "PYTHONPATH": python_path(SUPPORT)},
     )
 
 
@@ -55,10 +56,9 @@ def path(tmp_path: Path) -> Path:
     ],
 )
 def test_kills_lose_nothing_that_was_acknowledged(kills: int, rows: int) -> None:
-    paths = os.pathsep.join(map(str, (ROOT, ROOT / "tests" / "support")))
     done = subprocess.run(
         [sys.executable, KILL, f"--kills={kills}", f"--rows={rows}"],
-        env={**os.environ, "PYTHONPATH": paths},
+        env={**os.environ, "PYTHONPATH": python_path(SUPPORT)},
         stdout=subprocess.PIPE,
         text=True,
         timeout=900,

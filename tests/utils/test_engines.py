@@ -28,6 +28,7 @@ from arena.utils.engines import (
     open_engine,
     using,
 )
+from checkout import python_path
 from clusters import GoneError, InProcess, LostError, dask_cluster, killed_once
 
 BENCHMARK = Path(__file__).parents[1] / "benchmarks" / "bench_engines.py"
@@ -192,7 +193,7 @@ with ray_here(1) as engine:
         text=True,
         timeout=900,
         check=False,
-        env={**os.environ, "PYTHONPATH": str(Path(clusters.__file__).parent)},
+        env={**os.environ, "PYTHONPATH": python_path(Path(clusters.__file__).parent)},
     )
     assert done.returncode == 0, done.stderr[-2_000:]
     assert "ray gave up a task" in done.stdout, done.stderr[-2_000:]

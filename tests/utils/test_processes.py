@@ -23,6 +23,7 @@ from arena.utils.processes import (
     in_worker,
     run_limited,
 )
+from checkout import python_path
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the guard is Linux's")
 SUPPORT = Path(tasks.__file__).parent
@@ -95,7 +96,7 @@ prepare_limited("z")
 """
     called = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=900,
-        env={**os.environ, "PYTHONPATH": str(SUPPORT)},
+        env={**os.environ, "PYTHONPATH": python_path(SUPPORT)},
     )  # fmt: skip
     assert (called.returncode, called.stdout, called.stderr) == (0, "", "")
 
@@ -210,7 +211,7 @@ def test_a_system_that_refuses_a_confinement_runs_without_it(
     refused: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(REFUSING.format(refused=refused))
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", python_path(tmp_path))
     confinement = Confinement(memory=2000, network=False, read_only=tmp_path)
     named = {"workers": 1, "purpose": f"refused {refused}", "confinement": confinement}
     (said,) = run_limited(tasks.write, [(str(tmp_path),)], seconds=60.0, **named)

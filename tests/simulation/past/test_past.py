@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from arena.simulation.past.boards import PastBoard, read_boards
 from arena.simulation.past.statistics import FinalBoard, board_statistics
 from arena.simulation.past.teams import Defaults, LikePast, entry_days, typical_board
 
-REAL = Path("/work/shared/data/kaggle-boards")
+REAL = os.environ.get("ARENA_PAST_BOARDS")
+"""A folder of real boards, which are not in the repository."""
 
 
 def written(folder: Path, name: str, *lines: str) -> Path:
@@ -118,13 +120,12 @@ def test_entries_stay_within_days_and_limits():
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(REAL is None, reason="ARENA_PAST_BOARDS names no folder of real boards")
 def test_ranges_of_simulated_boards_hold_the_statistics_of_real_ones():
-    if not REAL.is_dir():
-        pytest.skip("the real boards are not here")
     from arena.simulation.competition.likeness import compare_with_past
     from simulated_competition import few_plugins
 
-    boards = [one for one in read_boards(REAL) if one.n_teams < 400]
+    boards = [one for one in read_boards(Path(str(REAL))) if one.n_teams < 400]
     found = compare_with_past(boards, simulated=12, rows=3_000, manager=few_plugins())
     for row in found.summary():
         assert row["held"] >= row["boards"] - 3, row

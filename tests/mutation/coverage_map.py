@@ -1,0 +1,250 @@
+"""Which tests run which statement of arena: observed once for each test file, and kept in a cache.
+
+A statement is known by the function that holds it and by its first line, not by its number, so that
+the map stays true when lines are added. A test file is observed again when it changes.
+"""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+MARKERS = {"default": "not slow and not campaign", "slow": "slow"}
+"""The two runs, and which tests they take."""
+
+FOLDERS = ("arena", "plugins")
+_EXAMPLES = ">>>"
+
+
+def cache_folder() -> Path:
+    """Return where observations are kept."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "arena-mutation"
+
+
+@dataclass
+class Statements:
+    """The statements of a module: the name of each line's statement, and of its function."""
+
+    name_of: dict[int, str] = field(default_factory=dict)
+    scope_of: dict[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, text: str) -> Statements:
+        """Parse a module."""
+        statements, lines = cls(), text.splitlines()
+        statements._add(ast.parse(text), (), lines)
+        return statements
+
+    def _add(self, parent: ast.AST, scope: tuple[str, ...], lines: list[str]) -> None:
+        for node in ast.iter_child_nodes(parent):
+            within = scope
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                within = (*scope, node.name)
+            if isinstance(node, ast.stmt):
+                name = ".".join(within)
+                for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                    self.name_of[line] = f"{name}|{lines[node.lineno - 1].strip()}"
+                    self.scope_of[line] = name or _assigned(node)
+            self._add(node, within, lines)
+
+
+def _assigned(node: ast.stmt) -> str:
+    """Return the name that a statement of a module assigns, if it does."""
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return next((target.id for target in targets if isinstance(target, ast.Name)), "")
+
+
+class CoverageMap:
+    """Which tests of a run, by their names, run a statement."""
+
+    def __init__(self, tree: Path, run: str) -> None:
+        """Read what the cache has of the test files of a tree; ``observe`` adds the rest."""
+        self.tree, self.run = tree, run
+        self.seconds: dict[str, float] = {}
+        self.tests: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        self.sources = {
+            str(path.relative_to(tree)): path.read_text(encoding="utf-8")
+            for path in modules_of(tree)
+        }
+        self.statements = {module: Statements.of(text) for module, text in self.sources.items()}
+        self.missing = [one for one in _test_files(tree) if not self._read(one)]
+
+    def observe(self) -> None:
+        """Run the tests of the files that the cache does not have, two at a time."""
+        if not self.missing:
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder)
+            included = ",".join(f"{self.tree}/{one}/*" for one in FOLDERS)
+            (out / "coverage.ini").write_text(
+                f"[run]\ninclude = {included}\ndata_file = {out}/coverage\nparallel = true\n"
+                "context = ${PYTEST_CURRENT_TEST-}\n",
+                encoding="utf-8",
+            )
+            paths = (self.tree / "tests/mutation", self.tree, self.tree / "plugins")
+            subprocess.run(
+                [
+                    *(sys.executable, "-m", "pytest", "-p", "observer", "-p", "no:cacheprovider"),
+                    *("-q", "-n", "2", "--tb=line", "-m", MARKERS[self.run], *self.missing),
+                ],
+                cwd=self.tree,
+                env={
+                    **os.environ,
+                    "ARENA_OBSERVED": folder,
+                    "PYTHONPATH": os.pathsep.join(map(str, paths)),
+                },
+                check=False,
+            )
+            self._write(out)
+        self.missing = [one for one in self.missing if not self._read(one)]
+
+    def chosen(self, module: str, line: int, most_seconds: float) -> dict[str, float]:
+        """Return the tests that run a line, in the order to run them, and how long they take.
+
+        Those of the module's package come first, then the files of which they take least.
+        """
+        package = "/".join(module.removesuffix(".py").split("/")[1:2]).removeprefix("arena_")
+        of_file: dict[str, dict[str, float]] = defaultdict(dict)
+        for test in sorted(self.tests_of(module, line), key=self.seconds.__getitem__):
+            of_file[test.partition("::")[0]][test] = self.seconds[test]
+        chosen: dict[str, float] = {}
+        for _, tests in sorted(
+            of_file.items(),
+            key=lambda one: (
+                one[0] != module and not one[0].startswith(f"tests/{package}/"),
+                sum(one[1].values()),
+            ),
+        ):
+            for test, seconds in tests.items():
+                if not chosen or sum(chosen.values()) + seconds <= most_seconds:
+                    chosen[test] = seconds
+        return chosen
+
+    def tests_of(self, module: str, line: int) -> set[str]:
+        """Return the tests that run a line of a module.
+
+        Of what runs at import, or is compiled and so not seen: the tests of the function or class,
+        and if there are none, those of the lines that name it.
+        """
+        statements = self.statements[module]
+        if line not in statements.name_of:
+            return set()
+        tests = self.tests[module].get(statements.name_of[line])
+        return tests or self._of_scope(module, statements.scope_of[line], depth=3)
+
+    @cache  # noqa: B019 - one map lives as long as the program
+    def _of_scope(self, module: str, scope: str, depth: int) -> set[str]:
+        if not scope or not depth:
+            return set()
+        prefixes = (f"{scope}|", f"{scope}.")
+        tests = set().union(
+            *(tests for name, tests in self.tests[module].items() if name.startswith(prefixes))
+        )
+        if tests:
+            return tests
+        callers = self._lines_naming(scope.rpartition(".")[2])
+        for other, line in callers:
+            tests |= self.tests[other].get(self.statements[other].name_of.get(line, ""), set())
+        scopes = {(other, self.statements[other].scope_of.get(line, "")) for other, line in callers}
+        scopes.discard((module, scope))
+        return tests or set().union(*(self._of_scope(*one, depth - 1) for one in sorted(scopes)))
+
+    def _lines_naming(self, word: str) -> set[tuple[str, int]]:
+        pattern = re.compile(rf"\b{re.escape(word)}\b")
+        return {
+            (module, line)
+            for module, text in self.sources.items()
+            if word in text
+            for line, content in enumerate(text.splitlines(), 1)
+            if pattern.search(content)
+        }
+
+    def _place(self, file: str) -> Path:
+        content = (self.tree / file).read_bytes()
+        name = hashlib.sha256(file.encode() + b"\0" + content).hexdigest()[:32]
+        return cache_folder() / self.run / f"{name}.json.gz"
+
+    def _read(self, file: str) -> bool:
+        """Add what the cache has of a test file, and return whether it has it."""
+        try:
+            kept = json.loads(gzip.decompress(self._place(file).read_bytes()))
+        except OSError:
+            return False
+        names = list(kept["seconds"])
+        self.seconds.update(kept["seconds"])
+        for module, statements in kept["statements"].items():
+            for name, positions in statements.items():
+                self.tests[module][name].update(names[position] for position in positions)
+        return True
+
+    def _write(self, out: Path) -> None:
+        from coverage import CoverageData
+
+        seconds: dict[str, dict[str, float]] = {file: {} for file in self.missing}
+        for path in out.glob("seconds-*.json"):
+            for test, value in json.loads(path.read_text(encoding="utf-8")).items():
+                seconds[test.partition("::")[0]][test] = value
+        position_of = {
+            test: place for own in seconds.values() for place, test in enumerate(sorted(own))
+        }
+        kept: dict[str, dict[str, dict[str, set[int]]]] = {
+            file: defaultdict(lambda: defaultdict(set)) for file in self.missing
+        }
+        for path in out.glob("coverage.*"):
+            if path.name == "coverage.ini":
+                continue
+            data = CoverageData(str(path))
+            data.read()
+            for measured in data.measured_files():
+                module = str(Path(measured).relative_to(self.tree))
+                if module not in self.statements:  # a template
+                    continue
+                for line, contexts in data.contexts_by_lineno(measured).items():
+                    name = self.statements[module].name_of.get(line)
+                    for context in contexts if name else ():
+                        test = re.sub(r" \((setup|call|teardown)\)$", "", context)
+                        file = test.partition("::")[0]
+                        if file not in kept:
+                            continue
+                        own = [test] if "::" in test else seconds[file]
+                        kept[file][module][name].update(
+                            position_of[one] for one in own if one in position_of
+                        )
+        for file, statements in kept.items():
+            place = self._place(file)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            content = {
+                "seconds": dict(sorted(seconds[file].items())),
+                "statements": {
+                    module: {name: sorted(tests) for name, tests in own.items() if tests}
+                    for module, own in statements.items()
+                },
+            }
+            fresh = place.with_suffix(f".{os.getpid()}")
+            fresh.write_bytes(gzip.compress(json.dumps(content).encode(), 3))
+            fresh.replace(place)
+
+
+def modules_of(tree: Path) -> Iterator[Path]:
+    """Yield the modules of arena and its plugins."""
+    for folder in FOLDERS:
+        yield from sorted((tree / folder).rglob("*.py"))
+
+
+def _test_files(tree: Path) -> Iterable[str]:
+    tests = sorted((tree / "tests").rglob("test_*.py"))
+    examples = [path for path in modules_of(tree) if _EXAMPLES in path.read_text(encoding="utf-8")]
+    return [str(path.relative_to(tree)) for path in (*tests, *examples)]
