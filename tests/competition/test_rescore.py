@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from arena.competition.competition import Competition
-from arena.errors import ArenaError, InputError
+from arena.config import Settings
+from arena.errors import ArenaError, InputError, MetricError
+from arena.utils.parallel import NoProgress
 from small_competition import Clock, file_of, made
 
 
@@ -95,6 +98,80 @@ def test_another_metric_waits_for_a_rescore(tmp_path: Path, solution: Path, cloc
         pytest.raises(InputError, match="another kind of prediction"),
     ):
         competition.rescore()
+
+
+IDS = ["p1", "p2", "s1", "s2", "s3", "s4"]
+USAGE = ["Public", "Public", "Private", "Private", "Private", "Private"]
+
+
+class Said(NoProgress):
+    """Keeps what is said."""
+
+    def __init__(self) -> None:
+        self.sentences: list[str] = []
+
+    def say(self, sentence: str) -> None:
+        self.sentences.append(sentence)
+
+
+def small(tmp_path: Path, metric: str, truth: list[Any], **settings: Any) -> Competition:
+    """Return a new competition of two public and four private rows."""
+    solution = {"id": IDS, "y": truth, "Usage": USAGE}
+    return Competition.create(
+        tmp_path / "c", solution, Settings.of(metric=metric, intervals=False, **settings), seed=1
+    )
+
+
+@pytest.mark.parametrize(
+    ("usage", "moved"),
+    [
+        (USAGE, 0),
+        (["Private", "Private", "Public", "Private", "Private", "Private"], 3),
+        (["Private"] * 6, 0),  # as a file without the column is read
+        (None, 0),
+    ],
+)
+def test_a_correction_says_how_many_labels_differ_and_that_its_split_is_ignored(
+    tmp_path: Path, usage: list[str] | None, moved: int
+) -> None:
+    with small(tmp_path, "accuracy", [0, 1, 0, 1, 0, 1]) as competition:
+        competition.submit({"id": IDS, "y": [0, 1, 0, 1, 1, 1]}, "ant")
+        progress = Said()
+        corrected = {"id": IDS[::-1], "y": [0, 1, 1, 0, 1, 0]}  # of s4, s3, s2, s1, p2, p1
+        split = {} if usage is None else {"Usage": usage[::-1]}
+        (change,) = competition.rescore({**corrected, **split}, progress=progress, workers=1)
+    assert (change.score_before, change.score_after) == (3 / 4, 3 / 4)  # not s3, then not s4
+    told = "2 of 6 rows have labels that differ from the stored solution."
+    ignored = f"Usage differs in {moved} rows and is ignored: the split is not changed."
+    assert progress.sentences == [told, *([ignored] if moved else [])]
+
+
+def test_a_correction_on_which_the_metric_is_undefined_is_refused(tmp_path: Path) -> None:
+    with small(tmp_path, "roc_auc", [0, 1, 0, 1, 0, 1]) as competition:
+        competition.submit({"id": IDS, "y": [0.1, 0.9, 0.2, 0.8, 0.3, 0.7]}, "ant")
+        for labels, split in (([0, 1, 1, 1, 1, 1], "private"), ([1, 1, 0, 1, 0, 1], "public")):
+            with pytest.raises(MetricError, match=split):
+                competition.rescore({"id": IDS, "y": labels, "Usage": USAGE}, apply=True)
+        assert competition.finalize(workers=1).standings[0]["score"] == 1
+        assert [event.kind for event in competition.events("rescored")] == []
+
+
+def test_a_preview_breaks_ties_by_the_secondary_metric_as_the_final_board_does(
+    tmp_path: Path,
+) -> None:
+    sent = {"dog": [1, 1, -1, 0, -1, 0], "bee": [1, 1, 1, 2, 1, 2], "ant": [1, 1, 0, 3, 0, 3]}
+    # The mean absolute error is 1 each time. The logarithmic error is smallest for ant, and not
+    # defined for dog, which has a negative value.
+    board = [(1, "ant"), (2, "bee"), (3, "dog")]
+    settings = {"secondary": "rmsle", "ties": "secondary"}
+    with small(tmp_path, "mae", [0, 0, 0, 1, 0, 1], **settings) as competition:
+        for team, values in sent.items():
+            competition.submit({"id": IDS, "y": values}, team)
+        standings = competition.finalize(workers=1).standings
+        changes = competition.rescore(workers=1)
+    assert [(row["rank"], row["team"]) for row in standings] == board
+    for ranks in ("rank_before", "rank_after"):
+        assert [(getattr(one, ranks), one.team) for one in changes] == board
 
 
 def test_another_solution_is_no_correction(tmp_path: Path, solution: Path, clock: Clock) -> None:

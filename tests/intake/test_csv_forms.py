@@ -113,6 +113,27 @@ def test_more_rows_than_a_submission_may_have_are_refused(
     assert f"has {most + 1:,} rows" in only(one_more, "too many rows").message
 
 
+@pytest.mark.parametrize("last", ["\n", ""])
+def test_more_lines_than_rows_may_be_sent_within_quotes(
+    send: Send, solve: Solve, last: str
+) -> None:
+    poem = "roses are red\n" * 5_000  # 150,000 lines in all, of which 30 rows are not refused
+    solution = solve("id,y\n" + rows_of(default="a poem"), PredictionKind.TEXT)
+    read = send(("id,y\n" + rows_of(default=f'"{poem}"')).removesuffix("\n") + last, solution)
+    assert read.faults == ()
+    assert read.values is not None
+    assert {*read.values.ravel()} == {poem}
+
+
+@pytest.mark.parametrize("last", ["\n", ""])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_rows_beyond_those_that_may_be_sent_are_counted(send: Send, end: str, last: str) -> None:
+    content = "id,y\n" + '"a, b",0.5\n' * 120_000
+    read = send((content.removesuffix("\n") + last).replace("\n", end))
+    assert "has 120,000 rows" in only(read, "too many rows").message
+    assert kinds(read) == {"too many rows"}
+
+
 @pytest.mark.parametrize("content", ["", "\n", "\r\n\r\n", "\ufeff"])
 def test_empty_file(send: Send, content: str) -> None:
     assert kinds(send(content)) == {"empty file"}

@@ -153,8 +153,9 @@ class Boards(NamedTuple):
 
     public: list[Mapping[str, Any]]
     private: list[Mapping[str, Any]]
-    best: float | None
-    text: str | None
+    best: Mapping[str, Any]
+    """The corrected best score, and the winners."""
+    text: str | None = None
     """The printed private board; None: the route prints none."""
 
 
@@ -198,7 +199,7 @@ def by_score(case: BoardCase, folder: Path) -> Boards:
     assert [file["file"] for file in document["rejected"]] == [*map(case.file, case.rejected)]
     text = run(folder, *given) if case.said else None
     rows = [{**row, "submission": int(Path(row["file"]).stem)} for row in document["standings"]]
-    return Boards([], rows, document["best_score_corrected"]["estimate"], text)
+    return Boards([], rows, document["best_score_corrected"], text)
 
 
 def by_score_of_python(case: BoardCase) -> Boards:
@@ -216,7 +217,7 @@ def by_score_of_python(case: BoardCase) -> Boards:
         workers=1,
     )
     rows = [{**row, "submission": last[row["team"]]} for row in result.standings]
-    return Boards([], rows, result.best_score_corrected["estimate"], None)
+    return Boards([], rows, result.best_score_corrected)
 
 
 def by_python(case: BoardCase, folder: Path) -> Boards:
@@ -240,8 +241,7 @@ def by_python(case: BoardCase, folder: Path) -> Boards:
         return Boards(
             competition.leaderboard(),
             competition.private_leaderboard(),
-            result.best_score_corrected["estimate"],
-            None,
+            result.best_score_corrected,
         )
 
 
@@ -289,7 +289,7 @@ def finalize(case: BoardCase, folder: Path) -> Boards:
         for which in ((), ("--private",))
     )
     with CompetitionView.open(race) as competition:
-        best = competition.final_result()["best_score_corrected"]["estimate"]
+        best = competition.final_result()["best_score_corrected"]
     return Boards(public, private, best, text)
 
 
@@ -303,8 +303,7 @@ def by_view(case: BoardCase, folder: Path) -> Boards:
         result = competition.evaluate(workers=1)
         assert result.to_dict()["standings"] == competition.final_result()["standings"]
         private = competition.private_leaderboard()
-        best = result.best_score_corrected["estimate"]
-        return Boards(competition.leaderboard(), private, best, None)
+        return Boards(competition.leaderboard(), private, result.best_score_corrected)
 
 
 def verify(case: BoardCase, folder: Path) -> None:
@@ -326,7 +325,11 @@ def differences(
     private = case.private if case.scored is None or not scored else case.scored
     pairs: dict[str, tuple[Any, Any]] = {
         "private board": (_shown(PrivateRow, found.private), list(map(_rounded, private))),
-        "best score": (_rounded([found.best], 1), [case.best]),
+        "best score": (_rounded([found.best["estimate"]], 1), [case.best]),
+        "winners": (
+            [(one["place"], one["team"]) for one in found.best.get("winners", ())],
+            [(place, row.team) for place, row in enumerate(private, 1) if case.resamples],
+        ),
         "not said": ([one for one in case.said if found.text and one not in found.text], []),
     }
     for name, values in case.columns.items():
