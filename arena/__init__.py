@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from arena.scoring.settings import BoardSettings, ScoreSettings
     from arena.simulation.competition.simulate import simulate
     from arena.simulation.plan.pilot import plan
+    from arena.simulation.plan.questions import plan_cases
     from arena.simulation.ranks.simulate import simulate_ranks
     from arena.types import SolutionColumns
     from arena.utils.progress import ProgressDisplay
@@ -46,6 +47,7 @@ __all__ = [
     "hookimpl",
     "make_scorer",
     "plan",
+    "plan_cases",
     "rank",
     "sample_maximum",
     "score",
@@ -71,6 +73,7 @@ _MODULES = {
     "hookimpl": "arena.hookspecs",
     "make_scorer": "arena.scoring.estimators",
     "plan": "arena.simulation.plan.pilot",
+    "plan_cases": "arena.simulation.plan.questions",
     "rank": "arena.scoring.rank",
     "score": "arena.scoring.score",
     "simulate": "arena.simulation.competition.simulate",

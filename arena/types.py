@@ -348,6 +348,9 @@ class Table:
     """The names of the columns."""
     rows: tuple[tuple[Any, ...], ...]
     """The cells, row by row."""
+    importance: tuple[int, ...] = ()
+    """A number for each column: those with the largest are left out first in a narrow terminal.
+    Empty: the last columns are."""
 
 
 @dataclass(frozen=True, slots=True)

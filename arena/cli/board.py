@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from arena.cli.tables import RANK_MARKS, Column, Row, columns_shown, print_table, rank_mark
 from arena.intake.faults import fault_lines, plural
-from arena.report.columns import ranked_columns
-from arena.scoring.result import STANDING_COLUMNS, ranked_on
+from arena.report.boards import Row, ranked_board
+from arena.report.terminal import print_columns
+from arena.scoring.result import ranked_on
 from arena.scoring.wording import Wording
 from arena.utils.formatting import BoardDisplay, Show, level_text, score_format, span
 from arena.utils.text import printable
@@ -36,7 +35,7 @@ def print_board(
     say = say or Wording()
     score = score_format(document["standings"], display)
     if document["standings"]:
-        _print_standings(document, out, score, say)
+        _print_standings(document, out, display, say)
     if display.ties:
         out.print(printable(display.ties))
     for verdict in dict.fromkeys(finding["verdict"] for finding in document["findings"]):
@@ -45,33 +44,20 @@ def print_board(
     _print_baseline(document, out, score)
 
 
-def _print_standings(document: Row, out: Console, score: Show, say: Wording) -> None:
+def _print_standings(document: Row, out: Console, display: BoardDisplay, say: Wording) -> None:
     direction = "larger" if document["greater_is_better"] else "smaller"
     title = (
-        f"{printable(document['metric'])} on "
-        f"{say(ranked_on(document['n_rows'], document['split']))} "
+        f"{document['metric']} on {say(ranked_on(document['n_rows'], document['split']))} "
         f"({direction} is better)"
     )
     standings = document["standings"]
-    m = len(standings)
-    columns = columns_shown(ranked_columns(m), score)
-    columns += [
-        Column(key, 5, partial(_other, key)) for key in standings[0] if key not in STANDING_COLUMNS
-    ]
-    if m > 1:
-
-        def mark(row: Row, width: int = RANK_MARKS) -> str:
-            return rank_mark(row, m, width)
-
-        at = 1 + [one.name for one in columns].index("rank interval")
-        # Less important than the tier: the bar takes the width that is left.
-        columns.insert(at, Column("ranks", 6, mark, left=True, narrowed=mark))
+    first, *others = ranked_board(standings, display, say, caption=title).columns
     possible = [bool(row.get("possible_winner")) for row in standings]
     if marked := any(possible) and not all(possible):
-        columns[0] = replace(columns[0], cell=_marked_rank)
-    columns = [replace(one, name=say(one.name)) for one in columns]
-    print_table(standings, columns, out, title=title, every="--wide")
-    if not document["resamples"] or m == 1:
+        cells = zip(first.cells, possible, strict=True)
+        first = replace(first, cells=tuple(f"{'*' * star}{cell}" for cell, star in cells))
+    print_columns([first, *others], out, title=title, every="--wide")
+    if not document["resamples"] or len(standings) == 1:
         return
     if marked:
         out.print("* may truly be the best.")
@@ -80,24 +66,6 @@ def _print_standings(document: Row, out: Console, score: Show, say: Wording) -> 
         f"{say('all teams')}. Bootstrap rank range, win rate and prize share: "
         f"{document['resamples']:,} resamples of {say('the rows')}, seed {document['seed']}."
     )
-
-
-def _marked_rank(row: Row) -> str:
-    rank = row.get("rank")
-    return "" if rank is None else f"{'*' if row.get('possible_winner') else ''}{rank}"
-
-
-def _other(key: str, row: Row) -> str:
-    return value_text(row.get(key))
-
-
-def value_text(value: Any) -> str:
-    """Return the value of a column that is not among those of every board.
-
-    >>> value_text(0.25), value_text(None)
-    ('0.25', '')
-    """
-    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _print_best(document: Row, out: Console, score: Show) -> None:

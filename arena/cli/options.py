@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from arena.cli.completion import complete_metric, complete_team
+from arena.cli.completion import complete_mechanism, complete_metric, complete_team
 from arena.errors import UsageError
 from arena.types import USAGE_COLUMN, SolutionColumns
-
-if TYPE_CHECKING:
-    from arena.utils.engines import Engine
+from arena.utils.requests import Choice, EngineChoice, Field, fields_of
 
 SolutionFile = Annotated[
     Path,
@@ -185,34 +182,17 @@ def solution_columns(*names: str) -> Callable[[Callable[..., None]], Callable[..
     names
         The fields that have an option; none: all.
     """
-
-    def made(**given: Any) -> SolutionColumns:
-        for name, value in given.items():
-            if isinstance(getattr(SolutionColumns(), name), tuple):
-                given[name] = target_names(value)
-        return SolutionColumns(**given)
-
-    return _filled("columns", {name: _COLUMNS[name] for name in names or _COLUMNS}, made)
+    return filled(
+        "columns", {name: _COLUMNS[name] for name in names or _COLUMNS}, _solution_columns
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class EngineChoice:
-    """Where the work of a command is done."""
+def _solution_columns(**given: Any) -> SolutionColumns:
+    for name, value in given.items():
+        if isinstance(getattr(SolutionColumns(), name), tuple):
+            given[name] = target_names(value)
+    return SolutionColumns(**given)
 
-    engine: str
-    scheduler: str | None
-    workers: int
-    """0: as many as the engine has."""
-
-    def open(self) -> AbstractContextManager[Engine]:
-        """Connect to the engine; see :func:`arena.utils.engines.open_engine`."""
-        from arena.utils.engines import open_engine
-
-        return open_engine(self.engine, self.scheduler, self.workers)
-
-
-HERE = EngineChoice("local", None, 0)
-"""This machine, all of its processors."""
 
 Resume = Annotated[
     Path | None,
@@ -262,25 +242,193 @@ _ENGINE: dict[str, tuple[Any, Any]] = {
 
 def engine() -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Let a command take ``where: EngineChoice``: ``--workers``, ``--engine``, ``--scheduler``."""
-    return _filled("where", _ENGINE, EngineChoice)
+    return filled("where", _ENGINE, EngineChoice)
 
 
-def _filled(
-    parameter: str, chosen: Mapping[str, tuple[Any, Any]], made: Callable[..., Any]
+# -- requests: the options of a command are the fields of its job's request -----------------------
+
+_NAMES: Mapping[str, Mapping[str, Any]] = {
+    "mechanisms": {"name": "--mechanism", "autocompletion": complete_mechanism},
+    "metric": {"name": "--metric", "short": "-m", "autocompletion": complete_metric},
+    "models": {"metavar": "FOLDER"},
+    "lower_is_better": {"name": "--lower-is-better/--greater-is-better"},
+    "like": {"metavar": "BOARD.csv|FOLDER"},
+    "rehearsal": {"metavar": "FOLDER"},
+    "stratify": {"name": "--stratify/--no-stratify"},
+    "table": {"name": "--from", "metavar": "TABLE", "readable": False, "kind": list[Path]},
+}
+"""What only the command line has of a field, where its name is not enough."""
+
+Prediction = Annotated[
+    str | None,
+    typer.Option(
+        "--prediction",
+        help="Content of a submission, for a metric that does not state it: label, probability, "
+        "class_probabilities, score or value.",
+    ),
+]
+
+
+def request(
+    *requests: type,
+    arguments: Mapping[str, str],
+    choose: Callable[[Mapping[str, Any]], int] = lambda _: 0,
+    columns: Sequence[str] = (),
+    of_metric: Mapping[str, Any] = {},
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Let a command take ``request``, filled from options that are the fields of a request.
+
+    Parameters
+    ----------
+    requests
+        The kinds of requests, one for each job of the command. An option that was given and that
+        the chosen job does not use is refused by its name.
+    arguments
+        Field -> metavar of an argument, which has no name.
+    choose
+        Returns the place of the job among ``requests``, from the options.
+    columns
+        The fields of :class:`SolutionColumns` that have an option, if a request has some.
+    of_metric
+        Options that are parameters of the metric, such as its direction.
+    """
+    fields: dict[str, Field] = {}
+    for kind in requests:
+        fields = {**fields_of(kind), **fields}
+    chosen: dict[str, tuple[Any, Any]] = {}
+    for name in (*arguments, *fields):
+        if fields[name].kind is SolutionColumns:
+            chosen |= {column: _COLUMNS[column] for column in columns}
+        elif fields[name].kind is EngineChoice:
+            chosen |= _ENGINE
+        elif name not in chosen:
+            chosen[name] = _option(fields[name], arguments.get(name), required=len(requests) == 1)
+        if name == "metric":
+            chosen |= {extra: (annotation, None) for extra, annotation in of_metric.items()}
+
+    def made(context: typer.Context, **given: Any) -> Any:
+        kind = requests[choose(given)]
+        records: dict[str, tuple[Sequence[str], Callable[..., Any]]] = {
+            "where": (tuple(_ENGINE), EngineChoice),
+            "columns": (columns, _solution_columns),
+        }
+        used = fields_of(kind)
+        values: dict[str, Any] = {}
+        consumed: set[str] = set()
+        for name, field in used.items():
+            if name in records:
+                parts, record = records[name]
+                values[name] = record(**{part: given[part] for part in parts})
+                consumed |= set(parts)
+            else:
+                values[name] = _value(field, given[name])
+                consumed.add(name)
+        if "metric" in used and values["metric"] is not None:
+            from arena.plugin.specification import with_parameters
+
+            extra = {name: given[name] for name in of_metric}
+            values["metric"] = with_parameters(values["metric"], **extra)
+            consumed |= set(of_metric)
+        for name in given:
+            if name not in consumed and _was_given(context, name):
+                option = _spelled(name, arguments, context)
+                raise UsageError(f"{kind.job} does not use {option}: omit it.")  # type: ignore[attr-defined]
+        return kind(**values)
+
+    return filled("request", chosen, made, with_context=True)
+
+
+def _was_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name not in {"DEFAULT", "DEFAULT_MAP"}
+
+
+def _spelled(name: str, arguments: Mapping[str, str], context: typer.Context) -> str:
+    """Return an option as it is written, or an argument as the help names it."""
+    if name in arguments:
+        return arguments[name]
+    (parameter,) = (one for one in context.command.params if one.name == name)
+    return parameter.opts[0]
+
+
+def _option(field: Field, metavar: str | None, *, required: bool) -> tuple[Any, Any]:
+    """Return the annotation and the default of the option, or the argument, of a field.
+
+    ``required``: that it is, if it has no default.
+    """
+    choice, special = field.choice or Choice(""), dict(_NAMES.get(field.name, {}))
+    required = required and field.required
+    default = None if field.required else field.default
+    kind: Any = special.pop("kind", field.kind)
+    if field.several and kind in (int, float):
+        default = None if choice.joins or not default else ",".join(map(str, default))
+        kind = str
+    elif field.several:
+        kind, default = list[kind], None
+    if field.kind is str and default == "":
+        default = None
+    if default is None and not required:
+        kind |= None
+    names = [special.pop(part) for part in ("name", "short") if part in special]
+    if metavar is not None:
+        special |= {"metavar": metavar, "readable": False}
+        return Annotated[kind, typer.Argument(help=choice.help, **special)], (
+            inspect.Parameter.empty if required else default
+        )
+    names = names or ([f"--{field.name.replace('_', '-')}"])
+    return Annotated[kind, typer.Option(*names, help=choice.help, **special)], default
+
+
+def _value(field: Field, given: Any) -> Any:
+    """Return the value of a field from that of its option."""
+    if given is None:
+        return None if field.required else field.default
+    if field.several and field.kind in (int, float):
+        values = _numbers(field, given)
+        joins = field.choice is not None and field.choice.joins and len(values) == 1
+        return (*values, *field.default[1:]) if joins else values
+    return tuple(given) if field.several else given
+
+
+def _numbers(field: Field, text: str) -> tuple[Any, ...]:
+    try:
+        values = tuple(dict.fromkeys(field.kind(part) for part in text.split(",")))
+        if not all(map(math.isfinite, values)):
+            raise ValueError(text)
+    except ValueError as error:
+        kind = "whole numbers" if field.kind is int else "numbers"
+        example = ",".join(f"{value:g}" for value in sorted(field.default[:2])) or "10,100"
+        option = f"--{field.name.replace('_', '-')}"
+        raise UsageError(
+            f"{option} takes {kind} separated by commas, such as {example}; not {text!r}."
+        ) from error
+    return values
+
+
+def filled(
+    parameter: str,
+    chosen: Mapping[str, tuple[Any, Any]],
+    made: Callable[..., Any],
+    *,
+    with_context: bool = False,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Replace a parameter of a command by options, and fill it with the object made of them.
 
     Parameters
     ----------
     chosen
-        Name -> the annotation and the default of an option.
+        Name -> the annotation and the default of an option; without a default it is required.
+    with_context
+        Whether ``made`` also takes the context of the command.
     """
 
     def with_options(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
         def wrapper(**given: Any) -> None:
-            own = {name: given.pop(name) for name in chosen}
-            command(**given, **{parameter: made(**own)})
+            values = {name: given.pop(name) for name in chosen}
+            if with_context:
+                values["context"] = given.pop("context")
+            command(**given, **{parameter: made(**values)})
 
         signature = inspect.signature(command, eval_str=True)
         parameters: list[inspect.Parameter] = []
@@ -292,11 +440,19 @@ def _filled(
                 inspect.Parameter(name, one.kind, annotation=kind, default=default)
                 for name, (kind, default) in chosen.items()
             ]
+        if with_context:
+            context = inspect.Parameter("context", _KEYWORD, annotation=typer.Context)
+            parameters.append(context)
+        parameters.sort(key=lambda one: one.default is not inspect.Parameter.empty)
+        parameters = [one.replace(kind=_KEYWORD) for one in parameters]
         wrapper.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         wrapper.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": None}
         return wrapper
 
     return with_options
+
+
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 def check_intervals(intervals: bool, *outputs: Path | None) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from arena.cli import options
 from arena.cli.console import console, print_document, say_failures, say_note
+from arena.errors import UsageError
 from arena.utils.formatting import size
 from arena.utils.text import printable
 
@@ -37,6 +41,33 @@ ChartFolder = Annotated[
         help="Write each chart here: SVG, PNG, Vega-Lite, and PDF for papers.",
     ),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where the result of a command goes."""
+
+    report: Path | None = None
+    charts: Path | None = None
+    as_json: bool = False
+
+
+_OUTPUT: dict[str, tuple[Any, Any]] = {
+    "report": (ReportFile, None),
+    "charts": (ChartFolder, None),
+    "as_json": (options.AsJson, False),
+}
+
+
+def output_options() -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Let a command take ``output: Output``; it is checked before anything is computed."""
+
+    def made(**given: Any) -> Output:
+        chosen = Output(**given)
+        check_outputs(chosen.report, chosen.charts)
+        return chosen
+
+    return options.filled("output", _OUTPUT, made)
 
 
 def check_outputs(file: Path | None, charts: Path | None, table: Path | None = None) -> None:
@@ -110,6 +141,38 @@ def show_result(
         write_file(table, board_table(result, table))
         say_note(f"The table is {printable(str(table))}.")
     write_outputs(made, report, charts)
+
+
+def show_report(
+    output: Output,
+    document: Callable[[], Mapping[str, Any]],
+    report: Callable[[], Report],
+    printed: Callable[[], Report] | None = None,
+) -> None:
+    """Print a result as a document or as its report, and write the requested report and charts.
+
+    Parameters
+    ----------
+    printed
+        Makes what is printed, if the report contains more than a reader of a terminal looks for.
+
+    Raises
+    ------
+    UsageError
+        If charts are requested and there are none.
+    InputError
+        If something cannot be drawn or written.
+    """
+    made = report() if output.report or output.charts else None
+    if output.charts and made is not None and not any(one.charts for one in made.sections):
+        raise UsageError("This result has no charts: omit --charts.")
+    if output.as_json:
+        print_document(document())
+    else:
+        from arena.report.terminal import print_report
+
+        print_report(printed() if printed else made or report(), console())
+    write_outputs(made, output.report, output.charts)
 
 
 def write_outputs(report: Report | None, file: Path | None, charts: Path | None) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from arena.report.columns import PUBLIC_COLUMNS, StandingColumn, ranked_columns
 from arena.report.model import Board, Column
 from arena.scoring.result import STANDING_COLUMNS, ScoreResult
+from arena.scoring.wording import Wording
 from arena.utils.formatting import BoardDisplay, Show, level_text, released_format, score_format
 
 Row = Mapping[str, Any]
@@ -20,38 +21,45 @@ _BARS = ("rank_low", "rank_high")
 
 def private_board(result: ScoreResult) -> Board:
     """Return the board of a result, with every column that it has."""
-    standings = result.standings
-    score = score_format(standings, result.display)
+    direction = "larger" if result.greater_is_better else "smaller"
+    caption = (
+        f"{result.metric} on {result.ranked_on}; a {direction} score is better. Intervals are at "
+        f"{level_text(result.level)}."
+    )
+    board = ranked_board(result.standings, result.display, result.wording, caption=caption)
+    if result.baseline is None:
+        return board
+    shown = score_format(result.standings, result.display)(result.baseline["score"])
+    note = f"The baseline, {result.baseline['team']}, has {shown} and is not ranked."
+    return replace(board, notes=(*board.notes, note))
+
+
+def ranked_board(
+    standings: Sequence[Row], display: BoardDisplay, say: Wording, *, caption: str
+) -> Board:
+    """Return the board of ranked standings, with every column that they have."""
+    score = score_format(standings, display)
     others = [key for key in (standings[0] if standings else ()) if key not in STANDING_COLUMNS]
     left_out = len(others) - _MOST_OTHERS
-    others = others[:_MOST_OTHERS]
     kinds = (
         *ranked_columns(len(standings)),
-        *(StandingColumn(other_title(key), (key,), _anything) for key in others),
+        *(
+            StandingColumn(other_title(key), (key,), _anything, importance=5)
+            for key in others[:_MOST_OTHERS]
+        ),
     )
-    say = result.wording
     columns = [
         replace(made, title=say(made.title), meaning=say(made.meaning))
         for made in (_column(kind, standings, score) for kind in kinds)
     ]
-    direction = "larger" if result.greater_is_better else "smaller"
     known = [row.get("tier") for row in standings]
-    notes = (result.display.ties,) if result.display.ties else ()
+    notes = (display.ties,) if display.ties else ()
     if left_out > 0:
         notes = (*notes, f"{left_out:,} further columns are in the document (--json).")
-    if (baseline := result.baseline) is not None:
-        shown = score(baseline["score"])
-        notes = (
-            *notes,
-            f"The baseline, {baseline['team']}, has {shown} and is not ranked.",
-        )
     return Board(
         name="board",
         title="The board",
-        caption=(
-            f"{result.metric} on {result.ranked_on}; a {direction} "
-            f"score is better. Intervals are at {level_text(result.level)}."
-        ),
+        caption=caption,
         columns=tuple(column for column in columns if any(column.cells)),
         tiers=() if None in known else tuple(known),
         notes=notes,
@@ -69,7 +77,7 @@ def _column(kind: StandingColumn, standings: Sequence[Row], score: Show) -> Colu
     if kind.keys == _BARS:
         low, high = _BARS
         bars = tuple(rank_bar(row.get(low), row.get(high), len(standings)) for row in standings)
-    return Column(kind.title, kind.meaning, cells, order, bars)
+    return Column(kind.title, kind.meaning, cells, order, bars, kind.importance)
 
 
 def rank_bar(low: int | None, high: int | None, m: int) -> tuple[float, float] | None:
@@ -93,14 +101,24 @@ def _anything(value: Any) -> str:
 
 
 def competition_board(
-    standings: Sequence[Row], *, title: str, caption: str, name: str, display: BoardDisplay
+    standings: Sequence[Row],
+    *,
+    title: str,
+    caption: str,
+    name: str,
+    display: BoardDisplay,
+    submissions: bool = False,
 ) -> Board:
-    """Return a public board, from the standings of ``Competition.leaderboard``."""
+    """Return a public board, from the standings of ``Competition.leaderboard``.
+
+    ``submissions``: with the number of each team's submission, as an organiser sees it.
+    """
     score = released_format([row["score"] for row in standings], display)
     named = [
         {**row, "team": f"{row['team']}{' (baseline)' if row['baseline'] else ''}"}
         for row in standings
     ]
-    columns = [_column(kind, named, score) for kind in PUBLIC_COLUMNS if kind.title != "submission"]
+    kinds = [kind for kind in PUBLIC_COLUMNS if submissions or kind.title != "submission"]
+    columns = [_column(kind, named, score) for kind in kinds]
     notes = (display.ties,) if display.ties else ()
     return Board(name, title, caption, tuple(columns), notes=notes)

@@ -9,10 +9,12 @@ from arena.competition.competition import Competition
 from arena.plugin.manager import PluginManager
 from arena.report.competition import finalized_report
 from arena.report.model import Board, Column, Report
+from arena.report.seeds import seeds_report
 from arena.simulation.competition.charts import comparison_chart, over_time_chart, ranks_chart
 from arena.simulation.competition.flags import Flag
 from arena.simulation.competition.outcome import Outcome, TeamOutcome
-from arena.simulation.competition.run import CompetitionRun, Request
+from arena.simulation.competition.run import PreparedSimulation
+from arena.simulation.competition.simulate import FinishedSimulation
 from arena.simulation.competition.summary import (
     about_flags,
     about_intervals,
@@ -40,28 +42,42 @@ _FLATTERED = (
 )
 
 
-def competition_simulation_report(
-    request: Request, held: Sequence[CompetitionRun], manager: PluginManager
-) -> Report:
-    """Return the report of the competition, or of several mechanisms their comparison."""
-    metric = request.settings.metric.specification
-    if len(held) > 1:
-        return _comparison(request, [one.outcome for one in held], metric)
-    (only,) = held
-    if only.result is None:
-        return Report(
-            title=request.settings.competition.title,
-            facts=(*_facts(request, metric), ("Mechanism", only.outcome.mechanism)),
-            verdicts=(_SIMULATED, summarize(only.outcome)),
-            boards=(_board(only.outcome, 0),),
-            sections=(truth_section(only.outcome, metric),),
-        )
-    with Competition.open(only.folder, manager=manager) as competition:
-        report = finalized_report(competition, only.result)
-    facts = (("Simulated", f"seed {request.seed}, {request.data.name}"), *report.facts)
-    sections = (truth_section(only.outcome, metric), *report.sections)
-    verdicts = (_SIMULATED, summarize(only.outcome), *report.verdicts)
-    return replace(report, facts=facts, verdicts=verdicts, sections=sections)
+def simulation_report(finished: FinishedSimulation, manager: PluginManager) -> Report:
+    """Return the report of simulated competitions: with several seeds, that of their comparison.
+
+    The report of one stored competition contains that of a real one.
+    """
+    prepared = finished.prepared
+    if finished.simulation.comparison is not None:
+        return seeds_report(prepared, finished.simulation.comparison)
+    report = truth_report(finished)
+    if len(finished.runs) > 1 or finished.runs[0].result is None:
+        return report
+    (run,) = finished.runs
+    with Competition.open(run.folder, manager=manager) as competition:
+        final = finalized_report(competition, finished.runs[0].result)
+    return replace(
+        final,
+        facts=(report.facts[0], *final.facts),
+        verdicts=(*report.verdicts, *final.verdicts),
+        sections=(*report.sections, *final.sections),
+    )
+
+
+def truth_report(finished: FinishedSimulation) -> Report:
+    """Return the report of one seed with what only a simulation knows: the truth."""
+    prepared = finished.prepared
+    outcomes = [run.outcome for run in finished.runs]
+    if len(outcomes) > 1:
+        return _comparison(prepared, outcomes)
+    (outcome,) = outcomes
+    return Report(
+        title=prepared.settings.competition.title,
+        facts=(*_facts(prepared), ("Mechanism", outcome.mechanism)),
+        verdicts=(_SIMULATED, summarize(outcome)),
+        boards=(_board(outcome, 0),),
+        sections=(truth_section(outcome, prepared.metric),),
+    )
 
 
 def truth_section(outcome: Outcome, metric: str) -> Section:
@@ -153,35 +169,37 @@ def _flags_table(flags: Sequence[Flag]) -> Table:
     )
 
 
-def _comparison(request: Request, outcomes: Sequence[Outcome], metric: str) -> Report:
+def _comparison(simulation: PreparedSimulation, outcomes: Sequence[Outcome]) -> Report:
+    metric = simulation.metric
     sections = [
         Section(
             "Mechanisms compared",
             f"The same teams, days, rows and random seeds under each mechanism: only the released "
-            f"scores differ, and the teams' reactions to them. This is one run; another --seed can "
-            f"reverse the order. {_ERROR}",
+            f"scores differ, and the teams' reactions to them. One seed cannot show a difference "
+            f"between mechanisms: compare them with --seeds 20 in a new folder. {_ERROR}",
             (_comparison_table(outcomes),),
             (comparison_chart(outcomes, metric),),
         )
     ]
     for outcome in outcomes:
-        own = truth_section(outcome, metric)
-        sections.append(replace(own, title=f"Compared with the truth, under {outcome.mechanism}"))
+        section = truth_section(outcome, metric)
+        title = f"Compared with the truth, under {outcome.mechanism}"
+        sections.append(replace(section, title=title))
     return Report(
-        title=request.settings.competition.title,
-        facts=(*_facts(request, metric), ("Mechanisms", ", ".join(request.mechanisms))),
+        title=simulation.settings.competition.title,
+        facts=(*_facts(simulation), ("Mechanisms", ", ".join(simulation.mechanisms))),
         verdicts=(_SIMULATED, *(f"{one.mechanism}: {summarize(one)}" for one in outcomes)),
         boards=tuple(_board(outcome, at) for at, outcome in enumerate(outcomes)),
         sections=tuple(sections),
     )
 
 
-def _facts(request: Request, metric: str) -> tuple[tuple[str, str], ...]:
+def _facts(simulation: PreparedSimulation) -> tuple[tuple[str, str], ...]:
     return (
-        ("Simulated", f"seed {request.seed}, {request.data.name}"),
-        ("Metric", metric),
-        ("Teams", f"{request.teams:,}"),
-        ("Days", f"{request.days:,}"),
+        ("Simulated", f"seed {simulation.request.seed}, {simulation.data.name}"),
+        ("Metric", simulation.metric),
+        ("Teams", f"{simulation.request.teams:,}"),
+        ("Days", f"{simulation.request.days:,}"),
     )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arena.charts import DARK
+from arena.report.cells import cell_text, columns_of, paragraphs
 from arena.report.chart_files import svg
 from arena.report.embed import as_script_data, every_chart, fetches, prepared
 from arena.report.model import Report
@@ -80,39 +81,24 @@ def _environment() -> Environment:
         finalize=_harmless,
     )
     filters: dict[str, Callable[..., Any]] = {
-        "cell": _cell,
+        "cell": cell_text,
         "gist": _gist,
         "key": _key,
         "numeric_columns": _numeric_columns,
-        "paragraphs": _paragraphs,
+        "paragraphs": paragraphs,
         "prose": _prose,
     }
     environment.filters.update(filters)
     return environment
 
 
-def _is_numeric(value: Any) -> bool:
-    """Whether a cell holds a number, or a share as a percentage."""
-    if isinstance(value, str):
-        return re.fullmatch(r"-?[\d.]+%", value) is not None
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _numeric_columns(table: Table) -> list[bool]:
-    """Return which columns hold numbers, and so are aligned to the right; empty cells are both."""
-    known = [[value for value in own if value not in (None, "")] for own in zip(*table.rows)]  # noqa: B905
-    numeric = [bool(own) and all(map(_is_numeric, own)) for own in known]
-    return numeric or [False] * len(table.columns)
+    return [column.numeric for column in columns_of(table)]
 
 
 def _harmless(value: Any) -> Any:
     """Escape characters that could reorder or hide text; the markup is ours."""
     return printable(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
-
-
-def _paragraphs(text: str) -> list[str]:
-    """Return the paragraphs of a plain text, each on one line."""
-    return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
 
 
 def _prose(text: str) -> Markup:
@@ -136,19 +122,6 @@ def _gist(section: Section) -> str:
 def _key(value: float | None) -> str:
     """Return the sort key of a cell."""
     return "" if value is None else f"{value:.12g}"
-
-
-def _cell(value: Any) -> str:
-    """Return a value of a plugin's table as a person reads it."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
-    return str(value)
 
 
 def _script(*, with_charts: bool) -> str:

@@ -20,6 +20,8 @@ class Column:
     """The sort keys of the rows; None: the cells are text."""
     bars: tuple[tuple[float, float] | None, ...] | None = None
     """Start and width in per cent of a bar under each cell."""
+    importance: int | None = 1
+    """1 is shown in the narrowest terminal; None: never shown in a terminal."""
 
     @property
     def numeric(self) -> bool:

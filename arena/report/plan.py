@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from arena.charts.specification import layered, named, quantitative
 from arena.charts.theme import BLUE, ORANGE
 from arena.report.model import Report
-from arena.report.seeds import seeds_sections
-from arena.simulation.competition.comparison import Comparison
 from arena.simulation.plan.drawn import FIGURES, Sweep
 from arena.simulation.plan.organiser import SWEEPS, Advice
-from arena.simulation.plan.plan import NeededRows, Plan
+from arena.simulation.plan.plan import NeededRows, Plan, PlanRow
+from arena.simulation.plan.questions import QuestionPlan
 from arena.types import Chart, Section, Table
 from arena.utils.formatting import Show, level_text, percent
 
@@ -22,6 +22,7 @@ _NAMES = {
     "power": "power, two submissions",
     "power_corrected": "power, all pairs",
 }
+_SHARES = ("winner_shown", "power", "power_corrected")
 _SHOWN = ("best_wins", "loss", "overstatement", "tau", "contenders")
 _TITLES = {
     "best_wins": "best team wins",
@@ -36,7 +37,7 @@ _DRAWN = {
 }
 
 
-def plan_report(advice: Advice, rehearsal: Comparison | None = None) -> Report:
+def plan_report(advice: Advice) -> Report:
     """Return the report of a plan, with a rehearsal's comparison of mechanisms if there is one."""
     plan, base = advice.plan, advice.questions.design
     answers = advice.answers()
@@ -48,12 +49,18 @@ def plan_report(advice: Advice, rehearsal: Comparison | None = None) -> Report:
             (Table("Answers", ("question", "answer"), tuple(answers)),),
         ),
         _rows_section(plan, advice.metric),
-        *(_sweep_section(sweep, advice) for sweep in advice.sweeps),
+        _about_sweeps(advice),
+        *map(_sweep_section, advice.sweeps),
     ]
     if advice.metrics:
         sections.append(_metrics_section(advice))
-    if rehearsal is not None:
-        sections += seeds_sections(rehearsal, advice.metric)
+    if advice.rehearsal is not None:
+        from arena.report.seeds import seeds_sections
+        from arena.simulation.competition.summary import summarize_seeds
+
+        summary = "\n\n".join(summarize_seeds(advice.rehearsal))
+        sections.append(Section("What the rehearsal shows", summary))
+        sections += seeds_sections(advice.rehearsal, advice.metric)
     sections.append(Section("Assumptions", "\n\n".join(advice.assumptions())))
     return Report(
         title=f"Plan of a competition ({advice.metric})",
@@ -67,6 +74,33 @@ def plan_report(advice: Advice, rehearsal: Comparison | None = None) -> Report:
         verdicts=(advice.headline(), *advice.notes),
         boards=(),
         sections=tuple(sections),
+    )
+
+
+def questions_report(questions: QuestionPlan) -> Report:
+    """Return the report of a plan from a table: how many cases show a difference."""
+    verdict = (
+        f"A true difference of {questions.difference:.3g} in the mean {questions.metric} of two "
+        f"algorithms is shown with a probability of {percent(questions.power)} by a paired test at "
+        f"{level_text(questions.level)} on {questions.needed[0].cases:,.0f} cases (median over "
+        f"{questions.pairs:,} pairs). The {questions.cases:,} cases of the table show a difference "
+        f"of {questions.detectable:.3g}. With other cases for each algorithm, "
+        f"{questions.unpaired:,.0f} would be needed."
+    )
+    table = Table(
+        "Cases by answers to each case",
+        ("answers per case", "cases", "fewest of a pair", "most of a pair"),
+        tuple(
+            (one.answers, *map(math.ceil, (one.cases, one.cases_low, one.cases_high)))
+            for one in questions.needed
+        ),
+    )
+    return Report(
+        title=f"How many cases show a difference? ({questions.metric})",
+        facts=(("Cases", f"{questions.cases:,}"), ("Level", level_text(questions.level))),
+        verdicts=(verdict,),
+        boards=(),
+        sections=(Section("How many cases?", "", (table,)),),
     )
 
 
@@ -85,6 +119,21 @@ def _rows_section(plan: Plan, metric: str) -> Section:
         ("for", "probability", "normal prior", "nonparametric prior", "interval"),
         tuple(_needed_cells(label, one) for label, own in needed for one in own),
     )
+    figures = Table(
+        f"Other numbers of private rows ({plan.level:.10g} intervals in brackets)",
+        (
+            "private rows", "rank interval width", "winner shown",
+            f"power for {plan.difference:.3g}", "all pairs",
+        ),
+        tuple(
+            (
+                f"{row.test_rows:,}",
+                _with_interval(row, "interval_width", "{:.1f}".format),
+                *(_with_interval(row, name, percent) for name in _SHARES),
+            )
+            for row in plan.rows
+        ),
+    )  # fmt: skip
     shares = Table(
         "On other numbers of private rows (probability that each goes to the truly best)",
         ("private rows", "first place", *(one.target.label for one in plan.targets)),
@@ -104,10 +153,22 @@ def _rows_section(plan: Plan, metric: str) -> Section:
         "Of the pilot's own submissions. A probability is given under a normal and a nonparametric "
         "prior of the true scores, which the pilot does not show; the interval does not depend on "
         "a prior. No upper limit: the pilot cannot exclude that submissions are equally good "
-        "there, and then no number of rows is enough."
+        "there, and then no number of rows is enough. Power: of a paired test of two submissions "
+        "named in advance. Winner shown: the winner is shown to be better than every other "
+        "submission, which needs more rows.\n\n"
+        f"{plan.submissions:,} submissions on {plan.pilot_rows:,} private rows. The standard error "
+        f"of the difference of two of them is {plan.standard_error:.3g} in {metric} (median over "
+        f"pairs)."
     )
+    if plan.copies:
+        text += f" Copies of other submissions, left out: {plan.copies:,}."
     title = f"Private rows and certainty of the ranks ({metric})"
-    return Section("How many private rows?", text, (table, shares), (_chart(plan, title),))
+    return Section("How many private rows?", text, (table, shares, figures), (_chart(plan, title),))
+
+
+def _with_interval(row: PlanRow, name: str, show: Show) -> str:
+    low, high = row.intervals[name]
+    return f"{show(getattr(row, name))} [{show(low)}, {show(high)}]"
 
 
 def _cell(normal: float | None, other: float, low: float, high: float) -> str:
@@ -115,7 +176,20 @@ def _cell(normal: float | None, other: float, low: float, high: float) -> str:
     return f"{points} [{percent(low)}, {percent(high)}]"
 
 
-def _sweep_section(sweep: Sweep, advice: Advice) -> Section:
+def _about_sweeps(advice: Advice) -> Section:
+    base = advice.questions.design
+    text = (
+        f"Drawn competitions with {base.teams:,} teams, {base.private_rows:,} private rows, "
+        f"{base.public_rows:,} public rows and {base.submissions:,} submissions per team, except "
+        f"for the quantity that is varied. Teams that matter: the winner is one of so many truly "
+        f"best teams in 95% of the competitions. The last column compares the winner's expected "
+        f'true score with the best of the table; "not shown" is a difference within the '
+        f"uncertainty of the pilot."
+    )
+    return Section("Drawn competitions", text)
+
+
+def _sweep_section(sweep: Sweep) -> Section:
     show: Show = percent if sweep.name == "public_share" else "{:,.10g}".format
     settings = [show(one.setting) for one in sweep.designs]
     rows = tuple(
@@ -138,16 +212,9 @@ def _sweep_section(sweep: Sweep, advice: Advice) -> Section:
             "winner's true score",
         ),
         rows,
+        importance=(1, 7, 8, 2, 3, 4, 6, 5, 9),
     )
-    base = advice.questions.design
-    text = (
-        f"Drawn competitions with {base.teams:,} teams, {base.private_rows:,} private rows, "
-        f"{base.public_rows:,} public rows and {base.submissions:,} submissions per team, except "
-        f"for the quantity that is varied. Teams that matter: the winner is one of so many truly "
-        f"best teams in 95% of the competitions. The last column compares the winner's expected "
-        f'true score with the best of the table; "not shown" is a difference within the '
-        f"uncertainty of the pilot."
-    )
+    text = "The quantity that is varied stands in the first column."
     if sweep.name == "teams":
         text += " With more teams the best of them is better; the organiser cannot choose this."
     charts = tuple(_sweep_chart(sweep, name, label) for name, label in _DRAWN.items())

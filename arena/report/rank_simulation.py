@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arena.report.model import Board, Column, Report
 from arena.simulation.ranks.charts import simulation_charts
 from arena.simulation.ranks.outcome import QUANTILES
 from arena.simulation.ranks.study import RankSimulation, simulation_verdict
 from arena.types import Section, Table
-
-_WIN_COLUMNS = ("test_rows", "competitors", "frequency", "low", "high", "populations")
-_COVERAGE_COLUMNS = ("test_rows", "competitors", "kind", "all_ranks", "best", "each", "boards")
-_NEED_COLUMNS = ("competitors", "probability", "rows", "95% from", "to")
+from arena.utils.formatting import level_text, percent
 
 
 def rank_simulation_report(result: RankSimulation) -> Report:
@@ -35,26 +30,63 @@ def rank_simulation_report(result: RankSimulation) -> Report:
 
 
 def _sections(result: RankSimulation) -> tuple[Section, ...]:
-    document = result.to_dict()
     charts = simulation_charts(result)
-    needed = [
-        {
-            **row,
-            "rows": int(row["rows"]),
-            "95% from": int(row["low"]),
-            "to": "no upper limit" if row["high"] is None else int(row["high"]),
-        }
-        for row in document["rows_needed"]
-    ]
-    covered = document["coverage"]
+    largest = max(result.settings.test_rows)
+    wins = Table(
+        "How often the truly best wins",
+        ("test rows", "competitors", "best wins", "95% from", "to", "populations"),
+        tuple(
+            (
+                one.test_rows,
+                one.competitors,
+                percent(one.frequency),
+                percent(one.low),
+                percent(one.high),
+                one.populations,
+            )
+            for one in result.win_frequency
+        ),
+    )
+    needed = Table(
+        "Test rows for the best to win this often",
+        ("competitors", "probability", "test rows", "95% from", "to", ""),
+        tuple(
+            (
+                one.competitors,
+                percent(one.probability),
+                f"{one.rows:,.0f}" if one.rows else "any",
+                f"{one.low:,.0f}",
+                "no upper limit" if one.high is None else f"{one.high:,.0f}",
+                "extrapolated" if one.rows > largest else "",
+            )
+            for one in result.rows_needed
+        ),
+    )
+    covered = Table(
+        f"How often ranges at {level_text(result.settings.level)} from a single test held the "
+        f"true ranks",
+        ("test rows", "competitors", "ranges", "all at once", "the best's", "each", "boards"),
+        tuple(
+            (
+                one.test_rows,
+                one.competitors,
+                one.kind,
+                percent(one.all_ranks),
+                percent(one.best),
+                percent(one.each),
+                one.boards,
+            )
+            for one in result.coverage
+        ),
+    )
     return (
         Section(
             "Does the best win?",
             "A test is one draw of the rows of a private leaderboard. Intervals are over tests, "
             "for these trained models.",
             (
-                _table("How often the truly best wins", document["win_frequency"], _WIN_COLUMNS),
-                _table("Test rows for the best to win this often", needed, _NEED_COLUMNS),
+                wins,
+                needed,
             ),
             tuple(one for one in charts if one.name == "win-frequency"),
         ),
@@ -69,7 +101,7 @@ def _sections(result: RankSimulation) -> tuple[Section, ...]:
             "Simultaneous rank intervals are meant to hold all true ranks at once. The bootstrap "
             "rank range only describes the resamples; with many close scores it often misses true "
             "ranks.",
-            (_table("Share of boards", covered, _COVERAGE_COLUMNS),) if covered else (),
+            (covered,) if covered.rows else (),
             tuple(one for one in charts if one.name.startswith("board-")),
         ),
     )
@@ -85,7 +117,8 @@ def _board(result: RankSimulation) -> Board:
     team = Column("team", "a trained model", tuple(f"model {model}" for model in one.models))
     return Board(
         "ranks",
-        f"{one.competitors:,} competitors in tests of {one.test_rows:,} rows",
+        f"Ranks of the truly best in tests of {one.test_rows:,} rows, {one.competitors:,} "
+        f"competitors",
         "By true rank, with quantiles of the ranks in the tests.",
         (columns[0], team, *columns[1:]),
     )
@@ -94,8 +127,3 @@ def _board(result: RankSimulation) -> Board:
 def _column(title: str, values: list[int]) -> Column:
     meaning = "" if title == "true rank" else "the rank in a test is this or better"
     return Column(title, meaning, tuple(f"{one:,}" for one in values), tuple(map(float, values)))
-
-
-def _table(title: str, rows: list[dict[str, Any]], columns: tuple[str, ...]) -> Table:
-    names = tuple(column.replace("_", " ") for column in columns)
-    return Table(title, names, tuple(tuple(row[column] for column in columns) for row in rows))

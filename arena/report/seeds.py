@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from arena.report.model import Report
 from arena.simulation.competition.charts import errors_by_day_chart, seeds_chart
 from arena.simulation.competition.comparison import MEASURES, Comparison
-from arena.simulation.competition.run import Request
 from arena.simulation.competition.summary import summarize_seeds
 from arena.types import Section, Table
 from arena.utils.formatting import level_text
+
+if TYPE_CHECKING:
+    from arena.simulation.competition.run import PreparedSimulation
 
 _DRAWN = ("leaderboard_error", "leaderboard_error_mean", "loss")
 _MEANING = (
@@ -19,9 +23,9 @@ _MEANING = (
 )
 
 
-def seeds_report(first: Request, found: Comparison) -> Report:
-    """Return the report on a comparison over seeds; ``first`` is the request of one of them."""
-    metric = first.settings.metric.specification
+def seeds_report(simulation: PreparedSimulation, found: Comparison) -> Report:
+    """Return the report on a comparison over seeds; ``simulation`` is one of them."""
+    metric = simulation.metric
     seeds = [story.seed for story in found.stories]
     runs = Table(
         "Each simulation",
@@ -40,11 +44,11 @@ def seeds_report(first: Request, found: Comparison) -> Report:
     return Report(
         title=f"{len(seeds):,} simulated competitions",
         facts=(
-            ("Simulated", first.data.name),
+            ("Simulated", simulation.data.name),
             ("Seeds", f"{min(seeds):,} to {max(seeds):,}"),
             ("Metric", metric),
-            ("Teams", f"{first.teams:,}"),
-            ("Days", f"{first.days:,}"),
+            ("Teams", f"{simulation.request.teams:,}"),
+            ("Days", f"{simulation.request.days:,}"),
             ("Mechanisms", ", ".join(found.mechanisms)),
         ),
         verdicts=(*summarize_seeds(found), "Everything on this page is simulated."),

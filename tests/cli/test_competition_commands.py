@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from arena.cli.tables import Column, columns_shown, print_table
 from arena.competition.competition import Competition
-from arena.report.columns import ranked_columns
-from arena.types import Usage
+from arena.report.cells import columns_of
+from arena.report.model import Column
+from arena.report.terminal import print_columns, print_table
+from arena.types import Table, Usage
 from competition_folder import IDS, INIT, N_ROWS, change, document, write_file, write_solution
 from program import run_here, write_csv
 
@@ -266,17 +267,13 @@ def test_the_private_leaderboard(here: Path, arena_there: Any) -> None:
 
 
 def test_a_narrow_terminal_gets_the_important_columns() -> None:
-    columns = [
-        Column("wide", 3, lambda row: "w" * 30),
-        Column("rank", 1, lambda row: str(row["rank"])),
-        Column("team", 2, lambda row: "team", left=True),
-        Column("empty", 1, lambda row: ""),
-    ]
+    rows = tuple((10**29 + rank, rank, "team", "") for rank in range(9))
+    table = Table("Board", ("wide", "rank", "team", "empty"), rows, importance=(3, 1, 2, 1))
     out = Console(file=io.StringIO(), width=24)
-    print_table([{"rank": rank} for rank in range(9)], columns, out, title="Board", most=4)
+    print_table(table, out, most=4)
     shown = out.file.getvalue()  # type: ignore[attr-defined]
     assert shown.startswith("Board")
-    assert "www" not in shown
+    assert "1000" not in shown
     assert "… and 5 more" in shown
     flat = " ".join(shown.split())
     assert "Too wide for this terminal: wide; --json prints all." in flat
@@ -285,38 +282,45 @@ def test_a_narrow_terminal_gets_the_important_columns() -> None:
 
 def test_the_lines_of_a_long_table_are_those_of_rich(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["owls", "日本", "é", "long…", "", "[red]x"]
-    rows = [{"rank": 10**n, "team": name} for n, name in enumerate(names)]
-    columns = [
-        Column("rank", 1, lambda row: str(row["rank"])),
-        Column("team", 2, lambda row: row["team"], left=True),
-    ]
+    rows = tuple((10**n, name) for n, name in enumerate(names))
+    table = Table("Board", ("rank", "team"), rows)
 
     def shown() -> str:
         out = Console(file=io.StringIO(), width=40, markup=False)
-        print_table(rows, columns, out, title="Board", most=None)
+        print_columns(columns_of(table), out, title="Board", most=None)
         text: str = out.file.getvalue()  # type: ignore[attr-defined]
         return text
 
     by_rich = shown()
-    monkeypatch.setattr("arena.cli.tables._ROWS_OF_RICH", 2)
+    monkeypatch.setattr("arena.report.terminal._ROWS_OF_RICH", 2)
     assert shown() == by_rich
 
 
 def test_the_picture_of_ranks_is_narrowed_before_it_is_left_out() -> None:
-    def mark(row: dict[str, Any], width: int = 16) -> str:
-        return "━" * min(width, 16)
-
-    columns = [Column("team", 2, lambda row: str(row["team"]), left=True)]
-    columns.append(Column("ranks", 4, mark, left=True, narrowed=mark))
+    columns = [
+        Column("team", "", ("a" * 32,) * 16),
+        Column("rank interval", "", ("",) * 16, bars=((0.0, 100.0), *[None] * 15)),
+    ]
     for width, marks in ((60, 16), (50, 10), (45, 5), (44, 0)):
         out = Console(file=io.StringIO(), width=width)
-        print_table([{"team": "a" * 32}], columns, out)
+        print_columns(columns, out, title="")
         assert isinstance(out.file, io.StringIO)
         assert out.file.getvalue().count("━") == marks, width
 
 
+def test_long_texts_are_wrapped_in_a_table_and_cut_on_a_board() -> None:
+    table = Table("", ("question", "answer"), (("Which?", "word " * 20),))
+    wrapped, cut = (Console(file=io.StringIO(), width=50) for _ in range(2))
+    print_table(table, wrapped)
+    print_columns(columns_of(table), cut, title="")
+    assert wrapped.file.getvalue().count("word") == 20  # type: ignore[attr-defined]
+    assert "…" in cut.file.getvalue()  # type: ignore[attr-defined]
+
+
 def test_letters_that_are_two_columns_wide_do_not_hide_the_other_columns() -> None:
-    (name,) = (one for one in columns_shown(ranked_columns(2), str) if one.name == "team")
-    assert name.cell({"team": "長" * 26}) == "長" * 15 + "…"
-    assert name.cell({"team": "長" * 16}) == "長" * 16
-    assert name.cell({"team": "a" * 40}) == "a" * 31 + "…"
+    shown = {"長" * 26: "長" * 15 + "…", "長" * 16: "長" * 16, "a" * 40: "a" * 31 + "…"}
+    for name, cut in shown.items():
+        out = Console(file=io.StringIO(), width=60)
+        print_columns([Column("team", "", (name,))], out, title="")
+        text: str = out.file.getvalue()  # type: ignore[attr-defined]
+        assert text.rsplit(maxsplit=1)[-1] == cut

@@ -100,7 +100,7 @@ def test_report_and_charts(here):
     assert "How stable would the ranks be?" in (here / "r.html").read_text(encoding="utf-8")
     assert (here / "c" / "win-frequency.svg").exists()
     assert "How often the truly best wins" in called.stdout
-    assert "Ranks of the truly best 6 in tests of 400 rows" in called.stdout
+    assert "Ranks of the truly best in tests of 400 rows, 6 competitors" in called.stdout
     alone = json.loads((here / "c" / "win-frequency.vl.json").read_text(encoding="utf-8"))
     assert alone["layer"][0]["encoding"]["x"]["scale"]["type"] == "log"
 
@@ -269,7 +269,7 @@ def test_plan_of_a_pilot(files):
     assert stated.returncode == 0, stated.stderr
     assert "power for 0.02" in stated.stdout
     assert "of a paired test of two submissions named in advance" in " ".join(stated.stdout.split())
-    assert "under a normal and under a" in " ".join(stated.stdout.split())
+    assert "under a normal and a nonparametric prior" in " ".join(stated.stdout.split())
     assert (files / "c" / "plan.svg").stat().st_size > 1_000
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,11 @@ from arena.config import Settings
 from arena.hookspecs import hookimpl
 from arena.interfaces import Competitor, Feedback, Move, Participation
 from arena.plugin.manager import PluginManager
-from arena.simulation.competition.run import CompetitionRun, Request, run_competition
+from arena.simulation.competition.run import CompetitionRun, PreparedSimulation, run_competition
 from arena.simulation.competition.setup import CompetitionData, data_from_world
 from arena.simulation.competition.teams import kind_of, read_kinds
 from arena.simulation.data import Sizes, World, synthetic_world
+from arena.simulation.requests import SimulationRequest
 from arena.utils.parallel import NoProgress
 
 SMALL_PLUGINS = (arena_metrics, arena_mechanisms, arena_competitors)
@@ -44,9 +45,10 @@ def request(
     mechanisms: Sequence[str] = ("full",),
     data: CompetitionData | None = None,
     baseline: str | None = None,
+    changes: Mapping[str, Any] | None = None,
     **settings: Any,
-) -> Request:
-    """Return a request of 5 teams in 4 days on 240 rows."""
+) -> PreparedSimulation:
+    """Return a simulation of 5 teams in 4 days on 240 rows, with changes of its request."""
     data = data or data_from_world(WORLD)
     document: dict[str, Any] = {
         "competition": {"title": "SIMULATED", "baseline": "simulated baseline"},
@@ -56,20 +58,20 @@ def request(
         "analysis": {"resamples": 50},
         **settings,
     }
-    return Request(
-        root,
-        data,
-        Settings.model_validate(document),
-        tuple(mechanisms),
-        read_kinds(kinds, manager.competitors),
-        kind_of(baseline, manager.competitors) if baseline else None,
-        teams=5,
-        days=4,
-        seed=1,
+    return PreparedSimulation(
+        request=SimulationRequest(
+            directory=root, **{"teams": 5, "days": 4, "seed": 1, **(changes or {})}
+        ),
+        root=root,
+        data=data,
+        settings=Settings.model_validate(document),
+        mechanisms=tuple(mechanisms),
+        kinds=read_kinds(kinds, manager.competitors),
+        baseline=kind_of(baseline, manager.competitors) if baseline else None,
     )
 
 
-def held(asked: Request, manager: PluginManager, **options: Any) -> list[CompetitionRun]:
+def held(asked: PreparedSimulation, manager: PluginManager, **options: Any) -> list[CompetitionRun]:
     """Hold it under each mechanism."""
     folder = asked.open_folder()
     settings = {"workers": 1, "progress": NoProgress(), **options}

@@ -15,19 +15,20 @@ from arena.cli import options
 from arena.cli.console import console, print_document, say_error
 from arena.cli.folder import Directory, Wait, borrow_served, find_folder
 from arena.cli.similar import say_similar
-from arena.cli.tables import Column, print_table
 from arena.competition.ledger import Ledger
 from arena.competition.verify import check_hash, missing_hash
 from arena.config import DATABASE_NAME
 from arena.evaluation.similar import Comparison, SimilarSubmissions
+from arena.report.terminal import print_table
 from arena.server.compare import QueueComparison, RecordedRequests, files_compared
 from arena.server.marker import served_folder
 from arena.server.records.layout import Layout
 from arena.store import Event, Store
 from arena.store.events import TimeCheck
+from arena.types import Table
 from arena.utils.collection import collection_paused
 from arena.utils.progress import stage
-from arena.utils.text import printable, shorten
+from arena.utils.text import shorten
 
 app = typer.Typer(add_completion=False)
 
@@ -282,49 +283,39 @@ class _Found:
 def _print_events(seen: _Seen) -> None:
     """Print the submissions by team, and every other event."""
     statuses = ("accepted", "rejected", "refused")
-    of_team = (
-        Column("team", 1, lambda row: shorten(row["team"], 32), left=True),
-        *(
-            Column(status, 2, lambda row, status=status: f"{row[status]:,}")  # type: ignore[misc]
-            for status in statuses
-        ),
-        Column("last (UTC)", 3, lambda row: row["last"], left=True),
-    )
     rows = [
-        {"team": team, "last": seen.times[team], **{status: counts[status] for status in statuses}}
+        (shorten(team, 32), *(counts[status] for status in statuses), seen.times[team])
         for team, counts in sorted(seen.teams.items())
     ]
     if rows:
         n_submissions = sum(counts.total() for counts in seen.teams.values())
         title = f"{n_submissions:,} submissions by team"
-        print_table(rows, of_team, console(), title=title)
+        print_table(Table(title, ("team", *statuses, "last (UTC)"), tuple(rows)), console())
     if seen.others or not seen.after:
         _print_decisions(seen.others)
 
 
 def _print_decisions(events: Sequence[Event]) -> None:
-    columns = (
-        Column("event", 1, lambda row: str(row["sequence"])),
-        Column("time (UTC)", 2, lambda row: row["time"][:19].replace("T", " "), left=True),
-        Column("kind", 3, lambda row: printable(row["kind"]), left=True),
-        Column("actor", 5, lambda row: shorten(row["actor"], 24), left=True),
-        Column("what", 4, lambda row: shorten(row["what"], _WIDTH_OF_PAYLOAD), left=True),
-        Column("hash", 6, lambda row: row["hash"][:12], left=True),
-    )
     rows = [
-        {
-            "sequence": one.sequence,
-            "time": one.time,
-            "kind": one.kind,
-            "actor": one.actor,
-            "what": _summary(one.payload),
-            "hash": one.hash,
-        }
+        (
+            str(one.sequence),
+            one.time[:19].replace("T", " "),
+            one.kind,
+            shorten(one.actor, 24),
+            shorten(_summary(one.payload), _WIDTH_OF_PAYLOAD),
+            one.hash[:12],
+        )
         for one in events
     ]
     counts = Counter(event.kind for event in events)
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(counts.items()))
-    print_table(rows, columns, console(), title=f"All other events: {printable(kinds)}", most=None)
+    table = Table(
+        f"All other events: {kinds}",
+        ("event", "time (UTC)", "kind", "actor", "what", "hash"),
+        tuple(rows),
+        importance=(1, 2, 3, 5, 4, 6),
+    )
+    print_table(table, console(), most=None)
 
 
 def _summary(payload: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from arena.cli.folder import Directory, Wait, open_competition
 from arena.cli.reporting import ChartFolder, ReportFile, TableFile, check_outputs, show_result
 from arena.cli.similar import say_similar
 from arena.utils.progress import ProgressDisplay
+from arena.utils.requests import HERE, EngineChoice
 
 if TYPE_CHECKING:
     from arena.competition.competition import Competition
@@ -27,7 +28,7 @@ def finalize(
     directory: Directory = None,
     wait: Wait = 0.0,
     intervals: options.Intervals = True,
-    where: options.EngineChoice = options.HERE,
+    where: EngineChoice = HERE,
     as_json: options.AsJson = False,
     wide: options.Wide = False,
     report: ReportFile = None,

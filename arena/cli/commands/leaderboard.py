@@ -14,11 +14,11 @@ from arena.cli import options
 from arena.cli.console import console, print_document, say_note
 from arena.cli.folder import Directory, Wait, look_at_competition
 from arena.cli.reporting import check_outputs, write_outputs
-from arena.cli.tables import Row, columns_shown, print_table
 from arena.competition.view import CompetitionView
 from arena.errors import UsageError
-from arena.report.columns import PUBLIC_COLUMNS
-from arena.utils.formatting import BoardDisplay, released_format
+from arena.report.boards import Row, competition_board
+from arena.report.terminal import print_columns
+from arena.utils.formatting import BoardDisplay
 from arena.utils.text import csv_cell, printable, shorten
 
 if TYPE_CHECKING:
@@ -102,12 +102,14 @@ def _print_public(document: Row, metric: str, display: BoardDisplay) -> None:
     if not standings:
         say_note("Nothing was released yet.")
         return
-    score = released_format([row["score"] for row in standings], display)
-    columns = columns_shown(PUBLIC_COLUMNS, score)
     direction = "larger" if document["greater_is_better"] else "smaller"
-    board = f"public board, {printable(metric)} ({direction} is better)"
-    title = shorten(document["title"])
-    print_table(standings, columns, console(), title=f"{title}: {board}" if title else board)
+    title = f"public board, {metric} ({direction} is better)"
+    if document["title"]:
+        title = f"{shorten(document['title'])}: {title}"
+    board = competition_board(
+        standings, title="", caption="", name="board", display=display, submissions=True
+    )
+    print_columns(board.columns, console(), title=title)
     if display.ties:
         console().print(printable(display.ties))
 

@@ -10,10 +10,10 @@ import typer
 
 from arena.cli import discovery as commands
 from arena.cli.console import console, print_document, say_error, say_failures
-from arena.cli.tables import Column, print_table
 from arena.errors import DuplicateNameError
 from arena.plugin.manager import PluginManager
-from arena.utils.text import printable
+from arena.report.terminal import print_table
+from arena.types import Table
 
 app = typer.Typer(add_completion=False)
 
@@ -85,13 +85,12 @@ def _provided(manager: PluginManager) -> defaultdict[str, dict[str, list[str]]]:
 
 
 def _print_table(document: dict[str, Any]) -> None:
-    columns = (
-        Column("plugin", 1, lambda row: printable(row["name"]), left=True),
-        Column("from", 2, lambda row: printable(row["origin"]), left=True),
-        Column("provides", 3, _counts, left=True),
-        Column("failures", 4, lambda row: str(len(row["failures"]) or "")),
-    )
-    print_table(document["plugins"], columns, console(), most=None)
+    rows = [
+        (one["name"], one["origin"], _counts(one), len(one["failures"]) or "")
+        for one in document["plugins"]
+    ]
+    table = Table("", ("plugin", "from", "provides", "failures"), tuple(rows))
+    print_table(table, console(), most=None)
     console().print(
         f"{len(document['commands']):,} commands. --json names everything that a plugin provides, "
         "its origin and how long it took to load."

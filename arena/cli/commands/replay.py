@@ -11,9 +11,10 @@ from arena.cli import options
 from arena.cli.completion import complete_mechanism
 from arena.cli.console import console, print_document, say_note
 from arena.cli.folder import Directory, Wait, look_at_competition
-from arena.cli.tables import Column, Row, print_table
 from arena.competition.replay import CAUTION, Replay, ReplayedBoard
 from arena.plugin.specification import split_specifications
+from arena.report.terminal import print_table
+from arena.types import Table
 from arena.utils.formatting import BoardDisplay, released_format
 from arena.utils.progress import ProgressDisplay
 from arena.utils.text import printable, shorten
@@ -62,23 +63,19 @@ def _print_boards(replayed: Replay, display: BoardDisplay) -> None:
         return
     teams = [row["team"] for row in replayed.released.standings]
     cells = [_cells(board, display) for board in boards]
-    rows = [{"team": team, "cells": [own.get(team, "") for own in cells]} for team in teams]
-    columns = [
-        Column("team", 1, lambda row: shorten(row["team"], 32), left=True),
-        *(_column(place, board) for place, board in enumerate(boards)),
-    ]
-    print_table(rows, columns, out, title="rank and score of each team's best release")
+    names = [_named(board) for board in boards]
+    table = Table(
+        "rank and score of each team's best release",
+        ("team", f"released: {names[0]}", *names[1:]),
+        tuple((shorten(team, 32), *(own.get(team, "") for own in cells)) for team in teams),
+    )
+    print_table(table, out)
     for board in boards:
         out.print(
             f"{_named(board)}: {board.improvements:,} of {len(replayed.history):,} submissions "
             f"shown as better than before."
         )
     out.print(CAUTION)
-
-
-def _column(place: int, board: ReplayedBoard) -> Column:
-    name = f"released: {_named(board)}" if place == 0 else _named(board)
-    return Column(name, 2 + place, lambda row: str(row["cells"][place]))
 
 
 def _named(board: ReplayedBoard) -> str:
@@ -91,5 +88,5 @@ def _cells(board: ReplayedBoard, display: BoardDisplay) -> Mapping[str, str]:
     return {row["team"]: _cell(row, score(row["score"])) for row in board.standings}
 
 
-def _cell(row: Row | Mapping[str, Any], score: str) -> str:
+def _cell(row: Mapping[str, Any], score: str) -> str:
     return f"{score} (baseline)" if row["rank"] is None else f"{row['rank']}. {score}"

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from arena.cli import options
 from arena.cli.console import console, print_document, say_failures
-from arena.cli.tables import Column, print_table
 from arena.errors import InputError, UsageError
 from arena.utils.progress import ProgressDisplay
+from arena.utils.requests import HERE, EngineChoice
 
 if TYPE_CHECKING:
     from arena.interfaces import Reproduction
@@ -53,7 +53,7 @@ def reproduce(
         typer.Option(metavar="FOLDER", help="Keep trained models here, and reuse them."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
-    where: options.EngineChoice = options.HERE,
+    where: EngineChoice = HERE,
     as_json: options.AsJson = False,
 ) -> None:
     """Compute the published numbers of a paper again, and compare them.
@@ -102,8 +102,28 @@ def reproduce(
 
 
 def _print(title: str, found: Reproduction, charts: Path | None) -> None:
+    from arena.report.terminal import print_table
+    from arena.types import Table
+
     out = console()
-    print_table(found.to_dict()["figures"], _COLUMNS, out, title=title, most=None)
+    table = Table(
+        title,
+        ("where", "quantity", "published", "computed", "agrees", "note"),
+        tuple(
+            (
+                one.where,
+                one.quantity,
+                *(
+                    "" if value is None else f"{value:.6g}"
+                    for value in (one.published, one.computed)
+                ),
+                one.agrees,
+                one.note,
+            )
+            for one in found.figures
+        ),
+    )
+    print_table(table, out, most=None)
     compared = [one for one in found.figures if one.agrees is not None]
     agree = sum(one.agrees is True for one in compared)
     out.print(
@@ -133,17 +153,3 @@ def _draw(chart: Chart, folder: Path) -> None:
     drawn = vl_convert.vegalite_to_svg({**themed(specification), "background": PAGE})
     (folder / f"{chart.name}.svg").write_text(drawn, encoding="utf-8")
     (folder / f"{chart.name}.png").write_bytes(vl_convert.svg_to_png(drawn, scale=1.5))
-
-
-def _number(name: str) -> Any:
-    return lambda row: "" if row[name] is None else f"{row[name]:.6g}"
-
-
-_COLUMNS = (
-    Column("where", 1, lambda row: str(row["where"]), left=True),
-    Column("quantity", 1, lambda row: str(row["quantity"]), left=True),
-    Column("published", 1, _number("published")),
-    Column("computed", 1, _number("computed")),
-    Column("agrees", 1, lambda row: {None: "", True: "yes", False: "no"}[row["agrees"]], left=True),
-    Column("note", 2, lambda row: str(row["note"]), left=True),
-)

@@ -14,6 +14,7 @@ from arena.cli.folder import Directory, Wait, open_competition
 from arena.competition.rescore import RankChange
 from arena.intake.faults import plural
 from arena.utils.progress import ProgressDisplay
+from arena.utils.requests import HERE, EngineChoice
 from arena.utils.tabular import as_json as plain_json
 from arena.utils.text import printable
 
@@ -29,7 +30,7 @@ def rescore(
     apply: Annotated[bool, typer.Option("--apply", help="Make the change, on record.")] = False,
     directory: Directory = None,
     wait: Wait = 0.0,
-    where: options.EngineChoice = options.HERE,
+    where: EngineChoice = HERE,
     as_json: options.AsJson = False,
 ) -> None:
     """Score all submissions again with corrected labels or the metric in competition.toml.

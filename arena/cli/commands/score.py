@@ -28,6 +28,7 @@ from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, SolutionColumns
 from arena.utils.finished_tasks import resumable
 from arena.utils.formatting import BoardDisplay
 from arena.utils.progress import ProgressDisplay
+from arena.utils.requests import HERE, EngineChoice
 
 app = typer.Typer(add_completion=False)
 
@@ -60,7 +61,7 @@ def score(
     wide: options.Wide = False,
     decimals: options.Decimals = None,
     unit: options.Unit = "",
-    where: options.EngineChoice = options.HERE,
+    where: EngineChoice = HERE,
     resume: options.Resume = None,
     strict: options.Strict = False,
     report: ReportFile = None,

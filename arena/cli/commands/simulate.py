@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-
-from arena.errors import UsageError
-
-if TYPE_CHECKING:
-    from arena.plugin.manager import PluginManager
 
 _COMMANDS: Mapping[str, str] = {
     "competition": "Run a whole competition with simulated teams.",
@@ -44,48 +39,3 @@ app = typer.Typer(cls=_Lazy, no_args_is_help=True, help=__doc__, add_completion=
 @app.callback()
 def _root() -> None:
     """Simulate a competition before it starts."""
-
-
-PredictionOption = Annotated[
-    str | None,
-    typer.Option(
-        "--prediction",
-        help="Content of a submission, for a metric that does not state it: label, probability, "
-        "class_probabilities, score or value.",
-    ),
-]
-
-
-def with_kind(metric: str, lower_is_better: bool | None, prediction: str | None) -> str:
-    """Return the metric with its direction and the kind of its predictions, if they are given."""
-    from arena.plugin.specification import with_parameters
-
-    return with_parameters(metric, lower_is_better=lower_is_better, prediction=prediction)
-
-
-def prediction_kind(manager: PluginManager, metric: str) -> str:
-    """Return the kind of prediction that a metric takes, for a message."""
-    from arena.interfaces import kinds_of
-
-    return " or ".join(kinds_of(manager.metrics.resolve(metric)))
-
-
-def whole_numbers(text: str, option: str) -> tuple[int, ...]:
-    """Read a list of whole numbers, separated by commas.
-
-    Raises
-    ------
-    UsageError
-        If a part is not a whole number.
-
-    Examples
-    --------
-    >>> whole_numbers("1000, 10000", "--test-rows")
-    (1000, 10000)
-    """
-    try:
-        return tuple(dict.fromkeys(int(part) for part in text.split(",")))
-    except ValueError as error:
-        raise UsageError(
-            f"{option} takes whole numbers separated by commas, such as 10,100; not {text!r}."
-        ) from error

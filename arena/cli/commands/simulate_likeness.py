@@ -9,27 +9,11 @@ import typer
 
 from arena.cli import options
 from arena.cli.console import console, print_document
-from arena.cli.tables import Column, print_table
-from arena.utils.formatting import number
+from arena.report.terminal import print_table
+from arena.types import Table
 from arena.utils.progress import ProgressDisplay
-from arena.utils.text import printable
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-_SHOW = number(3)
-_COLUMNS = (
-    Column("statistic", 1, lambda row: row["statistic"], left=True),
-    Column("boards", 3, lambda row: f"{row['boards']:,}"),
-    Column("range holds the real value", 2, lambda row: f"{row['held']:,}"),
-)
-_OF_A_BOARD = (
-    Column("board", 1, lambda row: printable(row["board"]), left=True),
-    Column("statistic", 1, lambda row: row["statistic"], left=True),
-    Column("real", 2, lambda row: _SHOW(row["real"])),
-    Column("simulated 5%", 3, lambda row: _SHOW(row["low"])),
-    Column("simulated 95%", 4, lambda row: _SHOW(row["high"])),
-    Column("held", 5, lambda row: "yes" if row["held"] else "no"),
-)
 
 
 @app.command()
@@ -59,19 +43,32 @@ def likeness(
 
     past = read_boards(boards)
     with ProgressDisplay() as progress:
-        found = compare_with_past(
+        compared = compare_with_past(
             past, simulated=simulated, metric=metric, rows=rows, seed=seed, progress=progress
         )
-    document = found.to_dict()
+    document = compared.to_dict()
     if as_json:
         print_document(document)
         return
     if len(past) == 1:
-        print_table(document["compared"], _OF_A_BOARD, console(), title="Real and simulated")
-        return
-    print_table(
-        document["summary"],
-        _COLUMNS,
-        console(),
-        title=f"{len(past):,} past boards, {simulated:,} simulated ones like each",
-    )
+        table = Table(
+            "Real and simulated",
+            ("board", "statistic", "real", "simulated 5%", "simulated 95%", "held"),
+            tuple(
+                (
+                    one.board,
+                    one.statistic,
+                    *(f"{value:.3f}" for value in (one.real, one.low, one.high)),
+                    one.held,
+                )
+                for one in compared.compared
+            ),
+        )
+    else:
+        table = Table(
+            f"{len(past):,} past boards, {simulated:,} simulated ones like each",
+            ("statistic", "boards", "range holds the real value"),
+            tuple((row["statistic"], row["boards"], row["held"]) for row in document["summary"]),
+            importance=(1, 3, 2),
+        )
+    print_table(table, console())

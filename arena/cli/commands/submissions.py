@@ -10,8 +10,9 @@ from arena.cli import options
 from arena.cli.completion import complete_team
 from arena.cli.console import console, print_document, say_note
 from arena.cli.folder import Directory, Wait, look_at_competition
-from arena.cli.tables import Column, print_table
 from arena.intake.folder import team_name
+from arena.report.terminal import print_table
+from arena.types import Table
 from arena.utils.formatting import released_format
 from arena.utils.text import shorten
 
@@ -36,16 +37,24 @@ def submissions(
         print_document({"schema": "arena/submissions/1", "submissions": rows})
     elif rows:
         score = released_format([row["released"] for row in rows], display)
-        columns = (
-            Column("submission", 1, lambda row: str(row["submission"])),
-            Column("team", 2, lambda row: shorten(row["team"], 32), left=True),
-            Column("file", 6, lambda row: shorten(row["file"], 40), left=True),
-            Column("received (UTC)", 5, lambda row: _minute(row["received"]), left=True),
-            Column("status", 3, lambda row: row["status"], left=True),
-            Column("released", 4, lambda row: score(row["released"])),
-            Column("selected", 7, lambda row: "yes" if row["selected"] else "", left=True),
+        table = Table(
+            "",
+            ("submission", "team", "file", "received (UTC)", "status", "released", "selected"),
+            tuple(
+                (
+                    row["submission"],
+                    shorten(row["team"], 32),
+                    shorten(row["file"], 40),
+                    _minute(row["received"]),
+                    row["status"],
+                    score(row["released"]),
+                    "yes" if row["selected"] else "",
+                )
+                for row in rows
+            ),
+            importance=(1, 2, 6, 5, 3, 4, 7),
         )
-        print_table(rows, columns, console(), most=None)
+        print_table(table, console(), most=None)
     if not rows:
         say_note("There is no submission yet." if team is None else "This team has no submissions.")
 

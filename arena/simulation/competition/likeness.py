@@ -18,11 +18,12 @@ from arena.plugin.manager import PluginManager
 from arena.scoring.splits import rows_of
 from arena.simulation.competition.drawing import Drawing
 from arena.simulation.competition.drawn import drawing_for, final_predictions, reach_of
-from arena.simulation.competition.prepare import Options, prepare
+from arena.simulation.competition.prepare import prepare
 from arena.simulation.competition.run import open_competition
 from arena.simulation.past.boards import PastBoard
 from arena.simulation.past.statistics import STATISTICS, FinalBoard, board_statistics
 from arena.simulation.past.teams import LikePast
+from arena.simulation.requests import SimulationRequest
 from arena.types import FloatArray
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
@@ -130,7 +131,7 @@ def compare_with_past(
     with shown(progress) as display:
         display.start("Simulated boards", len(boards) * simulated)
         with tempfile.TemporaryDirectory(prefix="arena-likeness-") as name:
-            options = Options(
+            asked = SimulationRequest(
                 directory=Path(name) / "competition",
                 mechanisms="full",
                 metric=metric,
@@ -141,8 +142,8 @@ def compare_with_past(
                 seed=seed,
                 drawn=True,
             )
-            request, _ = prepare(options, manager)
-            with open_competition(request.open_folder(), request, "full", manager) as (state, _):
+            drawn = prepare(asked, manager)
+            with open_competition(drawn.open_folder(), drawn, "full", manager) as (state, _):
                 drawings: dict[int, Drawing] = {}  # the noise of a seed is the same for every board
                 for board in boards:
                     like = LikePast((board,))

@@ -1,9 +1,9 @@
-"""Turns options into a request and checks that it can be simulated, before anything is trained."""
+"""Reads what a request names and checks that it can be simulated, before anything is trained."""
 
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from arena.simulation.competition.existing import (
     read_rows,
 )
 from arena.simulation.competition.run import (
-    Request,
+    PreparedSimulation,
     open_competition,
     published,
     sample_prediction,
@@ -38,6 +38,7 @@ from arena.simulation.data import Sizes, synthetic_world
 from arena.simulation.past.boards import read_boards
 from arena.simulation.past.teams import LikePast
 from arena.simulation.ranks.submission import shape_for
+from arena.simulation.requests import SimulationRequest
 from arena.types import PredictionKind
 
 KINDS = (
@@ -55,104 +56,53 @@ _NO_TRAINING = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options of a simulation; None: the default."""
-
-    directory: Path
-    mechanisms: str | None = None
-    teams: int = 50
-    days: int = 30
-    seed: int = 0
-    kinds: str | None = None
-    baseline: str | None = None
-    metric: str | None = None
-    per_day: int | None = None
-    data: Path | None = None
-    target: str | None = None
-    test: Path | None = None
-    positive: str | None = None
-    rows: int | None = None
-    """To predict. A number of rows that is given is not made smaller to fit ``data``."""
-    train_rows: int | None = None
-    validation_rows: int | None = None
-    public_share: float | None = None
-    like: Path | None = None
-    """A past leaderboard, or a folder of them."""
-    notebooks: float = 0.0
-    """Share of the honest teams' submissions that become public."""
-    drift: float = 0.0
-    """Of the rows from public to private ones, from 0 (at random) to 1 (apart)."""
-    training_drift: float = 0.0
-    """Of the rows from training to prediction, in the same way."""
-    drawn: bool = False
-    """Whether predictions are drawn in memory, without competitors."""
-    wait: float = 0.0
-
-    def sizes(self) -> tuple[Sizes, tuple[str, ...]]:
-        """Return the numbers of rows, and the names of those that were given."""
-        return DEFAULT_SIZES.changed(
-            training=self.train_rows, validation=self.validation_rows, population=self.rows
-        )
-
-
-def prepare(options: Options, manager: PluginManager) -> tuple[Request, list[str]]:
+def prepare(request: SimulationRequest, manager: PluginManager) -> PreparedSimulation:
     """Read the data and check everything that can be checked without training.
-
-    Returns
-    -------
-    The request, and notes for the organiser, in sentences.
 
     Raises
     ------
     ArenaError
         If the simulation cannot be run as requested.
     """
-    named = split_specifications(options.mechanisms or "")
+    named = split_specifications(request.mechanisms or "")
     for mechanism in named:
         manager.mechanisms.resolve(mechanism)
-    like = None if options.like is None else LikePast(read_boards(options.like))
-    if options.drawn and (options.kinds or options.baseline):
-        raise UsageError(
-            "With drawn predictions no competitor plays: omit --kinds and --baseline, or --drawn."
-        )
-    kinds = (DRAWN,) if options.drawn else read_kinds(options.kinds or KINDS, manager.competitors)
+    like = None if request.like is None else LikePast(read_boards(request.like))
+    kinds = (DRAWN,) if request.drawn else read_kinds(request.kinds or KINDS, manager.competitors)
     baseline = None
-    if options.baseline != "none" and not options.drawn:
-        baseline = baseline_of(options.baseline or _BASELINE_COMPETITOR, manager.competitors)
-    is_own = is_own_competition(options.directory)
-    root, data, settings = (_existing if is_own else _new)(options, manager)
-    share = _PUBLIC_SHARE if options.public_share is None else options.public_share
-    request = Request(
+    if request.baseline != "none" and not request.drawn:
+        baseline = baseline_of(request.baseline or _BASELINE_COMPETITOR, manager.competitors)
+    is_own = is_own_competition(request.directory)
+    root, data, settings = (_existing if is_own else _new)(request, manager)
+    share = _PUBLIC_SHARE if request.public_share is None else request.public_share
+    simulation = PreparedSimulation(
+        request=request,
         root=root,
         data=data,
         settings=settings,
         mechanisms=tuple(dict.fromkeys(named)) or (settings.public.mechanism,),
         kinds=kinds,
         baseline=baseline,
-        teams=options.teams,
-        days=options.days,
-        seed=options.seed,
         like=like,
-        notebooks=options.notebooks,
-        drawn=options.drawn,
         public_share=0.0 if is_own else share,
-        wait=options.wait,
     )
-    request, notes = dry_run(
-        request, manager, drop_kinds=options.kinds is None, drop_baseline=options.baseline is None
+    simulation, dropped = dry_run(
+        simulation,
+        manager,
+        drop_kinds=request.kinds is None,
+        drop_baseline=request.baseline is None,
     )
-    notes = [*data.notes, *notes]
+    notes = [*data.notes, *dropped]
     if like is not None:
-        notes += _about_limits(like, settings, options.days)
-    if data.training is None and not options.drawn:
+        notes += _about_limits(like, settings, request.days)
+    if data.training is None and not request.drawn:
         notes.append(_NO_TRAINING)
     if not (named or is_own) and settings.public.mechanism != _MECHANISM:
         notes.append(
             f"The mechanism is {settings.public.mechanism}: scores of {settings.metric.name} have "
             f"no bounded range, which {_MECHANISM} needs. Choose others with --mechanism."
         )
-    return request, notes
+    return replace(simulation, notes=tuple(notes))
 
 
 def _about_limits(like: LikePast, settings: Settings, days: int) -> list[str]:
@@ -169,103 +119,117 @@ def _about_limits(like: LikePast, settings: Settings, days: int) -> list[str]:
     ]
 
 
-def _new(options: Options, manager: PluginManager) -> tuple[Path, CompetitionData, Settings]:
+def _new(
+    request: SimulationRequest, manager: PluginManager
+) -> tuple[Path, CompetitionData, Settings]:
     """Return folder, data and settings of a new competition on synthetic rows or on --data."""
-    if (options.data is None) != (options.target is None):
+    if (request.data is None) != (request.target is None):
         raise UsageError("--data and --target go together.")
-    if options.test is not None:
+    if request.test is not None:
         raise UsageError("--test is for a DIR that holds a competition; here --data is divided.")
-    name = options.metric or _METRIC
+    name = request.metric or _METRIC
     metric = manager.metrics.resolve(name)
-    sizes, given = options.sizes()
-    if options.data is None:
+    sizes, given = _sizes(request)
+    if request.data is None:
         shape_for(metric, 2)
-        world = synthetic_world(sizes, options.seed, options.training_drift)
+        world = synthetic_world(sizes, request.seed, request.training_drift)
         data = data_from_world(world)
     else:
         from arena.simulation.data_file import read_world
 
-        target = options.target or ""
+        target = request.target or ""
         world = read_world(
-            options.data,
+            request.data,
             target,
             sizes,
-            options.seed,
+            request.seed,
             numeric=metric.prediction is PredictionKind.VALUE,
-            positive=options.positive,
+            positive=request.positive,
             population_option="--rows",
             given=given,
-            drift=options.training_drift,
+            drift=request.training_drift,
         )
         shape_for(metric, world.rows.n_classes)
         data = data_from_world(world, target)
-    if options.drift:
-        share = _PUBLIC_SHARE if options.public_share is None else options.public_share
-        data = with_drift(data, share, options.drift, options.seed)
+    if request.drift:
+        share = _PUBLIC_SHARE if request.public_share is None else request.public_share
+        data = with_drift(data, share, request.drift, request.seed)
     is_bounded = conceivable_scores(metric) is not None
     document: dict[str, Any] = {
         "competition": {
-            "title": f"SIMULATED: {options.teams:,} teams in {options.days:,} days, "
-            f"seed {options.seed}",
+            "title": f"SIMULATED: {request.teams:,} teams in {request.days:,} days, "
+            f"seed {request.seed}",
             "baseline": _BASELINE,
-            "deadline": _deadline(options),
+            "deadline": _deadline(request),
         },
         "data": dict(data.columns),
         "metric": {"name": manager.metrics.settled(name)},
         "public": {"mechanism": _MECHANISM if is_bounded else _MECHANISM_WITHOUT_RANGE},
-        "limits": {"per_day": options.per_day or _PER_DAY},
+        "limits": {"per_day": request.per_day or _PER_DAY},
     }
-    return options.directory, data, Settings.model_validate(document)
+    return request.directory, data, Settings.model_validate(document)
 
 
-def _deadline(options: Options) -> Any:
+def _sizes(request: SimulationRequest) -> tuple[Sizes, tuple[str, ...]]:
+    """Return the numbers of rows, and the names of those that were given.
+
+    A number that is given is not made smaller to fit the data.
+    """
+    return DEFAULT_SIZES.changed(
+        training=request.train_rows, validation=request.validation_rows, population=request.rows
+    )
+
+
+def _deadline(request: SimulationRequest) -> Any:
     """Return a deadline that is long past, so that nothing is accepted after the simulation."""
-    return FIRST_DAY + timedelta(days=options.days)
+    return FIRST_DAY + timedelta(days=request.days)
 
 
-def _existing(options: Options, manager: PluginManager) -> tuple[Path, CompetitionData, Settings]:
+def _existing(
+    request: SimulationRequest, manager: PluginManager
+) -> tuple[Path, CompetitionData, Settings]:
     """Return data and settings of the competition in DIR, to be simulated in a folder below it."""
     decided = {
-        "--metric": options.metric,
-        "--per-day": options.per_day,
-        "--positive": options.positive,
-        "--public-share": options.public_share,
-        "--drift": options.drift or None,
-        "--training-drift": options.training_drift or None,
+        "--metric": request.metric,
+        "--per-day": request.per_day,
+        "--positive": request.positive,
+        "--public-share": request.public_share,
+        "--drift": request.drift or None,
+        "--training-drift": request.training_drift or None,
     }
     for option, value in decided.items():
         if value is not None:
-            raise UsageError(f"The competition in {options.directory} decides it: omit {option}.")
-    if (options.data is None) != (options.test is None):
+            raise UsageError(f"The competition in {request.directory} decides it: omit {option}.")
+    if (request.data is None) != (request.test is None):
         raise UsageError(
             "--data has the rows to train on and --test the features of the rows to predict: give "
             "both, or neither for teams that train nothing."
         )
-    own = read_own_competition(options.directory, manager)
+    own = read_own_competition(request.directory, manager)
     rows = None
-    if options.data is not None and options.test is not None:
-        target = options.target or own.solution.targets[0].name
-        sizes, _ = options.sizes()
+    if request.data is not None and request.test is not None:
+        target = request.target or own.solution.targets[0].name
+        sizes, _ = _sizes(request)
         most = sizes.training + sizes.validation
-        rows = read_rows(options.data, options.test, target, own.solution, most, options.seed)
+        rows = read_rows(request.data, request.test, target, own.solution, most, request.seed)
         metric = manager.metrics.resolve(own.settings.metric.specification)
         shape_for(metric, rows[0].n_classes)
     data = data_from_solution(own, rows)
     document = own.settings.to_document()
     document["competition"]["title"] = f"SIMULATED: {own.title or 'a competition'}"
-    document["competition"]["deadline"] = own.settings.competition.deadline or _deadline(options)
+    document["competition"]["deadline"] = own.settings.competition.deadline or _deadline(request)
     document["data"] = dict(data.columns)
-    root = options.directory / f"simulated-seed-{options.seed}"
+    root = request.directory / f"simulated-seed-{request.seed}"
     return root, data, Settings.model_validate(document)
 
 
 def dry_run(
-    request: Request,
+    simulation: PreparedSimulation,
     manager: PluginManager,
     *,
     drop_kinds: bool = False,
     drop_baseline: bool = False,
-) -> tuple[Request, list[str]]:
+) -> tuple[PreparedSimulation, list[str]]:
     """Create every competition and start every kind of player in a temporary folder.
 
     Parameters
@@ -276,7 +240,7 @@ def dry_run(
 
     Returns
     -------
-    The request without what was left out, and notes for the organiser, in sentences.
+    The simulation without what was left out, and notes for the organiser, in sentences.
 
     Raises
     ------
@@ -284,27 +248,29 @@ def dry_run(
         If the simulation cannot be run as requested.
     """
     notes: list[str] = []
-    kinds, baseline = request.kinds, request.baseline
+    kinds, baseline = simulation.kinds, simulation.baseline
     with tempfile.TemporaryDirectory(prefix="arena-dry-run-") as folder:
-        for at, mechanism in enumerate(request.mechanisms):
-            trial = replace(request, root=Path(folder) / str(at), mechanisms=(mechanism,))
+        for at, mechanism in enumerate(simulation.mechanisms):
+            trial = replace(simulation, root=Path(folder) / str(at), mechanisms=(mechanism,))
             with open_competition(trial.open_folder(), trial, mechanism, manager) as (state, _):
                 notes += [f"{mechanism}: {note}" for note in state.notes]
-                if at == 0 and not request.drawn:
-                    kinds, baseline, left_out = _fitting(request, state, drop_kinds, drop_baseline)
+                if at == 0 and not simulation.request.drawn:
+                    kinds, baseline, left_out = _fitting(
+                        simulation, state, drop_kinds, drop_baseline
+                    )
                     notes += left_out
-    return replace(request, kinds=kinds, baseline=baseline), list(dict.fromkeys(notes))
+    return replace(simulation, kinds=kinds, baseline=baseline), list(dict.fromkeys(notes))
 
 
 def _fitting(
-    request: Request, state: CompetitionState, drop_kinds: bool, drop_baseline: bool
+    simulation: PreparedSimulation, state: CompetitionState, drop_kinds: bool, drop_baseline: bool
 ) -> tuple[tuple[Kind, ...], Kind | None, list[str]]:
     """Return the kinds and the baseline that can play, and notes on those that cannot."""
     solution = state.solution
     if len(solution.targets) != 1:
         raise InputError("Simulated teams predict one target; this solution has several.")
-    known, found = request.data.classes, solution.targets[0].classes
-    if request.data.training is not None and known != found:
+    known, found = simulation.data.classes, solution.targets[0].classes
+    if simulation.data.training is not None and known != found:
         # A model would predict a label that the metric does not know.
         lacking = sorted(set(known or ()) - set(found or ()))
         what = f"lack the label {lacking[0]!r}" if lacking else "have other labels"
@@ -312,15 +278,15 @@ def _fitting(
             f"The rows to predict {what}, which is among the rows to train on. Use more rows, or "
             f"remove the label from the file."
         )
-    part = published(request, state, visits=10)
+    part = published(simulation, state, visits=10)
     notes: list[str] = []
-    baseline = request.baseline
+    baseline = simulation.baseline
     if baseline is not None and (why := _refusal(baseline, part, drop_baseline)):
         baseline = None
         notes.append(f"The public baseline is the sample submission: {why}")
     part = replace(part, baseline=sample_prediction(state))
     kept = []
-    for kind in request.kinds:
+    for kind in simulation.kinds:
         if why := _refusal(kind, part, drop_kinds):
             notes.append(f"{kind.specification} is left out: {why}")
         else:

@@ -41,6 +41,7 @@ from arena.simulation.competition.submit import (
 )
 from arena.simulation.competition.teams import Kind, Participant, assign_teams
 from arena.simulation.past.teams import Defaults, LikePast, Teams, typical_board
+from arena.simulation.requests import SimulationRequest
 from arena.store import Store
 from arena.types import PredictionKind
 from arena.utils.parallel import Progress
@@ -50,9 +51,16 @@ _PAST_STREAM = 2**32 - 14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Request:
-    """A simulation to run."""
+class PreparedSimulation:
+    """A request whose data were read and that can be run.
 
+    Raises
+    ------
+    UsageError
+        If it has no mechanism.
+    """
+
+    request: SimulationRequest
     root: Path
     data: CompetitionData
     settings: Settings
@@ -61,29 +69,21 @@ class Request:
     kinds: tuple[Kind, ...]
     baseline: Kind | None
     """The competitor whose predictions are the public baseline; None: the sample submission."""
-    teams: int = 50
-    days: int = 30
-    seed: int = 0
     like: LikePast | None = None
     """Past boards whose teams are imitated; None: a uniform level of activity."""
-    drawn: bool = False
-    """Whether predictions are drawn, in memory, instead of computed by competitors."""
-    notebooks: float = 0.0
-    """Share of the honest teams' submissions that become public, for others to blend and copy."""
     public_share: float = 0.3
     """Share of the rows drawn as public, if the data have no usage column; 0: none."""
-    wait: float = 0.0
-    """Seconds to wait for another process that holds the competition."""
+    notes: tuple[str, ...] = ()
+    """For the organiser, in sentences."""
 
     def __post_init__(self) -> None:
-        if min(self.teams, self.days) < 1 or self.seed < 0:
-            raise UsageError("At least 1 team, 1 day and a seed from 0 are needed.")
-        if not 0 <= self.public_share < 1:
-            raise UsageError("The public share must be at least 0 and less than 1.")
-        if not 0 <= self.notebooks <= 1:
-            raise UsageError("The share of public notebooks must be between 0 and 1.")
         if not self.mechanisms:
             raise UsageError("Name at least one mechanism.")
+
+    @property
+    def metric(self) -> str:
+        """The specification of the metric."""
+        return self.settings.metric.specification
 
     def settings_under(self, mechanism: str) -> Settings:
         """Return the settings with a mechanism."""
@@ -98,16 +98,16 @@ class Request:
     def about(self) -> dict[str, Any]:
         """Return everything that the simulation depends on, as JSON."""
         return {
-            "seed": self.seed,
-            "teams": self.teams,
-            "days": self.days,
+            "seed": self.request.seed,
+            "teams": self.request.teams,
+            "days": self.request.days,
             "kinds": [[kind.specification, kind.share] for kind in self.kinds],
             "baseline": None if self.baseline is None else self.baseline.specification,
             "data": self.data.identity,
             "public_share": self.public_share,
             "like": None if self.like is None else self.like.identity(),
-            "drawn": True if self.drawn else None,
-            "notebooks": self.notebooks or None,
+            "drawn": True if self.request.drawn else None,
+            "notebooks": self.request.notebooks or None,
             "folders": "one" if len(self.mechanisms) == 1 else "several",
         }
 
@@ -134,13 +134,18 @@ class CompetitionRun:
 
 @contextlib.contextmanager
 def open_competition(
-    folder: SimulationFolder, request: Request, mechanism: str, manager: PluginManager
+    folder: SimulationFolder, simulation: PreparedSimulation, mechanism: str, manager: PluginManager
 ) -> Iterator[tuple[CompetitionState, SimulatedClock]]:
     """Open the competition under a mechanism on its first day; create it if it is missing."""
-    settings = request.settings_under(mechanism)
-    clock = SimulatedClock(first_day(settings, request.days))
+    settings = simulation.settings_under(mechanism)
+    clock = SimulatedClock(first_day(settings, simulation.request.days))
     state = folder.open_competition(
-        request.folder_of(mechanism), settings, manager, clock, request.public_share, request.wait
+        simulation.folder_of(mechanism),
+        settings,
+        manager,
+        clock,
+        simulation.public_share,
+        simulation.request.wait,
     )
     try:
         yield state, clock
@@ -150,7 +155,7 @@ def open_competition(
 
 def run_competition(
     folder: SimulationFolder,
-    request: Request,
+    simulation: PreparedSimulation,
     mechanism: str,
     manager: PluginManager,
     *,
@@ -164,20 +169,22 @@ def run_competition(
     ArenaError
         If the folder holds something else, or a metric or mechanism fails.
     """
-    if request.drawn:
-        return _run_drawn(request, mechanism, manager, progress)
-    participants = assign_teams(request.kinds, request.teams)
-    past = None if request.like is None else _drawn_teams(request, request.like)
-    with open_competition(folder, request, mechanism, manager) as (state, clock):
-        rounds = calendar(participants, state.settings, request.days, request.seed, past)
+    if simulation.request.drawn:
+        return _run_drawn(simulation, mechanism, manager, progress)
+    participants = assign_teams(simulation.kinds, simulation.request.teams)
+    past = None if simulation.like is None else _drawn_teams(simulation, simulation.like)
+    with open_competition(folder, simulation, mechanism, manager) as (state, clock):
+        rounds = calendar(
+            participants, state.settings, simulation.request.days, simulation.request.seed, past
+        )
         files = Path(tempfile.mkdtemp(prefix="arena-files-"))
         try:
             submitter = open_submitter(state, clock, files)
             if submitter.known:
                 found = plural(len(submitter.known), "submission")
                 progress.say(f"{found} under {mechanism} found, continuing from there.")
-            published = Publication(request.notebooks, request.seed)
-            playing = _start(request, submitter, participants, rounds, folder.cache, published)
+            published = Publication(simulation.request.notebooks, simulation.request.seed)
+            playing = _start(simulation, submitter, participants, rounds, folder.cache, published)
             progress.start(f"Submissions under {mechanism} (maximum)", sum(map(len, rounds)))
             play(
                 submitter,
@@ -190,39 +197,43 @@ def run_competition(
             )
         finally:
             shutil.rmtree(files, ignore_errors=True)
-        start = first_day(state.settings, request.days)
+        start = first_day(state.settings, simulation.request.days)
         competition = Competition(state)
         result = competition.finalize(progress=progress)
         outcome = outcome_of(
-            state, result, competition.leaderboard(), participants, request.days, start
+            state, result, competition.leaderboard(), participants, simulation.request.days, start
         )
         return CompetitionRun(state.folder, result, outcome)
 
 
-def _drawn_teams(request: Request, like: LikePast) -> tuple[Teams, Defaults]:
+def _drawn_teams(simulation: PreparedSimulation, like: LikePast) -> tuple[Teams, Defaults]:
     """Return teams like those of past boards, the same under every mechanism."""
-    rng = np.random.default_rng(np.random.SeedSequence(request.seed, spawn_key=(_PAST_STREAM,)))
-    return like.draw(request.teams, rng), like.defaults
+    rng = np.random.default_rng(
+        np.random.SeedSequence(simulation.request.seed, spawn_key=(_PAST_STREAM,))
+    )
+    return like.draw(simulation.request.teams, rng), like.defaults
 
 
 def _run_drawn(
-    request: Request, mechanism: str, manager: PluginManager, progress: Progress
+    simulation: PreparedSimulation, mechanism: str, manager: PluginManager, progress: Progress
 ) -> CompetitionRun:
     """Run the competition in memory; its folder gets the final board in CSV."""
-    past = _drawn_teams(request, request.like or LikePast((typical_board(),)))
-    participants = assign_teams([DRAWN], request.teams)
-    root = request.folder_of(mechanism)
+    past = _drawn_teams(simulation, simulation.like or LikePast((typical_board(),)))
+    participants = assign_teams([DRAWN], simulation.request.teams)
+    root = simulation.folder_of(mechanism)
     with tempfile.TemporaryDirectory(prefix="arena-drawn-") as name:
-        trial = replace(request, root=Path(name) / "competition", mechanisms=(mechanism,))
+        trial = replace(simulation, root=Path(name) / "competition", mechanisms=(mechanism,))
         with open_competition(trial.open_folder(), trial, mechanism, manager) as (state, _):
-            settings, days = state.settings, request.days
-            rounds = calendar(participants, settings, days, request.seed, past, final_visits=False)
+            settings, days = state.settings, simulation.request.days
+            rounds = calendar(
+                participants, settings, days, simulation.request.seed, past, final_visits=False
+            )
             outcome = play_drawn(
                 state,
                 participants,
                 rounds,
                 past,
-                request.seed,
+                simulation.request.seed,
                 days,
                 first_day(settings, days),
                 sample_prediction(state),
@@ -234,7 +245,7 @@ def _run_drawn(
 
 
 def _start(
-    request: Request,
+    simulation: PreparedSimulation,
     submitter: Submitter,
     participants: Sequence[Participant],
     rounds: Sequence[Sequence[Visit]],
@@ -244,24 +255,28 @@ def _start(
     """Submit the baseline and start every player with what the organiser publishes."""
     state = submitter.state
     visits = Counter(visit.participant for own in rounds for visit in own)
-    baseline = _baseline(request, state, cache)
-    part = published(request, state, visits=0)
+    baseline = _baseline(simulation, state, cache)
+    part = published(simulation, state, visits=0)
     part = replace(part, baseline=baseline, notebooks=publication.notebooks)
     team = state.settings.competition.baseline
     if team is not None:
         table = submission_table(baseline, state.solution)
-        answer = submitter.submit(table, team, 0, first_day(state.settings, request.days))
+        answer = submitter.submit(
+            table, team, 0, first_day(state.settings, simulation.request.days)
+        )
         part = replace(part, baseline_score=answer.released)
     playing: dict[int, Playing] = {}
     for one in participants:
         own = replace(part, submissions=max(visits[one.number] - 1, 1))
         with attributed(one.kind.plugin, f"starting {one.kind.specification}"):
-            player = one.kind.competitor.start(own, player_rng(request.seed, one.number))
+            player = one.kind.competitor.start(own, player_rng(simulation.request.seed, one.number))
         playing[one.number] = Playing(one, player)
     return playing
 
 
-def published(request: Request, state: CompetitionState, *, visits: int) -> Participation:
+def published(
+    simulation: PreparedSimulation, state: CompetitionState, *, visits: int
+) -> Participation:
     """Return what participants receive: neither labels nor which rows are public."""
     solution, settings = state.solution, state.settings
     classes = solution.targets[0].classes
@@ -271,19 +286,21 @@ def published(request: Request, state: CompetitionState, *, visits: int) -> Part
         n_public=int(public_rows(solution).sum()),
         n_classes=None if classes is None else len(classes),
         submissions=visits,
-        training=request.data.training,
-        test=request.data.test,
+        training=simulation.data.training,
+        test=simulation.data.test,
     )
 
 
-def _baseline(request: Request, state: CompetitionState, cache: ResultCache) -> npt.NDArray[Any]:
+def _baseline(
+    simulation: PreparedSimulation, state: CompetitionState, cache: ResultCache
+) -> npt.NDArray[Any]:
     """Return the predictions of the public baseline, the same under every mechanism."""
-    kind = request.baseline
+    kind = simulation.baseline
     if kind is None:
         return sample_prediction(state)
-    part = published(request, state, visits=1)
+    part = published(simulation, state, visits=1)
     with attributed(kind.plugin, f"making the baseline by {kind.specification}"):
-        player = kind.competitor.start(part, player_rng(request.seed, _BASELINE_NUMBER))
+        player = kind.competitor.start(part, player_rng(simulation.request.seed, _BASELINE_NUMBER))
         if isinstance(player, ComputesAhead):
             work = player.computation()
             result = cache.get(work.key)
@@ -305,11 +322,11 @@ def sample_prediction(state: CompetitionState) -> npt.NDArray[Any]:
     return flat.astype(np.intp) if state.solution.kind is PredictionKind.LABEL else flat
 
 
-def stored_submissions(request: Request) -> int:
+def stored_submissions(simulation: PreparedSimulation) -> int:
     """Return how many submissions of the simulation are stored, for the note on an interruption."""
     found = 0
-    for mechanism in request.mechanisms:
-        path = request.folder_of(mechanism) / DATABASE_NAME
+    for mechanism in simulation.mechanisms:
+        path = simulation.folder_of(mechanism) / DATABASE_NAME
         with contextlib.suppress(ArenaError):
             if path.exists():
                 with Store.open(path, create=False, read_only=True) as store:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
@@ -14,8 +13,9 @@ from arena.plugin.manager import PluginManager
 from arena.simulation.competition.cache import write_file
 from arena.simulation.competition.comparison import Story
 from arena.simulation.competition.existing import is_own_competition
-from arena.simulation.competition.prepare import Options, prepare
-from arena.simulation.competition.run import Request, run_competition
+from arena.simulation.competition.prepare import prepare
+from arena.simulation.competition.run import PreparedSimulation, run_competition
+from arena.simulation.requests import SimulationRequest
 from arena.store.digests import text_digest
 from arena.utils.engines import Engine
 from arena.utils.parallel import NoProgress, Progress
@@ -24,31 +24,30 @@ from arena.utils.text import printable
 _FILE = "outcomes.json"
 
 
-def options_of_seed(options: Options, seed: int) -> Options:
-    """Return the options of one seed; its folder is inside that of all seeds."""
-    if is_own_competition(options.directory):  # it gets a folder per seed by itself
-        return replace(options, seed=seed)
-    return replace(options, seed=seed, directory=options.directory / f"seed-{seed}")
+_SECONDS_OF_A_LEFT_TASK = 600.0
+"""A worker of a cluster still finishes the seed of a command that was interrupted."""
+
+
+def request_of_seed(request: SimulationRequest, seed: int) -> SimulationRequest:
+    """Return the request of one seed; its folder is inside that of all seeds."""
+    if is_own_competition(request.directory):  # it gets a folder per seed by itself
+        return replace(request, seed=seed)
+    return replace(request, seed=seed, directory=request.directory / f"seed-{seed}")
 
 
 def run_seeds(
-    options: Options,
-    seeds: Sequence[int],
+    request: SimulationRequest,
     engine: Engine,
     progress: Progress,
     manager: PluginManager | None = None,
 ) -> list[Story]:
-    """Run the simulation with each seed, or continue, and return the results.
+    """Run the simulation with each of its seeds, or continue, and return the results.
 
     A finished seed is read from its folder. On a cluster every machine must see the folder and the
     data under the same path.
 
     Parameters
     ----------
-    options
-        Of every simulation; their seed is not used.
-    seeds
-        At least two, each different.
     manager
         Plugins of this process, one seed after the other; None: those installed, side by side.
 
@@ -59,9 +58,9 @@ def run_seeds(
     ArenaError
         If a simulation cannot be run.
     """
-    if len(set(seeds)) < max(len(seeds), 2):
+    if request.seeds < 2:
         raise UsageError("At least 2 different seeds are needed: one shows no spread.")
-    root = options.directory
+    root = request.directory
     if not is_own_competition(root) and root.exists():
         other = [path for path in root.iterdir() if not path.name.startswith("seed-")]
         if other:
@@ -69,20 +68,33 @@ def run_seeds(
                 f"{printable(str(root))} holds {printable(other[0].name)}, which is no simulation "
                 f"with several seeds. Choose a new folder."
             )
+    seeds = range(request.seed, request.seed + request.seeds)
     progress.start("Simulated competitions", len(seeds))
-    stories = []
-    run = (
-        engine.run(run_story, (options,), [(seed,) for seed in seeds])
+    asked = request if request.where.engine == "local" else _on_a_cluster(request)
+    results = (
+        engine.run(run_story, (asked,), [(seed,) for seed in seeds])
         if manager is None
-        else (run_story(options, seed, manager) for seed in seeds)
+        else (run_story(asked, seed, manager) for seed in seeds)
     )
-    for story in run:
-        stories.append(story)
+    stories = []
+    for story in results:
+        folder = root / Path(story.folder).relative_to(asked.directory)  # the same on any engine
+        stories.append(replace(story, folder=str(folder)))
         progress.advance()
     return stories
 
 
-def run_story(options: Options, seed: int, manager: PluginManager | None = None) -> Story:
+def _on_a_cluster(request: SimulationRequest) -> SimulationRequest:
+    """Return the request for machines that may work in another folder."""
+    paths = {name: getattr(request, name) for name in ("directory", "data", "test", "like")}
+    return replace(
+        request,
+        wait=max(request.wait, _SECONDS_OF_A_LEFT_TASK),
+        **{name: path.absolute() for name, path in paths.items() if path is not None},
+    )
+
+
+def run_story(request: SimulationRequest, seed: int, manager: PluginManager | None = None) -> Story:
     """Run or continue the simulation of one seed under every mechanism, in this process.
 
     Without a manager the installed plugins are used.
@@ -93,30 +105,30 @@ def run_story(options: Options, seed: int, manager: PluginManager | None = None)
         If it cannot be run.
     """
     manager = PluginManager() if manager is None else manager
-    request, _ = prepare(options_of_seed(options, seed), manager)
-    about = _digest(request)
-    file = request.root / _FILE
-    found = _read(file, about)
-    if found is not None:
-        return Story(seed, str(request.root), tuple(found))
-    folder = request.open_folder()
+    simulation = prepare(request_of_seed(request, seed), manager)
+    digest = _digest(simulation)
+    file = simulation.root / _FILE
+    finished = _read(file, digest)
+    if finished is not None:
+        return Story(seed, str(simulation.root), tuple(finished))
+    folder = simulation.open_folder()
     outcomes = [
         run_competition(
-            folder, request, mechanism, manager, workers=1, progress=NoProgress()
+            folder, simulation, mechanism, manager, workers=1, progress=NoProgress()
         ).outcome.to_dict()
-        for mechanism in request.mechanisms
+        for mechanism in simulation.mechanisms
     ]
     failures = tuple(f"Seed {seed}: {failure}" for failure in manager.failures)
     if not failures:
-        document = {"schema": "arena/simulation-outcomes/1", "request": about, "found": outcomes}
+        document = {"schema": "arena/simulation-outcomes/1", "request": digest, "found": outcomes}
         write_file(file, json.dumps(document).encode())
-    return Story(seed, str(request.root), tuple(outcomes), failures)
+    return Story(seed, str(simulation.root), tuple(outcomes), failures)
 
 
-def _digest(request: Request) -> str:
+def _digest(simulation: PreparedSimulation) -> str:
     """Return a hash of everything that the outcomes depend on."""
-    settings = [request.settings_under(one).model_dump_json() for one in request.mechanisms]
-    text = json.dumps([metadata.version("arena"), request.about(), settings], sort_keys=True)
+    settings = [simulation.settings_under(one).model_dump_json() for one in simulation.mechanisms]
+    text = json.dumps([metadata.version("arena"), simulation.about(), settings], sort_keys=True)
     return text_digest(text)
 
 

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from numbers import Integral
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from arena.errors import UsageError
-from arena.evaluation.levels import check_level
+from arena.intake.faults import plural
+from arena.interfaces import kinds_of
 from arena.plugin.manager import PluginManager
 from arena.simulation.competition.comparison import Comparison, Story, compare_mechanisms
-from arena.simulation.competition.prepare import Options, prepare
-from arena.simulation.competition.run import run_competition
-from arena.simulation.competition.seeds import options_of_seed, run_seeds
+from arena.simulation.competition.prepare import prepare
+from arena.simulation.competition.run import CompetitionRun, PreparedSimulation, run_competition
+from arena.simulation.competition.seeds import request_of_seed, run_seeds
 from arena.simulation.competition.summary import summarize_seeds
+from arena.simulation.competition.teams import assign_teams
+from arena.simulation.requests import SimulationRequest
 from arena.types import DEFAULT_LEVEL
 from arena.utils.arguments import several
-from arena.utils.engines import open_engine
+from arena.utils.engines import Engine
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
+from arena.utils.requests import EngineChoice
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +59,56 @@ class Simulation:
         }
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FinishedSimulation:
+    """A simulation with what its reports and its document need."""
+
+    simulation: Simulation
+    prepared: PreparedSimulation
+    """What was run; with several seeds, that of the first."""
+    runs: tuple[CompetitionRun, ...] = ()
+    """With one seed, the competition under each mechanism."""
+
+    def document(self) -> dict[str, Any]:
+        """Return the JSON document of the command.
+
+        It is ``arena/simulate-competition/1`` or, with several seeds, ``arena/simulate-seeds/1``.
+        """
+        prepared, request = self.prepared, self.prepared.request
+        comparison = self.simulation.comparison
+        shared = {
+            "folder": str(self.simulation.folder),
+            "data": prepared.data.name,
+            "metric": prepared.metric,
+            "teams": request.teams,
+            "days": request.days,
+        }
+        kinds = [
+            {"competitor": kind.specification, "conduct": kind.conduct} for kind in prepared.kinds
+        ]
+        if comparison is not None:
+            shares = [
+                {**one, "share": kind.share}
+                for one, kind in zip(kinds, prepared.kinds, strict=True)
+            ]
+            return {
+                "schema": "arena/simulate-seeds/1",
+                **shared,
+                "kinds": shares,
+                "mechanisms": list(self.simulation.mechanisms),
+                **comparison.to_dict(),
+            }
+        counts = teams_by_kind(prepared)
+        return {
+            "schema": "arena/simulate-competition/1",
+            **shared,
+            "greater_is_better": self.runs[0].outcome.greater_is_better,
+            "seed": request.seed,
+            "kinds": [{**one, "teams": count} for one, count in zip(kinds, counts, strict=True)],
+            "mechanisms": [run.outcome.to_dict() for run in self.runs],
+        }
+
+
 def simulate(
     folder: str | Path,
     mechanisms: str | Sequence[str] = (),
@@ -82,6 +135,7 @@ def simulate(
     seed: int = 0,
     seeds: int = 1,
     level: float = DEFAULT_LEVEL,
+    wait: float = 0.0,
     workers: int = 0,
     engine: str = "local",
     address: str | None = None,
@@ -132,6 +186,8 @@ def simulate(
         The first random seed, and the number of seeds.
     level
         Of the intervals and tests with several seeds.
+    wait
+        Seconds to wait while another process has the competition open.
     workers, engine, address
         Processes (0: one per processor), and ``local``, ``dask`` or ``ray`` with the address of
         its cluster.
@@ -148,24 +204,15 @@ def simulate(
 
     Examples
     --------
-    >>> found = simulate("rehearsals", ["full", "ladder-free"], seeds=20)  # doctest: +SKIP
-    >>> for sentence in found.sentences():  # doctest: +SKIP
+    >>> simulation = simulate("rehearsals", ["full", "ladder-free"], seeds=20)  # doctest: +SKIP
+    >>> for sentence in simulation.sentences():  # doctest: +SKIP
     ...     print(sentence)
     """
-    check_level(level)
-    if seed < 0 or seeds < 1:
-        raise UsageError("A seed from 0 and at least 1 seed are needed.")
-    counts = (teams, days, seed, seeds, per_day, rows, train_rows, validation_rows)
-    if not all(one is None or isinstance(one, Integral) for one in counts):
-        raise UsageError("Teams, days, seeds, submissions per day and rows are whole numbers.")
-    if per_day is not None and per_day < 1:
-        raise UsageError("At least 1 submission per team and day is needed.")
-    options = Options(
+    request = SimulationRequest(
         directory=Path(folder),
         mechanisms=", ".join(several(mechanisms)) or None,
         teams=teams,
         days=days,
-        seed=seed,
         kinds=kinds,
         baseline=baseline,
         metric=metric,
@@ -175,40 +222,125 @@ def simulate(
         test=None if test is None else Path(test),
         positive=positive,
         rows=rows,
+        public_share=public_share,
         train_rows=train_rows,
         validation_rows=validation_rows,
-        public_share=public_share,
         like=None if like is None else Path(like),
         drawn=drawn,
         notebooks=notebooks,
         drift=drift,
         training_drift=training_drift,
+        seed=seed,
+        seeds=seeds,
+        level=level,
+        where=EngineChoice(engine, address, workers),
+        wait=wait,
     )
-    own = PluginManager() if manager is None else manager
+    plugins = PluginManager() if manager is None else manager
     with shown(progress) as display:
-        if seeds > 1:
-            request, notes = prepare(options_of_seed(options, seed), own)
-            with open_engine(engine, address, workers) as opened:
-                stories = run_seeds(options, range(seed, seed + seeds), opened, display, manager)
-            notes += dict.fromkeys(note for story in stories for note in story.notes)
-            compared = compare_mechanisms(request.mechanisms, stories, level)
-            return Simulation(
-                options.directory, request.mechanisms, tuple(stories), compared, tuple(notes)
-            )
-        request, notes = prepare(options, own)
-        with open_engine(engine, address, workers) as opened:
-            folder_of_all = request.open_folder()
-            outcomes = [
-                run_competition(
-                    folder_of_all,
-                    request,
-                    mechanism,
-                    own,
-                    workers=opened.workers,
-                    progress=display,
-                ).outcome.to_dict()
-                for mechanism in request.mechanisms
-            ]
-    story = Story(seed, str(request.root), tuple(outcomes), tuple(map(str, own.failures)))
-    notes += story.notes
-    return Simulation(request.root, request.mechanisms, (story,), None, tuple(notes))
+        prepared = prepare_simulation(request, plugins)
+        finished = run_simulation(prepared, plugins, display, installed=manager is None)
+    return finished.simulation
+
+
+def prepare_simulation(request: SimulationRequest, manager: PluginManager) -> PreparedSimulation:
+    """Check everything that can be checked without training, for the first of several seeds.
+
+    Raises
+    ------
+    ArenaError
+        If the simulation cannot be run as requested.
+    """
+    first = request if request.seeds == 1 else request_of_seed(request, request.seed)
+    return replace(prepare(first, manager), request=request)
+
+
+def run_simulation(
+    prepared: PreparedSimulation,
+    manager: PluginManager,
+    progress: Progress,
+    *,
+    installed: bool = True,
+) -> FinishedSimulation:
+    """Run a simulation that was prepared, or continue it; announce the work first.
+
+    Parameters
+    ----------
+    installed
+        Whether the manager holds the installed plugins: other processes then find the same ones,
+        and several seeds run side by side.
+
+    Raises
+    ------
+    ArenaError
+        If the folder holds something else, or a metric or mechanism fails.
+    """
+    request = prepared.request
+    with request.where.open() as engine:
+        progress.say(_announcement(prepared, engine, manager))
+        if request.seeds > 1:
+            return _several_seeds(prepared, engine, None if installed else manager, progress)
+        return _one_seed(prepared, engine, manager, progress)
+
+
+def _several_seeds(
+    prepared: PreparedSimulation,
+    engine: Engine,
+    manager: PluginManager | None,
+    progress: Progress,
+) -> FinishedSimulation:
+    request = prepared.request
+    stories = run_seeds(request, engine, progress, manager)
+    notes = dict.fromkeys(note for story in stories for note in story.notes)
+    comparison = compare_mechanisms(prepared.mechanisms, stories, request.level)
+    simulation = Simulation(
+        folder=request.directory,
+        mechanisms=prepared.mechanisms,
+        stories=tuple(stories),
+        comparison=comparison,
+        notes=(*prepared.notes, *notes),
+    )
+    return FinishedSimulation(simulation, prepared)
+
+
+def _one_seed(
+    prepared: PreparedSimulation, engine: Engine, manager: PluginManager, progress: Progress
+) -> FinishedSimulation:
+    folder, runs = prepared.open_folder(), []
+    for mechanism in prepared.mechanisms:
+        started = time.monotonic()
+        run = run_competition(
+            folder, prepared, mechanism, manager, workers=engine.workers, progress=progress
+        )
+        runs.append(run)
+        progress.say(f"{mechanism}: {time.monotonic() - started:.0f} s.")
+    outcomes = tuple(run.outcome.to_dict() for run in runs)
+    failures = tuple(map(str, manager.failures))
+    story = Story(prepared.request.seed, str(prepared.root), outcomes, failures)
+    simulation = Simulation(
+        folder=prepared.root,
+        mechanisms=prepared.mechanisms,
+        stories=(story,),
+        comparison=None,
+        notes=(*prepared.notes, *failures),
+    )
+    return FinishedSimulation(simulation, prepared, tuple(runs))
+
+
+def teams_by_kind(prepared: PreparedSimulation) -> list[int]:
+    """Return the number of teams of each kind."""
+    participants = assign_teams(prepared.kinds, prepared.request.teams)
+    return [sum(one.kind is kind for one in participants) for kind in prepared.kinds]
+
+
+def _announcement(prepared: PreparedSimulation, engine: Engine, manager: PluginManager) -> str:
+    request = prepared.request
+    counts = zip(prepared.kinds, teams_by_kind(prepared), strict=True)
+    kinds = ", ".join(f"{count:,} {kind.specification}" for kind, count in counts if count)
+    predictions = " or ".join(kinds_of(manager.metrics.resolve(prepared.metric)))
+    seeds = f"{request.seeds:,} seeds, " if request.seeds > 1 else ""
+    return (
+        f"{seeds}{plural(request.teams, 'team')} ({kinds}) in {plural(request.days, 'day')} on "
+        f"{prepared.data.name}, predictions of the kind {predictions}, under "
+        f"{' and '.join(prepared.mechanisms)}; {plural(engine.workers, 'worker')} ({engine.name})."
+    )

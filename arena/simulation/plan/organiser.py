@@ -11,6 +11,7 @@ import numpy as np
 from arena.errors import UsageError
 from arena.evaluation.ranks import best_first
 from arena.evaluation.scores import round_significant
+from arena.simulation.competition.comparison import Comparison
 from arena.simulation.plan.drawn import (
     FIGURES,
     Design,
@@ -21,6 +22,7 @@ from arena.simulation.plan.drawn import (
 )
 from arena.simulation.plan.metric_choice import MetricSeparation
 from arena.simulation.plan.plan import NeededRows, Plan
+from arena.simulation.requests import PlanRequest
 from arena.types import DEFAULT_LEVEL, FloatArray
 from arena.utils.formatting import level_text, percent
 from arena.utils.parallel import Progress
@@ -80,6 +82,24 @@ class Questions:
             raise UsageError("A competition has at least 2 rows, public and private ones.")
         if not 0 <= self.within <= 1:
             raise UsageError("--within must be from 0 to 1.")
+
+    @classmethod
+    def of(cls, request: PlanRequest, *, n_rows: int) -> Questions:
+        """Return the questions of a request, for a pilot of ``n_rows`` private rows."""
+        share = request.public_share[0]
+        total = request.total_rows
+        return cls(
+            total_rows=round(n_rows / (1 - min(share, 0.99))) if total is None else total,
+            public_share=share,
+            per_day=request.per_day[0],
+            days=request.days,
+            teams=request.teams[0],
+            within=request.within,
+            public_shares=tuple(sorted(set(request.public_share))),
+            per_days=tuple(sorted(set(request.per_day))),
+            private_rows=request.rows,
+            team_counts=tuple(sorted(set(request.teams))),
+        )
 
     @property
     def design(self) -> Design:
@@ -151,6 +171,8 @@ class Advice:
     """Compared on the pilot, the best first; empty: only one."""
     notes: tuple[str, ...] = ()
     """Limits of the answers, one sentence each."""
+    rehearsal: Comparison | None = None
+    """The mechanisms compared on simulated competitions, if there is a rehearsal."""
 
     def sweep(self, name: str) -> Sweep:
         """Return a sweep by its name."""
@@ -293,9 +315,11 @@ class Advice:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain JSON."""
+        """Return the JSON document ``arena/plan/1``."""
         document: dict[str, Any] = as_json(
             {
+                "schema": "arena/plan/1",
+                "metric": self.metric,
                 **self.plan.to_dict(),
                 "greater_is_better": self.greater_is_better,
                 "groups": self.groups,
@@ -324,6 +348,7 @@ class Advice:
                 "mechanics": asdict(self.mechanics),
                 "metrics": [asdict(one) for one in self.metrics],
                 "notes": self.notes,
+                "rehearsal": None if self.rehearsal is None else self.rehearsal.to_dict(),
             }
         )
         return document
@@ -423,13 +448,19 @@ def advise_organiser(
     has_range = score_range is not None
     mechanism = f"ladder-free(minimum_step={step:.2g})" if has_range and step > 0 else None
     return Advice(
-        plan,
-        metric,
-        greater_is_better,
-        questions,
-        groups,
-        sweeps,
-        Mechanics(base.public_rows, base.submissions, bias, step, mechanism),
-        metrics,
-        notes,
+        plan=plan,
+        metric=metric,
+        greater_is_better=greater_is_better,
+        questions=questions,
+        groups=groups,
+        sweeps=sweeps,
+        mechanics=Mechanics(
+            public_rows=base.public_rows,
+            submissions=base.submissions,
+            attack_bias=bias,
+            minimum_step=step,
+            mechanism=mechanism,
+        ),
+        metrics=metrics,
+        notes=notes,
     )

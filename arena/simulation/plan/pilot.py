@@ -6,14 +6,14 @@ Scoring does not keep the predictions, so what a plan needs of them is read whil
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from numbers import Integral
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arena.competition.view import CompetitionView
-from arena.errors import InputError, MetricError, UsageError
+from arena.errors import InputError, MetricError
 from arena.evaluation.clusters import size_degrees_of_freedom
 from arena.evaluation.ranks import best_first
 from arena.evaluation.row_weights import metric_on_rows_of, row_weights_of
@@ -21,6 +21,7 @@ from arena.evaluation.scores import round_significant
 from arena.evaluation.standard_errors import class_means_are_removed, comparable_values
 from arena.interfaces import HasRowValues, Metric, Study, traits_of
 from arena.plugin.manager import PluginManager
+from arena.plugin.specification import split_specifications
 from arena.public_board.clipping import conceivable_scores
 from arena.scoring.board import BoardStudy
 from arena.scoring.private_board import analysis_generator
@@ -32,6 +33,14 @@ from arena.simulation.plan.metric_choice import compare_metrics, split_half_agre
 from arena.simulation.plan.organiser import Advice, Questions, advise_organiser
 from arena.simulation.plan.plan import MOST_SUBMISSIONS, plan_rows
 from arena.simulation.plan.uncertainty import pair_degrees_of_freedom
+from arena.simulation.requests import (
+    DAILY_LIMITS,
+    PUBLIC_SHARES,
+    TEAM_COUNTS,
+    CompetitionPlanRequest,
+    PilotPlanRequest,
+    PlanRequest,
+)
 from arena.types import (
     DEFAULT_LEVEL,
     DEFAULT_RESAMPLES,
@@ -42,7 +51,11 @@ from arena.types import (
 from arena.utils.arguments import several
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
+from arena.utils.requests import EngineChoice, refuse_unused
 from arena.utils.text import printable
+
+if TYPE_CHECKING:
+    from arena.simulation.competition.comparison import Comparison
 
 FEW_IN_CLASS = 10
 """With fewer units in a class, the class sets the degrees of freedom, as on a board."""
@@ -71,33 +84,6 @@ class Pilot:
     """What scoring says about files and rows, in sentences."""
 
 
-@dataclass(frozen=True)
-class Sweeps:
-    """What is varied; the first value of each is the plan's.
-
-    Raises
-    ------
-    UsageError
-        If there is no public share, no number of submissions or no number of teams, or a number
-        that counts something is not whole.
-    """
-
-    public_share: tuple[float, ...] = (0.3, 0.1, 0.2, 0.5)
-    per_day: tuple[int, ...] = (5, 1, 2, 20)
-    teams: tuple[int, ...] = (50, 10, 30, 100, 300)
-    rows: tuple[int, ...] = ()
-    """Private rows; empty: multiples of the pilot's."""
-
-    def __post_init__(self) -> None:
-        if not (self.public_share and self.per_day and self.teams):
-            raise UsageError(
-                "A plan needs at least one public share, one number of submissions per day and one "
-                "number of teams."
-            )
-        if not all(isinstance(one, Integral) for one in (*self.per_day, *self.teams, *self.rows)):
-            raise UsageError("Rows, submissions per day and teams are whole numbers.")
-
-
 def plan(
     pilot: str | Path | CompetitionView,
     submissions: str | Path | Sequence[str | Path] = (),
@@ -109,17 +95,21 @@ def plan(
     difference: float | None = None,
     rows: int | Sequence[int] = (),
     total_rows: int | None = None,
-    public_share: float | Sequence[float] = Sweeps.public_share,
-    per_day: int | Sequence[int] = Sweeps.per_day,
-    teams: int | Sequence[int] = Sweeps.teams,
+    public_share: float | Sequence[float] = PUBLIC_SHARES,
+    per_day: int | Sequence[int] = DAILY_LIMITS,
+    teams: int | Sequence[int] = TEAM_COUNTS,
     days: int = 30,
     within: float = 0.5,
     prizes: int = 3,
     top: int = 10,
     metrics: str | Sequence[str] = (),
+    rehearsal: str | Path | None = None,
     resamples: int = DEFAULT_RESAMPLES,
     level: float = DEFAULT_LEVEL,
     seed: int = 0,
+    workers: int = 0,
+    engine: str = "local",
+    address: str | None = None,
     manager: PluginManager | None = None,
     progress: Progress | None = None,
 ) -> Advice:
@@ -157,8 +147,13 @@ def plan(
         Number of prize places, and k of the top k.
     metrics
         Other metrics to compare on the pilot.
+    rehearsal
+        A folder of simulations with several seeds, whose comparison of mechanisms joins the plan.
     resamples, level, seed
         Of the bootstrap, of all intervals, and of all random draws.
+    workers, engine, address
+        Processes (0: one per processor), and ``local``, ``dask`` or ``ray`` with the address of
+        its cluster.
     manager
         The plugins; None: those installed.
     progress
@@ -183,43 +178,82 @@ def plan(
     >>> for question, answer in advice.answers():  # doctest: +SKIP
     ...     print(question, answer)
     """
-    sweeps = Sweeps(several(public_share), several(per_day), several(teams), several(rows))
-    given, others = several(submissions), several(metrics)
+    asked: dict[str, Any] = {
+        "difference": difference,
+        "rows": several(rows),
+        "level": level,
+        "seed": seed,
+        "public_share": several(public_share),
+        "per_day": several(per_day),
+        "teams": several(teams),
+        "days": days,
+        "total_rows": total_rows,
+        "within": within,
+        "prizes": prizes,
+        "top": top,
+        "metrics": ", ".join(several(metrics)),
+        "rehearsal": None if rehearsal is None else Path(rehearsal),
+        "where": EngineChoice(engine, address, workers),
+    }
+    of_files: dict[str, Any] = {
+        "submissions": tuple(Path(path) for path in several(submissions)),
+        "metric": metric,
+        "columns": columns or SolutionColumns(),
+        "split": split,
+        "resamples": resamples,
+        "stratify": stratify,
+    }
     with shown(progress) as display:
         if isinstance(pilot, CompetitionView):
-            if given or metric is not None or columns is not None:
-                raise UsageError("A competition has submissions, metric and columns: omit them.")
-            read = read_competition(pilot, others, seed, display)
-        else:
-            if not given or metric is None:
-                raise UsageError("A pilot needs its submissions and a metric besides the solution.")
-            settings = ScoreSettings(
-                metric=metric,
-                columns=columns or SolutionColumns(),
-                split=split,
-                board=BoardSettings(resamples, level, seed, stratify),
-            )
-            read = read_pilot(
-                Path(pilot),
-                [Path(one) for one in given],
-                settings,
-                others,
-                manager,
-                display,
-            )
-        return advise(
-            read,
-            sweeps,
-            difference=difference,
-            total_rows=total_rows,
-            days=days,
-            within=within,
-            prizes=prizes,
-            top=top,
-            level=level,
-            seed=seed,
-            progress=display,
+            refuse_unused(CompetitionPlanRequest, PilotPlanRequest, of_files)
+            return plan_competition(pilot, CompetitionPlanRequest(**asked), display)
+        request = PilotPlanRequest(solution=Path(pilot), **of_files, **asked)
+        return plan_files(request, manager or PluginManager(), display)
+
+
+def plan_competition(
+    competition: CompetitionView, request: CompetitionPlanRequest, progress: Progress
+) -> Advice:
+    """Answer the questions from the private board of a stored competition; see :func:`plan`."""
+    compared = _rehearsed(request)
+    metrics, workers = split_specifications(request.metrics), request.where.workers
+    with request.where.open():
+        pilot = read_competition(competition, metrics, request.seed, progress, workers)
+        return replace(advise(pilot, request, progress), rehearsal=compared)
+
+
+def plan_files(request: PilotPlanRequest, manager: PluginManager, progress: Progress) -> Advice:
+    """Answer the questions from the files of a pilot; see :func:`plan`."""
+    compared = _rehearsed(request)
+    board = BoardSettings(
+        resamples=request.resamples,
+        level=request.level,
+        seed=request.seed,
+        stratify=request.stratify,
+        workers=request.where.workers,
+    )
+    settings = ScoreSettings(
+        metric=request.metric or "", columns=request.columns, split=request.split, board=board
+    )
+    metrics = split_specifications(request.metrics)
+    with request.where.open():
+        pilot = read_pilot(
+            request.solution, request.submissions, settings, metrics, manager, progress
         )
+        for note in pilot.of_scoring:
+            progress.say(note)
+        return replace(advise(pilot, request, progress), rehearsal=compared)
+
+
+def _rehearsed(request: PlanRequest) -> Comparison | None:
+    """Return the comparison of mechanisms of the rehearsal; None without one."""
+    if request.rehearsal is None:
+        return None
+    from arena.simulation.competition.comparison import compare_mechanisms
+    from arena.simulation.competition.seeds import read_stories
+
+    mechanisms, stories = read_stories(request.rehearsal)
+    return compare_mechanisms(mechanisms, stories, request.level)
 
 
 def read_competition(
@@ -251,21 +285,8 @@ def read_pilot(
         return _read(ranked, settings.metric, metrics, manager, rng)
 
 
-def advise(
-    pilot: Pilot,
-    sweeps: Sweeps,
-    *,
-    difference: float | None,
-    total_rows: int | None,
-    days: int,
-    within: float,
-    prizes: int,
-    top: int,
-    level: float,
-    seed: int,
-    progress: Progress,
-) -> Advice:
-    """Answer the questions from a pilot that was read; the arguments are those of :func:`plan`.
+def advise(pilot: Pilot, request: PlanRequest, progress: Progress) -> Advice:
+    """Answer the questions of a request from a pilot that was read.
 
     Raises
     ------
@@ -284,47 +305,33 @@ def advise(
         resampled,
         len(study.truth),
         greater_is_better=study.metric.greater_is_better,
-        difference=difference,
-        test_rows=sweeps.rows or None,
-        level=level,
+        difference=request.difference,
+        test_rows=request.rows or None,
+        level=request.level,
         degrees_of_freedom=pilot.degrees,
         n_units=rarest or groups,
-        prizes=prizes,
-        top=top,
-        rng=np.random.default_rng(seed),
+        prizes=request.prizes,
+        top=request.top,
+        rng=np.random.default_rng(request.seed),
         progress=progress,
     )
-    share = sweeps.public_share[0]
     return advise_organiser(
         made,
         study.scores,
         resampled,
-        Questions(
-            total_rows=(
-                round(len(study.truth) / (1 - min(share, 0.99)))
-                if total_rows is None
-                else total_rows
-            ),
-            public_share=share,
-            per_day=sweeps.per_day[0],
-            days=days,
-            teams=sweeps.teams[0],
-            within=within,
-            public_shares=tuple(sorted(set(sweeps.public_share))),
-            per_days=tuple(sorted(set(sweeps.per_day))),
-            private_rows=sweeps.rows,
-            team_counts=tuple(sorted(set(sweeps.teams))),
-        ),
+        Questions.of(request, n_rows=len(study.truth)),
         metric=pilot.metric,
         greater_is_better=study.metric.greater_is_better,
         score_range=conceivable_scores(study.metric),
         groups=groups,
         metrics=(
-            compare_metrics(pilot.agreements, level, len(study.scores)) if pilot.agreements else ()
+            compare_metrics(pilot.agreements, request.level, len(study.scores))
+            if pilot.agreements
+            else ()
         ),
         notes=pilot.notes,
-        level=level,
-        seed=seed,
+        level=request.level,
+        seed=request.seed,
         progress=progress,
     )
 

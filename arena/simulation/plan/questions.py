@@ -5,7 +5,7 @@ Miller (2024), *Adding Error Bars to Evals*: paired differences, repeated answer
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -17,9 +17,14 @@ from arena.evaluation.levels import check_level
 from arena.evaluation.ranks import best_first
 from arena.evaluation.repeats import repeat_variance
 from arena.evaluation.standard_errors import standard_error_of_mean
+from arena.intake import CaseColumns
+from arena.plugin.manager import PluginManager
 from arena.scoring.case_matrix import CaseMatrix
+from arena.scoring.rank import CaseSettings, read_cases
+from arena.simulation.requests import CasesPlanRequest
 from arena.types import DEFAULT_LEVEL, FloatArray
 from arena.utils.tabular import as_json
+from arena.utils.text import printable
 
 _MOST_ALGORITHMS = 30
 _ANSWERS = (1, 2, 4, 8, 16)
@@ -30,6 +35,7 @@ class QuestionsForAnswers:
     """The cases needed for a number of answers to each of them."""
 
     answers: int
+    """Answers to each case."""
     cases: float
     """Median over the pairs of algorithms."""
     cases_low: float
@@ -43,10 +49,13 @@ class QuestionPlan:
     """What a table says about the number of cases."""
 
     metric: str
+    """What the values are."""
     difference: float
     """The true difference that a paired test shows with the probability ``power``."""
     level: float
+    """Of the test."""
     power: float
+    """The probability with which the difference is shown."""
     cases: int
     """Cases of the table."""
     pairs: int
@@ -57,11 +66,88 @@ class QuestionPlan:
     """For each number of answers; only one, if no case was answered twice."""
     unpaired: float
     """Cases needed if each algorithm had its own cases; median over the pairs."""
+    notes: tuple[str, ...] = ()
+    """Algorithms that were left out, one sentence each; not in the document."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document ``arena/plan-questions/1``."""
         document: dict[str, Any] = as_json(asdict(self))
+        del document["notes"]
         return {"schema": "arena/plan-questions/1", **document}
+
+
+def plan_cases(
+    table: Any,
+    *,
+    value: str | None = None,
+    task: str | None = None,
+    cluster: str | None = None,
+    repeat: str | None = None,
+    lower_is_better: bool | None = None,
+    difference: float | None = None,
+    level: float = DEFAULT_LEVEL,
+    manager: PluginManager | None = None,
+) -> QuestionPlan:
+    """Return how many cases show a difference between two algorithms, from their values.
+
+    Parameters
+    ----------
+    table
+        As :func:`arena.rank` takes it.
+    value, task, cluster, repeat
+        Its columns; see :class:`~arena.CaseColumns`.
+    lower_is_better
+        The direction of the values; None: as the files state, else greater.
+    difference
+        The true difference to show; None: the lead of the best algorithm.
+    level
+        Of the paired test.
+    manager
+        The plugins; None: those installed.
+
+    Raises
+    ------
+    InputError
+        If the table is invalid.
+    UsageError
+        If a number is out of range, or the table is too small.
+
+    Examples
+    --------
+    >>> table = {"case": range(40), "a": [0.9, 0.8] * 20, "b": [0.5, 0.6] * 20}
+    >>> plan_cases(table, difference=0.1).cases
+    40
+    """
+    request = CasesPlanRequest(
+        table=table,
+        value=value,
+        task=task,
+        cluster=cluster,
+        repeat=repeat,
+        lower_is_better=lower_is_better,
+        difference=difference,
+        level=level,
+    )
+    return plan_table(request, manager or PluginManager())
+
+
+def plan_table(request: CasesPlanRequest, manager: PluginManager) -> QuestionPlan:
+    """Read the table of a request, and plan; see :func:`plan_cases`."""
+    lower = request.lower_is_better
+    columns = CaseColumns(
+        value=request.value, task=request.task, cluster=request.cluster, repeat=request.repeat
+    )
+    settings = CaseSettings(greater_is_better=None if lower is None else not lower, columns=columns)
+    cases = read_cases(request.table, settings, manager)
+    questions = plan_questions(
+        cases.matrix,
+        cases.metric,
+        request.difference,
+        greater_is_better=cases.greater_is_better,
+        level=request.level,
+    )
+    lacking = (f"{printable(one.file)} lacks values and is left out." for one in cases.rejected)
+    return replace(questions, notes=tuple(lacking))
 
 
 def plan_questions(

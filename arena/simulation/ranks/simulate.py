@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from arena.plugin.manager import PluginManager
-from arena.plugin.specification import with_parameters
-from arena.simulation.ranks.prepare import Request, prepare, run
-from arena.simulation.ranks.study import RankSettings, RankSimulation
+from arena.simulation.ranks.prepare import prepare, run
+from arena.simulation.ranks.study import RankSimulation
+from arena.simulation.requests import RanksRequest
 from arena.types import DEFAULT_LEVEL
 from arena.utils.arguments import several
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
+from arena.utils.requests import EngineChoice
 
 
 def simulate_ranks(
@@ -80,28 +81,32 @@ def simulate_ranks(
 
     Examples
     --------
-    >>> found = simulate_ranks([1_000, 10_000], [10, 40], tests=50)  # doctest: +SKIP
-    >>> found.win_frequency[0].frequency  # doctest: +SKIP
+    >>> result = simulate_ranks([1_000, 10_000], [10, 40], tests=50)  # doctest: +SKIP
+    >>> result.win_frequency[0].frequency  # doctest: +SKIP
     """
-    request = Request(
+    request = RanksRequest(
         data=None if data is None else Path(data),
-        target=target or "",
+        target=target,
         positive=positive,
         metric=metric,
-        search=with_parameters(search, grid=None if grid is None else str(grid)),
+        test_rows=several(test_rows),
+        competitors=several(competitors),
+        tests=tests,
+        boards=boards,
+        resamples=resamples,
+        level=level,
         train_rows=train_rows,
         validation_rows=validation_rows,
         population=population,
-        settings=RankSettings(
-            several(test_rows), several(competitors), tests, boards, resamples, level, seed
-        ),
-        workers=workers,
-        engine=engine,
-        address=address,
+        search=search,
+        grid=None if grid is None else Path(grid),
+        models=None if models is None else Path(models),
+        seed=seed,
+        where=EngineChoice(engine, address, workers),
     )
     prepared = prepare(request, manager)
     with shown(progress) as display:
-        if models is not None:
-            return run(prepared, Path(models), display)
+        if request.models is not None:
+            return run(prepared, request.models, display)
         with tempfile.TemporaryDirectory(prefix="arena-models-") as folder:
             return run(prepared, Path(folder), display)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from arena.errors import UsageError
 from arena.interfaces import Analysis, Metric, Ranker
 from arena.simulation.data import World
 from arena.simulation.degenerate import degenerate_board
@@ -26,59 +25,11 @@ from arena.simulation.ranks.outcome import (
     win_frequency,
 )
 from arena.simulation.ranks.scores import ModelScores, score_models
-from arena.types import DEFAULT_LEVEL
+from arena.simulation.requests import RanksRequest
 from arena.utils.parallel import NoProgress, Progress
 from arena.utils.tabular import as_json
 
 _PROBABILITIES = (0.5, 0.8, 0.9, 0.95)
-
-
-@dataclass(frozen=True, slots=True)
-class RankSettings:
-    """The settings of the study.
-
-    Raises
-    ------
-    UsageError
-        If a value is out of its range.
-    """
-
-    test_rows: tuple[int, ...] = (1_000, 10_000)
-    """N, each from 2."""
-    competitors: tuple[int, ...] = (10, 40)
-    """M, each from 2; as many models as the largest are needed."""
-    tests: int = 50
-    """C tests of each size."""
-    boards: int = 10
-    """How many of the tests are analysed as boards, for the coverage of rank intervals."""
-    resamples: int = 500
-    """Bootstrap resamples of each board with intervals."""
-    level: float = DEFAULT_LEVEL
-    """Confidence level of the intervals, in (0, 1)."""
-    seed: int = 0
-    """The seed of all random numbers."""
-
-    def __post_init__(self) -> None:
-        if not self.test_rows or not self.competitors:
-            raise UsageError("Name at least one number of test rows and one of competitors.")
-        if min(*self.test_rows, *self.competitors, self.tests) < 2:
-            raise UsageError("Test rows, competitors and tests are numbers from 2 on.")
-        if not 0 <= self.boards <= self.tests:
-            raise UsageError("The boards are at least 0, and at most the tests.")
-        if self.resamples < 2 or not 0 < self.level < 1 or self.seed < 0:
-            raise UsageError(
-                "At least 2 resamples, a level between 0 and 1 and a seed from 0 are needed."
-            )
-
-    @property
-    def n_models(self) -> int:
-        """How many models must be trained."""
-        return max(self.competitors)
-
-    @property
-    def grid(self) -> list[tuple[int, int]]:
-        """Every number of test rows with every number of competitors."""
-        return [(rows, count) for rows in self.test_rows for count in self.competitors]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +52,8 @@ class RowsNeeded:
 class RankSimulation:
     """The result of the study."""
 
-    settings: RankSettings
-    """The simulated data."""
+    settings: RanksRequest
+    """What was asked for."""
     world: str
     """Where the rows come from."""
     metric: str
@@ -163,13 +114,13 @@ def _board(one: SingleBoard) -> dict[str, Any]:
     return {"test_rows": one.test_rows, "competitors": one.competitors, "standings": standings}
 
 
-def simulate_ranks(
+def compare_ranks(
     world: World,
     metric: Metric,
     ranker: Ranker,
     analysis: Analysis,
     folder: ModelsFolder,
-    settings: RankSettings,
+    settings: RanksRequest,
     *,
     workers: int = 1,
     progress: Progress | None = None,
@@ -211,8 +162,8 @@ def simulate_ranks(
     judging = Boards(settings.boards, settings.resamples, settings.level, settings.seed, workers)
     judged = []
     if settings.boards:
-        progress.start("Analysing single tests", len(settings.grid))
-        for rows, count in settings.grid:
+        progress.start("Analysing single tests", len(settings.sizes))
+        for rows, count in settings.sizes:
             own = scores.true[:count]
             judged.append(coverage(world, metric, ranker, analysis, folder, own, rows, judging))
             progress.advance()
@@ -221,8 +172,8 @@ def simulate_ranks(
         world.name,
         metric.name,
         scores,
-        tuple(win_frequency(scores, rows, count) for rows, count in settings.grid),
-        tuple(rank_quantiles(scores, rows, count) for rows, count in settings.grid),
+        tuple(win_frequency(scores, rows, count) for rows, count in settings.sizes),
+        tuple(rank_quantiles(scores, rows, count) for rows, count in settings.sizes),
         tuple(one for found, _ in judged for one in found),
         tuple(board for _, board in judged),
         tuple(one for count in settings.competitors for one in _rows_needed(scores, count)),

@@ -11,9 +11,11 @@ import typer
 from arena.cli import options
 from arena.cli.completion import complete_mechanism, complete_metric
 from arena.cli.console import console, print_document, say_error, say_note
-from arena.cli.tables import Column, print_table
+from arena.report.terminal import print_table
+from arena.types import Table
 from arena.utils.finished_tasks import resumable
 from arena.utils.progress import ProgressDisplay
+from arena.utils.requests import HERE, EngineChoice
 from arena.utils.text import printable, shorten
 
 if TYPE_CHECKING:
@@ -77,7 +79,7 @@ def attack(
     wait: Annotated[
         float, typer.Option(help="Seconds to wait for another process that holds the competition.")
     ] = 0.0,
-    where: options.EngineChoice = options.HERE,
+    where: EngineChoice = HERE,
     resume: options.Resume = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -133,66 +135,55 @@ def _print(outcome: Outcome) -> None:
     better = "larger" if study.example.metric.greater_is_better else "smaller"
     labels = "random labels" if study.synthetic else "the competition's own labels"
     title = (
-        f"{printable(study.metric)} ({better} is better), {len(study.example.public):,} public "
+        f"{study.metric} ({better} is better), {len(study.example.public):,} public "
         f"of {study.example.n_rows:,} rows, {labels}, {request.submissions:,} submissions, mean "
         f"of {request.repeats:,}, seed {request.seed}"
     )
-    last = [curve.to_rows()[-1] for curve in outcome.curves]
-    print_table(last, _CURVE_COLUMNS, out, title=title, most=None)
-    costs = [verdict.to_dict() for verdict in outcome.verdicts]
-    print_table(costs, _VERDICT_COLUMNS, out, title="Bias and cost of each mechanism", most=None)
+    curves = tuple(_curve(curve.to_rows()[-1]) for curve in outcome.curves)
+    verdicts = tuple(_verdict(verdict.to_dict()) for verdict in outcome.verdicts)
+    cost = "Bias and cost of each mechanism"
+    for table in (
+        Table(title, _CURVE_COLUMNS, curves, _CURVE_IMPORTANCE),
+        Table(cost, _VERDICT_COLUMNS, verdicts, _VERDICT_IMPORTANCE),
+    ):
+        print_table(table, out, most=None)
     out.print(printable(outcome.advice), soft_wrap=True)
 
 
-def _name(key: str) -> Any:
-    return lambda row: shorten(row[key], _NAME_WIDTH)
-
-
-def _score(key: str) -> Any:
-    return lambda row: f"{row[key]:.4f}"
-
-
-def _with_error(key: str) -> Any:
-    def cell(row: Mapping[str, Any]) -> str:
-        error = row[f"{key}_se"]
-        return f"{row[key]:+.4f}" + ("" if error is None else f" ±{error:.4f}")
-
-    return cell
-
-
-def _labels(row: Mapping[str, Any]) -> str:
-    return f"{row['labels_recovered']:,.1f}" if row["labels_recovered"] else ""
-
-
-def _gain(row: Mapping[str, Any]) -> str:
-    return "not shown" if row["smallest_gain"] is None else f"{row['smallest_gain']:.2g}"
+def _curve(row: Mapping[str, Any]) -> tuple[str, ...]:
+    error = row["bias_se"]
+    return (
+        shorten(row["setting"], _NAME_WIDTH),
+        shorten(row["mechanism"], _NAME_WIDTH),
+        f"{row['released']:.4f}",
+        f"{row['released_fresh']:.4f}",
+        f"{row['bias']:+.4f}" + ("" if error is None else f" ±{error:.4f}"),
+        f"{row['final_public']:.4f}",
+        f"{row['fresh']:.4f}",
+        f"{row['leaderboard_error']:.4f}",
+        f"{row['labels_recovered']:,.1f}" if row["labels_recovered"] else "",
+    )
 
 
 _CURVE_COLUMNS = (
-    Column("attack", 1, _name("setting"), left=True),
-    Column("mechanism", 2, _name("mechanism"), left=True),
-    Column("released", 3, _score("released")),
-    Column("same, hidden rows", 5, _score("released_fresh")),
-    Column("bias at the end ±s.e.", 4, _with_error("bias")),
-    Column("last, public", 7, _score("final_public")),
-    Column("last, hidden", 8, _score("fresh")),
-    Column("board error", 9, _score("leaderboard_error")),
-    Column("labels known", 6, _labels),
-)
+    "attack", "mechanism", "released", "same, hidden rows", "bias at the end ±s.e.",
+    "last, public", "last, hidden", "board error", "labels known",
+)  # fmt: skip
+_CURVE_IMPORTANCE = (1, 2, 3, 5, 4, 7, 8, 9, 6)
+
+
+def _verdict(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (
+        shorten(row["mechanism"], _NAME_WIDTH),
+        f"{row['bias']:.4f}",
+        "" if row["bias_high"] is None else f"{row['bias_high']:.4f}",
+        shorten(row["worst_attack"], _NAME_WIDTH),
+        "not shown" if row["smallest_gain"] is None else f"{row['smallest_gain']:.2g}",
+        row["within_budget"],
+    )
+
+
 _VERDICT_COLUMNS = (
-    Column("mechanism", 1, _name("mechanism"), left=True),
-    Column("largest bias", 2, lambda row: f"{row['bias']:.4f}"),
-    Column(
-        "95% bound",
-        6,
-        lambda row: "" if row["bias_high"] is None else f"{row['bias_high']:.4f}",
-    ),
-    Column("by", 4, _name("worst_attack"), left=True),
-    Column("smallest honest gain shown", 3, _gain),
-    Column(
-        "within budget",
-        5,
-        lambda row: {None: "", True: "yes", False: "no"}[row["within_budget"]],
-        left=True,
-    ),
-)
+    "mechanism", "largest bias", "95% bound", "by", "smallest honest gain shown", "within budget",
+)  # fmt: skip
+_VERDICT_IMPORTANCE = (1, 2, 6, 4, 3, 5)

@@ -128,8 +128,8 @@ class Ragged(Spy):
 @pytest.mark.slow
 def test_who_fails_leaves_and_who_sends_nonsense_is_rejected(tmp_path):
     manager = few_plugins(Broken(), Ragged(), Spy())
-    asked = request(tmp_path / "s", manager, kinds="broken=2, ragged, spy=2")
-    (one,) = held(replace(asked, days=12), manager)
+    asked = request(tmp_path / "s", manager, kinds="broken=2, ragged, spy=2", changes={"days": 12})
+    (one,) = held(asked, manager)
     sent_by = Counter()
     for team in one.outcome.teams:
         sent_by[team.kind] += team.submissions
@@ -197,8 +197,10 @@ def test_settings_of_the_competition_are_in_force(tmp_path, manager):
         "limits": {"per_day": 2, "total": 3},
         "final": {"rule": "last"},
     }
-    asked = request(tmp_path / "s", manager, mechanisms=["ladder-free"], **settings)
-    (one,) = held(replace(asked, days=8), manager)
+    asked = request(
+        tmp_path / "s", manager, mechanisms=["ladder-free"], changes={"days": 8}, **settings
+    )
+    (one,) = held(asked, manager)
     assert one.outcome.scope == "rank"
     assert max(team.submissions for team in one.outcome.teams) <= 3
     with Competition.open(tmp_path / "s", manager=manager) as competition:
@@ -271,8 +273,8 @@ class Quitter(Spy):
 def test_a_team_that_stops_submits_no_more_and_notebooks_are_published(tmp_path):
     quitter = Quitter()
     manager = few_plugins(quitter)
-    asked = request(tmp_path / "s", manager, kinds="quitter=1")
-    asked = replace(asked, teams=1, days=8, notebooks=1.0)
+    changes = {"teams": 1, "days": 8, "notebooks": 1.0}
+    asked = request(tmp_path / "s", manager, kinds="quitter=1", changes=changes)
     (one,) = held(asked, manager)
     assert one.outcome.submissions == 2
     (part,) = quitter.seen[-1:]

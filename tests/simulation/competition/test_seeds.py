@@ -174,7 +174,7 @@ def test_interval_of_a_difference_of_shares_covers_it(above, below):
     [
         ({"teams": 2.5}, "whole numbers"),
         ({"rows": 300.5}, "whole numbers"),
-        ({"per_day": 0}, "At least 1 submission per team and day"),
+        ({"per_day": 0}, "per_day takes whole numbers from 1, not 0"),
     ],
 )
 def test_numbers_that_count_nothing_are_refused(tmp_path, changes, said):

@@ -24,7 +24,7 @@ from arena.simulation.plan.drawn import (
 )
 from arena.simulation.plan.metric_choice import compare_metrics, split_half_agreement
 from arena.simulation.plan.organiser import Questions, advise_organiser
-from arena.simulation.plan.pilot import Pilot, Sweeps, advise, plan
+from arena.simulation.plan.pilot import Pilot, advise, plan
 from arena.simulation.plan.places import (
     Target,
     has_ties,
@@ -33,6 +33,7 @@ from arena.simulation.plan.places import (
     share_right,
 )
 from arena.simulation.plan.plan import plan_rows
+from arena.simulation.requests import CompetitionPlanRequest
 from arena.types import SolutionOutline
 from arena.utils.parallel import NoProgress
 from program import run_here, write_csv
@@ -318,13 +319,9 @@ def ask():
     def ask(metric, truth, predictions, **changes):
         metric = PluginManager().metrics.resolve(metric)
         study = make_study(metric, truth, predictions)
-        given = {
-            "difference": None, "total_rows": None, "days": 30, "within": 0.5, "prizes": 3,
-            "top": 10, "level": 0.95, "seed": 0, "progress": NoProgress(),
-        }  # fmt: skip
-        sweeps = Sweeps(public_share=(0.3,), per_day=(5,), teams=(5,), rows=(100,))
+        few = {"public_share": (0.3,), "per_day": (5,), "teams": (5,), "rows": (100,)}
         pilot = Pilot(study, metric.name, None, {}, ())
-        return advise(pilot, changes.pop("sweeps", sweeps), **(given | changes))
+        return advise(pilot, CompetitionPlanRequest(**(few | changes)), NoProgress())
 
     return ask
 
@@ -373,10 +370,7 @@ def test_rows_of_one_group_say_nothing_about_others():
     study = make_study(Accuracy(), truth, predictions, clusters=np.zeros(40, int))
     pilot = Pilot(study, "accuracy", None, {}, ())
     with pytest.raises(InputError, match="in one group"):
-        advise(
-            pilot, Sweeps(), difference=None, total_rows=None, days=30, within=0.5, prizes=3,
-            top=10, level=0.95, seed=0, progress=NoProgress(),
-        )  # fmt: skip
+        advise(pilot, CompetitionPlanRequest(), NoProgress())
 
 
 @pytest.fixture
@@ -421,9 +415,17 @@ def test_a_plan_reads_the_rows_that_it_is_told_to(files, monkeypatch):
     header, *rows = solution.read_text().splitlines()
     usage = [f"{row},{'Public' if n < 30 else 'Private'}" for n, row in enumerate(rows)]
     solution.write_text("\n".join([f"{header},Usage", *usage, ""]))
-    monkeypatch.setattr(pilot_module, "advise", lambda pilot, *_, **__: pilot.result.n_rows)
-    for options, n_rows in (({}, 50), ({"split": "public"}, 30), ({"split": "all"}, 80)):
-        assert plan(solution, submissions, "accuracy", resamples=50, **options) == n_rows
+    pilots = []
+
+    def keep(pilot, *_):
+        pilots.append(pilot)
+        raise UsageError("it was read")
+
+    monkeypatch.setattr(pilot_module, "advise", keep)
+    for options in ({}, {"split": "public"}, {"split": "all"}):
+        with pytest.raises(UsageError, match="it was read"):
+            plan(solution, submissions, "accuracy", resamples=50, **options)
+    assert [len(pilot.study.truth) for pilot in pilots] == [50, 30, 80]
 
 
 @pytest.mark.slow
@@ -455,7 +457,7 @@ def test_a_plan_takes_the_options_of_a_score(files, tmp_path):
     assert weighted["degrees_of_freedom"] < plain["degrees_of_freedom"]
     refused = run_here("plan", "--weight", "w", cwd=tmp_path)
     assert refused.returncode == 2
-    assert "omit these options, or name a solution" in " ".join(refused.stderr.split())
+    assert "does not use --weight: omit it" in " ".join(refused.stderr.split())
 
 
 def competition_boards(kind, rng, teams=30):
@@ -513,11 +515,11 @@ def test_the_function_answers_as_the_command_does(tmp_path):
         "--resamples", 50, "--seed", 3, "--json", cwd=tmp_path,
     )  # fmt: skip
     document = json.loads(printed.stdout)
-    assert {name: document[name] for name in advice.to_dict()} == advice.to_dict()
+    assert document == advice.to_dict()
     assert [one.metric for one in advice.metrics] in (["mcc", "accuracy"], ["accuracy", "mcc"])
-    with pytest.raises(UsageError, match="submissions and a metric"):
+    with pytest.raises(UsageError, match="needs submissions and --metric"):
         arena.plan(tmp_path / "solution.csv")
-    with pytest.raises(UsageError, match="Rows, days and submissions start at 1"):
+    with pytest.raises(UsageError, match="total_rows takes whole numbers from 2, not 0"):
         arena.plan(tmp_path / "solution.csv", files, "accuracy", total_rows=0, resamples=50)
 
 

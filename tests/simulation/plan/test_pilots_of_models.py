@@ -9,7 +9,8 @@ from arena.simulation.data import Sizes, synthetic_world
 from arena.simulation.plan.plan import plan_rows
 from arena.simulation.plan.uncertainty import pair_degrees_of_freedom
 from arena.simulation.ranks.model_cache import ModelsFolder
-from arena.simulation.ranks.study import RankSettings, simulate_ranks
+from arena.simulation.ranks.study import compare_ranks
+from arena.simulation.requests import RanksRequest
 
 N_MODELS, PILOT_ROWS, PILOTS = 10, 1_000, 8
 GRID = (500, 2_000)
@@ -49,9 +50,9 @@ def test_plan_and_simulation_agree_with_the_truth(kind, manager, tmp_path):
         ]
         truth[rows] = np.mean([test.argmin() == best for test in tests])
 
-    settings = RankSettings(GRID, (N_MODELS,), tests=100, boards=0)
+    settings = RanksRequest(test_rows=GRID, competitors=(N_MODELS,), tests=100, boards=0)
     metric = manager.metrics.resolve("brier")
-    simulated = simulate_ranks(world, metric, manager.analyses.resolve("ranks"), folder, settings)
+    simulated = compare_ranks(world, metric, manager.analyses.resolve("ranks"), folder, settings)
     for one in simulated.win_frequency:
         # Both are estimates: 0.05 is three standard errors of a share of 400 tests and more.
         assert one.low - 0.05 <= truth[one.test_rows] <= one.high + 0.05

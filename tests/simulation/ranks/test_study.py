@@ -19,8 +19,9 @@ from arena.simulation.ranks.outcome import (
     wins_of_sets,
 )
 from arena.simulation.ranks.scores import ModelScores, score_models
-from arena.simulation.ranks.study import RankSettings, _rows_needed, simulate_ranks
+from arena.simulation.ranks.study import _rows_needed, compare_ranks
 from arena.simulation.ranks.submission import shape_for
+from arena.simulation.requests import RanksRequest
 
 
 def _scores(world, manager, folder, metric, **changes):
@@ -131,11 +132,13 @@ def test_any_of_equally_good_models_may_win():
 
 @pytest.mark.slow
 def test_simulation_as_a_whole(world, manager, folder):
-    settings = RankSettings((200, 800), (4, 12), tests=20, boards=4, resamples=100)
+    settings = RanksRequest(
+        test_rows=(200, 800), competitors=(4, 12), tests=20, boards=4, resamples=100
+    )
     judges = manager.rankers.resolve("simultaneous"), manager.analyses.resolve("ranks")
     metric = manager.metrics.resolve("roc_auc")
-    found = simulate_ranks(world, metric, *judges, folder, settings)
-    again = simulate_ranks(world, metric, *judges, folder, settings, workers=2)
+    found = compare_ranks(world, metric, *judges, folder, settings)
+    again = compare_ranks(world, metric, *judges, folder, settings, workers=2)
     assert found.to_dict() == again.to_dict()
     by_grid = {(one.test_rows, one.competitors): one.frequency for one in found.win_frequency}
     assert by_grid[800, 12] >= by_grid[200, 12]
@@ -161,7 +164,7 @@ def test_simulation_as_a_whole(world, manager, folder):
 )
 def test_settings_out_of_range(change):
     with pytest.raises(UsageError):
-        dataclasses.replace(RankSettings(), **change)
+        dataclasses.replace(RanksRequest(), **change)
 
 
 def test_models_that_a_constant_prediction_equals_get_no_verdict(world, folder):
@@ -173,11 +176,11 @@ def test_models_that_a_constant_prediction_equals_get_no_verdict(world, folder):
 
     n_models = 12
 
-    settings = RankSettings((100,), (n_models,), tests=4, boards=0)
+    settings = RanksRequest(test_rows=(100,), competitors=(n_models,), tests=4, boards=0)
     manager = PluginManager()
     judges = manager.rankers.resolve("simultaneous"), manager.analyses.resolve("ranks")
     metric = manager.metrics.resolve("accuracy")
-    result = simulate_ranks(world, metric, *judges, folder, settings)
+    result = compare_ranks(world, metric, *judges, folder, settings)
     chance = world.population.chance / 100
     assert result.scores.constant == pytest.approx(max(chance.mean(), 1 - chance.mean()))
     assert "the truly best one wins" in simulation_verdict(result)

@@ -1,0 +1,146 @@
+"""Commands and public functions of the same job have the same choices."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import arena
+from arena.types import SolutionColumns
+from program import run_here
+
+FUNCTIONS = {
+    "score": ("score",),
+    "validate": ("validate",),
+    "rank": ("rank",),
+    "plan": ("plan", "plan_cases"),
+    "simulate competition": ("simulate",),
+    "simulate ranks": ("simulate_ranks",),
+    "attack": ("attack",),
+    "bayes-error": ("bayes_error",),
+    "sota estimate": ("sota",),
+    "sota max": ("sample_maximum",),
+}
+"""Command -> the functions that do its jobs."""
+OF_COMMANDS = {
+    *("as_json", "report", "charts", "chart", "table", "wide", "decimals", "unit", "strict"),
+    *("resume", "wait"),
+}
+"""What is printed and where, and what a program decides by itself."""
+OF_FUNCTIONS = {"manager", "progress", "columns", "settings", "board"}
+"""Objects of Python; the fields of the last three are compared instead."""
+SAME = {
+    "board": "scores",
+    "classifiers": "n_classifiers",
+    "column": "columns",
+    "db": "database",
+    "directory": "competition",
+    "file": "labels",
+    "metric": "metrics",
+    "rho": "rho0",
+    "rows": "n_rows",
+    "scheduler": "address",
+    "submission": "submission_columns",
+    "tables": "table",
+    "targets": "target",
+}
+"""Option -> the parameter of a function, where the function has no parameter of that name."""
+DIFFER = {
+    # arena.utils.engines.open_engine around a call chooses the engine.
+    "score": {"engine", "address"},
+    "validate": {"workers"},  # the command has one job at a time
+    "attack": {"engine", "address", "workers"},
+    # What the labels and scores of a file, or of a stored competition, are.
+    "sota estimate": {
+        "competition",
+        "count",
+        "negatives",
+        "percent",
+        "positives",
+        "score_column",
+        "where",
+    },
+    # The function takes an array of success probabilities; areas under the curve are a command.
+    "sota max": {
+        *("at", "uniform", "theta_file", "metrics", "positives", "negatives", "repetitions"),
+        *("seed", "random"),
+    },
+}
+"""Command -> choices that only one of both has, each for the reason above it."""
+SHORT = {"lower_is_better", "prediction"}
+"""Options that are parameters of the metric: ``name(lower_is_better=true)``."""
+
+
+def command(name: str) -> Any:
+    first, *rest = name.split()
+    if first == "simulate":
+        app = importlib.import_module(f"arena.cli.commands.simulate_{rest[0]}").app
+        return typer.main.get_command(app)
+    (point,) = metadata.entry_points(group="arena.commands", name=first)
+    found: Any = typer.main.get_command(point.load())
+    return found.commands[rest[0]] if rest else found
+
+
+def expanded(function: Any) -> set[str]:
+    """Return the parameters of a function; those that are records as their fields."""
+    names = set(inspect.signature(function).parameters)
+    records = {"columns": SolutionColumns, "settings": None, "board": None}
+    if function is arena.rank:
+        records["columns"] = arena.CaseColumns
+    if "columns" in names and function is not arena.bayes_error:
+        fields = {one.name for one in dataclasses.fields(records["columns"])}  # type: ignore[arg-type]
+        names |= {SAME.get(one, one) if one in ("targets", "submission") else one for one in fields}
+    return names - (OF_FUNCTIONS - ({"columns"} if function is arena.bayes_error else set()))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_command_and_its_functions_have_the_same_choices(name: str) -> None:
+    functions = [getattr(arena, one) for one in FUNCTIONS[name]]
+    parameters = set().union(*map(expanded, functions))
+    options = {one.name for one in command(name).params} - (OF_COMMANDS - parameters) - {"help"}
+    options = {one if one in parameters else SAME.get(one, one) for one in options}
+    paths = {"directory": "folder", "competition": "folder", "solution": "pilot"}
+    options = {paths[one] if paths.get(one) in parameters else one for one in options}
+    if {"pilot", "folder"} & parameters:
+        options -= {"competition"}
+    if "greater_is_better" in parameters or "metric" in parameters:
+        options -= SHORT
+        parameters -= {*SHORT, "greater_is_better"}
+    if name == "plan":
+        parameters -= {"tasks", "soft_labels"}  # a plan uses neither
+    assert options ^ parameters == DIFFER.get(name, set())
+
+
+def test_no_public_function_is_forgotten() -> None:
+    others = {"from_estimators", "hookimpl", "make_scorer"}  # they make no result of their own
+    public = {one for one in arena.__all__ if inspect.isroutine(getattr(arena, one))}
+    assert {one for functions in FUNCTIONS.values() for one in functions} == public - others
+
+
+@pytest.mark.parametrize(
+    ("options", "unused"),
+    [
+        (("--from", "c.csv", "--teams", 10), "--teams"),
+        (("--from", "c.csv", "--rehearsal", "nowhere"), "--rehearsal"),
+        (("--from", "c.csv", "--metric", "mae"), "--metric"),
+        (("--from", "c.csv", "--engine", "dask"), "--engine"),
+        (("s.csv", "--from", "c.csv"), "SOLUTION"),
+        (("s.csv", "f", "--metric", "mae", "--value", "v"), "--value"),
+        (("--split", "all"), "--split"),
+        (("--resamples", 10), "--resamples"),
+        (("--repeat", "r"), "--repeat"),
+    ],
+)
+def test_what_a_job_does_not_use_is_refused_by_name(
+    options: tuple[Any, ...], unused: str, tmp_path: Path
+) -> None:
+    refused = run_here("plan", *options, cwd=tmp_path)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert f"does not use {unused}: omit it." in " ".join(refused.stderr.split())
