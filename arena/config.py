@@ -253,6 +253,16 @@ class StoreSection(_Section):
         return predictions
 
 
+class PluginsSection(_Section):
+    """Plugins that this competition depends on."""
+
+    required: tuple[str, ...] = Field(
+        (),
+        description="Plugins by name (arena plugins) without which no submission is judged and no "
+        "result is computed, e.g. your own rules.",
+    )
+
+
 class ServerSection(_Section):
     """The web server, arena serve, which records these settings when it starts."""
 
@@ -382,6 +392,7 @@ class Settings(_Section):
     final: FinalSection = Field(default_factory=FinalSection)
     analysis: AnalysisSection = Field(default_factory=AnalysisSection)
     store: StoreSection = Field(default_factory=StoreSection)
+    plugins: PluginsSection = Field(default_factory=PluginsSection)
     server: ServerSection = Field(default_factory=ServerSection, exclude=True)
 
     @classmethod
@@ -409,7 +420,7 @@ class Settings(_Section):
                 hint = f"Did you mean {guess}?" if guess else f"There are: {', '.join(_PLACES)}."
                 raise UsageError(f"There is no setting {key!r}. {hint}")
             section, name = _PLACES[key]
-            several = name in {"target", "secondary", "soft_labels", "submission_columns"}
+            several = name in _LISTS
             chosen = (value,) if several and isinstance(value, str) else value
             document.setdefault(section, {})[name] = tuple(chosen) if several else chosen
         try:
@@ -467,6 +478,7 @@ _PLACES = {
     if (section, key) != ("metric", "name")
 }
 """Keyword of :meth:`Settings.of` -> section and key."""
+_LISTS = {"target", "secondary", "soft_labels", "submission_columns", "required"}
 
 
 def read_settings(path: Path) -> Settings:

@@ -181,6 +181,10 @@ class SolutionColumns:
     Only for text predictions and a metric with joint targets."""
 
 
+RULE_FAILED = "rule failed"
+"""The kind of a fault that is the organiser's: the file was not judged, and counts for nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """A problem in a submission, reported to the participant."""

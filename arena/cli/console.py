@@ -6,10 +6,8 @@ Results go to stdout; progress, warnings and errors to stderr.
 from __future__ import annotations
 
 import json
-import logging
 import os
 import sys
-import traceback
 from collections.abc import Iterator, Mapping
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,7 +18,6 @@ from arena.utils.text import printable_lines
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from arena.plugin.manager import PluginManager
 
 _LONG_LIST = 1_000
 _WIDTH_OF_A_FILE = 200
@@ -89,14 +86,3 @@ def say_error(message: str) -> None:
 def say_note(message: str) -> None:
     """Print a note for the user on stderr."""
     sys.stderr.write(f"{printable_lines(message)}\n")
-
-
-def say_failures(manager: PluginManager) -> None:
-    """Print on stderr which plugins failed; their items are missing.
-
-    With ``--verbose`` the traceback follows.
-    """
-    for failure in manager.failures:
-        say_error(str(failure))
-        trace = "".join(traceback.format_exception(failure.error)).rstrip()
-        logging.getLogger("arena").debug("%s", trace)

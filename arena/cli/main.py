@@ -62,7 +62,7 @@ class LazyCommands(TyperGroup):
         verbose = bool(ctx.params.get("verbose"))
         try:
             return super().invoke(ctx)
-        except (Exception, KeyboardInterrupt) as error:
+        except (Exception, KeyboardInterrupt, SystemExit) as error:
             if _is_for_typer(error):
                 raise
             code, message = _explained(error)
@@ -92,6 +92,8 @@ def _explained(error: BaseException) -> tuple[int, str]:
     folder = sys.modules.get("arena.cli.folder")  # of commands that open a competition
     if folder is not None and (changed := folder.changed_outside()) is not None:
         return ArenaError.exit_code, changed
+    if isinstance(error, SystemExit):  # not even its code is believed: it may be 0
+        return _FAULT_IN_ARENA, "A plugin or a library called exit. --verbose shows where."
     what = f"{type(error).__name__}: {error}".strip().splitlines()[0]
     return _FAULT_IN_ARENA, f"This is a fault in arena: {what}. --verbose shows where."
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from arena.cli import options
-from arena.cli.console import console, print_document, say_failures, say_note
+from arena.cli.console import console, print_document, say_note
 from arena.errors import UsageError
 from arena.utils.formatting import size
 from arena.utils.text import printable
@@ -109,7 +109,6 @@ def board_report_if(
 
 def show_result(
     result: ScoreResult,
-    manager: PluginManager,
     *,
     as_json: bool,
     made: Report | None,
@@ -125,7 +124,6 @@ def show_result(
     InputError
         If something cannot be drawn or written.
     """
-    say_failures(manager)
     for note in result.notes:
         say_note(note)
     if as_json:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from arena.competition.judging_plugins import KEY, plugins_that_judge
 from arena.competition.state import METRIC_CODE, metric_code, secondary_metrics
 from arena.config import CONFIG_NAME, DATABASE_NAME, Settings, settings_as_toml
 from arena.errors import InputError, UsageError
@@ -111,7 +112,11 @@ def create_competition(
         transaction.put_solution(solution, settings.metric.specification, time=now)
         transaction.put_meta("seed", str(seed))
         transaction.put_meta("settings", settings.model_dump_json())
-        payload = {"settings": settings.to_document(), "solution_sha256": solution.sha256}
+        payload = {
+            "settings": settings.to_document(),
+            "solution_sha256": solution.sha256,
+            KEY: plugins_that_judge(manager),
+        }
         code = metric_code(settings.metric.specification, manager)
         if code is not None:
             transaction.put_meta(METRIC_CODE, code)

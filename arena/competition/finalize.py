@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from arena.competition.final_selection import board_ranks, choose_finals
+from arena.competition.judging_plugins import record_plugins
 from arena.competition.kept_board import KEPT, restored, to_keep
 from arena.competition.state import CompetitionState, secondary_metrics
 from arena.config import CONFIG_NAME, Settings
@@ -58,7 +59,11 @@ def finalize(
     ------
     UsageError
         If there is no accepted submission that is not disqualified.
+    PluginError
+        If a plugin that the settings require could not be loaded.
     """
+    state.manager.require_plugins()
+    record_plugins(state)
     counted = _counted(state)
     result = _evaluate(state, counted, progress, workers, intervals)
     result = _keep(state, result, counted, with_report=intervals is None)

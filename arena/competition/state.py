@@ -103,7 +103,7 @@ def read_state(
     InputError
         If this change of the settings is not allowed, or the mechanism does not suit them.
     """
-    manager = manager.within(folder)
+    manager = manager.within(folder, wanted.plugins.required)
     # Nothing below changes these values but the settings, of which the metric before is needed.
     text, code, seed, revision = store.metas(["settings", METRIC_CODE, "seed", "revision"])
     kept = Settings.model_validate(parse_json(text or "{}")).metric.specification

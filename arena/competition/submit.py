@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from arena.competition.judging import COULD_NOT_BE_SCORED, Judge, Judgement
+from arena.competition.judging_plugins import record_plugins
 from arena.competition.quota import Quota
 from arena.competition.release_log import PublicRowReader, StoredLog
 from arena.competition.state import CompetitionState
@@ -27,7 +28,7 @@ from arena.public_board.releaser import Releaser, ScoredSubmission, make_release
 from arena.scoring.submissions import competition_info, examine
 from arena.store import Incoming, Scoring, Transaction
 from arena.store.events import DATED
-from arena.types import Fault, Release, SubmissionRecord
+from arena.types import RULE_FAILED, Fault, Release, SubmissionRecord
 from arena.utils.parallel import available_workers
 
 
@@ -142,6 +143,7 @@ class SubmissionHandler:
     """
 
     def __init__(self, state: CompetitionState) -> None:
+        record_plugins(state)
         self.state = state
         self.teams: Teams = state.ledger.teams()
         metric_name = state.settings.metric.specification
@@ -225,6 +227,11 @@ class SubmissionHandler:
         judgement = Judgement()
         if refusal is not None:
             incoming = replace(incoming, values=None, faults=(refusal,), refused=True)
+        elif incoming.refused:
+            judgement = Judgement(detail=" ".join(fault.message for fault in incoming.faults))
+            logging.getLogger("arena").warning(
+                "%s of %s: %s", incoming.file, team_name, judgement.detail
+            )
         else:
             values = None if incoming.faults else incoming.values
             if quota is not None and (values is not None or state.settings.limits.count_rejected):
@@ -274,6 +281,7 @@ class SubmissionHandler:
             faults=read.faults,
             key=request.key,
             received=request.received,
+            refused=any(fault.kind == RULE_FAILED for fault in read.faults),
         )
 
     def _quota(self, request: SubmissionRequest) -> Quota:

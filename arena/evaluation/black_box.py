@@ -25,7 +25,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from arena.errors import MetricError, ScoringError
+from arena.errors import ArenaError, MetricError, ScoringError
 from arena.evaluation.predictions import SENT_BYTES, block_size, cell_bytes, received, sent
 from arena.interfaces import (
     Metric,
@@ -38,6 +38,7 @@ from arena.types import FloatArray, IntArray, WeightArray
 from arena.utils.counts import repeated
 from arena.utils.engines import Engine, cluster_in_use
 from arena.utils.finished_tasks import FinishedTasks, tasks_in_use
+from arena.utils.located import located
 from arena.utils.parallel import Progress, run_tasks
 from arena.utils.processes import Confinement, Ended, run_limited, start_clock
 from arena.utils.read_only import read_only
@@ -62,6 +63,13 @@ _SENT_TASKS_PER_SECOND = 5.0
 """On a larger cluster tasks are longer, so that this process need not send more of them."""
 UNDEFINED = (ValueError, ZeroDivisionError, ScoringError)
 """What a metric may raise on rows where it is undefined, such as rows without a class."""
+
+
+_FAILED = (
+    "metric failed",
+    "The metric failed on this submission. The organiser can see the details.",
+)
+"""Kind and message of the fault of a submission on which a metric fails."""
 
 
 class DrawnRowsError(MetricError):
@@ -408,7 +416,7 @@ def black_box_scores(
             if kept is not None:
                 kept.tasks.put(keys[at], [error])
         elif failures is None:
-            raise error
+            raise error.__cause__ or error
         else:
             failures.append((int(missing[at]), error))
     return scores
@@ -523,10 +531,13 @@ def _whole_scores(
     """Yield the score of each submission on all rows, within the limits of the metric."""
     if traits_of(metric).time_limit is None:
         for prediction in predictions:
-            yield _whole_task(partial(metric.score, *read_only((truth, prediction))))
+            call = partial(metric.score, *read_only((truth, prediction)))
+            yield _whole_task(metric.name, call)
         return
     everything = np.ones(len(truth), dtype=np.uint8)
-    tasks = ((partial(scorer_of(metric, truth, one), everything),) for one in predictions)
+    tasks = (
+        (metric.name, partial(scorer_of(metric, truth, one), everything)) for one in predictions
+    )
     yield from _run_limited(metric, _whole_task, tasks, workers)
 
 
@@ -539,18 +550,34 @@ def _whole_scores_there(
     return list(_whole_scores(metric, truth, received(source, given), 1))
 
 
-def _whole_task(call: Callable[[], float]) -> float | ScoringError:
+def _whole_task(name: str, call: Callable[[], float]) -> float | ScoringError:
     try:
-        return call()
-    except ScoringError as error:
+        return float(call())
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a metric may raise any error
+        return failed_on_submission(name, error)
+
+
+def failed_on_submission(name: str, error: BaseException) -> ScoringError:
+    """Return what an error of a metric on one submission means for it; the cause is the error.
+
+    Raises
+    ------
+    ArenaError
+        If it is an error of arena that no single submission causes.
+    """
+    if isinstance(error, ScoringError):
         return error
+    if isinstance(error, ArenaError) and not isinstance(error, MetricError):
+        raise error
+    why = str(error) if isinstance(error, MetricError) else located(error)
+    failure = ScoringError(f"{name} failed on a submission: {why}", *_FAILED)
+    failure.__cause__ = error
+    return failure
 
 
 def _failure(metric: Metric, ended: Ended) -> ScoringError:
-    shown = (
-        f"The metric took longer than {ended.seconds:g} s on this submission and was stopped."
-        if ended.too_long
-        else "The metric failed on this submission. The organiser can see the details."
-    )
     message = f"{metric.name} failed on a submission: {ended}.{_advice(ended)}"
-    return ScoringError(message, "too slow" if ended.too_long else "metric failed", shown)
+    if not ended.too_long:
+        return ScoringError(message, *_FAILED)
+    shown = f"The metric took longer than {ended.seconds:g} s on this submission and was stopped."
+    return ScoringError(message, "too slow", shown)

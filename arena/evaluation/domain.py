@@ -86,7 +86,7 @@ def is_defined_on(
                 score = metric.score(truth, probe)
         except UNDEFINED:
             return False
-        except Exception:  # noqa: BLE001 - a plugin may raise any error for unusual predictions
+        except (Exception, SystemExit):  # noqa: BLE001 - a plugin may raise any error for unusual predictions
             score = 0.0
         if not np.isfinite(score):
             return False

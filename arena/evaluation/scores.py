@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from arena.errors import ScoringError
+from arena.errors import ArenaError, MetricError, ScoringError
 from arena.evaluation.predictions import SENT_BYTES, cell_bytes, received, sent
 from arena.evaluation.row_products import UNIT, RowProduct
 from arena.evaluation.shared_weights import derived_once, shared_weights
@@ -223,19 +223,45 @@ def full_scores(
     ----------
     failures
         Position and error of each submission that the metric rejects or fails on are appended; its
-        score is NaN. None: the first such error is raised.
-
-    Raises
-    ------
-    Other exceptions of the metric are not caught.
+        score is NaN. None: the first such error is raised. The cause of an error that the metric
+        did not raise on purpose is that error.
     """
     if isinstance(metric, HasResample | HasRowValues):
         once = np.ones((len(truth), 1), dtype=np.uint8)
-        return score_under_weights(metric, truth, predictions, once, workers=workers)[:, 0]
+        try:
+            return score_under_weights(metric, truth, predictions, once, workers=workers)[:, 0]
+        except (Exception, SystemExit) as error:
+            if failures is None or _is_of_all(error):
+                raise
+        return _each_by_itself(metric, truth, predictions, once, failures)
     from arena.evaluation.black_box import black_box_scores
 
     scores = black_box_scores(metric, truth, predictions, workers=workers, failures=failures)
     return round_significant(scores)
+
+
+def _is_of_all(error: BaseException) -> bool:
+    """Return whether arena raised an error that no single submission causes."""
+    return isinstance(error, ArenaError) and not isinstance(error, MetricError)
+
+
+def _each_by_itself(
+    metric: Metric,
+    truth: npt.NDArray[Any],
+    predictions: PredictionBlocks,
+    once: WeightArray,
+    failures: list[tuple[int, ScoringError]],
+) -> FloatArray:
+    """Return the ``(m,)`` scores where the metric fails on some submission of a block."""
+    from arena.evaluation.black_box import failed_on_submission
+
+    scores = np.full(predictions.n_submissions, np.nan)
+    for at, block in predictions.blocks(1):
+        try:
+            scores[at] = round_significant(resample_block(metric, truth, block, once))[0, 0]
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a metric may raise any error
+            failures.append((at, failed_on_submission(metric.name, error)))
+    return scores
 
 
 def influence_values(

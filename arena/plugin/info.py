@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib.util
 import itertools
 import logging
 import sys
-import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
@@ -15,7 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from arena.errors import ArenaError, DuplicateNameError, PluginError
+from arena.utils.located import located
 from arena.utils.text import printable
+
+ANY_FAILURE = (Exception, SystemExit)
+"""What the code of a plugin may raise: it may also call exit, which must not end the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,8 @@ class PluginInfo:
     load_seconds: float
     """Wall-clock seconds for import and registration."""
     failed_to_load: bool = False
+    may_hold_rule: bool = False
+    """Whether it failed to load and may implement ``check_submission``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +53,27 @@ class Failure:
 
     def __str__(self) -> str:
         lines = str(self.error).strip().splitlines() or ["no message"]
-        what = f"{type(self.error).__name__}: {lines[0]}" if self.quoted else _located(self.error)
+        what = f"{type(self.error).__name__}: {lines[0]}" if self.quoted else located(self.error)
         return f"plugin {self.plugin!r} failed while {self.action}: {what}"
 
 
-def missing_members(item: Any, protocol: type[Any]) -> list[str]:
-    """Return the members of a protocol that an object lacks.
+def may_implement(point: metadata.EntryPoint, hook: str) -> bool:
+    """Return whether a plugin that cannot be imported may implement a hook.
 
-    >>> from arena.interfaces import Analysis
-    >>> missing_members(object(), Analysis)
-    ['name', 'run']
+    The text of its package is searched for the name. True if there is no text to search.
     """
-    members = [name for name in vars(protocol) if not name.startswith("_")]
-    return [name for name in members if not hasattr(item, name)]
+    package = point.value.partition(":")[0].partition(".")[0]
+    try:
+        spec = importlib.util.find_spec(package)
+        folders = (
+            [] if spec is None else [Path(one) for one in spec.submodule_search_locations or ()]
+        )
+        files = [file for folder in folders for file in folder.rglob("*.py")]
+        if spec is not None and spec.origin and not folders:
+            files = [Path(spec.origin)]
+        return not files or any(hook in file.read_text("utf-8", "replace") for file in files)
+    except (ImportError, OSError, ValueError):
+        return True
 
 
 def log_failure(error: ArenaError, subject: str) -> None:
@@ -85,7 +99,7 @@ def attributed(plugin: str, action: str) -> Iterator[None]:
         yield
     except ArenaError:
         raise
-    except Exception as error:
+    except ANY_FAILURE as error:
         failure = Failure(plugin, action, error)
         raise PluginError(str(failure).replace("plugin", "Plugin", 1)) from error
 
@@ -106,16 +120,8 @@ def attributed_unquoted(plugin: str, action: str) -> Iterator[None]:
         yield
     except ArenaError:
         raise
-    except Exception as error:
-        raise PluginError(f"Plugin {plugin!r} failed while {action}: {_located(error)}") from error
-
-
-def _located(error: BaseException) -> str:
-    """Return the type of an error with the file and line that raised it."""
-    last = [*traceback.walk_tb(error.__traceback__)][-1:]
-    places = [f" at {Path(frame.f_code.co_filename).name}, line {line}" for frame, line in last]
-    what = "".join([type(error).__name__, *places])
-    return f"{what}. The error message may contain labels; --verbose shows it."
+    except ANY_FAILURE as error:
+        raise PluginError(f"Plugin {plugin!r} failed while {action}: {located(error)}") from error
 
 
 def distribution_of(point: metadata.EntryPoint) -> str:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -21,16 +23,27 @@ import pluggy
 from arena import hookspecs, interfaces
 from arena.errors import DuplicateNameError, PluginError
 from arena.plugin.info import (
+    ANY_FAILURE,
     Failure,
     PluginInfo,
     distribution_of,
-    missing_members,
+    may_implement,
     unique_entry_points,
     version_of,
 )
 from arena.plugin.registry import Registry, nearest
-from arena.types import CompetitionInfo, Fault, Release, Section, SubmissionRecord
+from arena.plugin.returned import checked, problem_of_item
+from arena.types import (
+    RULE_FAILED,
+    CompetitionInfo,
+    Fault,
+    Release,
+    Section,
+    SubmissionRecord,
+)
+from arena.utils.lazy import pa
 from arena.utils.read_only import read_only
+from arena.utils.text import printable
 
 if TYPE_CHECKING:
     # Each is imported when something of its kind is asked for.
@@ -46,8 +59,6 @@ if TYPE_CHECKING:
     )
 
 ENTRY_POINT_GROUP = "arena"
-# A plugin may raise any error, and a module may even call exit while it is imported.
-_ANY_FAILURE = (Exception, SystemExit)
 _HOOKS_WITH_LABELS = {"competition_finalized", "provide_report_sections"}
 """Hooks that receive a result, and thus the labels: the text of their errors is not shown."""
 
@@ -80,6 +91,7 @@ class PluginManager:
         self._failures: list[Failure] = []
         self._registries: dict[str, Registry[Any]] = {}
         self._folder: Path | None = None
+        self._required: tuple[str, ...] = ()
         for point in unique_entry_points(ENTRY_POINT_GROUP) if entry_points else ():
             self._load(point)
 
@@ -89,7 +101,7 @@ class PluginManager:
         started, failed = time.perf_counter(), False
         try:
             self._register(point.load(), point.name)
-        except _ANY_FAILURE as error:
+        except ANY_FAILURE as error:
             self._fail(point.name, "loading", error)
             failed = True
         self._infos[point.name] = PluginInfo(
@@ -98,6 +110,7 @@ class PluginManager:
             origin=distribution_of(point),
             load_seconds=time.perf_counter() - started,
             failed_to_load=failed,
+            may_hold_rule=failed and may_implement(point, "check_submission"),
         )
 
     def register(self, plugin: object, name: str) -> None:
@@ -148,31 +161,48 @@ class PluginManager:
                     return f"wraps the hook {caller.name!r}; arena calls no wrappers."
         return None
 
-    def within(self, folder: Path) -> Self:
-        """Return a copy for the competition in a folder; see :meth:`Registry.within`."""
+    def within(self, folder: Path, required: Sequence[str] = ()) -> Self:
+        """Return a copy for the competition in a folder, which requires some plugins by name.
+
+        See :meth:`Registry.within`, and :meth:`require_plugins`.
+        """
         own = copy.copy(self)
         own._folder = folder.absolute()
+        own._required = tuple(required)
         own._registries = {**self._registries, "metric": self.metrics.within(own._folder)}
         return own
 
     # -- calling -------------------------------------------------------------------------------
 
     def _fail(self, plugin: str, action: str, error: BaseException, *, quoted: bool = True) -> None:
-        self._failures.append(Failure(plugin, action, error, quoted))
+        failure = Failure(plugin, action, error, quoted)
+        self._failures.append(failure)
+        log = logging.getLogger("arena")
+        log.warning("%s", printable(str(failure)))
+        log.debug("%s", "".join(traceback.format_exception(error)).rstrip())
 
     def _call(
-        self, hook: str, arguments: dict[str, Any], finish: Callable[[Any], Any]
+        self,
+        hook: str,
+        arguments: dict[str, Any],
+        finish: Callable[[Any], Any],
+        failed: Callable[[str], Any] | None = None,
     ) -> Iterator[tuple[str, Any]]:
-        """Yield ``(plugin, finish(result))`` of each implementation that does not fail."""
+        """Yield ``(plugin, finish(result))`` of each implementation.
+
+        One that fails is left out, or its result is ``failed(plugin)``.
+        """
         caller: pluggy.HookCaller = getattr(self._pluggy.hook, hook)
         for implementation in sorted(caller.get_hookimpls(), key=lambda one: one.plugin_name):
             wanted = {name: read_only(arguments[name]) for name in implementation.argnames}
             try:
                 result = finish(implementation.function(**wanted))
-            except _ANY_FAILURE as error:
+            except ANY_FAILURE as error:
                 quoted = hook not in _HOOKS_WITH_LABELS
                 self._fail(implementation.plugin_name, f"running {hook}", error, quoted=quoted)
-                continue
+                if failed is None:
+                    continue
+                result = failed(implementation.plugin_name)
             yield implementation.plugin_name, result
 
     # -- what plugins provide ------------------------------------------------------------------
@@ -221,7 +251,7 @@ class PluginManager:
 
     def _registry(self, kind: str, hook: str, protocol: Any) -> Registry[Any]:
         if kind not in self._registries:
-            registry = Registry[Any](kind, protocol, self._fail)
+            registry = Registry[Any](kind, protocol, self._fail, self._failures)
             for plugin, items in self._call(hook, {}, _exhaust):
                 for item in items:
                     self._add(registry, plugin, item, protocol)
@@ -237,10 +267,9 @@ class PluginManager:
         if registry.kind == "metric" and isinstance(item, interfaces.MetricFamily):
             registry.add_family(item, plugin=plugin)
             return
-        missing = missing_members(item, protocol)
-        if missing:
-            what = f"{type(item).__name__} is no {registry.kind}: it lacks {', '.join(missing)}"
-            self._fail(plugin, f"providing a {registry.kind}", TypeError(what))
+        problem = problem_of_item(item, protocol, registry.kind)
+        if problem:
+            self._fail(plugin, f"providing a {registry.kind}", TypeError(problem))
             return
         registry.add(str(item.name), item, plugin=plugin)
 
@@ -249,16 +278,25 @@ class PluginManager:
     def read_predictions(self, path: Path, competition: CompetitionInfo) -> Any:
         """Return the table from the first plugin that can read the file, or None."""
         arguments = {"path": path, "competition": competition}
-        results = self._call("read_predictions", arguments, lambda table: table)
+        results = self._call("read_predictions", arguments, _table)
         return next((table for _, table in results if table is not None), None)
 
     def check_submission(
         self, predictions: npt.NDArray[Any], competition: CompetitionInfo
     ) -> tuple[Fault, ...]:
-        """Return the faults found by the organiser's own rules."""
+        """Return the faults found by the organiser's own rules.
+
+        A rule that fails refuses the file, with a fault of the kind ``RULE_FAILED``; so does a
+        plugin that is required, or that may hold a rule, and could not be loaded.
+        """
         arguments = {"predictions": predictions, "competition": competition}
-        results = self._call("check_submission", arguments, _exhaust)
-        return tuple(fault for _, faults in results for fault in faults)
+        results = self._call("check_submission", arguments, _all(Fault), _rule_failed)
+        unloaded = {info.name for info in self.plugins if info.may_hold_rule}
+        absent = sorted(unloaded.union(self.missing_plugins))
+        return (
+            *(fault for plugin in absent for fault in _rule_failed(plugin)),
+            *(fault for _, faults in results for fault in faults),
+        )
 
     def submission_scored(
         self, submission: SubmissionRecord, release: Release | None, competition: CompetitionInfo
@@ -274,7 +312,7 @@ class PluginManager:
 
     def provide_report_sections(self, result: Any) -> tuple[Section, ...]:
         """Return all sections for the report of a result."""
-        results = self._call("provide_report_sections", {"result": result}, _exhaust)
+        results = self._call("provide_report_sections", {"result": result}, _all(Section))
         return tuple(section for _, sections in results for section in sections)
 
     @contextlib.contextmanager
@@ -285,7 +323,7 @@ class PluginManager:
         """
         try:
             yield
-        except _ANY_FAILURE as error:
+        except ANY_FAILURE as error:
             self._fail(plugin, action, error, quoted=False)
 
     # -- status --------------------------------------------------------------------------------
@@ -296,9 +334,57 @@ class PluginManager:
         return tuple(self._infos[name] for name in sorted(self._infos))
 
     @property
+    def missing_plugins(self) -> tuple[str, ...]:
+        """The required plugins that are not installed or failed to load."""
+        loaded = {info.name for info in self.plugins if not info.failed_to_load}
+        return tuple(name for name in self._required if name not in loaded)
+
+    def require_plugins(self) -> None:
+        """Check that all required plugins were loaded.
+
+        Raises
+        ------
+        PluginError
+            If one was not.
+        """
+        missing = self.missing_plugins
+        if missing:
+            raise PluginError(
+                f"This competition requires the plugin{'s'[: len(missing) - 1]} "
+                f"{', '.join(map(repr, missing))} ([plugins] required), and arena could not load "
+                f"{'it' if len(missing) == 1 else 'them'}. Install what is missing, or see why it "
+                f"fails with arena plugins."
+            )
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The names of the plugins that check submissions."""
+        callers = self._pluggy.hook.check_submission.get_hookimpls()
+        return tuple(sorted(one.plugin_name for one in callers))
+
+    @property
     def failures(self) -> tuple[Failure, ...]:
         """All failures of plugins so far, in order."""
         return tuple(self._failures)
+
+
+def _all(kind: type[Any]) -> Callable[[Iterable[Any] | None], tuple[Any, ...]]:
+    """Return a function that consumes what a hook returned, and checks each item."""
+    return lambda result: tuple(checked(item, kind) for item in _exhaust(result))
+
+
+def _table(table: Any) -> Any:
+    if table is None or isinstance(table, pa.Table):
+        return table
+    raise TypeError(f"it returned {type(table).__name__} and no pyarrow.Table")
+
+
+def _rule_failed(plugin: str) -> tuple[Fault, ...]:
+    message = (
+        f"A rule of the organiser failed (plugin {plugin!r}), so this file was not judged. It "
+        f"counts for nothing: submit it again once the organiser has mended the rule."
+    )
+    return (Fault(RULE_FAILED, message),)
 
 
 def _exhaust(result: Iterable[Any] | None) -> tuple[Any, ...]:

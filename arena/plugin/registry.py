@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 from arena.errors import DuplicateNameError, PluginError, UnknownNameError, UsageError
 from arena.interfaces import Deferred, MetricFamily, MetricFamilyOfFiles
-from arena.plugin.info import attributed, missing_members
+from arena.plugin.info import Failure, attributed
+from arena.plugin.returned import problem_of_item
 from arena.plugin.specification import Specification, parse_specification
 
 _Item = TypeVar("_Item")
@@ -37,6 +38,8 @@ class Registry(Generic[_Item]):
         The check of an item that is imported later; None: it is not checked.
     failed
         Called with the plugin, what it did and the error of each item that cannot be listed.
+    failures
+        Of the plugins so far; one of them may provide a name that is unknown.
 
     Examples
     --------
@@ -52,9 +55,10 @@ class Registry(Generic[_Item]):
         kind: str,
         protocol: type[Any] | None = None,
         failed: Callable[[str, str, BaseException], None] | None = None,
+        failures: Sequence[Failure] = (),
     ) -> None:
         self.kind = kind
-        self._protocol, self._failed = protocol, failed
+        self._protocol, self._failed, self._failures = protocol, failed, failures
         # An item may be a Deferred, which is replaced by what it stands for when it is first used.
         self._entries: dict[str, Entry[Any]] = {}
         self._families: dict[str, Entry[Any]] = {}
@@ -130,12 +134,13 @@ class Registry(Generic[_Item]):
     def _import(self, deferred: Deferred) -> Any:
         item = deferred.load()
         protocol = MetricFamily if deferred.is_family else self._protocol
-        missing = [] if protocol is None else missing_members(item, protocol)
-        if missing:
-            raise TypeError(
-                f"{type(item).__name__} is no {self.kind}: it lacks {', '.join(missing)}"
-            )
+        self._check(item, protocol)
         return self._placed(item)
+
+    def _check(self, item: Any, protocol: type[Any] | None) -> None:
+        problem = None if protocol is None else problem_of_item(item, protocol, self.kind)
+        if problem:
+            raise TypeError(problem)
 
     def _placed(self, item: Any) -> Any:
         """Return a family of files for the folder of this registry; anything else as it is."""
@@ -152,7 +157,7 @@ class Registry(Generic[_Item]):
         File names in specifications are relative to this folder, and pinned code applies to this
         competition only.
         """
-        own = Registry[_Item](self.kind, self._protocol, self._failed)
+        own = Registry[_Item](self.kind, self._protocol, self._failed, self._failures)
         own._entries, own._pinned = dict(self._entries), dict(self._pinned)
         own._folder = folder
         own._families = {
@@ -195,7 +200,10 @@ class Registry(Generic[_Item]):
         entry: Entry[_Item] | None = self._loaded(self._entries, specification.name)
         if entry is None:
             raise UnknownNameError(self._unknown(specification.name, suggest))
-        return _with_parameters(entry, specification.parameters, self.kind)
+        item = _with_parameters(entry, specification.parameters, self.kind)
+        with attributed(entry.plugin, self._loading(text)):
+            self._check(item, self._protocol)
+        return item
 
     def plugin_of(self, text: str) -> str:
         """Return the name of the plugin that provides the item of a specification.
@@ -247,6 +255,19 @@ class Registry(Generic[_Item]):
             raise UnknownNameError(f"{error} Did you mean the prefix {guess}?") from error
 
     def _unknown(self, name: str, suggest: Callable[[_Item], bool] = lambda _: True) -> str:
+        failed = [str(one) for one in self._failures if one.plugin not in self._plugins]
+        reasons = "".join(
+            f" It may be provided by a plugin that could not be used: {one}."
+            for one in dict.fromkeys(failed)
+        )
+        return self._named_nearest(name, suggest) + reasons
+
+    @property
+    def _plugins(self) -> set[str]:
+        """The plugins that provide an item of this kind."""
+        return {entry.plugin for entry in (*self._entries.values(), *self._families.values())}
+
+    def _named_nearest(self, name: str, suggest: Callable[[_Item], bool]) -> str:
         named = [entry.name for entry in self if suggest(entry.item)]
         known = [*named, *(f"{prefix}:" for prefix in self._families if prefix)]
         if not known:

@@ -23,6 +23,7 @@ from arena.evaluation.standard_errors import (
 from arena.interfaces import Evaluation, Mechanism, Metric, traits_of
 from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
+from arena.plugin.returned import checked
 from arena.public_board.clipping import conceivable_scores
 from arena.public_board.instances import (
     InstanceRelease,
@@ -200,9 +201,9 @@ class Releaser:
         def ask(state: Mapping[str, Any], bound: float | None, position: int) -> Release:
             stream = np.random.SeedSequence(self.seed, spawn_key=(submission.submission, position))
             with attributed_unquoted(self.plugin, "releasing a score"):
-                return self.mechanism.release(
-                    read_only(state), evaluation.at_most(bound), np.random.default_rng(stream)
-                )
+                rng = np.random.default_rng(stream)
+                found = self.mechanism.release(read_only(state), evaluation.at_most(bound), rng)
+                return checked(found, Release)
 
         released = self.instances.release(submission.team, ask, ahead)
         if released.release.improved:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from arena.errors import ScoringError
+from arena.errors import ArenaError, PluginError, ScoringError
 from arena.evaluation.best_score import MOST_DRAWS
 from arena.evaluation.binding import BoundMetric, bind, clusters_of
 from arena.evaluation.multi_target import (
@@ -171,6 +171,8 @@ class BoardRun:
             scores = self._scores(records, self.split, failures)
             defined = np.isfinite(scores)
             failed = dict(failures)
+            if records and len(failed) == len(records):
+                _raise_unless_of_the_files(failures, records)
             undefined = [
                 self._undefined(records[at], failed.get(at))
                 for at in np.flatnonzero(~defined).tolist()
@@ -411,6 +413,18 @@ class BoardRun:
         for at, rank in zip(defined, ranked, strict=True):
             shown[at], ranks[at] = float(scores[at]), int(rank)
         return shown, ranks
+
+
+def _raise_unless_of_the_files(
+    failures: Sequence[tuple[int, ScoringError]], records: Sequence[SubmissionRecord]
+) -> None:
+    """Raise the first error if the metric failed on every submission without meaning to."""
+    causes = [error.__cause__ for _, error in failures]
+    if isinstance(causes[0], ArenaError):
+        raise causes[0]
+    if all(cause is not None for cause in causes):
+        message = f"{records[failures[0][0]].file}: {failures[0][1]} It failed on every submission."
+        raise PluginError(message) from causes[0]
 
 
 def _weights(solution: Solution, rows: npt.NDArray[np.bool_]) -> list[str]:

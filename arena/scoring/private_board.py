@@ -29,6 +29,7 @@ from arena.interfaces import (
 from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
 from arena.plugin.registry import Entry
+from arena.plugin.returned import checked
 from arena.scoring.settings import BoardSettings
 from arena.types import Finding, FloatArray, IntArray, WeightArray
 from arena.utils.memory import return_freed_memory
@@ -433,7 +434,8 @@ def _run_analyses(
         progress.start(f"Running the analysis {entry.name}", 1)
         return_freed_memory()
         with manager.guarded(entry.plugin, f"running the analysis {entry.name!r}"):
-            finding = entry.item.run(study, analysis_generator(seed, position))
+            found = entry.item.run(study, analysis_generator(seed, position))
+            finding = checked(found, Finding)
             for name, values in finding.columns.items():
                 if name in columns or name in own_columns:
                     raise ValueError(f"the column {name!r} already exists on the board")

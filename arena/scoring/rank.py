@@ -20,6 +20,7 @@ from arena.intake import CaseColumns, case_scores_of, read_case_table
 from arena.interfaces import CaseReader, CaseScores, Metric, PredictionBlocks
 from arena.plugin.info import attributed
 from arena.plugin.manager import PluginManager
+from arena.plugin.returned import checked
 from arena.scoring.board import BoardRun
 from arena.scoring.case_matrix import CaseMatrix, case_matrix, combine
 from arena.scoring.result import RejectedFile, ScoreResult
@@ -259,7 +260,7 @@ def _read(path: Path, settings: CaseSettings, manager: PluginManager) -> list[Ca
         return [read_case_table(path, settings.columns)]
     reader: CaseReader = readers.resolve(str(chosen))
     with attributed(readers.plugin_of(str(chosen)), f"reading {path}"):
-        return list(reader.read(path, settings.columns.value))
+        return [checked(one, CaseScores) for one in reader.read(path, settings.columns.value)]
 
 
 def _files(path: Path) -> list[Path]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from arena.errors import InputError, UsageError
+from arena.errors import InputError, PluginError, UsageError
 from arena.evaluation.predictions import cell_bytes
 from arena.intake import (
     MAX_BYTES,
@@ -28,7 +28,7 @@ from arena.interfaces import (
     kinds_of,
     traits_of,
 )
-from arena.plugin.info import attributed_unquoted
+from arena.plugin.info import attributed_unquoted, log_failure
 from arena.plugin.manager import PluginManager
 from arena.store import Incoming, Store
 from arena.types import (
@@ -42,6 +42,10 @@ from arena.types import (
 )
 from arena.utils.parallel import Progress, run_tasks
 
+_UNCHECKED = Fault(
+    "could not be checked",
+    "The metric could not check this file. Look for cells that are unlike those of the sample.",
+)
 _BATCH_FILES = 16
 _BATCH_BYTES = 64 * 2**20
 
@@ -185,8 +189,12 @@ def _examine_one(
     if read.values is None:
         return read
     read.values.setflags(write=False)
-    with attributed_unquoted(metric.name, "checking the cells of a submission"):
-        faults = first_of_each_kind(faults_of_predictions(metric, read.values, info))
+    try:
+        with attributed_unquoted(metric.name, "checking the cells of a submission"):
+            faults = first_of_each_kind(faults_of_predictions(metric, read.values, info))
+    except PluginError as error:
+        log_failure(error, file.name)
+        faults = (_UNCHECKED,)
     faults = faults or manager.check_submission(read.values, info)
     return ReadSubmission(None, faults, read.sha256) if faults else read
 

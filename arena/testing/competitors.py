@@ -128,7 +128,7 @@ def check_competitor(
     except UsageError as error:
         message = f"It does not support this problem: {error} Pass one that it supports."
         return Conformance(name, (Check("a game", Outcome.NOT_TRIED, message),))
-    except Exception as error:  # noqa: BLE001 - a plugin may raise any error
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may raise any error
         message = f"start raised {type(error).__name__}: {error}"
         return Conformance(name, (Check("a game", Outcome.FAILED, message),))
     return run_checks(name, _CHECKS, (competitor, problem))

@@ -71,7 +71,7 @@ def run_checks(
     for name, check in checks:
         try:
             outcome, message = check(subject)
-        except Exception as error:  # noqa: BLE001 - a plugin may raise any error
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may raise any error
             outcome, message = Outcome.FAILED, f"It raised {type(error).__name__}: {error}"
         done.append(Check(name, outcome, message))
     return Conformance(item, tuple(done))

@@ -137,7 +137,7 @@ def _knows_better_from_worse(problem: MetricProblem) -> Verdict:
 def _can_be_sent_to_a_process(problem: MetricProblem) -> Verdict:
     try:
         again = pickle.loads(pickle.dumps(problem.unbound))  # noqa: S301 - our own bytes
-    except Exception as error:  # noqa: BLE001 - a plugin's __reduce__ may raise any error
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin's __reduce__ may raise any error
         return Outcome.FAILED, f"It cannot be pickled, as worker processes require: {error}"
     if again.name != problem.unbound.name:
         return Outcome.FAILED, "Pickling changes its name."
@@ -236,7 +236,7 @@ def _few_rows(problem: MetricProblem) -> Verdict:
         _scores(one)
     except (ValueError, ZeroDivisionError):
         return _OK
-    except Exception as error:  # noqa: BLE001 - any other error would stop the board
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - any other error would stop the board
         return Outcome.FAILED, (
             f"Where it is undefined it raised {type(error).__name__}: return NaN or raise "
             f"ValueError, so that the resample is left out."

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from arena.cli import options
-from arena.cli.console import console, print_document, say_failures
+from arena.cli.console import console, print_document
 from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES
 from arena.utils.text import printable
 
@@ -109,7 +109,6 @@ def bayes_error(
         seed=seed,
         manager=manager,
     )
-    say_failures(manager)
     if chart is not None:
         from arena_bayes_error.charts import specification
 

@@ -163,7 +163,7 @@ def test_a_team_cannot_tell_why_there_is_no_score_and_the_organiser_can(
         told = [one.payload.get("for_organiser") for one in competition.events()[1:]]
     for text in (said, told):
         assert "moody has no finite value." in text[0]
-        assert "failed while scoring moody: ValueError at test_limits_come_first.py" in text[1]
+        assert "moody failed on a submission: ValueError at test_limits_come_first.py" in text[1]
         assert "it took 60 s" in text[2]
         assert "a class is missing" in text[4]
     assert not any("secret" in str(one) for one in [*said, *told])

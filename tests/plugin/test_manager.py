@@ -11,13 +11,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from arena.errors import ArenaError, DuplicateNameError, PluginError, UnknownNameError
 from arena.hookspecs import hookimpl
 from arena.plugin.info import attributed, attributed_unquoted
 from arena.plugin.manager import PluginManager
-from arena.types import CompetitionInfo, Fault, PredictionKind
+from arena.types import RULE_FAILED, CompetitionInfo, Fault, PredictionKind
 
 
 class ConstantMetric:
@@ -87,7 +88,8 @@ def test_a_broken_rule_does_not_stop_the_rules_of_others(manager: PluginManager)
     manager.register(Broken(), "broken")
     manager.register(Rule(), "rule")
     faults = manager.check_submission(np.zeros((3, 1)), COMPETITION)
-    assert [fault.kind for fault in faults] == ["too round"]
+    assert [fault.kind for fault in faults] == [RULE_FAILED, "too round"]
+    assert "A rule of the organiser failed (plugin 'broken')" in faults[0].message
     assert manager.failures[0].plugin == "broken"
 
 
@@ -152,16 +154,18 @@ def test_an_item_that_is_no_metric_is_named(manager: PluginManager) -> None:
 
 def test_the_first_reader_that_knows_a_format_wins(manager: PluginManager) -> None:
     class Reader:
-        def __init__(self, table: str | None) -> None:
+        def __init__(self, table: Any) -> None:
             self.table = table
 
         @hookimpl
-        def read_predictions(self, path: Path) -> str | None:
+        def read_predictions(self, path: Path) -> Any:
             return self.table
 
-    for name, table in (("a", None), ("b", "mine"), ("c", "late")):
+    mine, late = pa.table({"id": ["a"]}), pa.table({"id": ["b"]})
+    for name, table in (("a", None), ("b", ["no table"]), ("c", mine), ("d", late)):
         manager.register(Reader(table), name)
-    assert manager.read_predictions(Path("x.arrow"), COMPETITION) == "mine"
+    assert manager.read_predictions(Path("x.arrow"), COMPETITION) is mine
+    assert "it returned list and no pyarrow.Table" in str(manager.failures[0])
 
 
 def test_events_reach_everyone(manager: PluginManager) -> None:
@@ -262,6 +266,18 @@ def test_a_plugin_that_cannot_be_imported_is_named(site: Path) -> None:
     assert manager.plugins[2].origin == "good-plugin 1.2"
     assert list(manager.metrics) == []
     assert "plugin 'bad' failed while loading: ModuleNotFoundError" in str(manager.failures[0])
+
+
+def test_a_plugin_that_failed_is_named_where_its_item_is_missed(
+    site: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    _install(site, "bad-plugin", "bad_plugin_module", "import does_not_exist_anywhere", "bad")
+    manager = PluginManager()
+    said = "plugin 'bad' failed while loading: ModuleNotFoundError"
+    assert said in caplog.text
+    for registry in (manager.metrics, manager.mechanisms, manager.analyses, manager.competitors):
+        with pytest.raises(UnknownNameError, match="There is no .*broken.*" + said):
+            registry.resolve("broken")
 
 
 def test_a_plugin_that_is_installed_later_is_found(site: Path) -> None:

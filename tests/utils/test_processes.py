@@ -286,3 +286,28 @@ def test_what_is_sent_to_a_suspended_process_does_not_stop_the_caller(
     assert call(len, more_than_a_pipe_holds, seconds=0.5) == Ended(True, 0.5)
     monkeypatch.undo()
     assert call(len, more_than_a_pipe_holds, seconds=60.0) == 10**7
+
+
+@LINUX
+@pytest.mark.parametrize("kind", ["run_limited", "call_limited"])
+def test_a_task_that_kills_its_process_group_ends_only_itself(kind: str) -> None:
+    """In a session of its own: otherwise it could end these tests."""
+    calls = {
+        "run_limited": "list(run_limited(t.kill_the_own_group, [(2,), (0,), (3,)], workers=2, "
+        "seconds=60.0))",
+        "call_limited": "[call_limited(t.kill_the_own_group, n, seconds=60.0) for n in (2, 0, 3)]",
+    }
+    program = (
+        "import escaping_tasks as t; from arena.utils.processes import *; "
+        f"print([getattr(one, 'too_long', one) for one in {calls[kind]}])"
+    )
+    called = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(SUPPORT)},
+        start_new_session=True,
+        check=False,
+        timeout=600,
+    )
+    assert (called.returncode, called.stdout.strip()) == (0, "[2, False, 3]"), called.stderr

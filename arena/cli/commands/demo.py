@@ -67,7 +67,7 @@ def demo(
         )
         title = "Thirty-two models read digits"
         made = board_report_if(True, result, manager, progress, title)
-    show_result(result, manager, as_json=as_json, made=made, report=report, charts=charts)
+    show_result(result, as_json=as_json, made=made, report=report, charts=charts)
     if not as_json:
         _say_what_next(folder, seed, report)
     if show and not webbrowser.open(report.resolve().as_uri()):

@@ -52,11 +52,9 @@ def finalize(
         )
         made = _report(competition, result, progress) if report or charts else None
         similar = competition.similar_submissions()
-    manager = competition.manager
     say_similar(similar)
     show_result(
         result,
-        manager,
         as_json=as_json,
         made=made,
         report=report,

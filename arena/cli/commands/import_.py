@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from arena.cli import options
-from arena.cli.console import console, print_document, say_error, say_failures
+from arena.cli.console import console, print_document, say_error
 from arena.cli.folder import Directory, Wait, open_competition
 from arena.cli.submission_output import count_answers, print_answer
 from arena.utils.progress import ProgressDisplay
@@ -47,7 +47,6 @@ def import_(
     with open_competition(directory, wait) as competition:
         with ProgressDisplay() as progress:
             answers = list(competition.import_folder(folder, manifest=manifest, progress=progress))
-        say_failures(competition.manager)
         display = competition.settings.display(public=True)
         files = {one["submission"]: one["file"] for one in competition.submissions()}
     if as_json:

@@ -14,7 +14,7 @@ import typer
 
 from arena.cli import options
 from arena.cli.completion import complete_mechanism
-from arena.cli.console import console, say_failures, say_note
+from arena.cli.console import console, say_note
 from arena.cli.init_questions import as_command, ask
 from arena.competition.competition import Competition
 from arena.competition.create import SAMPLE_NAME, SAMPLE_NOTE_NAME, soft_label_warnings
@@ -138,7 +138,6 @@ def init(
     with Competition.create(
         folder, solution, settings, public_share=public_share, seed=seed, manager=manager
     ) as competition:
-        say_failures(manager)
         _say_what_was_made(folder, competition)
         if (usage := competition.settings.data.usage) != columns.usage:
             say_note(usage_note(usage))

@@ -9,7 +9,7 @@ import typer
 
 from arena.cli import options
 from arena.cli.completion import complete_mechanism
-from arena.cli.console import console, print_document, say_failures
+from arena.cli.console import console, print_document
 from arena.interfaces import Mechanism
 from arena.plugin.manager import PluginManager
 from arena.utils.text import printable
@@ -36,7 +36,6 @@ def mechanisms(
         found = [_document(name, registry.resolve(name), registry.plugin_of(name))]
     else:
         found = [_document(entry.name, entry.item, entry.plugin) for entry in registry]
-    say_failures(manager)
     if as_json:
         print_document({"schema": "arena/mechanisms/1", "mechanisms": found})
     elif name is not None:

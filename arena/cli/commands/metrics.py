@@ -9,7 +9,7 @@ import typer
 
 from arena.cli import options
 from arena.cli.completion import complete_metric
-from arena.cli.console import console, print_document, say_failures
+from arena.cli.console import console, print_document
 from arena.errors import UsageError
 from arena.interfaces import (
     HasInfluenceValues,
@@ -75,7 +75,6 @@ def metrics(
         }
         for family in registry.families
     ]
-    say_failures(manager)
     conformance = _checked(registry.resolve(name)) if check and name is not None else None
     if as_json:
         document = {"schema": "arena/metrics/1", "metrics": found, "families": families}

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from arena.cli import options
-from arena.cli.console import say_failures, say_note
+from arena.cli.console import say_note
 from arena.cli.folder import Directory, Wait, open_competition
 from arena.cli.reporting import Output, output_options, show_report
 from arena.errors import InputError, UsageError
@@ -72,11 +72,9 @@ def plan(
                 directory = _first_competition(request.rehearsal)
             with open_competition(directory, wait) as competition:
                 advice = plan_competition(competition, request, progress)
-                say_failures(competition.manager)
         else:
             manager = PluginManager()
             advice = plan_files(request, manager, progress)
-            say_failures(manager)
     for note in advice.notes:
         say_note(note)
     show_report(output, advice.to_dict, lambda: plan_report(advice))

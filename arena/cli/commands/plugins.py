@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from arena.cli import discovery as commands
-from arena.cli.console import console, print_document, say_error, say_failures
+from arena.cli.console import console, print_document, say_error
 from arena.errors import DuplicateNameError
 from arena.plugin.manager import PluginManager
 from arena.report.terminal import print_table
@@ -41,7 +41,6 @@ def plugins(
         print_document(document)
         return
     _print_table(document)
-    say_failures(manager)
 
 
 def _document(manager: PluginManager) -> dict[str, Any]:

@@ -125,7 +125,7 @@ def rank(
         result = rank_table(read, settings, manager, progress)
         result = replace(result, display=BoardDisplay(decimals, unit))
         made = board_report_if(bool(report or charts), result, manager, progress)
-    show_result(result, manager, as_json=as_json, made=made, report=report, charts=charts)
+    show_result(result, as_json=as_json, made=made, report=report, charts=charts)
     if not result.standings:
         say_error("No algorithm could be ranked: each lacks values. See --missing.")
     if not result.standings or (strict and result.rejected):

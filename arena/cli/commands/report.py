@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from arena.cli.console import say_failures
 from arena.cli.folder import Directory, Wait, look_at_competition
 from arena.cli.reporting import ChartFolder, check_outputs, write_outputs
 from arena.errors import UsageError
@@ -52,5 +51,4 @@ def report(
             with ProgressDisplay() as progress:
                 make = final_page if final else competition_report
                 made = make(competition, progress=progress)
-        say_failures(competition.manager)
     write_outputs(made, out, charts)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from arena.cli import options
-from arena.cli.console import console, print_document, say_failures
+from arena.cli.console import console, print_document
 from arena.errors import InputError, UsageError
 from arena.utils.progress import ProgressDisplay
 from arena.utils.requests import HERE, EngineChoice
@@ -70,7 +70,6 @@ def reproduce(
     if paper is None:
         for entry in manager.papers:
             console().print(f"{entry.name}: {entry.item.title}", soft_wrap=True)
-        say_failures(manager)
         return
     chosen = manager.papers.resolve(paper)
     if data is not None and not data.is_dir():
@@ -89,7 +88,6 @@ def reproduce(
     )
     with ProgressDisplay() as progress:
         found = chosen.reproduce(asked, progress)
-    say_failures(manager)
     if charts is not None:
         charts.mkdir(parents=True, exist_ok=True)
         for chart in found.charts:

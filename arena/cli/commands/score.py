@@ -85,7 +85,6 @@ def score(
         made = board_report_if(bool(report or charts), result, manager, progress)
     show_result(
         result,
-        manager,
         as_json=as_json,
         made=made,
         report=report,

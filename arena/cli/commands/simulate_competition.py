@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from arena.cli import options
-from arena.cli.console import console, say_failures, say_note
+from arena.cli.console import console, say_note
 from arena.cli.reporting import Output, output_options, show_report
 from arena.simulation.requests import SimulationRequest
 from arena.utils.progress import ProgressDisplay
@@ -60,7 +60,6 @@ def competition(request: SimulationRequest, output: Output) -> None:
         note for story in finished.simulation.stories for note in story.notes
     ):
         say_note(note)
-    say_failures(manager)
     show_report(
         output,
         finished.document,

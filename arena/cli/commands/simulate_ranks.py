@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from arena.cli import options
-from arena.cli.console import say_failures, say_note
+from arena.cli.console import say_note
 from arena.cli.reporting import Output, output_options, show_report
 from arena.errors import ArenaError
 from arena.simulation.requests import RanksRequest
@@ -55,7 +55,6 @@ def ranks(request: RanksRequest, output: Output) -> None:
         raise
     if request.models is None:
         shutil.rmtree(folder, ignore_errors=True)
-    say_failures(prepared.manager)
     show_report(
         output,
         lambda: {"schema": "arena/simulate-ranks/2", **result.to_dict()},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from arena.cli.completion import complete_team
-from arena.cli.console import Lines, console, print_document, say_failures, say_note
+from arena.cli.console import Lines, console, print_document, say_note
 from arena.cli.folder import Directory, Wait, open_competition
 from arena.cli.options import AsJson
 from arena.cli.program import has_read_nothing
@@ -85,7 +85,6 @@ def submit(
             say_note(FULL_WARNING)
         answer = competition.submit(file, team, key=key)
         display = competition.settings.display(public=True)
-        say_failures(competition.manager)
     if as_json:
         print_document({"schema": "arena/submit/1", **answer.to_dict()})
     else:

@@ -8,7 +8,7 @@ import typer
 
 from arena.cli import options
 from arena.cli.board import print_rejected
-from arena.cli.console import console, print_document, say_failures
+from arena.cli.console import console, print_document
 from arena.plugin.manager import PluginManager
 from arena.scoring.result import rejected_document
 from arena.scoring.score import validate as validate_files
@@ -33,7 +33,6 @@ def validate(
     """
     manager = PluginManager()
     accepted, rejected = validate_files(solution, submissions, metric, columns, manager=manager)
-    say_failures(manager)
     document: dict[str, Any] = {
         "schema": "arena/validate/1",
         "accepted": list(accepted),

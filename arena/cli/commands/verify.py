@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from arena.cli import options
-from arena.cli.console import console, say_error, say_failures
+from arena.cli.console import console, say_error
 from arena.competition.verify import read_claims, receipt_problems, verify_bundle
 from arena.plugin.manager import PluginManager
 from arena.utils.progress import ProgressDisplay
@@ -41,7 +41,6 @@ def verify(
         problems = verify_bundle(folder, solution, manager, progress)
     if receipt is not None:
         problems += receipt_problems(receipt, read_claims(folder).events)
-    say_failures(manager)
     for problem in problems:
         say_error(problem)
     if problems:

@@ -192,7 +192,7 @@ def _carry_out(
     """Return the result of a computation, or why there is none."""
     try:
         return np.asarray(function(*arguments))
-    except Exception as error:  # noqa: BLE001 - code of a plugin may raise anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - code of a plugin may raise anything
         return f"{type(error).__name__}: {error}"
 
 

@@ -116,6 +116,7 @@ def run_watched(descriptor: int, file_descriptor: int) -> None:
     import socket
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and kills this process
+    os.setpgrp()  # a task that kills its group ends neither its parent nor the guard
     pipe = socket.socket(fileno=descriptor)
     requests, file = _opened(pipe, file_descriptor)
     with contextlib.suppress(EOFError, OSError):
@@ -137,6 +138,7 @@ def run_guarded(descriptor: int, file_descriptor: int, watched_descriptor: int) 
             os.close(file_descriptor)
             linux.guard(worker, watched)
         watched.close()
+        os.setpgrp()
     else:
         os.setpgrp()
         threading.Thread(target=_end_with, args=(watched,), daemon=True).start()

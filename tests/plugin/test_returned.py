@@ -1,0 +1,205 @@
+"""What plugins return is checked where it comes in: each wrong field is named and not quoted."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.hookspecs import hookimpl
+from arena.interfaces import CaseScores
+from arena.plugin.manager import PluginManager
+from arena.plugin.returned import _RULES, checked
+from arena.types import (
+    Chart,
+    CompetitionInfo,
+    Fault,
+    Finding,
+    MetricTraits,
+    PredictionKind,
+    Release,
+    Section,
+    Table,
+)
+
+TABLE = Table("t", ("a", "b"), ((1, "x"), (None, 2.5)))
+CHART = Chart("c", "Title", "What it shows.", {"mark": "bar"})
+GOOD: dict[type[Any], Any] = {
+    Release: Release(0.5, True, {"submission": 3}, 0.51),
+    Fault: Fault("kind", "A sentence.", 3, "r1", "y", 2, "a cause"),
+    Table: TABLE,
+    Chart: CHART,
+    Section: Section("Title", "Text.", (TABLE,), (CHART,)),
+    Finding: Finding("a", "A sentence.", {"x": np.float64(1)}, {"c": [1, 2]}, (TABLE,), (CHART,)),
+    MetricTraits: MetricTraits(row_range=(0.0, 1.0), score_range=(0.0, 1.0)),
+    CaseScores: CaseScores(["m"], ["q"], np.array([0.5]), ["t"]),
+}
+WRONG: dict[type[Any], dict[str, list[Any]]] = {
+    Release: {
+        "score": ["0.5", None, np.nan, np.inf, True, np.array([0.5]), 1j],
+        "improved": [1, "yes", None],
+        "state": [
+            None,
+            {"x": np.nan},
+            {"x": np.array([1])},
+            {"x": {1}},
+            "text",
+            {"x": "y" * 10**6},
+        ],
+        "ranked_by": ["1", np.nan, np.array(1.0)],
+    },
+    Fault: {
+        "kind": [None, "", 3],
+        "message": [None, " ", ["x"]],
+        "row": ["3", -1, 2.5],
+        "id": [3],
+        "column": [3],
+        "count": [0, "2", True, None],
+        "cause": [3],
+    },
+    Table: {
+        "title": [None],
+        "columns": ["ab", (1, 2), None],
+        "rows": [((1,), (2,)), ((1, 2, 3),), ((1, {}),), ((1, np.array([2])),), "ab", None],
+    },
+    Chart: {
+        "name": ["", None],
+        "title": [3],
+        "description": [None],
+        "specification": [None, [], {"x": {1}}, {"x": object()}],
+    },
+    Section: {
+        "title": ["", None],
+        "text": [None, ["x"]],
+        "tables": [None, [1], TABLE, (replace(TABLE, rows=((1,),)),)],
+        "charts": [None, (TABLE,)],
+        "public": ["no", None],
+        "technical": [0],
+    },
+    Finding: {
+        "analysis": ["", None],
+        "verdict": ["", None, 3],
+        "document": [None, [], {"x": {1}}, {"x": object()}],
+        "columns": [None, {"c": 3}, {3: [1]}, {"c": "text"}],
+        "tables": [None, (replace(TABLE, rows=((1,),)),)],
+        "charts": [(1,)],
+    },
+    MetricTraits: {
+        "prediction_range": [None, (1,), (1.0, 0.0), ("a", "b"), 3, (np.nan, 1.0)],
+        "truth_range": [None],
+        "row_range": [(1.0, 0.0), "01"],
+        "score_range": [None, (2.0, 1.0)],
+        "needs_every_class": [1],
+        "stratify_by_class": ["no"],
+        "joint_targets": [None],
+        "extra_columns": ["ab", (1,)],
+    },
+    CaseScores: {
+        "metric": ["", None],
+        "greater_is_better": ["yes"],
+        "value_range": [(1.0, 0.0), 3],
+        "notes": ["ab", (1,)],
+        "algorithms": [None, ["a", "b"], "a"],
+        "cases": [None, []],
+        "values": [None, np.zeros(2)],
+        "tasks": [["a", "b"]],
+    },
+}
+CASES = [
+    (kind, name, value)
+    for kind, wrong in WRONG.items()
+    for name, values in wrong.items()
+    for value in values
+]
+
+
+@pytest.mark.parametrize("kind", GOOD)
+def test_what_holds_is_returned_as_it_is(kind: type[Any]) -> None:
+    assert checked(GOOD[kind], kind) is GOOD[kind]
+
+
+@pytest.mark.parametrize(("kind", "name", "value"), CASES)
+def test_each_wrong_field_is_named(kind: type[Any], name: str, value: Any) -> None:
+    with pytest.raises(
+        (TypeError, ValueError), match=f"{name} of|Table|Chart|CaseScores"
+    ) as raised:
+        checked(replace(GOOD[kind], **{name: value}), kind)
+    assert "0.5" not in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", GOOD)
+@pytest.mark.parametrize("value", [None, 3, "text", (), SimpleNamespace(score=0.5)])
+def test_another_type_is_named(kind: type[Any], value: Any) -> None:
+    with pytest.raises(TypeError, match=f"it returned .* and no {kind.__name__}"):
+        checked(value, kind)
+
+
+def test_the_tables_are_complete() -> None:
+    """Each field that has a rule is tried, and each kind that a hook hands over has rules."""
+    assert GOOD.keys() == WRONG.keys() == _RULES.keys()
+    for kind, rules in _RULES.items():
+        assert set(rules) <= set(WRONG[kind])
+        assert set(WRONG[kind]) <= {field.name for field in fields(kind)}
+
+
+INFO = CompetitionInfo("", "mae", False, PredictionKind.VALUE, "id", ("target",), None)
+
+
+@pytest.mark.parametrize(
+    ("hook", "returned", "message"),
+    [
+        ("check_submission", Fault("k", "m"), "TypeError: 'Fault' object is not iterable"),
+        ("check_submission", ["no"], "it returned str and no Fault"),
+        ("check_submission", "no", "it returned str and no Fault"),
+        ("check_submission", [Fault("", "m")], "kind of the Fault must be"),
+        ("check_submission", 3, "not iterable"),
+        ("provide_report_sections", GOOD[Section], "TypeError at manager.py"),
+        ("provide_report_sections", [TABLE], "TypeError at returned.py"),
+        ("provide_report_sections", [replace(GOOD[Section], text=3)], "ValueError at returned.py"),
+        ("read_predictions", {"id": ["a"]}, "it returned dict and no pyarrow.Table"),
+    ],
+)
+def test_a_hook_that_returns_something_else_is_named(
+    hook: str, returned: Any, message: str
+) -> None:
+    plugin = type("Plugin", (), {hook: hookimpl(lambda self: returned)})
+    manager = PluginManager(entry_points=False)
+    manager.register(plugin(), "mine")
+    arguments = {"provide_report_sections": (None,)}.get(hook, (np.zeros((1, 1)), INFO))
+    getattr(manager, hook)(*arguments)
+    assert str(manager.failures[0]).startswith(f"plugin 'mine' failed while running {hook}: ")
+    assert message in str(manager.failures[0])
+
+
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        ({"name": 3}, "the name of the metric"),
+        ({"name": " "}, "the name of the metric"),
+        ({"greater_is_better": "yes"}, "greater_is_better of m must be True or False"),
+        ({"greater_is_better": None}, "greater_is_better of m"),
+        ({"prediction": "value"}, "prediction of m must be a PredictionKind"),
+        ({"traits": {"row_range": (0, 1)}}, "traits of m: it returned dict and no MetricTraits"),
+        ({"traits": None}, "traits of m: it returned NoneType"),
+        ({"traits": MetricTraits(score_range=(1.0, 0.0))}, "score_range of the MetricTraits"),
+    ],
+)
+def test_a_metric_with_a_wrong_declaration_is_left_out(
+    declared: dict[str, Any], message: str
+) -> None:
+    given = {
+        "name": "m",
+        "greater_is_better": True,
+        "prediction": PredictionKind.VALUE,
+        "score": max,
+    }
+    metric = SimpleNamespace(**{**given, **declared})
+    plugin = type("Plugin", (), {"provide_metrics": hookimpl(lambda self: [metric])})
+    manager = PluginManager(entry_points=False)
+    manager.register(plugin(), "mine")
+    assert list(manager.metrics) == []
+    assert "plugin 'mine' failed while providing a metric" in str(manager.failures[0])
+    assert message in str(manager.failures[0])
