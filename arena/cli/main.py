@@ -24,6 +24,8 @@ from arena.utils.text import printable
 _SIGNALLED = 128
 """The exit code after a signal is this and its number: 130 after Ctrl-C, 143 after SIGTERM."""
 _FAULT_IN_ARENA = 3
+# Not by the module: that of the base of usage errors, which is not exported, varies with versions.
+_ERRORS_OF_TYPER = (typer.Exit, typer.Abort, *typer.BadParameter.__bases__[0].__bases__)
 _interrupts: list[int] = []
 """The numbers of the signals (SIGINT, SIGTERM) that this command received."""
 
@@ -75,7 +77,7 @@ class LazyCommands(TyperGroup):
 def _is_for_typer(error: BaseException) -> bool:
     """Return whether typer handles the error: usage errors, exits and a closed pipe."""
     closed_pipe = isinstance(error, OSError) and error.errno == errno.EPIPE
-    return closed_pipe or type(error).__module__.startswith("typer")
+    return closed_pipe or isinstance(error, _ERRORS_OF_TYPER)
 
 
 def _explained(error: BaseException) -> tuple[int, str]:

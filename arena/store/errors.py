@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from pathlib import Path
 
@@ -27,6 +29,30 @@ _DAMAGED = (
     "it has them."
 )
 
+_CLASSES: tuple[tuple[type[duckdb.Error], type[StoreError], str], ...] = (
+    (
+        duckdb.FatalException,
+        StoreError,
+        "The database '{path}' cannot be used until it is opened again: DuckDB stopped "
+        "({said}). Data stored before is intact. Free some space if the disk is full, and start "
+        "again.",
+    ),
+    (
+        duckdb.ConnectionException,
+        StoreBusyError,
+        "The database '{path}' is already open in this process, with another mode (read-only or "
+        "read-write): close it there first.",
+    ),
+    (
+        duckdb.CatalogException,
+        StoreFormatError,
+        "The database '{path}' lacks a table: it is damaged or was changed by another program. "
+        "Restore a backup.",
+    ),
+    (duckdb.InternalException, StoreFormatError, _DAMAGED),
+)
+"""Classes of DuckDB's errors with one meaning each, with the error and the sentence."""
+
 _REASONS: tuple[tuple[str, type[StoreError], str], ...] = (
     (
         r"lock on file.*\(PID (\d+)\)",
@@ -41,18 +67,16 @@ _REASONS: tuple[tuple[str, type[StoreError], str], ...] = (
         "use --wait SECONDS.",
     ),
     (
-        r"different configuration",
-        StoreBusyError,
-        "The database '{path}' is already open in this process, with another mode (read-only or "
-        "read-write): close it there first.",
-    ),
-    (
-        r"[Pp]ermission denied|Read-only file system",
+        f"{os.strerror(errno.EACCES)}|{os.strerror(errno.EPERM)}|{os.strerror(errno.EROFS)}",
         StoreError,
         "The database '{path}' cannot be opened: permission denied. Read and write permission for "
         "the file and its folder is needed; for read-only access, read permission is enough.",
     ),
-    (r"No space left|File too large|Disk quota exceeded", StoreError, _NO_ROOM),
+    (
+        f"{os.strerror(errno.ENOSPC)}|{os.strerror(errno.EFBIG)}|{os.strerror(errno.EDQUOT)}",
+        StoreError,
+        _NO_ROOM,
+    ),
     (
         # Replaying the log can reach a damaged block of the database, such as one of an index.
         r"Corrupt database file",
@@ -65,18 +89,7 @@ _REASONS: tuple[tuple[str, type[StoreError], str], ...] = (
         "The write-ahead log of the database '{path}' is damaged: run `arena repair`, which keeps "
         "a copy of all files and reports what was lost.",
     ),
-    (
-        r"is corrupt|Corrupt database|checksum|Could not read enough bytes|INTERNAL Error",
-        StoreFormatError,
-        _DAMAGED,
-    ),
-    (
-        r"Catalog Error: Table",
-        StoreFormatError,
-        "The database '{path}' lacks a table: it is damaged or was changed by another program. "
-        "Restore a backup.",
-    ),
-    (r"FATAL Error|invalidated", StoreError, _NO_ROOM),
+    (r"is corrupt|checksum|Could not read enough bytes", StoreFormatError, _DAMAGED),
     (
         r"not a valid DuckDB",
         StoreFormatError,
@@ -89,7 +102,7 @@ _REASONS: tuple[tuple[str, type[StoreError], str], ...] = (
         "The database '{path}' was written by a newer DuckDB: upgrade the duckdb package.",
     ),
 )
-"""Patterns of DuckDB's messages, with the error and the sentence for the organiser."""
+"""Patterns of the messages of all other errors: DuckDB gives them one class and no code."""
 
 
 def of_the_machine(error: duckdb.Error) -> bool:
@@ -100,9 +113,12 @@ def of_the_machine(error: duckdb.Error) -> bool:
 def translate_error(error: duckdb.Error, path: Path) -> StoreError:
     """Return an error of DuckDB as a sentence for the organiser."""
     text = str(error)
+    first_line = (text.splitlines() or [type(error).__name__])[0]
+    for meant, kind, sentence in _CLASSES:
+        if isinstance(error, meant):
+            return kind(sentence.format(path=path, said=first_line))
     for pattern, kind, sentence in _REASONS:
         found = re.search(pattern, text, re.DOTALL)
         if found:
             return kind(sentence.format(*found.groups(), path=path))
-    first_line = (text.splitlines() or [type(error).__name__])[0]
     return StoreError(f"The database '{path}' cannot be used: {first_line}")

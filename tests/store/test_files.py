@@ -167,22 +167,54 @@ def test_damaged_database_is_refused(store: Store, database: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "kind", "meant"),
+    ("error", "kind", "meant"),
     [
-        ('Cannot open file "x": Permission denied', StoreError, "permission denied"),
-        ("Could not write file: No space left on device", StoreError, "disk is full"),
-        ("FATAL Error: database has been invalidated", StoreError, "disk is full or failed"),
-        ('Failure while replaying WAL file "x.wal"', DamagedLogError, "write-ahead log"),
-        ("Failure while replaying WAL: No space left on device", StoreError, "disk is full"),
-        ("Trying to read a database file with version number 99", StoreFormatError, "newer DuckDB"),
-        ("Something new\nLINE 2", StoreError, "cannot be used: Something new$"),
+        (
+            duckdb.IOException('Cannot open file "x": Permission denied'),
+            StoreError,
+            "permission denied",
+        ),
+        (
+            duckdb.IOException("Could not write file: No space left on device"),
+            StoreError,
+            "disk is full",
+        ),
+        (
+            duckdb.FatalException("Failed to create checkpoint: Permission Error: x.wal"),
+            StoreError,
+            r"DuckDB stopped \(Failed to create checkpoint: Permission Error: x.wal\)",
+        ),
+        (
+            duckdb.ConnectionException("another configuration"),
+            StoreBusyError,
+            "already open in this process",
+        ),
+        (duckdb.InternalException("metadata pointer"), StoreFormatError, "is damaged"),
+        (
+            duckdb.IOException('Failure while replaying WAL file "x.wal"'),
+            DamagedLogError,
+            "write-ahead log",
+        ),
+        (
+            duckdb.IOException("Failure while replaying WAL: No space left on device"),
+            StoreError,
+            "disk is full",
+        ),
+        (
+            duckdb.IOException("Trying to read a database file with version number 99"),
+            StoreFormatError,
+            "newer DuckDB",
+        ),
+        (duckdb.IOException("Something new\nLINE 2"), StoreError, "cannot be used: Something new$"),
     ],
 )
-def test_what_duckdb_says_becomes_a_sentence(said: str, kind: type[StoreError], meant: str) -> None:
-    error = translate_error(duckdb.IOException(said), Path("x.duckdb"))
-    assert type(error) is kind
+def test_an_error_of_duckdb_becomes_a_sentence(
+    error: duckdb.Error, kind: type[StoreError], meant: str
+) -> None:
+    translated = translate_error(error, Path("x.duckdb"))
+    assert type(translated) is kind
     with pytest.raises(kind, match=meant):
-        raise error
+        raise translated
 
 
 FULL_DISK = """

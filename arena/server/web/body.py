@@ -68,8 +68,7 @@ async def _chunks(request: Request, limits: Limits, most: int) -> AsyncGenerator
         size += len(chunk)
         if size > most:
             raise _too_large(most)
-        if chunk:
-            yield chunk
+        yield chunk  # also the last one, which is empty: starlette's parser of forms waits for it
 
 
 def _too_large(most: int) -> Problem:
