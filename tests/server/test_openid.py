@@ -491,7 +491,7 @@ def test_registration_follows_the_code_the_invitation_and_the_approval(
     assert accounts.accounts() == []
     made = register(client, "Ants", code=code)
     assert "The organiser approves each account" in made.text
-    (account,) = accounts.accounts()
+    (account,) = accounts.accounts(NAME)
     assert account.state == "waiting"
     assert client.post(f"/{NAME}/team/rename", data={"name": "B"}).status_code == 403
     # Somebody with an invitation of their own is approved, and comes back to it.

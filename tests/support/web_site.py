@@ -122,14 +122,26 @@ class FakeScorer:
 class WebSite:
     """A site, its application and clients of several roles."""
 
-    def __init__(self, root: Path, **server: Any) -> None:
+    def __init__(
+        self, root: Path, *, also: Mapping[str, Mapping[str, Any]] | None = None, **server: Any
+    ) -> None:
+        """Serve the competition, and also those of other names with keys of their own."""
         facts = {key: server.pop(key) for key in list(server) if key in asdict(FACTS)}
         self.facts = replace(FACTS, server={**FACTS.server, **server}, **facts)
         self.offset = timedelta()
         layout = Layout(root)
         self.scorer = FakeScorer(layout, self.facts)
+        for name, keys in (also or {}).items():
+            others = replace(self.facts, name=name, server={**self.facts.server, **keys})
+            publisher = Publisher(layout.public(name))
+            publisher.publish(
+                documents={"competition": asdict(others), "board": []},
+                state=State("open", time.time(), cursor=0, seconds_each=0.5),
+            )
+            publisher.close()
         self.site = Site(
-            WebSettings(layout, (NAME,), URL), clock=lambda: datetime.now(UTC) + self.offset
+            WebSettings(layout, (NAME, *(also or ())), URL),
+            clock=lambda: datetime.now(UTC) + self.offset,
         )
         self.site.buckets = Buckets(clock=lambda: 0.0)  # the minute does not end during a test
         self.app = create_app(self.site)

@@ -7,12 +7,13 @@ the file nor the time of an answer helps to guess one. A secret is shown once, w
 =============  ==============================================================================
 table          holds
 =============  ==============================================================================
-accounts       a person: name, contact, whether an organiser, state (active, waiting, blocked)
+accounts       a person: name, contact; whether an organiser, and the state, on the whole server
 sessions       a browser that is signed in
 tokens         a program's key, or the sign-in key of a person: scopes, expiry, last use
 invites        links and codes: to register, to join a team, to sign in once
 teams          a team of one competition; its name is unique after case and spaces are removed
 members        which account is in which team: one team per account and competition
+roles          the state of an account in a competition, and whether it is an organiser there
 former_names   names of teams that were renamed or merged: no other team can take one
 slots          places for uploads whose address is the secret (the official kaggle client)
 acceptances    which version of the rules an account accepted, and when
@@ -28,7 +29,7 @@ import sqlite3
 import unicodedata
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,10 @@ CREATE TABLE IF NOT EXISTS members (
     team TEXT NOT NULL REFERENCES teams, joined REAL NOT NULL, PRIMARY KEY (competition, account)
 );
 CREATE INDEX IF NOT EXISTS members_of_team ON members (team);
+CREATE TABLE IF NOT EXISTS roles (
+    competition TEXT NOT NULL, account TEXT NOT NULL REFERENCES accounts, state TEXT NOT NULL,
+    organiser INTEGER NOT NULL, PRIMARY KEY (competition, account)
+);
 CREATE TABLE IF NOT EXISTS acceptances (
     competition TEXT NOT NULL, account TEXT NOT NULL REFERENCES accounts, version TEXT NOT NULL,
     accepted REAL NOT NULL, PRIMARY KEY (competition, account, version)
@@ -119,9 +124,10 @@ class Account:
     contact
         An e-mail address or another way to reach the person; empty if none was given.
     organiser
-        Whether the person may use the organiser's pages.
+        Whether the person may use the organiser's pages: of all competitions of the server, or of
+        the one that :meth:`Accounts.account` was asked for.
     state
-        ``active``, ``waiting`` for the organiser's approval, or ``blocked``.
+        ``active``, ``waiting`` for the organiser's approval, or ``blocked``: likewise.
     created
         When the person registered.
     """
@@ -198,7 +204,6 @@ class Slot:
     size: int
     upload: str | None
     sha256: str | None
-    received: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +282,10 @@ def _clean(name: str) -> str:
     return printed
 
 
+def _clean_contact(contact: str) -> str:
+    return " ".join(contact.split())[:200]
+
+
 class Accounts(Records):
     """The people of a server.
 
@@ -321,8 +330,7 @@ class Accounts(Records):
             If the name is empty, too long or contains control characters, or the subject has an
             account.
         """
-        shown = _clean(name)
-        contact = " ".join(contact.split())[:200]
+        shown, contact = _clean(name), _clean_contact(contact)
         account = secrets.token_urlsafe(9)
         with self._change() as database:
             if subject is not None:
@@ -333,16 +341,62 @@ class Accounts(Records):
             )
         return self.account(account)
 
-    def account(self, account: str) -> Account:
-        """Return an account; ``KeyError`` if there is none."""
-        row = self._row("SELECT * FROM accounts WHERE account = ?", account)
+    def account(self, account: str, competition: str | None = None) -> Account:
+        """Return an account; ``KeyError`` if there is none.
+
+        With a competition, its state there and whether it is an organiser of it. Whoever is blocked
+        or an organiser on the server is so in each competition. An account without a role in the
+        competition, such as one of an earlier arena, has the state that it has on the server.
+        """
+        row = self._row(
+            "SELECT accounts.*, roles.state AS state_here, roles.organiser AS organiser_here "
+            "FROM accounts LEFT JOIN roles "
+            "ON roles.account = accounts.account AND roles.competition = ?2 "
+            "WHERE accounts.account = ?1",
+            account,
+            competition,
+        )
         if row is None:
             raise KeyError(account)
-        return _account(row)
+        on_server = _account(row)
+        if row["state_here"] is None or on_server.state == "blocked":
+            return on_server
+        return replace(
+            on_server,
+            state=row["state_here"],
+            organiser=on_server.organiser or bool(row["organiser_here"]),
+        )
 
-    def check_name(self, name: str) -> str:
-        """Return a name as it would be stored; ``RefusedError`` if it cannot be used."""
-        return _clean(name)
+    def enter(
+        self, competition: str, account: str, state: str = "active", *, organiser: bool = False
+    ) -> None:
+        """Give an account its role in a competition.
+
+        A role that it has already is kept, but one that waits for approval ends with ``active``.
+        """
+        with self._change() as database:
+            database.execute(
+                "INSERT INTO roles VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE "
+                "SET state = excluded.state WHERE state = 'waiting'",
+                (competition, account, state, organiser),
+            )
+
+    def competitions_of(self, account: str) -> set[str]:
+        """Return the competitions in which an account has a team or a role."""
+        rows = self._rows(
+            "SELECT competition FROM members WHERE account = ?1 "
+            "UNION SELECT competition FROM roles WHERE account = ?1",
+            account,
+        )
+        return {row["competition"] for row in rows}
+
+    def set_contact(self, account: str, contact: str) -> None:
+        """Replace the contact of an account."""
+        with self._change() as database:
+            database.execute(
+                "UPDATE accounts SET contact = ? WHERE account = ?",
+                (_clean_contact(contact), account),
+            )
 
     def check_new_subject(self, subject: str) -> None:
         """Refuse to register a person at the identity provider again: ``RefusedError``."""
@@ -409,23 +463,42 @@ class Accounts(Records):
         """Return whether an account has a sign-in key."""
         return any(one.scope == "signin" for one in self.tokens(account))
 
-    def accounts(self) -> list[Account]:
-        """Return all accounts, the oldest first."""
-        return [_account(row) for row in self._rows("SELECT * FROM accounts ORDER BY created")]
+    def accounts(self, competition: str | None = None) -> list[Account]:
+        """Return all accounts, or those that take part in a competition, the oldest first."""
+        if competition is None:
+            return [_account(row) for row in self._rows("SELECT * FROM accounts ORDER BY created")]
+        rows = self._rows(
+            "SELECT account FROM accounts WHERE account IN "
+            "(SELECT account FROM members WHERE competition = ?1 "
+            "UNION SELECT account FROM roles WHERE competition = ?1) ORDER BY created",
+            competition,
+        )
+        return [self.account(row["account"], competition) for row in rows]
 
-    def set_state(self, account: str, state: str) -> None:
-        """Approve or block an account.
+    def set_state(self, account: str, state: str, competition: str | None = None) -> None:
+        """Approve or block an account in a competition, or on the whole server.
 
-        A blocked account loses its sessions, and the links that it created: with a team's
-        invitation the person could come back under another account.
+        A blocked account loses the links that it created, there: with a team's invitation the
+        person could come back under another account. On the server it loses its sessions too.
         """
         with self._change() as database:
-            database.execute("UPDATE accounts SET state = ? WHERE account = ?", (state, account))
-            if state == "blocked":
-                database.execute("DELETE FROM sessions WHERE account = ?", (account,))
+            if competition is None:
                 database.execute(
-                    "DELETE FROM invites WHERE made_by = ? AND kind IN ('team', 'signin')",
-                    (account,),
+                    "UPDATE accounts SET state = ? WHERE account = ?", (state, account)
+                )
+            else:
+                database.execute(
+                    "INSERT INTO roles VALUES (?, ?, ?, 0) ON CONFLICT DO UPDATE "
+                    "SET state = excluded.state",
+                    (competition, account, state),
+                )
+            if state == "blocked":
+                if competition is None:
+                    database.execute("DELETE FROM sessions WHERE account = ?", (account,))
+                database.execute(
+                    "DELETE FROM invites WHERE made_by = ?1 AND kind IN ('team', 'signin') "
+                    "AND (?2 IS NULL OR kind = 'signin' OR competition = ?2)",
+                    (account, competition),
                 )
 
     def organiser_link(self, url: str) -> str:
@@ -728,23 +801,25 @@ class Accounts(Records):
         return [_member(row) for row in rows]
 
     def join_team(self, team: str, account: str, limit: int) -> Team:
-        """Add an account to a team of at most ``limit`` members.
+        """Add an account to a team of at most ``limit`` members; blocked ones do not count.
 
         Raises
         ------
         RefusedError
             If the team is full, or the account is in a team of this competition already.
         """
-        found = self.team(team)
+        joined = self.team(team)
         with self._change() as database:
-            if len(self.members(team)) >= limit:
+            members = (one.account for one in self.members(team))
+            states = [self.account(one, joined.competition).state for one in members]
+            if len(states) - states.count("blocked") >= limit:
                 raise RefusedError(
                     "The team {name} is full: a team has at most {limit} members.",
-                    name=found.name,
+                    name=joined.name,
                     limit=limit,
                 )
-            self._add(database, team, found.competition, account)
-        return found
+            self._add(database, team, joined.competition, account)
+        return joined
 
     def _add(self, database: sqlite3.Connection, team: str, competition: str, account: str) -> None:
         current = self.team_of(competition, account)
@@ -852,7 +927,7 @@ class Accounts(Records):
             return None
         return Slot(
             row["account"], row["competition"], row["file"], row["size"], row["upload"],
-            row["sha256"], _time(row["received"]),
+            row["sha256"],
         )  # fmt: skip
 
     def fill_slot(self, secret: str, upload: str, size: int, sha256: str) -> str | None:
@@ -866,8 +941,8 @@ class Accounts(Records):
             if place is None:
                 return upload
             database.execute(
-                "UPDATE slots SET upload = ?, size = ?, sha256 = ?, received = ? WHERE digest = ?",
-                (upload, size, sha256, self._now(), _digest(secret)),
+                "UPDATE slots SET upload = ?, size = ?, sha256 = ? WHERE digest = ?",
+                (upload, size, sha256, _digest(secret)),
             )
         return place.upload
 
@@ -964,13 +1039,16 @@ def account_teams(path: Path, competition: str) -> dict[str, AccountTeam]:
     """
     with closing(connect(path, wal=False)) as connection:
         connection.execute("PRAGMA query_only=1")
-        tables = connection.execute(
-            "SELECT count(*) FROM sqlite_master WHERE name IN ('accounts', 'members', 'teams')"
-        ).fetchone()
-        if tables[0] < len(("accounts", "members", "teams")):
+        tables = {
+            row["name"]
+            for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        }
+        if not tables >= {"accounts", "members", "teams"}:
             return {}
+        here = "(SELECT organiser FROM roles WHERE account = accounts.account AND competition = ?1)"
         rows = connection.execute(
-            "SELECT accounts.account, organiser, teams.name AS team FROM accounts"
+            f"SELECT accounts.account, teams.name AS team, max(organiser, coalesce("  # noqa: S608
+            f"{here if 'roles' in tables else 'NULL'}, 0)) AS organiser FROM accounts"
             " LEFT JOIN members ON members.account = accounts.account AND members.competition = ?1"
             " LEFT JOIN teams ON teams.team = members.team AND teams.competition = ?1",
             (competition,),

@@ -160,9 +160,19 @@ class Records:
         return self._clock().timestamp()
 
     @contextmanager
+    def as_one(self) -> Iterator[None]:
+        """Store everything that the block changes, or nothing; no other change comes between."""
+        with self._change():
+            yield
+
+    @contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, transaction(self._database) as database:
-            yield database
+        with self._lock:
+            if self._database.in_transaction:  # a part of what this thread changes
+                yield self._database
+                return
+            with transaction(self._database) as database:
+                yield database
 
     def _rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
         with self._lock:

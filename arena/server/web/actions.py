@@ -13,8 +13,8 @@ from starlette.concurrency import run_in_threadpool
 
 from arena.server.records.accounts import (
     Account,
+    Invite,
     NameTakenError,
-    RefusedError,
     Team,
     team_key,
 )
@@ -286,8 +286,7 @@ def register(
         403 if the code is not valid or registration is by invitation; 409 or 422 for the names.
     """
     call.limit("register", call.address, 10)
-    accounts, competition, limits = call.site.accounts, call.competition, call.competition.limits
-    provider = call.site.provider()
+    accounts, provider = call.site.accounts, call.site.provider()
     if identity is None and provider is not None and provider.oidc_only:
         raise Problem(
             403,
@@ -295,10 +294,41 @@ def register(
                 name=provider.name
             ),
         )
-    if identity is not None:
-        accounts.check_new_subject(identity.subject)
-    _text, version = competition.rules()
-    if _text is not None and rules != version:
+    # A refusal leaves neither an account behind nor a link that was used.
+    with accounts.as_one():
+        account = accounts.register(
+            name, contact, subject=None if identity is None else identity.subject
+        )
+        invite = enter(call, account, code=code, team=team, rules=rules)
+        if not contact and invite is not None and invite.contact:
+            accounts.set_contact(account.account, invite.contact)
+        account = accounts.account(account.account, call.competition.name)
+        if identity is not None:
+            return account, ""
+        return account, accounts.make_token(account.account, "sign-in key", "signin")[0]
+
+
+def join(call: Call, *, team: str, code: str, rules: str) -> None:
+    """Join the competition with an account that exists already.
+
+    Raises
+    ------
+    Problem
+        As :func:`register`.
+    """
+    call.limit("join", call.account.account, 10)
+    with call.site.accounts.as_one():
+        enter(call, call.account, code=code, team=team, rules=rules)
+
+
+def enter(call: Call, account: Account, *, code: str, team: str, rules: str) -> Invite | None:
+    """Let an account take part, by invitation, code or openly; return the invitation.
+
+    The account is active if it has a personal invitation or the organiser approves nobody.
+    """
+    accounts, competition, limits = call.site.accounts, call.competition, call.competition.limits
+    text, version = competition.rules()
+    if text is not None and rules != version:
         raise Problem(422, _("Read the rules and accept them to take part."))
     invite = accounts.invitation(code) if code else None
     fits = (
@@ -315,50 +345,29 @@ def register(
             ),
         )
     if not fits and limits.join != "open":
-        raise Problem(403, _("To register you need a code or an invitation from the organiser."))
-    given = invite.team if invite is not None and invite.kind == "register" else None
-    if invite is not None and invite.kind == "team":
-        _check_room_in_team(call, str(invite.team))
-    # A name that cannot be used is refused before anything is stored and the link is used up.
-    if not given and (invite is None or invite.kind != "team"):
-        accounts.check_new_team(competition.name, team)
-        _check_not_on_record(call, team)
-    accounts.check_name(name)
+        raise Problem(403, _("To take part you need a code or an invitation from the organiser."))
+    is_personal = invite is not None and invite.uses is not None
     if invite is not None:
         accounts.use(code)
-    approved = not limits.approve or (invite is not None and invite.uses is not None)
-    account = accounts.register(
-        name,
-        contact or (invite.contact if invite else ""),
-        state="active" if approved else "waiting",
-        subject=None if identity is None else identity.subject,
+    accounts.enter(
+        competition.name,
+        account.account,
+        "active" if is_personal or not limits.approve else "waiting",
     )
     if invite is not None and invite.kind == "team":
-        accounts.join_team(str(invite.team), account.account, limits.team_size)
+        try:
+            accounts.join_team(str(invite.team), account.account, limits.team_size)
+        except KeyError:
+            raise Problem(
+                409, _("This team was merged into another one. Ask for a new link.")
+            ) from None
+    elif invite is not None and invite.team:
+        enter_team(call, account, invite.team, may_join=True)
     else:
-        enter_team(call, account, given or team, may_join=given is not None)
+        enter_team(call, account, team, may_join=False)
     if version:
         accounts.accept_rules(competition.name, account.account, version)
-    if identity is not None:
-        return account, ""
-    key, _token = accounts.make_token(account.account, "sign-in key", "signin")
-    return account, key
-
-
-def _check_room_in_team(call: Call, team: str) -> None:
-    try:
-        found = call.site.accounts.team(team)
-    except KeyError:
-        raise Problem(
-            409, _("This team was merged into another one. Ask for a new link.")
-        ) from None
-    size = call.competition.limits.team_size
-    if len(call.site.accounts.members(team)) >= size:
-        raise RefusedError(
-            "The team {name} is full: a team has at most {limit} members.",
-            name=found.name,
-            limit=size,
-        )
+    return invite
 
 
 def enter_team(call: Call, account: Account, name: str, *, may_join: bool) -> Team:

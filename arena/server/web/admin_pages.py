@@ -209,17 +209,30 @@ async def _merge(call: Call, fields: dict[str, str]) -> None:
 
 
 async def _link(call: Call, fields: dict[str, str]) -> Response:
-    """Create a link that signs in a person who lost the key."""
-    try:
-        account = call.site.accounts.account(_needed(fields, "account"))
-    except KeyError:
-        raise Problem(404, _("There is no such account.")) from None
+    """Create a link that signs in a person who lost the key.
+
+    Whoever has the link is that person, in every competition of the server.
+    """
+    account = api.participant(call, _needed(fields, "account"))
+    accounts, organiser = call.site.accounts, call.account.account
+    elsewhere = accounts.competitions_of(account.account) - {call.competition.name}
+    if not all(accounts.account(organiser, name).organiser for name in elsewhere):
+        raise Problem(
+            403,
+            _(
+                "This person takes part in competitions of other organisers too. Ask the host of "
+                "the server for the link."
+            ),
+        )
     return await _signin_link(call, account)
 
 
 async def _organiser(call: Call, fields: dict[str, str]) -> Response:
-    """Create another organiser's account and the link that signs this person in."""
-    account = call.site.accounts.register(_needed(fields, "name"), organiser=True)
+    """Create an account of an organiser of this competition, and the link that signs it in."""
+    accounts = call.site.accounts
+    with accounts.as_one():
+        account = accounts.register(_needed(fields, "name"))
+        accounts.enter(call.competition.name, account.account, organiser=True)
     return await _signin_link(call, account)
 
 

@@ -20,8 +20,9 @@ from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
+from arena.server.records.accounts import Account
 from arena.server.web import actions, models
-from arena.server.web.body import read_json, read_upload
+from arena.server.web.body import announces_more, read_json, read_upload, whole_number
 from arena.server.web.call import Call
 from arena.server.web.documents import fault_line, info, request_state, token_state
 from arena.server.web.events import stream, wake
@@ -82,7 +83,7 @@ def _number(call: Call, name: str, default: int | None, most: int = 2**53) -> in
         return default
     # Submissions that did not come by the queue have negative numbers in the order of answers.
     digits = text.removeprefix("-") if name == "before" else text
-    if not digits.isascii() or not digits.isdigit() or int(digits[:20]) > most:
+    if whole_number(digits, digits=20) is None or int(digits) > most:
         raise Problem(422, f"{name} is {text[:40]!r}, but must be a whole number up to {most}.")
     return int(text)
 
@@ -156,32 +157,8 @@ async def _events(call: Call) -> Response:
 
 async def _join(call: Call) -> models.TeamState:
     sent: models.Join = await read_json(call.request, call.competition.limits, models.Join)
-    join_signed_in(call, team=sent.team, code=sent.code, rules=sent.rules)
+    actions.join(call, team=sent.team, code=sent.code, rules=sent.rules)
     return _team_state(call)
-
-
-def join_signed_in(call: Call, *, team: str, code: str, rules: str) -> None:
-    """Join the competition with an account that exists already."""
-    call.limit("join", call.account.account, 10)
-    accounts, limits = call.site.accounts, call.competition.limits
-    name, account = call.competition.name, call.account
-    text, version = call.competition.rules()
-    if text is not None and rules != version:
-        raise Problem(422, _("Read the rules and accept them to take part."))
-    invite = accounts.invitation(code) if code else None
-    fits = invite is not None and invite.competition == name and invite.kind != "signin"
-    if (code and not fits) or (not fits and limits.join in {"code", "invite"}):
-        raise Problem(403, _("To take part you need a code or an invitation from the organiser."))
-    if invite is not None and invite.kind == "team":
-        accounts.join_team(str(invite.team), account.account, limits.team_size)
-    elif invite is not None and invite.team:
-        actions.enter_team(call, account, invite.team, may_join=True)
-    else:
-        actions.enter_team(call, account, team, may_join=False)
-    if invite is not None:
-        accounts.use(code)
-    if version:
-        accounts.accept_rules(name, account.account, version)
 
 
 async def _submit(call: Call) -> models.RequestState:
@@ -494,7 +471,9 @@ def team_rows(call: Call) -> list[dict[str, Any]]:
                         "name": one.name,
                         "contact": one.contact,
                         "joined": one.joined.isoformat(),
-                        "state": call.site.accounts.account(one.account).state,
+                        "state": call.site.accounts.account(
+                            one.account, call.competition.name
+                        ).state,
                     }
                     for one in members
                 ],
@@ -589,8 +568,7 @@ def invite_teams(call: Call, text: str) -> models.Invited:
 
 async def _invite_teams(call: Call) -> models.Invited:
     most = 2**20
-    length = call.request.headers.get("content-length", "")
-    if length.isdigit() and int(length) > most:
+    if announces_more(call.request, most):
         raise Problem(413, "The CSV is larger than 1 MB. Send it in parts.")
     parts, size = [], 0
     async for chunk in call.request.stream():
@@ -616,15 +594,34 @@ def _account_state(state: str) -> Handler:
     return change
 
 
-def set_account_state(call: Call, account: str, state: str) -> None:
-    """Approve or block an account; 404 if there is none, 409 for the own one."""
+def participant(call: Call, account: str) -> Account:
+    """Return an account that an organiser of this competition may change.
+
+    Raises
+    ------
+    Problem
+        404 if it does not exist or takes part in other competitions only; 409 if it is that of an
+        organiser.
+    """
+    accounts, here = call.site.accounts, call.competition.name
+    missing = Problem(404, _("There is no such account."))
     try:
-        found = call.site.accounts.account(account)
+        found = accounts.account(account, here)
     except KeyError:
-        raise Problem(404, _("There is no such account.")) from None
-    if found.organiser:
+        raise missing from None
+    is_host = accounts.account(call.account.account).organiser
+    if here not in accounts.competitions_of(account) and not is_host:
+        raise missing
+    if found.organiser and not is_host:
         raise Problem(409, _("An organiser's account cannot be changed here."))
-    call.site.accounts.set_state(account, state)
+    return found
+
+
+def set_account_state(call: Call, account: str, state: str) -> None:
+    """Approve or block an account in this competition; raise as :func:`participant`."""
+    if participant(call, account).organiser:
+        raise Problem(409, _("An organiser's account cannot be changed here."))
+    call.site.accounts.set_state(account, state, call.competition.name)
 
 
 def merge_teams(call: Call, team: str, into: str) -> str:
@@ -697,7 +694,8 @@ def _all_answers(call: Call) -> Iterable[dict[str, Any]]:
 
 EXPORTS: dict[str, Callable[[Call], Iterable[Mapping[str, Any]]]] = {
     "accounts": lambda call: (
-        {**asdict(one), "created": one.created.isoformat()} for one in call.site.accounts.accounts()
+        {**asdict(one), "created": one.created.isoformat()}
+        for one in call.site.accounts.accounts(call.competition.name)
     ),
     "acceptances": lambda call: call.site.accounts.acceptances(call.competition.name),
     "board": lambda call: call.competition.board()[0],

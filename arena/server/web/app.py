@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from arena.server.web import kaggle, pages
 from arena.server.web.api import ENDPOINTS, Endpoint
 from arena.server.web.call import Call, check_who
+from arena.server.web.cookies import MAX_BYTES, are_too_long, cookies_of
 from arena.server.web.language import _, choose, speak
 from arena.server.web.limits import network
 from arena.server.web.openapi import document
@@ -117,9 +118,12 @@ class _Outer:
                 message = {"type": "http.response.body", "body": b""}
             await send(message)
 
-        speak(choose(request.cookies.get("language"), request.headers.get("accept-language", "")))
+        # Cookies are read after the limits only.
+        accepted = request.headers.get("accept-language", "")
+        speak(choose(None, accepted))
         try:
             refusal = self._refusal(request)
+            speak(choose(cookies_of(request).get("language"), accepted))
             if refusal is not None:
                 await refused(request, refusal, self._site)(scope, incoming, send_with_headers)
             else:
@@ -144,9 +148,12 @@ class _Outer:
                 "Transfer-Encoding, not both.",
                 {"Connection": "close"},
             )
-        if len(request.headers.getlist("host")) > 1:
+        if len(request.headers.getlist("host")) > 1 or not request.scope["query_string"].isascii():
             return Problem(
-                400, "The request has several Host headers. Send one.", {"Connection": "close"}
+                400,
+                "The request has several Host headers, or characters in its address that are not "
+                "encoded.",
+                {"Connection": "close"},
             )
         if request.scope["path"].startswith("/static/"):
             return None
@@ -163,10 +170,20 @@ class _Outer:
                     {"Retry-After": str(wait)},
                 )
         try:
+            _check_cookies(request)
             refuse_other_sites(request, self._site.settings.url)
         except Problem as problem:
             return problem
         return None
+
+
+def _check_cookies(request: Request) -> None:
+    if are_too_long(request):
+        raise Problem(
+            431,
+            f"The cookies of this address have more than {MAX_BYTES:,} bytes. Delete them in the "
+            "browser, and open the page again.",
+        )
 
 
 def _kind(route: str) -> str:

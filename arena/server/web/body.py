@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+from python_multipart.multipart import parse_options_header
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
@@ -80,9 +81,15 @@ def _too_large(most: int) -> Problem:
     )  # fmt: skip
 
 
+def announces_more(request: Request, most: int) -> bool:
+    """Return whether the stated length of the body is no number, or more bytes than these."""
+    length = request.headers.get("content-length", "0")
+    size = whole_number(length)
+    return size is None or size > most
+
+
 def _check_length(request: Request, most: int) -> None:
-    length = request.headers.get("content-length", "")
-    if length.isdigit() and int(length) > most:
+    if announces_more(request, most):
         raise _too_large(most)
 
 
@@ -116,7 +123,10 @@ async def read_json(request: Request, limits: Limits, model: type[BaseModel]) ->
 
 
 async def _form(request: Request, limits: Limits, most: int) -> FormData:
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    given, options = parse_options_header(request.headers.get("content-type", ""))
+    kind = given.decode("latin-1")
+    if options.get(b"charset", b"utf-8").lower() not in {b"utf-8", b"utf8"}:
+        raise Problem(415, "Send the form in UTF-8, as browsers do: remove the charset.")
     _check_length(request, most)
     stream = _chunks(request, limits, most)
     try:

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from arena.server.records.accounts import Account, Team
 from arena.server.web.language import _
 from arena.server.web.limits import network
-from arena.server.web.people import Person
+from arena.server.web.people import Person, person_in
 from arena.server.web.problems import Problem
 from arena.server.web.site import CompetitionSite, Site
 
@@ -25,6 +25,7 @@ class Call:
     person: Person
 
     def __post_init__(self) -> None:
+        self.person = person_in(self.person, self.site.accounts, self.competition.name)
         self.site.changes(self.competition)  # changes the accounts of merged and renamed teams
 
     @property

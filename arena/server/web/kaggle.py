@@ -11,6 +11,7 @@ The client downloads from the address that a redirect names: the name of the fil
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -26,7 +27,14 @@ from starlette.routing import Route
 
 from arena.server.records.uploads import Stored
 from arena.server.web import actions, api
-from arena.server.web.body import Received, base_name, read_fields, read_small, read_upload
+from arena.server.web.body import (
+    Received,
+    base_name,
+    read_fields,
+    read_small,
+    read_upload,
+    whole_number,
+)
 from arena.server.web.call import Call, check_who
 from arena.server.web.documents import fault_line
 from arena.server.web.people import Person, identify
@@ -150,13 +158,14 @@ async def _submit(call: Call, secret: str, description: str) -> dict[str, Any]:
             raise Problem(409, "The file did not arrive. Submit it again.")
         # The place is closed first: another request with its secret cannot replace the file now.
         slot = accounts.close_slot(secret)
-        if slot is None or slot.upload is None or slot.sha256 is None or slot.received is None:
+        if slot is None or slot.upload is None or slot.sha256 is None:
             raise _no_such_upload()
+        # The file may have come in long before: what counts is that it is submitted now.
         received = Received(
             Stored(slot.upload, slot.size, slot.sha256),
             slot.file,
             {"description": description},
-            slot.received,
+            call.site.clock(),
         )
         request, _new = await actions.submit(call, received, key)
     place = actions.sent_one(call, request.request).place
@@ -315,7 +324,10 @@ async def _place_1(site: Site, request: Request) -> Any:
     path = request.path_params
     call = _call(site, request, path["id"], "member", "submit")
     fields = await read_fields(request, call.competition.limits)
-    return _open_place(call, fields.get("fileName", ""), path["size"])
+    size = whole_number(path["size"])
+    if size is None:
+        raise Problem(404, _NO_SERVICE)
+    return _open_place(call, fields.get("fileName", ""), size)
 
 
 async def _submit_1(site: Site, request: Request) -> Any:
@@ -450,6 +462,7 @@ async def _service(site: Site, request: Request) -> Any:
     body = await read_small(request, site.limits())
     try:
         sent = parse_json(body or b"{}")
+        json.dumps(sent, ensure_ascii=False).encode()  # refuses half a surrogate pair
     except (ValueError, RecursionError):
         raise Problem(400, "The body is not JSON.") from None
     return await service(site, request, sent if isinstance(sent, dict) else {})
@@ -487,7 +500,7 @@ def routes(site: Site) -> list[Route]:
         ("GET", "/competitions/list", _list_1),
         (
             "POST",
-            "/competitions/{id}/submissions/url/{size:int}/{modified:int}",
+            "/competitions/{id}/submissions/url/{size}/{modified}",
             _place_1,
         ),
         ("PUT", "/uploads/{secret}", _fill),

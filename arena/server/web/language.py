@@ -48,17 +48,23 @@ def speak(language: str) -> None:
     current.set(language if language in LANGUAGES else "en")
 
 
-@lru_cache(maxsize=1_024)
+_LONGEST = 200
+"""Characters of Accept-Language that are read."""
+
+
 def choose(cookie: str | None, accepted: str) -> str:
     """Return the language of a browser: the chosen one, else the first known one it accepts.
 
     >>> choose(None, "fr;q=0.9, de-AT, en;q=0.3"), choose("en", "de"), choose(None, "fr")
     ('de', 'en', 'en')
     """
-    if cookie in LANGUAGES:
-        return cookie
+    return cookie if cookie in LANGUAGES else _accepted(accepted[:_LONGEST])
+
+
+@lru_cache(maxsize=1_024)
+def _accepted(accepted: str) -> str:
     weighted = []
-    for place, entry in enumerate(accepted[:200].split(",")):
+    for place, entry in enumerate(accepted.split(",")):
         name, _separator, quality = entry.partition(";q=")
         try:
             weight = float(quality or 1)

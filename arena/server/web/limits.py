@@ -23,7 +23,10 @@ def known_keys(kind: Any, section: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-@lru_cache(maxsize=4_096)
+_LONGEST = 64
+"""Characters of an address: a proxy may give on what a client wrote."""
+
+
 def network(address: str) -> str:
     """Return the key of a sender: an IPv4 address, or the /64 that an IPv6 one is in.
 
@@ -32,6 +35,11 @@ def network(address: str) -> str:
     >>> network("192.0.2.7"), network("2001:db8::1:2:3:4"), network("::ffff:192.0.2.7")
     ('192.0.2.7', '2001:db8::/64', '192.0.2.7')
     """
+    return _network(address[:_LONGEST])
+
+
+@lru_cache(maxsize=4_096)
+def _network(address: str) -> str:
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:

@@ -123,7 +123,7 @@ def announcement_mails(
 
 def _members(site: Site, competition: str) -> Iterator[tuple[str, str]]:
     """Yield the account and address of each member of a team whose account is active."""
-    accounts = {one.account: one for one in site.accounts.accounts()}
+    accounts = {one.account: one for one in site.accounts.accounts(competition)}
     for _team, members in site.accounts.teams(competition):
         for member in members:
             recipient = address_of(member.contact)

@@ -16,6 +16,7 @@ from arena.server.records.announcements import version
 from arena.server.web import actions, admin_pages, api, language, provider_pages
 from arena.server.web.body import read_fields, read_many, read_upload, whole_number
 from arena.server.web.call import Call
+from arena.server.web.cookies import cookies_of
 from arena.server.web.documents import request_state
 from arena.server.web.language import _
 from arena.server.web.limits import Limits, network
@@ -356,7 +357,7 @@ async def _revoke(call: Call, fields: dict[str, str]) -> Response:
 
 
 async def _new_key(call: Call, _fields: dict[str, str]) -> Response:
-    session = call.request.cookies.get(cookie_name(call.request))
+    session = cookies_of(call.request).get(cookie_name(call.request))
     key = call.site.accounts.new_key(call.account.account, session)
     return await _show_team(call, made={"key": key})
 
@@ -476,9 +477,7 @@ async def _join_page(call: Call) -> Response:
 async def _join(call: Call, fields: dict[str, str]) -> Response:
     rules = fields.get("version", "") if fields.get("accept") else ""
     if call.person.account is not None:
-        api.join_signed_in(
-            call, team=fields.get("team", ""), code=fields.get("code", ""), rules=rules
-        )
+        actions.join(call, team=fields.get("team", ""), code=fields.get("code", ""), rules=rules)
         return _go(call, "/submit")
     identity = newcomer(call.request, call.site) if fields.get("provider") else None
     if fields.get("provider") and identity is None:
@@ -560,7 +559,7 @@ class _PlainPages:
         return signed_in(RedirectResponse(then, 303), self.site.accounts, request, held[0].account)
 
     async def sign_out(self, request: Request) -> Response:
-        secret = request.cookies.get(cookie_name(request))
+        secret = cookies_of(request).get(cookie_name(request))
         if secret:
             self.site.accounts.close_session(secret)
         response = RedirectResponse("/", 303)
@@ -615,8 +614,13 @@ class _PlainPages:
             return await self.invitation(request)
         self.site.accounts.use(secret)
         account = self.site.accounts.account(str(invite.account))
-        name = next(iter(self.site.competitions))
-        target = f"/{name}/admin" if account.organiser else f"/{name}/"
+        organised = [
+            name
+            for name in self.site.competitions
+            if self.site.accounts.account(account.account, name).organiser
+        ]
+        name = next(iter([*organised, *self.site.competitions]))
+        target = f"/{name}/admin" if organised else f"/{name}/"
         return signed_in(
             RedirectResponse(target, 303), self.site.accounts, request, account.account
         )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import base64
-import binascii
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.server.records.accounts import SESSION, Account, Accounts
+from arena.server.web.cookies import cookies_of
 from arena.server.web.language import _
 from arena.server.web.problems import Problem
 
@@ -81,7 +81,7 @@ def drop_cookie(response: Response, request: Request, name: str) -> None:
 
 def signed_in(response: Response, accounts: Accounts, request: Request, account: str) -> Response:
     """Return a response that signs the browser in, by a new session: the old one ends."""
-    old = request.cookies.get(cookie_name(request))
+    old = cookies_of(request).get(cookie_name(request))
     if old:
         accounts.close_session(old)
     secret = accounts.open_session(account)
@@ -119,17 +119,38 @@ def identify(request: Request, accounts: Accounts) -> Person:
                 {"WWW-Authenticate": "Bearer"},
             )
         account, token = held
-        scopes = set(_SCOPES.get(token.scope, ()))
-        if not account.organiser:
-            scopes.discard("admin")
-        return Person(account, frozenset(scopes), program=True)
-    cookie = request.cookies.get(cookie_name(request))
+        return Person(account, frozenset(_SCOPES.get(token.scope, ())), program=True)
+    cookie = cookies_of(request).get(cookie_name(request))
     found = accounts.session(cookie) if cookie else None
     if found is None:
         return Person()
     account, since = found
-    scopes = {"read", "submit", "account"} | ({"admin"} if account.organiser else set())
-    return Person(account, frozenset(scopes), since=since)
+    return Person(account, frozenset({"read", "submit", "account", "admin"}), since=since)
+
+
+def person_in(person: Person, accounts: Accounts, competition: str) -> Person:
+    """Return the sender with the role that the account has in a competition.
+
+    Approval, blocks and organisers belong to a competition. A blocked person is nobody there.
+
+    Raises
+    ------
+    Problem
+        401 if a blocked person sends a token.
+    """
+    if person.account is None:
+        return person
+    account = accounts.account(person.account.account, competition)
+    if account.state == "blocked":
+        if person.program:
+            raise Problem(
+                401,
+                "This account is blocked in this competition. Ask the organiser.",
+                {"WWW-Authenticate": "Bearer"},
+            )
+        return Person()
+    scopes = person.scopes if account.organiser else person.scopes - {"admin"}
+    return replace(person, account=account, scopes=scopes)
 
 
 def _secret(header: str) -> str:
@@ -140,7 +161,7 @@ def _secret(header: str) -> str:
     if scheme.lower() == "basic":
         try:
             return base64.b64decode(value, validate=True).decode().partition(":")[2]
-        except (binascii.Error, UnicodeDecodeError):
+        except ValueError:  # not ASCII, not base64, or not UTF-8
             return ""
     return ""
 
@@ -155,7 +176,7 @@ def from_another_site(request: Request, url: str) -> bool:
         return site not in {"same-origin", "none"}
     origin = request.headers.get("origin")
     if origin is None:
-        return cookie_name(request) in request.cookies
+        return cookie_name(request) in cookies_of(request)
     own = {f"{request.url.scheme}://{request.headers.get('host', '')}", url}
     return origin not in own
 

@@ -26,6 +26,7 @@ from starlette.routing import Route
 
 from arena.server.records.accounts import Account
 from arena.server.records.layout import OIDC_SECRET
+from arena.server.web.cookies import cookies_of
 from arena.server.web.language import _
 from arena.server.web.limits import network
 from arena.server.web.people import (
@@ -65,7 +66,7 @@ def newcomer_cookie(request: Request) -> str:
 
 def newcomer(request: Request, site: Site) -> Identity | None:
     """Return who signed in at the provider in this browser and has no account yet."""
-    sealed = request.cookies.get(newcomer_cookie(request))
+    sealed = cookies_of(request).get(newcomer_cookie(request))
     found = site.seals.open("newcomer", sealed) if sealed else None
     return None if found is None else Identity(**found)
 
@@ -147,7 +148,7 @@ def _settings(site: Site, request: Request) -> ProviderSettings:
 
 def _finished(site: Site, request: Request) -> Flow:
     """Return the sign-in that this browser began and now finishes, once."""
-    sealed = request.cookies.get(_flow_cookie(request), "")
+    sealed = cookies_of(request).get(_flow_cookie(request), "")
     found, state = site.seals.open("flow", sealed), _only(request, "state")
     flow = None if found is None else Flow(**found)
     if (

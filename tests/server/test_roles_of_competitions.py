@@ -1,0 +1,165 @@
+"""Two competitions on one server: what a person may do in one says nothing about the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from web_site import NAME, URL, WebSite
+
+OTHER = "priv"
+FILE = b"id,y\na,1\n"
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[WebSite]:
+    """The first competition is open; the organiser of the other one approves each account."""
+    site = WebSite(tmp_path, also={OTHER: {"approve": True}}, team_size=2)
+    yield site
+    site.close()
+
+
+def registered(web: WebSite, competition: str, team: str, **fields: str) -> Any:
+    """Register a person by the page; return the browser."""
+    browser = web.browser()
+    answer = browser.post(f"/{competition}/join", data={"name": team, "team": team, **fields})
+    assert answer.status_code == 200, answer.text
+    return browser
+
+
+def account_of(web: WebSite, name: str) -> str:
+    return next(one.account for one in web.site.accounts.accounts() if one.name == name)
+
+
+def submit(client: Any, competition: str) -> int:
+    return int(client.post(f"/{competition}/submit", files={"file": ("a.csv", FILE)}).status_code)
+
+
+@pytest.mark.parametrize("way", ["page", "api"])
+def test_who_is_approved_in_one_competition_waits_in_the_other(web: WebSite, way: str) -> None:
+    client = registered(web, NAME, "Ants")
+    assert submit(client, NAME) == 303
+    if way == "page":
+        assert client.post(f"/{OTHER}/join", data={"team": "Ants"}).status_code == 303
+    else:
+        assert client.post(f"/api/v1/{OTHER}/join", json={"team": "Ants"}).status_code == 201
+    assert submit(client, OTHER) == 403
+    assert client.put(f"/api/v1/{OTHER}/selection", json={"submissions": []}).status_code == 403
+    # Approval there says nothing about here, and a second request changes nothing.
+    web.site.accounts.set_state(account_of(web, "Ants"), "active", NAME)
+    assert client.post(f"/{OTHER}/join", data={"team": "Bees"}).status_code == 422
+    assert submit(client, OTHER) == 403
+    web.site.accounts.set_state(account_of(web, "Ants"), "active", OTHER)
+    assert submit(client, OTHER) == 303
+
+
+def test_a_block_is_of_one_competition(web: WebSite) -> None:
+    client = registered(web, NAME, "Ants")
+    client.post(f"/{OTHER}/join", data={"team": "Ants"})
+    account = account_of(web, "Ants")
+    token = web.program(web.token(account))
+    web.site.accounts.set_state(account, "active", OTHER)
+    web.site.accounts.set_state(account, "blocked", NAME)
+    assert submit(client, NAME) == 401
+    assert token.get(f"/api/v1/{NAME}/team").status_code == 401
+    assert client.post(f"/{NAME}/rules", data={}).status_code == 401
+    assert client.post(f"/api/v1/{NAME}/join", json={"team": "Again"}).status_code == 401
+    assert submit(client, OTHER) == 303
+    assert token.get(f"/api/v1/{OTHER}/team").status_code == 200
+
+
+def test_an_organiser_is_one_of_one_competition(web: WebSite) -> None:
+    host = web.browser(web.person("Host", organiser=True))
+    page = host.post(f"/{NAME}/admin/teams/organiser", data={"name": "Org"}).text
+    link = page.partition(f"{URL}/invite/")[2].partition("<")[0].partition('"')[0]
+    organiser = web.browser()
+    answer = organiser.post(f"/invite/{link}")
+    assert answer.headers["location"] == f"/{NAME}/admin"
+    assert organiser.get(f"/{NAME}/admin").status_code == 200
+    assert organiser.get(f"/{OTHER}/admin").status_code == 404
+    program = web.program(web.token(account_of(web, "Org"), "admin"))
+    assert program.get(f"/api/v1/{NAME}/admin/teams").status_code == 200
+    assert program.get(f"/api/v1/{OTHER}/admin/teams").status_code == 404
+    assert program.get(f"/api/v1/{OTHER}/admin/export/accounts").status_code == 404
+
+
+def test_an_organiser_changes_and_sees_nobody_of_another_competition(web: WebSite) -> None:
+    registered(web, OTHER, "Bees", contact="bee@example.org")
+    both = registered(web, NAME, "Ants")
+    both.post(f"/{OTHER}/join", data={"team": "Ants"})
+    host = web.person("Host", organiser=True)
+    accounts = web.site.accounts
+    own = accounts.register("Org").account
+    accounts.enter(NAME, own, organiser=True)
+    organiser, program = web.browser(own), web.program(web.token(own, "admin"))
+    for account, status in ((account_of(web, "Bees"), 404), (host, 404)):
+        for action in ("approve", "block"):
+            sent = program.post(f"/api/v1/{NAME}/admin/{action}", json={"account": account})
+            assert sent.status_code == status
+        link = organiser.post(f"/{NAME}/admin/teams/link", data={"account": account})
+        assert link.status_code == status
+    # A link that signs in as somebody would open the other competition too.
+    ants = account_of(web, "Ants")
+    link = organiser.post(f"/{NAME}/admin/teams/link", data={"account": ants})
+    assert link.status_code == 403
+    assert web.browser(host).post(
+        f"/{NAME}/admin/teams/link", data={"account": ants}
+    ).status_code == 200  # fmt: skip
+    listed = program.get(f"/api/v1/{NAME}/admin/export/accounts").text
+    assert "Ants" in listed
+    assert "Bees" not in listed
+    assert "bee@example.org" not in listed
+
+
+def test_an_account_of_an_earlier_arena_keeps_its_state(web: WebSite) -> None:
+    """It has a team and no role: it is as it was on the server."""
+    for state, status in (("active", 303), ("waiting", 403), ("blocked", 401)):
+        account = web.person(state, state)
+        browser = web.browser(account)
+        web.site.accounts.set_state(account, state)
+        assert submit(browser, NAME) == status
+
+
+def test_a_full_team_leaves_its_invitation_and_no_account(web: WebSite) -> None:
+    accounts = web.site.accounts
+    first = web.person("Ada", "Ants")
+    team = accounts.team_of(NAME, first)
+    assert team is not None
+    link = accounts.invite("team", competition=NAME, team=team.team, made_by=first)
+    accounts.join_team(team.team, accounts.register("Bo").account, 2)
+    n_accounts = len(accounts.accounts())
+    full = web.browser().post(f"/{NAME}/join", data={"name": "Cy", "code": link})
+    assert full.status_code == 422
+    assert len(accounts.accounts()) == n_accounts
+    assert accounts.invitation(link) is not None
+    # A blocked member has no place: the next one has.
+    accounts.set_state(account_of(web, "Bo"), "blocked", NAME)
+    client = web.browser()
+    joined = client.post(f"/{NAME}/join", data={"name": "Cy", "code": link})
+    assert joined.status_code == 200
+    assert "arena_" in joined.text  # the sign-in key
+    assert accounts.invitation(link) is None
+    assert submit(client, NAME) == 303
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({"name": "Cy", "team": "ants"}, 409),
+        ({"name": "", "team": "Cats"}, 422),
+        ({"name": "Cy", "team": "x" * 99}, 422),
+        ({"name": "Cy", "team": "Cats", "code": "no such"}, 403),
+    ],
+)
+def test_a_refused_registration_leaves_nothing(
+    web: WebSite, fields: dict[str, str], status: int
+) -> None:
+    accounts = web.site.accounts
+    web.person("Ada", "Ants")
+    before = [len(accounts.accounts()), len(accounts.teams(NAME))]
+    answer = web.browser().post(f"/{NAME}/join", data=fields)
+    assert answer.status_code == status, answer.text
+    assert [len(accounts.accounts()), len(accounts.teams(NAME))] == before
