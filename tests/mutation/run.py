@@ -200,15 +200,17 @@ def drawn_mutants(tree: Path, texts: list[str], count: int, seed: int) -> list[M
     mutants: list[Mutant] = []
     for package, modules in packages.items():
         if not count:
-            mutants += [one for module in modules for one in mutants_of(tree, module)]
+            every = [one for module in modules for one in mutants_of(tree, module)]
+            mutants += [one for one in every if can_be_made(tree, one)]
             continue
         rng = random.Random(f"{seed} {package}")  # noqa: S311
         weights = [len((tree / module).read_bytes().splitlines()) for module in modules]
         drawn: dict[Mutant, None] = {}
         for _ in range(20 * count):  # a small package may have fewer
             (module,) = rng.choices(modules, weights)
-            if every := mutants_of(tree, module):
-                drawn.setdefault(rng.choice(every))
+            every = mutants_of(tree, module)
+            if every and can_be_made(tree, one := rng.choice(every)):
+                drawn.setdefault(one)
             if len(drawn) == count:
                 break
         mutants += drawn
@@ -246,6 +248,27 @@ def mutants_of(tree: Path, module: str) -> list[Mutant]:
             ):
                 mutants.append(Mutant(module, name, occurrence, line))
     return mutants
+
+
+@cache
+def can_be_made(tree: Path, mutant: Mutant) -> bool:
+    """Return whether Cosmic Ray can make a change, and Python can compile it.
+
+    It cannot replace exceptions with a dot in their names, and takes the asterisks of an unpacking
+    for operators.
+    """
+    from cosmic_ray.mutating import MutationVisitor
+    from cosmic_ray.plugins import get_operator
+
+    text = (tree / mutant.module).read_text(encoding="utf-8")
+    try:
+        changed = MutationVisitor.mutate_code(
+            text, get_operator(mutant.operator)(), mutant.occurrence
+        )
+        compile(changed, mutant.module, "exec", dont_inherit=True)
+    except (AttributeError, SyntaxError):
+        return False
+    return True
 
 
 def _ignored_spans(tree: ast.Module) -> list[tuple[tuple[int, int], tuple[int, int]]]:
