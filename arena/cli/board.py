@@ -61,10 +61,13 @@ def _print_standings(document: Row, out: Console, display: BoardDisplay, say: Wo
         return
     if marked:
         out.print("* may truly be the best.")
+    joint = "rank intervals, tiers and marks together, and each score's interval by itself"
+    if all(row.get("rank_low") is None for row in standings):
+        joint = "each score's interval by itself"
     out.print(
-        f"Confidence level {level_text(document['level'])}, for rank intervals jointly over "
-        f"{say('all teams')}. Bootstrap rank range, win rate and prize share: "
-        f"{document['resamples']:,} resamples of {say('the rows')}, seed {document['seed']}."
+        f"Confidence level {level_text(document['level'])}, for {joint}. Bootstrap rank range, win "
+        f"rate and prize share: {document['resamples']:,} resamples of {say('the rows')}, seed "
+        f"{document['seed']}."
     )
 
 

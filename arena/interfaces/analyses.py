@@ -80,20 +80,24 @@ class RankSets:
     level: float
     """The probability, at least, that all sets hold."""
     not_offered: str | None = None
-    """Why the sets are not claimed at this level, in a sentence; None: they are."""
+    """Why the sets are withheld from the board, in a sentence; None: they are claimed."""
 
     def __post_init__(self) -> None:
         make_fields_read_only(self, "low", "high", "tier", "possible_winner")
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return the columns ``rank_low``, ``rank_high``, ``tier`` and ``possible_winner``."""
+        """Return the columns ``rank_low``, ``rank_high``, ``tier`` and ``possible_winner``.
+
+        Each value is None where the sets are withheld.
+        """
         arrays = {
             "rank_low": self.low,
             "rank_high": self.high,
             "tier": self.tier,
             "possible_winner": self.possible_winner,
         }
-        return {name: array.tolist() for name, array in arrays.items()}
+        withheld = None if self.not_offered is None else [None] * len(self.low)
+        return {name: withheld or array.tolist() for name, array in arrays.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

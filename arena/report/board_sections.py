@@ -53,18 +53,17 @@ def _ranks(result: ScoreResult) -> Iterator[Section]:
     if not charts:
         return
     found = next((one.document for one in result.findings if "not_offered" in one.document), {})
-    reason = found.get("not_offered")
+    if found.get("not_offered"):
+        text = f"Rank intervals are withheld. {found['not_offered']}"
+        yield Section("How certain each rank is", text)
+        return
     comparisons = found.get("comparisons", len(result.standings) * (len(result.standings) - 1))
-    claim = (
-        f"at {_level(result)} confidence, all these bars hold at once, over all {comparisons:,} "
-        "comparisons of one team with another"
-        if reason is None
-        else f"but not at {_level(result)} confidence. {reason.rstrip('.')}"
-    )
     text = (
-        "The ranked rows are a sample, and another sample would have ranked the teams somewhat "
-        f"differently. The wide bar holds the ranks that the data do not exclude: {claim}. The "
-        "narrow bar describes how the rank varies when rows are drawn again; it is no confidence "
+        "The ranked rows are a sample, and another sample may rank the teams differently. The wide "
+        f"bar holds the ranks that the data do not exclude: at {_level(result)} confidence, all "
+        f"these bars hold at once, over all {comparisons:,} comparisons of one team with another, "
+        "and so do the tiers. A team may truly be the best if its bar reaches rank 1. The narrow "
+        "bar describes how the rank varies when rows are drawn again; it is no confidence "
         "interval."
     )
     yield Section("How certain each rank is", text + _only_the_first(result.standings), (), charts)
@@ -74,7 +73,7 @@ def _wins(result: ScoreResult) -> Iterator[Section]:
     charts = _chart(
         result,
         "wins",
-        "How often each team would come first",
+        "How often each team came first",
         "One bar per team: the share of random samples of the rows in which it is first.",
     )
     winners = [row for row in result.standings if row.get("win_rate")]
@@ -83,22 +82,22 @@ def _wins(result: ScoreResult) -> Iterator[Section]:
     most = max(row["win_rate"] for row in winners)
     leaders = [row for row in winners if percent(row["win_rate"]) == percent(most)]
     leading = (
-        f"{shorten(leaders[0]['team'])} would come first in {percent(most)} of the draws, more "
-        "often than any other team."
+        f"{shorten(leaders[0]['team'])} came first in {percent(most)} of them, more often than any "
+        "other team."
         if len(leaders) == 1
-        else f"{len(leaders):,} teams would each come first in {percent(most)} of the draws: "
+        else f"{len(leaders):,} teams each came first in {percent(most)} of them: "
         f"{', '.join(shorten(row['team']) for row in leaders[:3])}"
         f"{' and others.' if len(leaders) > 3 else '.'}"
     )
+    drawn = f"The rows were drawn again from themselves {result.resamples:,} times."
     text = (
-        f"If rows were drawn again from the same source, {leading} "
-        f"{_count(len(winners), 'team')} of {len(result.standings):,} would come first in some "
-        "draws. Teams that tie for the first place all count, so the shares may add up to more "
-        "than 100%."
+        f"{drawn} {leading} {_count(len(winners), 'team')} of {len(result.standings):,} came first "
+        "at least once. Teams that tie for the first place all count, so the shares may add up to "
+        "more than 100%."
         if len(winners) > 1
-        else f"If rows were drawn again from the same source, {shorten(winners[0]['team'])} would "
-        "come first in every draw."
+        else f"{drawn} {shorten(winners[0]['team'])} came first each time."
     )
+    text += " This describes these rows. Which teams may truly be the best is told by the ranks."
     yield Section("How often each comes first", text, (), charts if len(winners) > 1 else ())
 
 

@@ -66,8 +66,8 @@ RANKED_COLUMNS = (
         "tier",
         ("tier",),
         plain,
-        "Tier 1: teams that no other team provably beats. Each team in tier 2 is provably beaten "
-        "by a team in tier 1, and so on. Teams of one tier need not be equally good.",
+        "Tier 1: teams that may truly be the best. Each team in tier t has at least t - 1 truly "
+        "better ones. Teams of one tier need not be equally good.",
         5,
         compares=True,
     ),
@@ -75,9 +75,8 @@ RANKED_COLUMNS = (
         "may be first",
         ("possible_winner",),
         _yes,
-        "Whether the team may truly be the best. The best team is among those marked at the "
-        "confidence of the board. The question is narrower than that of the rank intervals, so "
-        "fewer teams can be marked than have rank 1 in their interval.",
+        "Whether the team may truly be the best: whether its rank interval contains 1. Rank "
+        "intervals, tiers and these marks hold together at the confidence of the board.",
         compares=True,
     ),
     StandingColumn(

@@ -74,8 +74,9 @@ def _says_one_thing(subject: tuple[Ranker, Study]) -> Verdict:
     sets = subject[0].rank(subject[1])
     if not sets.possible_winner.any():
         return Outcome.FAILED, "At least one submission must be a possible winner."
-    if (sets.possible_winner & (sets.low > 1)).any():
-        return Outcome.FAILED, "The rank set of a possible winner must contain 1."
+    for what, first in (("rank set contains 1", sets.low == 1), ("tier is 1", sets.tier == 1)):
+        if (sets.possible_winner != first).any():
+            return Outcome.FAILED, f"A submission may be the best if and only if its {what}."
     return _OK
 
 

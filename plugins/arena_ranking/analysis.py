@@ -53,7 +53,7 @@ class Ranks:
         ranked = study.ranks
         if not isinstance(ranked, BoardRanks):
             ranked = board_ranks(study, workers=workers)
-        intervals, pairs = ranked.intervals, ranked.pairs
+        pairs = ranked.pairs
         spread = bootstrap_rank_ranges(
             round_significant(study.resampled)[ranked.same],
             study.level,
@@ -63,13 +63,7 @@ class Ranks:
         order = best_first(ranked.scores, greater_is_better=better_is_greater)
         return Finding(
             analysis=self.name,
-            verdict=ranks_verdict(
-                intervals.better,
-                intervals.possible_winner,
-                order,
-                study.level,
-                ranked.not_offered,
-            ),
+            verdict=ranks_verdict(ranked.possible_winner, study.level, ranked.not_offered),
             document=_document(study, ranked, spread, prizes),
             columns=_columns(spread, prizes),
             tables=_tables(study, spread, prizes, pairs.tests, order),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from arena.errors import UsageError
+from arena.evaluation.levels import PAIRS
 from arena.evaluation.ranks import best_first
 from arena.evaluation.score_intervals import range_of
 from arena.evaluation.scores import round_significant
@@ -50,9 +51,22 @@ class BoardRanks(RankSets):
 
 @dataclass(frozen=True, slots=True)
 class SimultaneousRanks:
-    """The ranker of this plugin: see :func:`board_ranks`."""
+    """The ranker of this plugin: see :func:`board_ranks`.
 
-    name: str = "simultaneous"
+    Raises
+    ------
+    UsageError
+        If ``ties`` is not true or false.
+    """
+
+    ties: bool = False
+    """Whether possible winners hold for all of several exactly equal best submissions at once:
+    ``all_pairs`` of :func:`~arena_ranking.simultaneous.rank_intervals`."""
+    name: str = field(default="simultaneous", init=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.ties, bool):
+            raise UsageError(f"ties is {self.ties!r}: it must be true or false.")
 
     def rank(self, study: Study) -> BoardRanks:
         """Return the rank sets.
@@ -62,7 +76,7 @@ class SimultaneousRanks:
         UsageError
             If the study holds no submission.
         """
-        return board_ranks(study, workers=available_workers())
+        return board_ranks(study, all_pairs=self.ties, workers=available_workers())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,14 +95,14 @@ class PairFindings:
     """``(t, t)`` of the differences between the first t, floored, as used for the ranks."""
 
 
-def board_ranks(study: Study, *, workers: int = 1) -> BoardRanks:
+def board_ranks(study: Study, *, all_pairs: bool = False, workers: int = 1) -> BoardRanks:
     """Return the simultaneous rank sets of a study.
 
     If each team counts with the submission that is best on the ranked rows, all candidates enter
-    the family of comparisons. The best of k was selected on the same rows, so only a statement
-    about all k is valid for the selected one. Of more than :data:`MOST_CANDIDATES` only the
-    selected ones are compared, with Bonferroni's critical value for the pairs of all: matrices of
-    all pairs of 100,000 candidates would take 200 GB.
+    the family of comparisons, and ``all_pairs`` is implied. The best of k was selected on the same
+    rows, so only a statement about all k is valid for the selected one. Of more than
+    :data:`MOST_CANDIDATES` only the selected ones are compared, with Bonferroni's critical value
+    for the pairs of all: matrices of all pairs of 100,000 candidates would take 200 GB.
 
     Memory: see :func:`~arena_ranking.evidence.pairwise_evidence` and
     :func:`~arena_ranking.simultaneous.rank_intervals`, for all candidates; one matrix of standard
@@ -102,14 +116,15 @@ def board_ranks(study: Study, *, workers: int = 1) -> BoardRanks:
     if not len(study.scores):
         raise UsageError("There is no submission to rank: add at least one.")
     every, candidates = study.with_all_candidates(), study.candidates
-    m = len(every.scores)
+    m, all_pairs = len(every.scores), all_pairs or candidates is not None
     comparisons, others = m * (m - 1), None
     if candidates is not None and m > MOST_CANDIDATES:
         every, candidates, others = study, None, comparisons
     evidence = pairwise_evidence(every, workers=workers)
     same = evidence.first_identical
     scores = round_significant(every.scores)[same]
-    needed = sign_test_units(comparisons, study.level)
+    of_pairs = (1 - study.level) * (1.0 if all_pairs else PAIRS)
+    needed = sign_test_units(comparisons, 1 - of_pairs)
     larger = study.metric.greater_is_better
     own = evidence if candidates is None else evidence.subset(candidates.counting)
     own_scores = scores if candidates is None else scores[candidates.counting]
@@ -141,6 +156,7 @@ def board_ranks(study: Study, *, workers: int = 1) -> BoardRanks:
         skewness=shapes.skewness,
         n_units=n_units,
         comparisons=others,
+        all_pairs=all_pairs,
         overwrite=True,  # the resampled scores are a copy, too
         workers=workers,
     )
@@ -193,8 +209,8 @@ def _not_offered(evidence: PairwiseEvidence, *, bounded: bool, every_class: bool
         return None
     if evidence.effective_units < 2:
         return (
-            "There are too few independent rows, groups, or rows of a class. No comparison can be "
-            "decided, and every rank remains possible."
+            "There are too few independent rows, groups, or rows of a class to decide any "
+            "comparison."
         )
     pairs = np.triu_indices(min(m, 200), k=1)
     middle, quartile = np.quantile(np.abs(evidence.skewness[pairs]), [0.5, 0.75])
@@ -202,8 +218,7 @@ def _not_offered(evidence: PairwiseEvidence, *, bounded: bool, every_class: bool
     if units >= BONFERRONI_BELOW and skewed:
         return (
             f"The differences between the scores rest on about {evidence.effective_units:.0f} of "
-            f"{units:,} rows, which have very large errors. On simulated boards of this kind, "
-            "ranks of nominal 95% held in 88 to 93%, since a sample can hold too few of these "
+            f"{units:,} rows, which have very large errors, and a sample can hold too few of these "
             "rows."
         )
     return None

@@ -1,7 +1,9 @@
-"""Simultaneous confidence intervals for ranks, and the tiers that follow from them.
+"""Simultaneous confidence intervals for ranks, and the tiers and possible winners of one claim.
 
 Mogstad, Romano, Shaikh and Wilhelm (2024), *Inference for Ranks with Applications to Mobility
-across Neighbourhoods and Academic Achievement across Countries*, Review of Economic Studies 91.
+across Neighbourhoods and Academic Achievement across Countries*, Review of Economic Studies 91;
+Hsu (1984) for comparisons with the best; Hung and Fithian (2019), *Rank Verification for
+Exponential Families*, Annals of Statistics 47, and Sood (2025) for the leader.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from arena.errors import UsageError
-from arena.evaluation.levels import check_level
+from arena.evaluation.levels import LEADER, LEADS, PAIRS, check_level
 from arena.types import DEFAULT_LEVEL, FloatArray, IntArray
 from arena.utils.compilation import compiled
 from arena.utils.parallel import run_tasks
@@ -54,12 +56,11 @@ class RankIntervals(Tabular):
     high: IntArray
     """``(m,)`` the worst rank that is possible: m less the number that it provably beats."""
     tier: IntArray
-    """``(m,)`` from 1; see :func:`tiers`."""
+    """``(m,)`` from 1, where it is a possible winner; see :func:`tiers`."""
     better: _Relation
     """``(m, m)``: True where the first provably beats the second."""
     possible_winner: npt.NDArray[np.bool_]
-    """``(m,)``: whether it may truly be the best; see :func:`rank_intervals`. The truly best
-    submission is among them with the confidence ``level``."""
+    """``(m,)``: whether it may truly be the best: exactly those whose rank interval contains 1."""
     level: float
     """The confidence level."""
     critical_value: float
@@ -72,14 +73,13 @@ class RankIntervals(Tabular):
     def possible_top(self, k: int) -> npt.NDArray[np.bool_]:
         """Return ``(m,)`` whether each submission may truly be among the best k.
 
-        The tau-best set of Mogstad et al. (2024) for tau = k: those that fewer than k submissions
-        provably beat. For k = 1 :attr:`possible_winner` is never larger in
-        expectation, since it allows for m - 1 comparisons and not for m (m - 1).
+        The tau-best set of Mogstad et al. (2024) for tau = k: those of which fewer than k provably
+        are better. For k = 1 they are the possible winners.
         """
         return np.asarray(self.low <= k)
 
     def subset(self, positions: IntArray, scores: FloatArray) -> RankIntervals:
-        """Return the ranks of some submissions among themselves, with the same decisions.
+        """Return the ranks of some submissions among themselves, by the decisions about pairs.
 
         Parameters
         ----------
@@ -89,16 +89,8 @@ class RankIntervals(Tabular):
             ``(t,)`` their scores; larger is better.
         """
         better = self.better[np.ix_(positions, positions)]
-        return RankIntervals(
-            low=1 + better.sum(axis=0),
-            high=len(better) - better.sum(axis=1),
-            tier=tiers(better, scores),
-            better=better,
-            possible_winner=self.possible_winner[positions],
-            level=self.level,
-            critical_value=self.critical_value,
-            rounds=self.rounds,
-        )
+        of_family = self.level, self.critical_value, self.rounds
+        return _of_decisions(better, _unbeaten(better), scores, *of_family)
 
     def chart(self, teams: Sequence[str]) -> alt.LayerChart:
         """Return a picture of the ranks that are not excluded; ``teams`` are m names."""
@@ -121,26 +113,38 @@ def rank_intervals(
     skewness: Pairwise | None = None,
     n_units: int | None = None,
     comparisons: int | None = None,
+    all_pairs: bool = False,
     overwrite: bool = False,
     workers: int = 1,
 ) -> RankIntervals:
-    """Decide which submissions are better than which others, all at once.
+    """Decide which submissions are better than which others, and which may be the best, at once.
 
     With D_jk the difference of two scores (larger is better) and SE_jk its standard error, c is
-    the ``level`` quantile over joint resamples of the largest ``(D*_jk - D_jk) / SE_jk`` over all
-    ordered pairs, and j is better than k if ``D_jk > c_jk SE_jk``, with c_jk the t quantile at
-    probability that c has under the normal distribution. With fewer than 50 units c_jk is
-    Bonferroni's, at ``alpha / (number of open ordered pairs)``, and no resample is used. Decided
-    pairs leave the family, c is found again, and so on until nothing more is decided (stepdown); at
-    last the consequences are added (if j is better than k and k than l, then j than l).
+    the quantile at ``1 - alpha / 2`` (``alpha = 1 - level``) over joint resamples of the largest
+    ``(D*_jk - D_jk) / SE_jk`` over all ordered pairs, and j is better than k if ``D_jk > c_jk
+    SE_jk``, with c_jk the t quantile at the probability that c has under the normal distribution.
+    With fewer than 50 units, or too few resamples, c_jk is Bonferroni's, at ``alpha / 2`` over the
+    number of open ordered pairs. Decided pairs leave the family, c is found again, and so on until
+    nothing more is decided (stepdown); at last the consequences are added (if j is better than k
+    and k than l, then j than l).
 
     When (j, k) is decided, the reverse pair (k, j) stays in the family. It is a separate
     hypothesis, and the stepdown keeps the level for all true scores only if it is included. The
     cost is negligible.
 
-    A possible winner is a submission j with ``D_kj <= c_j SE_kj`` for every k, where c_j is found
-    in the same way from the m - 1 differences to j alone (Hsu 1984; Hansen, Lunde and Nason 2011,
-    as a one-step set).
+    A possible winner is a submission j that nobody beats, with ``D_kj <= c_j SE_kj`` for every k.
+    L*_j is the largest of the m - 1 resampled leads over j, ``(D*_kj - D_kj) / SE_kj``, c_1 the
+    critical value of the first round, and c_j the smallest number with ``P(c_j < L*_j <= c_1) <=
+    alpha / 4``: what is above c_1 was paid for by the pairs. If the first leads each other one by
+    its two-sided t quantile at ``alpha / 4``, not corrected for their number, it is the only
+    possible winner.
+
+    All three parts hold at once with probability ``level``: no pair is decided wrongly, and the
+    truly best submission is a possible winner. (On a board without a wrong pair the best b is left
+    out if L_b is above c_b and not above c_1, or if the test of the leader is wrong.) Therefore
+    what is no possible winner has a rank of at least 2 and is not in tier 1, and what it beats
+    comes after it; a single possible winner is better than all others. If several submissions are
+    exactly equal and the best, this holds for any one of them, named in advance.
 
     Parameters
     ----------
@@ -166,8 +170,11 @@ def rank_intervals(
     comparisons
         The ordered pairs of the family, if it has others besides those of these submissions, such
         as pairs of a team's other candidates. Then c_jk is Bonferroni's for that number, also with
-        many units, and a possible winner is one over which no lead is decided. None: there are no
-        others.
+        many units, and ``all_pairs`` is implied. None: there are no others.
+    all_pairs
+        Whether all of alpha is spent on the pairs, and a possible winner is one that nobody beats.
+        This holds for all of several equal best submissions at once, and for a best submission that
+        was selected by these scores, such as a team's best candidate.
     overwrite
         Whether the memory of the standard errors and of the resampled scores may be used for other
         numbers.
@@ -221,14 +228,46 @@ def rank_intervals(
         signed, precisions, degrees_of_freedom, skewness, few_units, 1 if greater_is_better else -1
     )
     resampled -= signed[:, np.newaxis]
-    family = _Family(signed, resampled, precisions, leads, constant, n_units, comparisons, level)
-    better, beaten, critical_value, rounds = family.step_down(workers)
-    possible = family.possible_winners(beaten, workers)
+    all_pairs = all_pairs or comparisons is not None
+    family = _Family(
+        signed,
+        resampled,
+        precisions,
+        leads,
+        constant,
+        n_units,
+        comparisons,
+        alpha=1 - level,
+        of_pairs=(1 - level) * (1.0 if all_pairs else PAIRS),
+    )
+    better, first, critical_value, rounds = family.step_down(workers)
+    possible = _unbeaten(better)
+    if not all_pairs and len(signed) > 1:
+        possible = family.possible_winners(possible, first, workers)
     better = transitive_closure(better, signed)
+    return _of_decisions(better, possible, signed, level, critical_value, rounds)
+
+
+def _unbeaten(better: _Relation) -> npt.NDArray[np.bool_]:
+    return np.asarray(np.logical_not(better.any(axis=0)))
+
+
+def _of_decisions(
+    better: _Relation,
+    possible: npt.NDArray[np.bool_],
+    scores: FloatArray,
+    level: float,
+    critical_value: float,
+    rounds: int,
+) -> RankIntervals:
+    """Return what follows from the decided pairs, closed, and the possible winners."""
+    if possible.sum() == 1:
+        better = better | (possible[:, np.newaxis] & ~possible)
+    beaten = better.sum(axis=0)
     return RankIntervals(
-        low=1 + better.sum(axis=0),
-        high=len(signed) - better.sum(axis=1),
-        tier=tiers(better, signed),
+        low=_chains(better, scores, np.where(possible, 1, np.maximum(1 + beaten, 2))),
+        high=len(better) - better.sum(axis=1),
+        tier=_chains(better, scores, np.where(possible, 1, 2)),
         better=better,
         possible_winner=possible,
         level=level,
@@ -291,40 +330,44 @@ class _Family:
     n_units: int | None
     comparisons: int | None
     """The pairs of a larger family to which these belong."""
-    level: float
+    alpha: float
+    """The probability of a wrong claim."""
+    of_pairs: float
+    """The part of it that is spent on the pairs."""
 
     @property
-    def few_units(self) -> bool:
-        """Whether there are too few units for a critical value from resamples."""
-        return self.n_units is not None and self.n_units < BONFERRONI_BELOW
+    def by_resamples(self) -> bool:
+        """Whether units and resamples are enough for a critical value of all pairs from them."""
+        few_units = self.n_units is not None and self.n_units < BONFERRONI_BELOW
+        return not few_units and self.of_pairs * (self.errors.shape[1] + 1) >= 1
 
-    def step_down(self, workers: int) -> tuple[_Relation, npt.NDArray[np.bool_], float, int]:
+    def step_down(self, workers: int) -> tuple[_Relation, float, float, int]:
         """Decide ordered pairs in rounds.
 
-        Returns the decided pairs, ``(m,)`` which submissions were beaten in the first round, the
-        last critical value and the number of rounds.
+        Returns the decided pairs, the first and the last critical value, and the number of rounds.
         """
         m, open_pairs = len(self.scores), self.precisions > 0
         pairs = m * (m - 1)
         others = 0 if self.comparisons is None else self.comparisons - pairs
-        decided = self.constant_leads(pairs + others)
-        beaten: npt.NDArray[np.bool_] = np.asarray(decided.any(axis=0))
-        critical_value, rounds = 0.0, 0
+        single = self.of_pairs / max(pairs + others, 1)
+        if not self.units_for(single):
+            return np.zeros(open_pairs.shape, dtype=np.bool_), np.inf, np.inf, 0
+        decided = np.array(self.constant)
+        first, critical_value, rounds = np.inf, 0.0, 0
         bounds = np.full(self.errors.shape[1], np.inf)
         while n_open := int(np.count_nonzero(open_pairs)):
             rounds += 1
-            if self.few_units or self.comparisons is not None:
-                critical_value = _bonferroni(self.level, n_open + others)
-            else:
+            if self.by_resamples and self.comparisons is None:
                 critical_value = self.critical_value(open_pairs, bounds, workers)
+            else:
+                critical_value = float(-ndtri(self.of_pairs / (n_open + others)))
+            first = critical_value if rounds == 1 else first
             new = self.leads.decided(open_pairs, critical_value, workers)
             if not new.any():
                 break
             decided |= new
             np.greater(open_pairs, new, out=open_pairs)  # and not new, without another matrix
-            if rounds == 1:
-                beaten = np.asarray(decided.any(axis=0))
-        return decided, beaten, critical_value, rounds
+        return decided, first, critical_value, rounds
 
     def critical_value(self, open_pairs: _Relation, bounds: FloatArray, workers: int) -> float:
         """Return the quantile of the largest differences over the open pairs, at least 0.
@@ -334,7 +377,8 @@ class _Family:
         which resamples cannot change the quantile.
         """
         resamples = len(bounds)
-        place = resamples - max(int(np.ceil(self.level * resamples)), 1)  # 0: the largest
+        # 0 is the largest: so many of B + 1 exchangeable values may exceed it.
+        place = int(self.of_pairs * (resamples + 1) + _ROUNDING) - 1
         order = np.argsort(-bounds, kind="stable")
         found, stop = 0, min(2 * (place + 1), resamples)
         if np.isinf(bounds[order[0]]):
@@ -356,32 +400,35 @@ class _Family:
                 return max(float(largest), 0.0)
 
     def possible_winners(
-        self, beaten: npt.NDArray[np.bool_], workers: int
+        self, unbeaten: npt.NDArray[np.bool_], first: float, workers: int
     ) -> npt.NDArray[np.bool_]:
-        """Return ``(m,)``: True where no other submission provably beats this one.
+        """Return ``(m,)`` which of the unbeaten ones may be the best, at least one of them.
 
-        ``beaten`` are those that are worse in a pair decided with all pairs in the family. The
-        critical value for m - 1 of them is no larger, so they are also worse here.
+        ``first`` is the critical value of the first round, or infinity.
         """
-        if self.comparisons is not None:
-            return ~beaten
-        m = len(self.scores)
-        possible = np.logical_not(self.constant_leads(m - 1).any(axis=0))
-        if self.few_units:
-            against = self.leads.largest_over(np.arange(m))
-            return np.asarray(possible & (against <= _bonferroni(self.level, max(m - 1, 1))))
-        possible &= ~beaten
-        resamples = self.errors.shape[1]
-        level = min(1.0, self.level * (resamples + 1) / resamples)
+        m, resamples = len(self.scores), self.errors.shape[1]
+        leader: npt.NDArray[np.bool_] = np.arange(m) == np.argmax(self.scores)
+        if self.shows(leader):
+            return leader
+        # P(c < L <= first) <= (m - 1) P(one lead > c) - P(one lead > first)
+        single = (LEADS * self.alpha + self.of_pairs / (m * (m - 1))) / (m - 1)
+        if not self.units_for(single):
+            return unbeaten
+        possible: npt.NDArray[np.bool_] = unbeaten & _unbeaten(self.constant)
         rows = np.flatnonzero(possible)
         against = np.zeros(m)
         against[rows] = self.leads.largest_over(rows)
+        allowed = LEADS * self.alpha * (resamples + 1) - 1 + _ROUNDING
+        if not self.by_resamples or allowed < 0:
+            possible &= against <= -ndtri(single)
+            return possible
         rows = rows[against[rows] > 0]
-        # The largest lead of a few submissions over j is no larger than that of all, and neither is
-        # its quantile: what does not exceed it need not be compared with all.
+        # The largest lead of a few submissions over j is no larger than that of all: what stays
+        # possible by it need not be compared with all. So many resamples may exceed `first`.
+        above = self.of_pairs * (resamples + 1)
         for count in (*(few for few in _FEW_LEADS if few < m), m):
             others = np.linspace(0, m - 1, count).astype(np.intp)
-            found = largest_leads(
+            largest = largest_leads(
                 self.errors,
                 self.precisions,
                 rows,
@@ -390,16 +437,32 @@ class _Family:
                 loaded=worth_compiling(self.errors),
                 workers=workers,
             )
-            exceeds = [j for j, leads in found if against[j] > _quantile(leads, level)]
-            rows = np.array(exceeds, dtype=np.intp)
+            left_out = []
+            for j, leads in largest:
+                beyond = above if count < m else np.count_nonzero(leads > first)
+                if np.count_nonzero(leads >= against[j]) - beyond <= allowed:
+                    left_out.append(j)
+            rows = np.array(left_out, dtype=np.intp)
         possible[rows] = False
-        return np.asarray(possible)
+        return possible
 
-    def constant_leads(self, pairs: int) -> _Relation:
-        """Return the constant leads, if there are units enough for a sign test of so many pairs."""
-        if self.n_units is None or self.n_units < sign_test_units(pairs, self.level):
-            return np.zeros(self.constant.shape, dtype=np.bool_)
-        return np.array(self.constant)
+    def shows(self, leader: npt.NDArray[np.bool_]) -> bool:
+        """Return whether the leader is shown to be the best by its own test."""
+        single = LEADER * self.alpha / 2
+        if not self.units_for(single):
+            return False
+        (first,), others = np.flatnonzero(leader), np.flatnonzero(~leader)
+        tested = others[~self.constant[first, others]]
+        if (self.precisions[first, tested] == 0).any():
+            return False
+        if (self.scores[first] <= self.scores[tested]).any():
+            return False
+        leads = self.leads.values(np.full(len(tested), first), tested)
+        return bool((leads > -ndtri(single)).all())
+
+    def units_for(self, error: float) -> bool:
+        """Return whether a sign test of all units could decide a pair with this error."""
+        return self.n_units is None or self.n_units >= sign_test_units(1, 1 - error)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -491,16 +554,6 @@ class _Leads:
         return np.minimum(low, most), np.minimum(high, most)
 
 
-def _bonferroni(level: float, comparisons: int) -> float:
-    return float(-ndtri((1 - level) / comparisons))
-
-
-def _quantile(largest: FloatArray, level: float) -> float:
-    """Return the inverse of the empirical distribution function, at least 0."""
-    at = max(int(np.ceil(level * len(largest))) - 1, 0)
-    return max(float(np.partition(largest, at)[at]), 0.0)
-
-
 def transitive_closure(better: _Relation, scores: FloatArray) -> _Relation:
     """Add the implied pairs: if j is better than k and k than l, then j is better than l.
 
@@ -544,9 +597,10 @@ def _reach_further(words: Any, better: Any, order: Any) -> None:
 def tiers(better: _Relation, scores: FloatArray) -> IntArray:
     """Return 1 + the length of the longest chain of submissions above each one.
 
-    Tier 1: submissions that no other submission provably beats. With the confidence of ``better``,
-    every submission in tier t has at least t - 1 truly better ones above it, and tier 1 contains
-    the best. Submissions of one tier need not be equally good; none of them provably beats another.
+    With the confidence of ``better``, every submission in tier t has at least t - 1 truly better
+    ones above it. Submissions of one tier need not be equally good; none of them provably beats
+    another. In :attr:`RankIntervals.tier` tier 1 holds the possible winners, and the chains of
+    others begin at 2.
 
     Parameters
     ----------
@@ -561,7 +615,12 @@ def tiers(better: _Relation, scores: FloatArray) -> IntArray:
     >>> tiers(better, np.array([3.0, 2.0, 1.0])).tolist()
     [1, 1, 2]
     """
-    tier = np.ones(len(better), dtype=np.intp)
+    return _chains(better, scores, np.ones(len(better), dtype=np.intp))
+
+
+def _chains(better: _Relation, scores: FloatArray, least: IntArray) -> IntArray:
+    """Return the smallest numbers of at least ``least`` that grow by 1 along each decided pair."""
+    found = np.array(least, dtype=np.intp)
     for k in np.argsort(-scores, kind="stable"):
-        tier[k] = 1 + tier[better[:, k]].max(initial=0)
-    return tier
+        found[k] = max(found[k], 1 + found[better[:, k]].max(initial=0))
+    return found

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from arena.errors import UsageError
 from arena_ranking import simultaneous
@@ -28,19 +29,20 @@ def board(seed: int, m: int = 8, resamples: int = 200):
     return scores, np.round(scores[:, None] + 0.008 * noise, 12)
 
 
-def by_the_book(scores, resampled, level):
-    """The definition, pair by pair, without any shortcut."""
-    m = len(scores)
+def by_the_book(scores, resampled, level, all_pairs):
+    """The definition, pair by pair, without any shortcut: better, low, high, tier, c and rounds."""
+    m, b, alpha = len(scores), resampled.shape[1], 1 - level
+    share = 1 if all_pairs else 0.5
     errors = resampled - scores[:, None]
     se = {
         (j, k): np.std(resampled[j] - resampled[k], ddof=1)
         for j, k in itertools.permutations(range(m), 2)
     }
-    family, better, rounds = set(se), set(), 0
+    family, better, criticals = set(se), set(), []
     while True:
-        rounds += 1
         largest = np.max([(errors[j] - errors[k]) / se[j, k] for j, k in sorted(family)], axis=0)
-        c = np.sort(largest)[int(np.ceil(level * len(largest))) - 1]
+        c = np.sort(largest)[int(np.ceil((1 - share * alpha) * (b + 1) - 1e-9)) - 1]
+        criticals.append(c)
         new = {(j, k) for j, k in family if scores[j] - scores[k] > c * se[j, k]}
         if not new:
             break
@@ -51,33 +53,56 @@ def by_the_book(scores, resampled, level):
         if not implied:
             break
         better |= implied
-    low = [1 + sum((k, j) in better for k in range(m)) for j in range(m)]
+    possible = {j for j in range(m) if not any(k == j for _, k in better)}
+    if not all_pairs:
+        for j in sorted(possible):
+            others = [k for k in range(m) if k != j]
+            lead = max((scores[k] - scores[j]) / se[k, j] for k in others)
+            leads = np.max([(errors[k] - errors[j]) / se[k, j] for k in others], axis=0)
+            exceed = np.sum((leads >= lead) & (leads <= criticals[0]))
+            if lead > 0 and (1 + exceed) / (b + 1) <= alpha / 4:
+                possible.remove(j)
+        leader = int(np.argmax(scores))
+        least = min((scores[leader] - scores[k]) / se[leader, k] for k in range(m) if k != leader)
+        possible = {leader} if least > stats.norm.isf(alpha / 8) else possible
+    if len(possible) == 1:
+        better |= {(j, k) for j in possible for k in range(m) if k != j}
+    order = sorted(range(m), key=lambda j: -scores[j])
+    low, tier = {}, {}
+    for k in order:
+        above = [j for j in order if (j, k) in better]
+        low[k] = max([1 + len(above), 1 + (k not in possible), *(1 + low[j] for j in above)])
+        tier[k] = max([1 + (k not in possible), *(1 + tier[j] for j in above)])
     high = [m - sum((j, k) in better for k in range(m)) for j in range(m)]
-    return better, low, high, c, rounds
+    sets = [low[j] for j in range(m)], high, [tier[j] for j in range(m)], sorted(possible)
+    return better, sets, criticals
 
 
 @pytest.mark.few(4)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("level", [0.5, 0.9])
-def test_the_definition_pair_by_pair(seed, level):
+@pytest.mark.parametrize("all_pairs", [False, True])
+def test_the_definition_pair_by_pair(seed, level, all_pairs):
     scores, resampled = board(seed)
-    ranks = rank_intervals(scores, resampled, level)
-    better, low, high, c, rounds = by_the_book(scores, resampled, level)
+    ranks = rank_intervals(scores, resampled, level, all_pairs=all_pairs)
+    better, sets, criticals = by_the_book(scores, resampled, level, all_pairs)
     assert set(zip(*map(np.ndarray.tolist, np.nonzero(ranks.better)), strict=True)) == better
-    assert (ranks.low.tolist(), ranks.high.tolist(), ranks.rounds) == (low, high, rounds)
-    assert ranks.critical_value == pytest.approx(c, rel=1e-12)
+    found = ranks.low, ranks.high, ranks.tier, np.flatnonzero(ranks.possible_winner)
+    assert tuple(one.tolist() for one in found) == sets
+    assert ranks.rounds == len(criticals)
+    assert ranks.critical_value == pytest.approx(criticals[-1], rel=1e-12)
 
 
 def test_the_stepdown_takes_several_rounds_and_decides_more_for_it():
     found = []
     for seed in range(20):
         scores, resampled = board(seed, m=12)
-        ranks = rank_intervals(scores, resampled, 0.9)
+        ranks = rank_intervals(scores, resampled, 0.9, all_pairs=True)
         se = standard_errors_from_resamples(resampled)
         errors = resampled - scores[:, None]
         pairs = ~np.eye(12, dtype=bool)
         first = largest_differences(errors, np.divide(1, se, where=pairs, out=se * 0), pairs)
-        single_step = np.quantile(first, 0.9, method="inverted_cdf")
+        single_step = np.sort(first)[int(np.ceil(0.9 * 201)) - 1]
         assert ranks.critical_value <= single_step
         found.append((ranks.rounds, ranks.critical_value < single_step))
     assert max(rounds for rounds, _ in found) >= 3
@@ -88,9 +113,9 @@ def test_a_critical_value_by_hand():
     # Two submissions, SE = 0.1 given, four resamples: |D* - D| / SE is 1, 2, 3 and 4.
     resampled = np.array([[0.6, 0.7, 0.8, 0.1], [0.0, 0.0, 0.0, 0.0]])
     se = np.array([[0.0, 0.1], [0.1, 0.0]])
-    ranks = rank_intervals(np.array([0.5, 0.0]), resampled, 0.75, standard_errors=se)
-    # Undecided, the 3rd of 4 is 3, and 0.5 > 0.3 decides; then only the reverse pair is left,
-    # whose values are -1, -2, -3 and 4, so that c is 0 at least: max(-1, 0).
+    ranks = rank_intervals(np.array([0.5, 0.0]), resampled, 0.6, standard_errors=se, all_pairs=True)
+    # Undecided, the 3rd of 4 is 3 (0.6 * 5), and 0.5 > 0.3 decides; then only the reverse pair is
+    # left, whose values are -1, -2, -3 and 4, so that c is 0 at least: max(-1, 0).
     assert ranks.better.tolist() == [[False, True], [False, False]]
     assert (ranks.rounds, ranks.critical_value) == (2, 0.0)
     assert (ranks.low.tolist(), ranks.high.tolist()) == ([1, 2], [1, 2])
@@ -100,8 +125,12 @@ def test_a_difference_on_the_boundary_decides_nothing():
     # 0.3 / 0.1 in floating point lies beside the critical value 3 of (0.9 - 0.6) / 0.1.
     resampled = np.array([[0.6, 0.6], [0.0, 0.0]])
     se = np.array([[0.0, 0.1], [0.1, 0.0]])
-    ranks = rank_intervals(np.array([0.3, 0.0]), resampled, 0.9, standard_errors=se)
-    assert not ranks.better.any()
+    for lead, decided in ((0.3, False), (0.31, True)):
+        ranks = rank_intervals(
+            np.array([lead, 0.0]), resampled + np.array([[lead - 0.3], [0.0]]), 0.6,
+            standard_errors=se, all_pairs=True,
+        )  # fmt: skip
+        assert ranks.better.any() == decided
 
 
 def test_closure_and_tiers_by_hand():
@@ -174,6 +203,14 @@ def test_what_must_hold_of_every_result(seed):
     assert ranks.tier[np.argmax(scores)] == 1
     assert (ranks.tier <= ranks.low).all()
     assert (scores[:, None] > scores)[ranks.better].all()
+    # One claim: nothing that is said of a rank, a tier or the first place contradicts the others.
+    for first in (ranks.low == 1, ranks.tier == 1, ranks.possible_top(1)):
+        assert (first == ranks.possible_winner).all()
+    above, below = np.nonzero(ranks.better)
+    assert (ranks.tier[above] < ranks.tier[below]).all()
+    assert (ranks.low[above] < ranks.low[below]).all()
+    assert (ranks.high[above] < ranks.high[below]).all()
+    assert (ranks.possible_winner.sum() == 1) == (ranks.high.min() == 1)
 
 
 @SETTINGS

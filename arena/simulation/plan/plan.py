@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from arena.errors import UsageError
-from arena.evaluation.levels import check_level
+from arena.evaluation.levels import LEADER, PAIRS, check_level
 from arena.evaluation.ranks import best_first
 from arena.evaluation.scores import round_significant
 from arena.simulation.plan.places import (
@@ -296,7 +296,7 @@ def plan_rows(
     error = float(np.median(pairs[pairs > 0])) if (pairs > 0).any() else 0.0
     deciding = _Deciding(
         deviations,
-        largest_error(errors[kept], level),
+        largest_error(errors[kept], 1 - PAIRS * (1 - level)),
         level,
         degrees / n_rows,
         (n_units or n_rows) / n_rows,
@@ -391,7 +391,8 @@ def _plan_row(
     """
     scale = float(np.sqrt(power.n_rows / rows))
     boards = true[:, :_BOARDS] + scale * scenarios.fresh[:, :_BOARDS]
-    widths, winners = board_widths(boards, scale * scenarios.deciding.on_the_pilot(rows))
+    pair, alone = scenarios.deciding.on_the_pilot(rows)
+    widths, winners = board_widths(boards, scale * pair, scale * alone)
     wins = None if until is None else float((until <= rows).mean())
     wins_by_other = float((until_by_other <= rows).mean())
     intervals = scenarios.intervals(rows)
@@ -462,24 +463,32 @@ class _Deciding:
     critical: float
     """Of many rows, see :func:`~arena.simulation.plan.uncertainty.largest_error`."""
     level: float
+    """Of the claim about ranks, of which the pairs and the leader's test are parts."""
     degrees_per_row: float
     units_per_row: float
 
     def critical_value(self, rows: int) -> float:
-        return board_critical_value(
-            self.critical,
-            len(self.deviations),
-            self.level,
-            self.degrees_per_row * rows,
-            self.units_per_row * rows,
-        )
+        pairs = len(self.deviations) * (len(self.deviations) - 1)
+        error = PAIRS * (1 - self.level) / pairs
+        return self._critical_value(self.critical, error, rows)
 
-    def on_the_pilot(self, rows: int) -> FloatArray:
-        """Return ``(k, k)`` what decides on a board, but with the standard errors of the pilot."""
-        found = np.full(self.deviations.shape, np.inf)
+    def _critical_value(self, critical: float, error: float, rows: int) -> float:
+        degrees, units = self.degrees_per_row * rows, self.units_per_row * rows
+        return board_critical_value(critical, error, degrees, units)
+
+    def on_the_pilot(self, rows: int) -> tuple[FloatArray, FloatArray]:
+        """Return ``(k, k)`` what decides on a board, but with the standard errors of the pilot.
+
+        These are the differences that decide a pair, and those that show that the first is best if
+        it leads each other one by as much.
+        """
+        alone = LEADER * (1 - self.level) / 2
+        by_test = self._critical_value(float(-special.ndtri(alone)), alone, rows)
+        needed = np.full((2, *self.deviations.shape), np.inf)
         moving = self.deviations > 0
-        found[moving] = self.critical_value(rows) * self.deviations[moving]
-        return found
+        for found, critical in zip(needed, (self.critical_value(rows), by_test), strict=True):
+            found[moving] = critical * self.deviations[moving]
+        return needed[0], needed[1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -542,7 +551,8 @@ class _Scenarios:
         scale = float(np.sqrt(self.n_rows / rows))
         errors = self.fresh[:, np.arange(count * boards) % self.fresh.shape[1]]
         shown = np.repeat(true, boards, axis=1) + scale * errors
-        widths, winners = board_widths(shown, scale * self.deciding.on_the_pilot(rows))
+        pair, alone = self.deciding.on_the_pilot(rows)
+        widths, winners = board_widths(shown, scale * pair, scale * alone)
         winners = winners.reshape(count, boards)
         means = widths.mean(axis=1).reshape(count, boards).mean(axis=1)
         return means, winners.mean(axis=1), (winners == 0).mean(axis=1)

@@ -145,25 +145,21 @@ def largest_error(errors: FloatArray, level: float) -> float:
     return float(np.quantile(largest, level, method="inverted_cdf"))
 
 
-def board_critical_value(
-    critical: float, submissions: int, level: float, degrees: float, n_units: float
-) -> float:
+def board_critical_value(critical: float, error: float, degrees: float, n_units: float) -> float:
     """Return by how many standard errors a board's scores must differ to decide their order.
 
     The decisions are those of the rank intervals of a private leaderboard in a single step:
     Student's t at the tail probability of the bootstrap's critical value; below fifty units
-    Bonferroni's value instead; and no decision with so few units that no sign test over all ordered
-    pairs could make one. They lack the stepdown, which makes intervals narrower, and the correction
+    Bonferroni's value instead; and no decision with so few units that no sign test could make one.
+    They lack the stepdown, which makes intervals narrower, and the correction
     for skewness, which makes them wider.
 
     Parameters
     ----------
     critical
         From :func:`largest_error`.
-    submissions
-        The number m, for the m (m - 1) ordered pairs.
-    level
-        Of all decisions together.
+    error
+        Bonferroni's error probability of a single decision.
     degrees
         Of freedom of the standard errors on the board.
     n_units
@@ -175,19 +171,20 @@ def board_critical_value(
 
     Examples
     --------
-    >>> [round(board_critical_value(2.6, 4, 0.95, 1e6, units), 2) for units in (10**6, 20, 5)]
+    >>> [round(board_critical_value(2.6, 0.05 / 12, 1e6, units), 2) for units in (10**6, 20, 5)]
     [2.6, 2.94, inf]
     """
-    pairs = submissions * (submissions - 1)
-    if n_units < np.log2(pairs / (1 - level)):
+    if n_units < -np.log2(error):
         return np.inf
     if n_units < _FEW_UNITS:
-        critical = float(-special.ndtri((1 - level) / pairs))
+        critical = float(-special.ndtri(error))
     freedom = max(1.0, min(degrees, n_units - 1.0))
     return float(-special.stdtrit(freedom, float(special.ndtr(-critical))))
 
 
-def board_widths(boards: FloatArray, needed: FloatArray) -> tuple[FloatArray, FloatArray]:
+def board_widths(
+    boards: FloatArray, needed: FloatArray, alone: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Return the widths of the simultaneous rank intervals of boards, in a single step.
 
     Parameters
@@ -196,6 +193,8 @@ def board_widths(boards: FloatArray, needed: FloatArray) -> tuple[FloatArray, Fl
         ``(m, b)`` scores that b boards show, larger is better.
     needed
         ``(m, m)`` differences that decide a pair: a multiple of :func:`pair_errors`.
+    alone
+        ``(m, m)`` leads over each other one that together show the first to be the best, likewise.
 
     Returns
     -------
@@ -204,12 +203,17 @@ def board_widths(boards: FloatArray, needed: FloatArray) -> tuple[FloatArray, Fl
 
     Examples
     --------
-    >>> board_widths(np.array([[9.0, 9.1], [1.0, 0.9]]), np.full((2, 2), 0.5))[1].tolist()
-    [0.0, 0.0]
+    >>> boards, needed = np.array([[9.0, 9.1], [1.0, 0.9]]), np.full((2, 2), 8.1)
+    >>> board_widths(boards, needed, needed)[1].tolist()
+    [1.0, 0.0]
     """
     widths = np.empty(boards.T.shape)
     for own, shown in zip(widths, boards.T, strict=True):
         better = shown[:, None] - shown > needed
+        first = shown.argmax()
+        clear = shown[first] - shown > alone[first]
+        if clear.sum() == len(shown) - 1:
+            better[first] = clear
         own[:] = len(shown) - better.sum(axis=1) - 1 - better.sum(axis=0)
     return widths, widths[np.arange(len(widths)), boards.argmax(axis=0)]
 

@@ -92,16 +92,13 @@ def _stability(board: Board) -> Section:
     if len(found.share) == len(found.median):
         return Section(
             title,
-            "With other test rows of the same kind, the ranks could have been different. In random "
-            f"samples of the rows they were not: each team took one rank in all of them."
-            f"{board.first}",
+            f"In random samples of the rows each team took one rank in all of them.{board.first}",
         )
     block = ranks_together(found.rank)
     together = f" Each circle combines {block} neighbouring ranks." if block > 1 else ""
     text = (
-        "With other test rows of the same kind, the ranks would have been different. Random "
-        "samples of the rows show this. Each circle is a rank that a team took in the samples; a "
-        "larger circle means more often. The vertical mark is the median rank. The line covers "
+        "Each circle is a rank that a team took in random samples of the rows; a larger circle "
+        "means more often. The vertical mark is the median rank. The line covers "
         f"{level_text(study.level)} of the samples.{board.first}{together}\n\n"
         "This describes how much ranks vary by chance. It does not show which team is better; the "
         "rank intervals do."

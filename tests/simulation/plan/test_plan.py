@@ -45,10 +45,12 @@ TRUE = np.array([0.83, 0.82, 0.80, 0.80, 0.77])
 
 def widths_of(boards, errors, scale, n_units=10**6):
     """Return the widths on boards with errors larger by a factor than the given ones."""
-    given = largest_error(errors, 0.95), len(errors), 0.95
-    return board_widths(
-        boards, scale * board_critical_value(*given, n_units, n_units) * pair_errors(errors)
+    m = len(errors)
+    critical = board_critical_value(
+        largest_error(errors, 0.95), 0.05 / (m * (m - 1)), n_units, n_units
     )
+    needed = scale * critical * pair_errors(errors)
+    return board_widths(boards, needed, np.full((m, m), np.inf))
 
 
 def rows_of(n, rng):
@@ -343,13 +345,13 @@ def test_errors_and_what_decides_grow_on_fewer_rows():
     few, many = made.rows
     assert (many.winner_shown, many.best_wins) == pytest.approx((1.0, 1.0), abs=0.02)
     deviations = np.sqrt(2) * 0.02 * np.array([4.0, np.sqrt(17)])  # of a test, and of the drawn
-    shown = norm.sf((2.4 * deviations[0] - 0.15) / deviations[1])
+    shown = norm.sf((2.5 * deviations[0] - 0.15) / deviations[1])  # by the leader's test
     assert few.winner_shown == pytest.approx(shown, abs=0.07)
     assert few.winner_width == pytest.approx(1 - shown, abs=0.07)
     assert few.best_wins == pytest.approx(norm.cdf(0.15 / deviations[1]), abs=0.07)
     assert few.power == pytest.approx(norm.sf(1.96 - 0.1 / deviations[0]), abs=0.05)
     # In the least favourable case the lead is smaller by what decides on the pilot.
-    lead = 0.15 - 2.4 * deviations[0] / 4
+    lead = 0.15 - 2.6 * deviations[0] / 4
     for row, factor in ((few, 1.0), (many, 4.0)):
         low, high = row.intervals["best_wins"]
         assert low == pytest.approx(norm.cdf(factor * lead / deviations[0]), abs=0.07)
@@ -675,11 +677,12 @@ def test_the_rows_for_a_power_are_those_of_the_formula(level, pairs):
 def test_what_decides_on_a_board_is_infinite_for_pairs_without_an_error():
     deviations = np.array([[0.0, 0.3], [0.3, 0.0]])
     deciding = _Deciding(deviations, 2.2, 0.95, 0.5, 2.0)
-    critical = board_critical_value(2.2, 2, 0.95, 0.5 * 60, 2.0 * 60)
+    critical = board_critical_value(2.2, 0.025 / 2, 0.5 * 60, 2.0 * 60)
     assert deciding.critical_value(60) == critical
-    decides = deciding.on_the_pilot(60)
-    assert decides[0, 1] == decides[1, 0] == pytest.approx(0.3 * critical)
-    assert np.isinf(decides.diagonal()).all()
+    of_leader = stats.t.isf(0.0125 / 2, 30)  # two-sided at a quarter of 5%, not corrected
+    for decides, value in zip(deciding.on_the_pilot(60), (critical, of_leader), strict=True):
+        assert decides[0, 1] == decides[1, 0] == pytest.approx(0.3 * value)
+        assert np.isinf(decides.diagonal()).all()
 
 
 def scenarios(until, worst=(0.0, -1.0, -1.0), level=0.9, **changes):
@@ -762,11 +765,11 @@ def test_the_widths_of_a_scenario_are_means_over_its_own_boards():
     for times, columns in ((1, 41), (10, 3)):
         found = one._widths(true[:, :columns], 400, times)
         number = 16 * times
-        needed = 0.5 * one.deciding.on_the_pilot(400)
+        needed = [0.5 * decides for decides in one.deciding.on_the_pilot(400)]
         for s in range(columns):
             picked = [(s * number + b) % 470 for b in range(number)]
             boards = true[:, [s]] + 0.5 * one.fresh[:, picked]
-            widths, winners = board_widths(boards, needed)
+            widths, winners = board_widths(boards, *needed)
             expected = widths.mean(), winners.mean(), (winners == 0).mean()
             assert [own[s] for own in found] == pytest.approx(expected)
 
@@ -844,21 +847,30 @@ def test_scenarios_are_eighty_draws_of_each_prior_with_the_last_errors():
     ],
 )
 def test_what_decides_on_a_board_is_students_value(m, level, n_units, degrees, critical, freedom):
-    found = board_critical_value(2.6, m, level, degrees, n_units)
+    found = board_critical_value(2.6, (1 - level) / (m * (m - 1)), degrees, n_units)
     assert found == pytest.approx(stats.t.isf(stats.norm.sf(critical), freedom), rel=1e-9)
 
 
 def test_too_few_units_for_any_sign_test_decide_nothing():
-    assert board_critical_value(2.6, 2, 0.5, 1e6, 1.99) == np.inf
-    assert board_critical_value(2.6, 4, 0.95, 1e6, 7) == np.inf  # log2(12 / 0.05) is 7.9
-    assert np.isfinite(board_critical_value(2.6, 4, 0.95, 1e6, 8))
+    assert board_critical_value(2.6, 0.25, 1e6, 1.99) == np.inf
+    assert board_critical_value(2.6, 0.05 / 12, 1e6, 7) == np.inf  # log2(12 / 0.05) is 7.9
+    assert np.isfinite(board_critical_value(2.6, 0.05 / 12, 1e6, 8))
 
 
 def test_a_difference_that_is_just_what_decides_is_not_decided():
     needed = np.full((2, 2), 0.5)
-    widths, winners = board_widths(np.array([[1.5, 1.75], [1.0, 1.0]]), needed)
-    assert widths.tolist() == [[1.0, 1.0], [0.0, 0.0]]
-    assert winners.tolist() == [1.0, 0.0]
+    boards = np.array([[1.5, 1.75], [1.0, 1.0]])
+    for pair, alone in ((needed, np.full((2, 2), 9.0)), (np.full((2, 2), 9.0), needed)):
+        widths, winners = board_widths(boards, pair, alone)
+        assert widths[0].tolist() == [1.0, 1.0]
+        assert winners.tolist() == [1.0, 0.0]
+
+
+def test_a_leader_that_is_clear_of_each_other_one_is_shown():
+    boards = np.array([[1.5, 1.5], [1.0, 1.2], [1.0, 1.0]])
+    widths, winners = board_widths(boards, np.full((3, 3), 9.0), np.full((3, 3), 0.4))
+    assert winners.tolist() == [0.0, 2.0]
+    assert widths.tolist() == [[0.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
 
 
 def test_a_test_without_an_error_finds_every_difference():
