@@ -343,7 +343,7 @@ def test_errors_and_what_decides_grow_on_fewer_rows():
         scores, resampled, 1_600, greater_is_better=True, test_rows=[100, 1_600], difference=0.1
     )
     few, many = made.rows
-    assert (many.winner_shown, many.best_wins) == pytest.approx((1.0, 1.0), abs=0.02)
+    assert (many.winner_shown, many.best_wins) == pytest.approx((0.976, 1.0), abs=0.02)
     deviations = np.sqrt(2) * 0.02 * np.array([4.0, np.sqrt(17)])  # of a test, and of the drawn
     shown = norm.sf((2.5 * deviations[0] - 0.15) / deviations[1])  # by the leader's test
     assert few.winner_shown == pytest.approx(shown, abs=0.07)
