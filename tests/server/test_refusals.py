@@ -1,0 +1,239 @@
+"""What the server refuses, and the sentence with which it does so; what it then did not do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from web_site import NAME, RULES, WebSite
+
+API = f"/api/v1/{NAME}"
+
+
+def requests_of(web: WebSite) -> list[str]:
+    return [one.kind for one in web.site.intake.after(NAME, 0)]
+
+
+MEMBER: list[tuple[str, str, dict[str, Any], int, str]] = [
+    ("GET", "/submissions?before=x", {}, 422, "before is 'x', but must be a whole number"),
+    ("GET", "/board?limit=501", {}, 422, "must be a whole number up to 500"),
+    ("POST", "/submissions", {"content": b"id,y\n", "headers": {"Idempotency-Key": "k" * 201}},
+     422, "must have 1 to 200 printable characters"),
+    ("POST", "/submissions", {"content": b""}, 422, "The file is empty"),
+    ("POST", "/submissions", {"data": {"description": "x"}, "files": {"other": ("a", b"x")}},
+     422, "No file was sent"),
+    ("PUT", "/selection", {"content": b"{}"}, 415, "Send the body as JSON"),
+    ("PUT", "/selection", {"json": {"submissions": "all"}}, 422, "submissions: Input should be"),
+    ("PUT", "/selection", {"json": {"submissions": [1, 2, 3]}}, 422, "Choose at most 2"),
+    ("PUT", "/selection", {"json": {"submissions": [9]}}, 422, "9 is not an accepted submission"),
+    ("DELETE", "/tokens", {"json": {"token": "x"}}, 404, "You have no such token"),
+    ("POST", "/team/invites", {}, 403, "A token cannot do this"),
+    ("GET", "/private", {}, 404, "The private board is not published yet"),
+    ("GET", "/nothing", {}, 404, "There is no"),
+    ("POST", "/join", {"json": {"team": "Bees"}}, 422, "You are in the team Ants already"),
+]  # fmt: skip
+
+ORGANISER: list[tuple[str, str, dict[str, Any], int, str]] = [
+    ("POST", "/admin/teams", {"content": b"\xff\xfe"}, 422, "The CSV is not UTF-8"),
+    ("POST", "/admin/teams", {"content": b"team,name,contact\n"}, 422, "1 to 5,000 rows"),
+    ("POST", "/admin/teams", {"content": b"x" * (2**20 + 1)}, 413, "larger than 1 MB"),
+    ("POST", "/admin/teams", {"content": iter([b"x" * 2**20, b"x"])}, 413, "larger than 1 MB"),
+    ("POST", "/admin/block", {"json": {"account": "0"}}, 404, "There is no such account"),
+    ("POST", "/admin/merge", {"json": {"team": "Ants", "into": "ANTS"}}, 422,
+     "cannot be merged into itself"),
+    ("POST", "/admin/merge", {"json": {"team": "Ants", "into": "Bees"}}, 404, "no team Bees"),
+    ("POST", "/admin/merge", {"json": {"team": "Bees", "into": "Ants"}}, 404, "no team Bees"),
+    ("POST", "/admin/disqualify", {"json": {"reason": "x"}}, 422, "and not both"),
+    ("POST", "/admin/undo", {"json": {"reason": "x", "team": "Ants", "submission": 1}}, 422,
+     "and not both"),
+    ("POST", "/admin/publish", {"json": {"seen": "x"}}, 409, "after the deadline only"),
+    ("POST", "/admin/finalize", {"json": {"seen": "x"}}, 409, "changed since this page"),
+    ("GET", "/admin/export/labels", {}, 404, "There are: accounts, acceptances, board"),
+]  # fmt: skip
+
+FORMS: list[tuple[str, dict[str, str], int, str]] = [
+    ("/admin/decide", {"kind": "delete", "reason": "x", "what": "1"}, 422, "Fill in all fields"),
+    ("/admin/decide", {"kind": "undo", "reason": " ", "what": "1"}, 422, "Fill in all fields"),
+    ("/admin/rescore", {"kind": "apply"}, 422, "Enter the code of the preview"),
+    ("/admin/step", {"kind": "delete", "sure": "yes"}, 422, "Fill in all fields"),
+    ("/admin/step", {"kind": "finalize"}, 422, "Confirm the step by its check box"),
+    ("/admin/announce", {"text": " "}, 422, "An announcement has 1 to"),
+    ("/admin/teams/state", {"account": "1", "state": "gone"}, 422, "Fill in all fields"),
+    ("/admin/teams/merge", {"team": "Ants"}, 422, "Fill in all fields"),
+    ("/admin/teams/link", {"account": "0"}, 404, "There is no such account"),
+]
+
+
+def test_what_is_refused_says_why_and_asks_for_nothing(web: WebSite) -> None:
+    ada = web.program(web.token(web.person("Ada", "Ants")))
+    organiser = web.person("Org", organiser=True)
+    for client, table in (
+        (ada, MEMBER),
+        (web.program(web.token(organiser, "admin")), ORGANISER),
+    ):
+        for method, path, sent, status, said in table:
+            answer = client.request(method, API + path, **sent)
+            case = (method, path, answer.text)
+            assert answer.status_code == status, case
+            assert said in answer.json()["detail"], case
+    page = web.browser(organiser)
+    for path, fields, status, said in FORMS:
+        answer = page.post(f"/{NAME}{path}", data=fields)
+        assert (answer.status_code, said in answer.text) == (status, True), (path, answer.text)
+    assert requests_of(web) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ({"phase": "finalized"}, "The competition is over"),
+        ({"phase": "published"}, "The competition is over"),
+    ],
+    ids=str,
+)
+def test_after_the_end_no_file_is_taken(web: WebSite, state: dict[str, str], said: str) -> None:
+    ada = web.program(web.token(web.person("Ada", "Ants")))
+    web.scorer.state(**state)
+    for method, path, sent in (
+        ("POST", "/submissions", {"content": b"id,y\n"}),
+        ("POST", "/validate", {"content": b"id,y\n"}),
+        ("PUT", "/selection", {"json": {"submissions": []}}),
+        ("PATCH", "/team", {"json": {"name": "Bees"}}),
+    ):
+        answer = ada.request(method, API + path, **sent)
+        assert (answer.status_code, said in answer.text) == (409, True), (path, answer.text)
+    assert requests_of(web) == []
+    assert list(web.site.uploads.folder.iterdir()) == []
+
+
+def test_who_may_not_submit_yet(web: WebSite) -> None:
+    account = web.person("Ada", "Ants")
+    ada = web.program(web.token(account))
+
+    def submitted() -> TestClient:
+        return ada.post(f"{API}/submissions", content=b"id,y\n")
+
+    web.site.accounts.set_state(account, "waiting", NAME)
+    assert "has not approved your account" in submitted().text
+    web.site.accounts.set_state(account, "active", NAME)
+    web.scorer.publish(rules=RULES)
+    assert "Accept the rules first" in submitted().text
+    _text, version = web.site.competitions[NAME].rules()
+    web.site.accounts.accept_rules(NAME, account, version)
+    assert submitted().status_code == 202
+    assert requests_of(web) == ["submit"]
+
+
+def test_teams_that_do_not_choose_are_told_so(web: WebSite) -> None:
+    ada = web.program(web.token(web.person("Ada", "Ants")))
+    web.scorer.publish(facts=replace(web.facts, final_rule="best_public"))
+    answer = ada.put(f"{API}/selection", json={"submissions": []})
+    assert answer.status_code == 409
+    assert "the final submission is not chosen by the team" in answer.text
+
+
+def test_an_account_joins_by_what_the_competition_asks_for(tmp_path: Path) -> None:
+    web = WebSite(tmp_path, join="code", approve=True)
+    web.scorer.publish(rules=RULES)
+    accounts = web.site.accounts
+    _text, version = web.site.competitions[NAME].rules()
+    ants = accounts.create_team(NAME, "Ants", accounts.register("Ada").account)
+    code = accounts.invite("register", competition=NAME, uses=None)
+    link = accounts.invite("team", competition=NAME, team=ants.team)
+    gone = accounts.invite("team", competition=NAME, team="no-such-team")
+    other = accounts.invite("register", competition="other", uses=None)
+
+    def joined(account: str, **sent: str) -> Any:
+        client = web.program(web.token(account))
+        return client.post(f"{API}/join", json={"rules": version, **sent})
+
+    bo, cy = (accounts.register(name).account for name in ("Bo", "Cy"))
+    for sent, status, said in (
+        ({"team": "Bees", "rules": "old"}, 422, "Read the rules and accept them"),
+        ({"team": "Bees"}, 403, "you need a code or an invitation"),
+        ({"team": "Bees", "code": "mistyped"}, 403, "This link or code is not valid"),
+        ({"team": "Bees", "code": other}, 403, "This link or code is not valid"),
+        ({"team": "ants", "code": code}, 409, "Another team is called"),
+        ({"code": gone}, 409, "Ask for a new link"),
+    ):
+        refused = joined(bo, **sent)
+        assert (refused.status_code, said in refused.text) == (status, True), (sent, refused.text)
+        assert accounts.team_of(NAME, bo) is None
+    made = joined(bo, team="Bees", code=code)
+    assert (made.status_code, made.json()["name"]) == (201, "Bees")
+    assert accounts.account(bo, NAME).state == "waiting"
+    assert accounts.accepted(NAME, bo, version)
+    assert joined(cy, code=link).json()["name"] == "Ants"
+    assert accounts.account(cy, NAME).state == "active"
+    assert joined(accounts.register("Di").account, code=link).status_code == 403  # it was used
+    web.close()
+
+
+def test_what_an_organiser_does_is_done(web: WebSite) -> None:
+    account = web.person("Org", organiser=True)
+    page, program = web.browser(account), web.program(web.token(account, "admin"))
+    ada = web.person("Ada", "Ants")
+    web.person("Bo", "Bees")
+    for state, path in (("blocked", "block"), ("active", "approve")):
+        done = program.post(f"{API}/admin/{path}", json={"account": ada})
+        assert done.json() == {"message": f"The account is {state}."}
+        assert web.site.accounts.account(ada, NAME).state == state
+    for state in ("blocked", "active"):
+        sent = {"account": ada, "state": state}
+        assert page.post(f"/{NAME}/admin/teams/state", data=sent).status_code == 303
+        assert web.site.accounts.account(ada, NAME).state == state
+    own = program.post(f"{API}/admin/block", json={"account": account})
+    assert (own.status_code, "cannot be changed here" in own.text) == (409, True)
+    for what, payload in (("7", {"submission": 7}), ("Ants", {"team": "Ants"})):
+        sent = {"kind": "disqualify", "what": what, "reason": "two accounts"}
+        assert page.post(f"/{NAME}/admin/decide", data=sent).status_code == 303
+        *_, request = web.site.intake.after(NAME, 0)
+        assert (request.kind, request.payload) == (
+            "disqualify", {**payload, "reason": "two accounts"},
+        )  # fmt: skip
+    for fields, payload in (
+        ({"preview": "ignored"}, {}),
+        ({"kind": "apply", "preview": " abc "}, {"preview": "abc"}),
+    ):
+        assert page.post(f"/{NAME}/admin/rescore", data=fields).status_code == 303
+        *_, request = web.site.intake.after(NAME, 0)
+        assert (request.kind, request.payload) == ("rescore", payload)
+    merged = page.post(f"/{NAME}/admin/teams/merge", data={"team": "Ants", "into": "Bees"})
+    assert merged.status_code == 303
+    again = program.post(f"{API}/admin/merge", json={"team": "Bees", "into": "Ants"})
+    assert (again.status_code, "being merged already" in again.text) == (409, True)
+    link = page.post(f"/{NAME}/admin/teams/link", data={"account": ada})
+    assert (link.status_code, "/invite/" in link.text) == (200, True)
+    host = page.post(f"/{NAME}/admin/teams/organiser", data={"name": "Second"})
+    assert (host.status_code, "/invite/" in host.text) == (200, True)
+
+
+def test_a_board_that_did_not_change_is_not_sent_again(web: WebSite) -> None:
+    program = web.program(web.token(web.person("Ada", "Ants")))
+    program.post(f"{API}/submissions", content=b"id,y\n")
+    web.scorer.judge(web.site)
+    board = program.get(f"{API}/board")
+    assert [row["team"] for row in board.json()["rows"]] == ["Ants"]
+    same = program.get(f"{API}/board", headers={"If-None-Match": board.headers["etag"]})
+    assert (same.status_code, same.content) == (304, b"")
+    web.scorer.publish(board=[])
+    changed = program.get(f"{API}/board", headers={"If-None-Match": board.headers["etag"]})
+    assert (changed.status_code, changed.json()["rows"]) == (200, [])
+
+
+def test_at_most_fifty_tokens(web: WebSite) -> None:
+    account = web.person("Ada", "Ants")
+    client = web.browser(account)
+    for _ in range(50 - len(web.site.accounts.tokens(account))):
+        web.token(account)
+    refused = client.post(f"{API}/tokens", json={"name": "one more"})
+    assert (refused.status_code, "Revoke one that" in refused.text) == (409, True)
+    first, *_rest = web.site.accounts.tokens(account)
+    revoked = client.request("DELETE", f"{API}/tokens", json={"token": first.token})
+    assert revoked.json() == {"message": "The token was revoked."}
+    made = client.post(f"{API}/tokens", json={"name": "one more"})
+    assert made.status_code == 201
