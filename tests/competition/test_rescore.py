@@ -11,6 +11,8 @@ from arena.competition.competition import Competition
 from arena.config import Settings
 from arena.errors import ArenaError, InputError, MetricError
 from arena.utils.parallel import NoProgress
+from competition_folder import as_older_version
+from program import run_here, write_csv
 from small_competition import Clock, file_of, made
 
 
@@ -172,6 +174,27 @@ def test_a_preview_breaks_ties_by_the_secondary_metric_as_the_final_board_does(
     assert [(row["rank"], row["team"]) for row in standings] == board
     for ranks in ("rank_before", "rank_after"):
         assert [(getattr(one, ranks), one.team) for one in changes] == board
+
+
+def test_an_upgraded_competition_is_verified_with_its_last_labels(tmp_path: Path) -> None:
+    labels = [[0, 1, 0, 1, 0, 1], [0, 1, 0, 1, 1, 1], [0, 1, 1, 1, 1, 1]]
+    for number, truth in enumerate(labels, 1):
+        rows = list(zip(IDS, truth, USAGE, strict=True))
+        write_csv(tmp_path / f"{number}.csv", ["id", "y", "Usage"], rows)
+    with small(tmp_path, "accuracy", labels[0]) as competition:
+        competition.submit({"id": IDS, "y": labels[2]}, "ant")
+        for number in (2, 3):
+            competition.rescore(tmp_path / f"{number}.csv", apply=True, workers=1)
+    as_older_version(tmp_path / "c" / "arena.duckdb")
+    assert run_here("upgrade", cwd=tmp_path / "c").returncode == 0
+    with Competition.open(tmp_path / "c") as competition:
+        assert competition.finalize(workers=1).standings[0]["score"] == 1
+        competition.export(tmp_path / "export")
+    told = "This is not the solution of this competition after its last correction"
+    for number in (1, 2, 3):
+        called = run_here("verify", "export", f"{number}.csv", cwd=tmp_path)
+        shown = " ".join((called.stdout + called.stderr).split())
+        assert (called.returncode, told in shown) == ((1, True) if number < 3 else (0, False))
 
 
 def test_another_solution_is_no_correction(tmp_path: Path, solution: Path, clock: Clock) -> None:
