@@ -122,6 +122,7 @@ s2  Private  0 | 1   | -2  | 4   | 4   | 0   | 4   | 7
             PrivateRow(2, "bee", 2, 2, 1, 1),
             PrivateRow(3, "cat", 7, 5, 2, 2),  # sqrt((1 + 49) / 2); public sqrt((4 + 4) / 2)
         ],
+        noted=["A team that selected several is ranked by the best of them on these rows."],
         scored=[
             PrivateRow(1, "bee", 5, 0, 3, 3),
             PrivateRow(2, "ant", 4, sqrt(10), 1, 1),  # sqrt((4 + 16) / 2)
@@ -154,6 +155,7 @@ s5  Private  well | well | well | well
             PrivateRow(1, "ant", 2, 2 / 3, 2 / 3, 2),  # 4 / (4 + 1 + 1); the other 2 / (2 + 0 + 2)
             PrivateRow(2, "bee", 3, 2 / 5, 4 / 5, 1),  # 2 / (2 + 1 + 2)
         ],
+        noted=["Each team is ranked by its best submission on these same rows."],
     ),
     BoardCase(
         # A disqualified submission and a disqualified team.
@@ -479,7 +481,7 @@ def test_a_scored_folder_has_the_board_worked_out_by_hand(case: BoardCase, tmp_p
     assert differences(case, by_score(case, tmp_path), scored=True) == {}
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @each_case
 def test_data_in_memory_have_the_board_worked_out_by_hand(case: BoardCase, tmp_path: Path) -> None:
     assert differences(case, by_score_of_python(case), scored=True) == {}
@@ -499,6 +501,7 @@ def test_a_finalized_competition_has_the_boards_worked_out_by_hand(
         assert "not the solution of this competition after its last correction" in told
 
 
+@pytest.mark.few(1)
 @served_cases
 def test_a_served_competition_has_the_boards_worked_out_by_hand(
     case: BoardCase, tmp_path: Path

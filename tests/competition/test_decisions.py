@@ -13,7 +13,6 @@ from arena.errors import UsageError
 from small_competition import START, Clock, file_of, made
 
 
-@pytest.mark.slow
 def test_a_selection_after_the_deadline_is_marked_as_late(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:
@@ -55,7 +54,6 @@ def test_what_is_decided_or_does_not_exist_is_not_decided_again(
         assert len(competition.events()) == before
 
 
-@pytest.mark.slow
 def test_a_team_is_disqualified_and_reinstated_on_record(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:

@@ -14,8 +14,6 @@ from arena.store import Store, Transaction
 from labelled_competition import IDS, TRUTH, configure, create, file_of, history, reopen
 from program import write_csv
 
-MECHANISMS = ["kaggle", "ladder-free", "thresholdout"]
-
 
 def releases(folder: Path, epoch: int) -> list[tuple[int, str, float]]:
     with Store.open(folder / "c" / "arena.duckdb") as store:
@@ -62,7 +60,6 @@ def test_a_ladder_over_scores_without_bounds_wants_a_clip(tmp_path: Path) -> Non
     reopen(tmp_path).close()
 
 
-@pytest.mark.slow
 def test_a_clip_bounds_what_a_row_can_cost(tmp_path: Path) -> None:
     public = {"mechanism": "ladder-free(clip=2, rounding=None)"}
     wrong = np.where(np.arange(len(IDS)) < 20, 1 - TRUTH, TRUTH)
@@ -73,7 +70,6 @@ def test_a_clip_bounds_what_a_row_can_cost(tmp_path: Path) -> None:
     assert released == pytest.approx(0.1 * 2 - 0.9 * math.log(0.99))
 
 
-@pytest.mark.slow
 def test_a_step_too_large_is_said_once_the_baseline_is_known(tmp_path: Path) -> None:
     sections: Any = {
         "public": {"mechanism": "ladder(eta=0.4)"}, "competition": {"baseline": "base"}
@@ -86,7 +82,7 @@ def test_a_step_too_large_is_said_once_the_baseline_is_known(tmp_path: Path) -> 
         assert "Choose a smaller eta" in note
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize("order", [(0.55, 0.95), (0.95, 0.55)], ids=["rising", "falling"])
 def test_the_best_of_several_baselines_decides_what_is_said_of_the_step(
     tmp_path: Path, order: tuple[float, float]
@@ -102,7 +98,7 @@ def test_the_best_of_several_baselines_decides_what_is_said_of_the_step(
         assert "Choose a smaller eta" in note
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize("order", [(0.6, 0.8), (0.8, 0.6)], ids=["rising", "falling"])
 def test_a_start_from_the_baseline_is_from_the_best_of_several(
     tmp_path: Path, order: tuple[float, float]
@@ -125,17 +121,14 @@ def test_a_start_from_the_baseline_is_from_the_best_of_several(
 # -- submissions -------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("scope", ["team", pytest.param("rank", marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    "mechanism",
-    [pytest.param(name, marks=[pytest.mark.slow][: name != "ladder-free"]) for name in MECHANISMS],
-)
+@pytest.mark.few(1)
+@pytest.mark.parametrize("scope", ["rank", "team"])
+@pytest.mark.parametrize("mechanism", ["ladder-free", "kaggle", "thresholdout"])
 def test_a_restart_between_any_two_submissions_changes_nothing(
     tmp_path: Path, mechanism: str, scope: str
 ) -> None:
     public = {"mechanism": mechanism, "scope": scope}
-    files = history(tmp_path, 5)
+    files = history(tmp_path, 3)
     create(tmp_path / "restarted", public=public).close()
     for file, team in files:
         with reopen(tmp_path / "restarted") as competition:
@@ -148,10 +141,9 @@ def test_a_restart_between_any_two_submissions_changes_nothing(
     assert releases(tmp_path / "restarted", 1) == releases(tmp_path / "open", 1)
 
 
-@pytest.mark.slow
 def test_an_answer_does_not_depend_on_other_teams(tmp_path: Path) -> None:
     public = {"mechanism": "ladder-free"}
-    files = history(tmp_path, 12)
+    files = history(tmp_path, 5)
     with create(tmp_path / "all", public=public) as competition:
         together = [competition.submit(file, team).released for file, team in files]
     for team in {team for _, team in files}:
@@ -162,7 +154,6 @@ def test_an_answer_does_not_depend_on_other_teams(tmp_path: Path) -> None:
         ]
 
 
-@pytest.mark.slow
 def test_what_could_not_be_stored_is_compared_with_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,7 +179,6 @@ def _breaks(*_: Any, **__: Any) -> None:
     raise OSError("The disk is full.")
 
 
-@pytest.mark.slow
 def test_a_start_from_the_baseline_waits_for_the_baseline(tmp_path: Path) -> None:
     sections: Any = {
         "public": {"mechanism": "ladder(eta=0.05, start=baseline)"},
@@ -205,7 +195,6 @@ def test_a_start_from_the_baseline_waits_for_the_baseline(tmp_path: Path) -> Non
         assert board == {"a": 1, "base": None}
 
 
-@pytest.mark.slow
 def test_the_ranks_of_a_board_are_taken_from_the_best_down(tmp_path: Path) -> None:
     public = {"mechanism": "ladder(eta=0.1)", "scope": "rank"}
     sent = [("a", 0.70), ("b", 0.74), ("c", 0.86), ("a", 0.99), ("d", 0.97), ("b", 0.60)]
@@ -234,7 +223,6 @@ def test_the_ranks_of_a_board_are_taken_from_the_best_down(tmp_path: Path) -> No
 # -- epochs ------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_change_of_mechanism_wants_a_new_epoch_by_name(tmp_path: Path) -> None:
     create(tmp_path).close()
     configure(tmp_path, public={"mechanism": "kaggle"})
@@ -250,7 +238,6 @@ def test_a_change_of_mechanism_wants_a_new_epoch_by_name(tmp_path: Path) -> None
             reopen(tmp_path)
 
 
-@pytest.mark.slow
 def test_a_new_epoch_releases_again_and_is_recorded(tmp_path: Path) -> None:
     files = history(tmp_path, 6)
     with create(tmp_path) as competition:
@@ -280,9 +267,8 @@ def test_a_new_epoch_releases_again_and_is_recorded(tmp_path: Path) -> None:
         reopen(tmp_path)
 
 
-@pytest.mark.slow
 def test_a_new_epoch_is_what_would_have_been_from_the_start(tmp_path: Path) -> None:
-    files = history(tmp_path, 5)
+    files = history(tmp_path, 4)
     ladder = {"mechanism": "ladder-free(z=0.5)", "scope": "rank"}
     with create(tmp_path / "late") as competition:
         for file, team in files:

@@ -40,9 +40,8 @@ class Provides:
         return [self.metric]
 
 
-@pytest.mark.slow
 def test_finalizing_twice_is_finalizing_once(tmp_path: Path, solution: Path, clock: Clock) -> None:
-    analysis = {"resamples": 50}
+    analysis = {"intervals": False}
     with made(tmp_path, solution, clock, analysis=analysis) as competition:
         with pytest.raises(UsageError, match="no accepted submission"):
             competition.finalize()
@@ -138,38 +137,10 @@ def test_an_export_verifies_with_rebuilt_tables_and_ids_with_unusual_line_separa
     assert found == ()
 
 
-@pytest.mark.slow
-def test_the_rule_decides_which_submission_counts(
-    tmp_path: Path, solution: Path, clock: Clock
-) -> None:
-    results = {}
-    for rule in ("best_public", "last", "chosen", "best_private"):
-        folder = tmp_path / rule
-        folder.mkdir()
-        sections = {"final": {"rule": rule, "count": 1}, "analysis": {"resamples": 20}}
-        with made(folder, solution, clock, **sections) as competition:
-            for number in range(6):
-                competition.submit(file_of(tmp_path, number), "one")
-            competition.submit(file_of(tmp_path, 9), "base")
-            competition.select("one", [2])
-            results[rule] = competition.finalize()
-    own = {
-        rule: next(row for row in result.standings if row["team"] == "one")
-        for rule, result in results.items()
-    }
-    assert own["last"]["submission"] == 6
-    assert own["chosen"]["submission"] == 2
-    assert own["best_public"]["public_score"] >= max(row["public_score"] for row in own.values())
-    assert own["best_private"]["score"] >= max(row["score"] for row in own.values())
-    assert any("optimistic" in note for note in results["best_private"].notes)
-    assert not any("optimistic" in note for note in results["last"].notes)
-
-
-@pytest.mark.slow
 def test_the_baseline_stands_unranked_on_the_private_board_and_is_verified(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:
-    sections = {"competition": {"baseline": "base"}, "analysis": {"resamples": 20}}
+    sections = {"competition": {"baseline": "base"}, "analysis": {"intervals": False}}
     with made(tmp_path, solution, clock, **sections) as competition:
         for number, team in enumerate(["one", "base"]):
             competition.submit(file_of(tmp_path, number), team)
@@ -193,11 +164,10 @@ def test_the_baseline_stands_unranked_on_the_private_board_and_is_verified(
     assert "score of the baseline differs." in told
 
 
-@pytest.mark.slow
 def test_of_more_chosen_than_are_allowed_by_now_the_best_on_public_count(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:
-    sections = {"final": {"rule": "chosen", "count": 3}, "analysis": {"resamples": 20}}
+    sections = {"final": {"rule": "chosen", "count": 3}, "analysis": {"intervals": False}}
     with made(tmp_path, solution, clock, **sections) as competition:
         answers = [competition.submit(file_of(tmp_path, n), "one") for n in range(3)]
         competition.select("one", [answer.submission for answer in answers])
@@ -211,28 +181,10 @@ def test_of_more_chosen_than_are_allowed_by_now_the_best_on_public_count(
         assert "The team one selected 3 submissions" in result.notes[-1]
 
 
-@pytest.mark.slow
-def test_tied_teams_share_a_rank_or_the_earlier_is_ahead(
-    tmp_path: Path, solution: Path, clock: Clock
-) -> None:
-    for ties, ranks in (("shared", [1, 1]), ("earliest", [1, 2])):
-        folder = tmp_path / ties
-        folder.mkdir()
-        sections = {"final": {"ties": ties}, "analysis": {"resamples": 20}}
-        with made(folder, solution, clock, **sections) as competition:
-            for team in ("zebra", "ape"):
-                competition.submit(file_of(tmp_path, 1), team)
-            standings = competition.finalize().standings
-            assert [(row["team"], row["rank"]) for row in standings] == list(
-                zip(["zebra", "ape"], ranks, strict=True)
-            )
-
-
-@pytest.mark.slow
 def test_an_export_is_the_same_bytes_and_can_be_verified(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:
-    sections = {"final": {"rule": "chosen", "count": 2}, "analysis": {"resamples": 50}}
+    sections = {"final": {"rule": "chosen", "count": 2}, "analysis": {"intervals": False}}
     with made(tmp_path, solution, clock, **sections) as competition:
         with pytest.raises(UsageError, match="arena finalize first"):
             competition.export(tmp_path / "early")

@@ -16,7 +16,6 @@ from program import run_here, write_csv
 from small_competition import Clock, file_of, made
 
 
-@pytest.mark.slow
 def test_a_change_of_a_limit_is_recorded_and_counts_at_once(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:
@@ -48,11 +47,10 @@ def test_the_mechanism_stays_once_scores_were_released(
         Competition.open(tmp_path / "c", clock=clock)
 
 
-@pytest.mark.slow
 def test_corrected_labels_are_shown_first_and_then_applied(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:
-    with made(tmp_path, solution, clock, analysis={"resamples": 20}) as competition:
+    with made(tmp_path, solution, clock, analysis={"intervals": False}) as competition:
         for number, team in enumerate(["one", "two", "three"]):
             competition.submit(file_of(tmp_path, number), team)
         before = [row["team"] for row in competition.finalize().standings]
@@ -80,9 +78,8 @@ def test_corrected_labels_are_shown_first_and_then_applied(
         assert not any(change.changed for change in competition.rescore())
 
 
-@pytest.mark.slow
 def test_another_metric_waits_for_a_rescore(tmp_path: Path, solution: Path, clock: Clock) -> None:
-    with made(tmp_path, solution, clock, analysis={"resamples": 20}) as competition:
+    with made(tmp_path, solution, clock, analysis={"intervals": False}) as competition:
         for number, team in enumerate(["one", "two"]):
             competition.submit(file_of(tmp_path, number), team)
         assert competition.notes == ()

@@ -26,14 +26,21 @@ LOOKS = [
 ]
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A competition that was finalized."""
-    with create(tmp_path, analysis={"resamples": 20}) as competition:
-        for file, team in history(tmp_path, 4):
+@pytest.fixture(scope="module")
+def finalized(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A competition that was finalized, which no test changes."""
+    folder = tmp_path_factory.mktemp("finalized")
+    with create(folder, analysis={"resamples": 20}) as competition:
+        for file, team in history(folder, 4):
             competition.submit(file, team)
-        competition.finalize()
-    return tmp_path
+        competition.finalize(workers=1)
+    return folder
+
+
+@pytest.fixture
+def folder(finalized: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(finalized, tmp_path / "copy")
 
 
 def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
@@ -70,7 +77,6 @@ def test_read_permission_is_enough_to_look(no_writing: Path, arguments: tuple[st
     assert called.returncode == 0, called.stderr
 
 
-@pytest.mark.slow
 def test_what_writes_says_what_it_needs(no_writing: Path) -> None:
     file = file_of(no_writing, 9, 0.7)
     called = run_here("submit", file, "--team", "late", cwd=no_writing / "c")
@@ -78,7 +84,6 @@ def test_what_writes_says_what_it_needs(no_writing: Path) -> None:
     assert "Read and write permission for the file and its folder is needed" in called.stderr
 
 
-@pytest.mark.slow
 def test_no_look_writes_or_opens_an_epoch(folder: Path) -> None:
     configure(folder, public={"mechanism": "ladder-free", "epoch": 2}, analysis={"resamples": 30})
     before = contents(folder)
@@ -99,7 +104,6 @@ def test_no_look_writes_or_opens_an_epoch(folder: Path) -> None:
         assert len(board) == len(competition.leaderboard())
 
 
-@pytest.mark.slow
 def test_a_look_knows_what_the_record_does_not_know_yet(folder: Path) -> None:
     with CompetitionView.open(folder / "c") as competition:
         assert competition.outdated() is None
@@ -111,7 +115,6 @@ def test_a_look_knows_what_the_record_does_not_know_yet(folder: Path) -> None:
     assert "configuration" not in kinds
 
 
-@pytest.mark.slow
 def test_readers_share_the_folder_and_exclude_a_writer(folder: Path) -> None:
     path = folder / "c" / "arena.duckdb"
     with Store.open(path, read_only=True) as one, Store.open(path, read_only=True) as other:
@@ -124,7 +127,6 @@ def test_readers_share_the_folder_and_exclude_a_writer(folder: Path) -> None:
         CompetitionView.open(folder / "c")
 
 
-@pytest.mark.slow
 def test_a_log_that_a_kill_left_is_read_and_left(folder: Path, tmp_path: Path) -> None:
     path = folder / "c" / "arena.duckdb"
     with Store.open(path) as store:

@@ -79,6 +79,8 @@ class BoardCase:
     """The best score corrected for selection."""
     said: Sequence[str] = ()
     """Sentences below the private board and below that of ``arena score``."""
+    noted: Sequence[str] = ()
+    """Sentences below the private board only."""
 
     @property
     def _parts(self) -> list[list[list[str]]]:
@@ -323,6 +325,7 @@ def differences(
     ``scored``: the route scored a folder of files, and knows no competition.
     """
     private = case.private if case.scored is None or not scored else case.scored
+    said = case.said if scored else (*case.said, *case.noted)
     pairs: dict[str, tuple[Any, Any]] = {
         "private board": (_shown(PrivateRow, found.private), list(map(_rounded, private))),
         "best score": (_rounded([found.best["estimate"]], 1), [case.best]),
@@ -330,7 +333,7 @@ def differences(
             [(one["place"], one["team"]) for one in found.best.get("winners", ())],
             [(place, row.team) for place, row in enumerate(private, 1) if case.resamples],
         ),
-        "not said": ([one for one in case.said if found.text and one not in found.text], []),
+        "not said": ([one for one in said if found.text and one not in found.text], []),
     }
     for name, values in case.columns.items():
         if not scored or name in found.private[0]:
