@@ -117,7 +117,7 @@ def test_more_rows_than_a_submission_may_have_are_refused(
 def test_more_lines_than_rows_may_be_sent_within_quotes(
     send: Send, solve: Solve, last: str
 ) -> None:
-    poem = "roses are red\n" * 5_000  # 150,000 lines in all, of which 30 rows are not refused
+    poem = "roses\n" * 12_000  # 360,000 lines in all, in 30 rows
     solution = solve("id,y\n" + rows_of(default="a poem"), PredictionKind.TEXT)
     read = send(("id,y\n" + rows_of(default=f'"{poem}"')).removesuffix("\n") + last, solution)
     assert read.faults == ()
