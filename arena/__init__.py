@@ -1,7 +1,7 @@
 """Run a prediction competition on your own machine.
 
-The names below are imported on first use, so that ``import arena`` is fast. Functions that a plugin
-of arena computes are entry points of group ``arena.functions``, because arena imports no plugin.
+The names below are imported on first use, so that ``import arena`` is fast. A function of a plugin
+is an entry point in group ``arena.functions``, and an attribute of this package under its name.
 """
 
 from __future__ import annotations
@@ -82,13 +82,10 @@ _MODULES = {
 }
 
 
-_OF_PLUGINS = ("attack", "bayes_error", "sample_maximum", "sota")
-
-
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return getattr(importlib.import_module(_MODULES[name]), name)
-    if name in _OF_PLUGINS:
+    if not name.startswith("_"):
         from importlib import metadata  # 25 ms
 
         for point in metadata.entry_points(group="arena.functions", name=name):

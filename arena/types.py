@@ -343,6 +343,63 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The nouns of a board's sentences: who competes, with what, and on what.
+
+    >>> words = Vocabulary("algorithm", "algorithm", "case")
+    >>> f"{words.A_team} leads {words.teams} on these {words.rows}."
+    'An algorithm leads algorithms on these cases.'
+    """
+
+    team: str = "team"
+    """Who competes, such as ``algorithm`` or ``model``."""
+    submission: str = "submission"
+    """What is scored."""
+    row: str = "row"
+    """What it is scored on, such as ``case`` or ``question``."""
+
+    @property
+    def teams(self) -> str:
+        """The plural of ``team``."""
+        return f"{self.team}s"
+
+    @property
+    def submissions(self) -> str:
+        """The plural of ``submission``."""
+        return f"{self.submission}s"
+
+    @property
+    def rows(self) -> str:
+        """The plural of ``row``."""
+        return f"{self.row}s"
+
+    @property
+    def a_team(self) -> str:
+        """The team with its article."""
+        return f"{'an' if self.team[0] in 'aeiou' else 'a'} {self.team}"
+
+    @property
+    def A_team(self) -> str:  # noqa: N802 - as it is written
+        """The same at the beginning of a sentence."""
+        return f"A{self.a_team[1:]}"
+
+    @property
+    def numbered(self) -> bool:
+        """Whether submissions have numbers that a reader can look up: teams send them."""
+        return self.team != self.submission
+
+
+TEAMS = Vocabulary()
+"""The nouns of a competition."""
+VOCABULARIES = {
+    "rows": TEAMS,
+    "cases": Vocabulary("algorithm", "algorithm", "case"),
+    "questions": Vocabulary("model", "model", "question"),
+}
+"""What is ranked on -> the nouns."""
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A small table of an analysis, for a terminal or a report."""
 

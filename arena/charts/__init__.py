@@ -10,7 +10,7 @@ from arena.charts.files import check_chart_path, write_chart
 from arena.charts.labels import axis_labels
 from arena.charts.ranges import MOST_TEAMS, Bars, Points, ranges_chart
 from arena.charts.shake_up import shake_up_chart
-from arena.charts.specification import Specification, as_altair
+from arena.charts.specification import Specification, as_altair, titled
 from arena.charts.theme import DARK, themed
 
 __all__ = [
@@ -29,5 +29,6 @@ __all__ = [
     "shake_up_chart",
     "standings_chart",
     "themed",
+    "titled",
     "write_chart",
 ]

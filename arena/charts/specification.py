@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from arena.types import TEAMS, Vocabulary
 from arena.utils.formatting import BoardDisplay, exponent_digits
 
 if TYPE_CHECKING:
@@ -42,6 +43,22 @@ def layered(
     size = dict(height) if isinstance(height, Mapping) else height
     data = {} if rows is None else {"data": {"values": list(rows)}}
     return {**data, "width": WIDTH, "height": size, "layer": list(layers)}
+
+
+def titled(part: Any, words: Vocabulary) -> Any:
+    """Return a specification, or a part of one, whose tooltips call the field ``team`` by its noun.
+
+    >>> titled({"tooltip": [{"field": "team"}]}, VOCABULARIES["cases"])
+    {'tooltip': [{'title': 'algorithm', 'field': 'team'}]}
+    """
+    if words == TEAMS:
+        return part
+    if isinstance(part, Mapping):
+        if part.get("field") == "team":
+            part = {"title": words.team, **part}
+        data = {"values", "datasets"}
+        return {key: one if key in data else titled(one, words) for key, one in part.items()}
+    return [titled(one, words) for one in part] if isinstance(part, list) else part
 
 
 def quantitative(field: str, title: str | None = None, **more: Any) -> Specification:

@@ -9,7 +9,7 @@ from arena.intake.faults import fault_lines, plural
 from arena.report.boards import Row, ranked_board
 from arena.report.terminal import print_columns
 from arena.scoring.result import ranked_on
-from arena.scoring.wording import Wording
+from arena.types import TEAMS, Vocabulary
 from arena.utils.formatting import BoardDisplay, Show, level_text, score_format, span
 from arena.utils.text import printable
 
@@ -23,19 +23,18 @@ _LINES_SHOWN = 5
 
 def print_result(result: ScoreResult, console: Console) -> None:
     """Print the board, its explanation, and the rejected files."""
-    print_board(result.to_dict(), console, result.display, result.wording)
+    print_board(result.board_document(), console, result.display, result.words)
     for rejected in result.rejected:
         print_rejected(rejected, console)
 
 
 def print_board(
-    document: Row, out: Console, display: BoardDisplay, say: Wording | None = None
+    document: Row, out: Console, display: BoardDisplay, words: Vocabulary = TEAMS
 ) -> None:
     """Print a board and its explanation, from the document ``arena/score/2``."""
-    say = say or Wording()
     score = score_format(document["standings"], display)
     if document["standings"]:
-        _print_standings(document, out, display, say)
+        _print_standings(document, out, display, words)
     if display.ties:
         out.print(printable(display.ties))
     for verdict in dict.fromkeys(finding["verdict"] for finding in document["findings"]):
@@ -44,14 +43,14 @@ def print_board(
     _print_baseline(document, out, score)
 
 
-def _print_standings(document: Row, out: Console, display: BoardDisplay, say: Wording) -> None:
+def _print_standings(document: Row, out: Console, display: BoardDisplay, words: Vocabulary) -> None:
     direction = "larger" if document["greater_is_better"] else "smaller"
     title = (
-        f"{document['metric']} on {say(ranked_on(document['n_rows'], document['split']))} "
+        f"{document['metric']} on {ranked_on(document['n_rows'], document['split'], words)} "
         f"({direction} is better)"
     )
     standings = document["standings"]
-    first, *others = ranked_board(standings, display, say, caption=title).columns
+    first, *others = ranked_board(standings, display, words, caption=title).columns
     possible = [bool(row.get("possible_winner")) for row in standings]
     if marked := any(possible) and not all(possible):
         cells = zip(first.cells, possible, strict=True)
@@ -66,7 +65,7 @@ def _print_standings(document: Row, out: Console, display: BoardDisplay, say: Wo
         joint = "each score's interval by itself"
     out.print(
         f"Confidence level {level_text(document['level'])}, for {joint}. Bootstrap rank range, win "
-        f"rate and prize share: {document['resamples']:,} resamples of {say('the rows')}, seed "
+        f"rate and prize share: {document['resamples']:,} resamples of the {words.rows}, seed "
         f"{document['seed']}."
     )
 

@@ -23,7 +23,7 @@ from arena.evaluation.levels import check_level
 from arena.evaluation.row_weights import effective_rows, is_weighted_mean, row_weights_of
 from arena.evaluation.scores import influence_values
 from arena.interfaces import HasRowValues, Metric, Study, traits_of
-from arena.types import FloatArray, IntArray
+from arena.types import TEAMS, FloatArray, IntArray, Vocabulary
 
 __all__ = [
     "LongTails",
@@ -149,6 +149,8 @@ class ScoreErrors:
     costly: FloatArray | None = None
     """``(m,)`` units with an error on the side where errors cost much more; ``inf`` where neither
     side does, or most errors are on that side. None: unknown."""
+    words: Vocabulary = TEAMS
+    """The nouns for what is scored, and on what."""
 
     @property
     def effective_units(self) -> FloatArray:
@@ -164,21 +166,22 @@ class ScoreErrors:
         wide to be useful is withheld, too: one with an end more than 100 times as far from the
         only bound of the metric as the score.
         """
+        words = self.words
         if self.heavy[submission]:
             return (
-                f"A few of the {self.n_units:,} rows or groups dominate the score, and larger "
-                "ones may be missing: the true score may not even be finite."
+                f"A few of the {self.n_units:,} {words.rows} or groups dominate the score, and "
+                "larger ones may be missing: the true score may not even be finite."
             )
         if self.costly is not None and self.costly[submission] < _FEWEST_COSTLY:
             return (
                 "Errors on one side cost much more than on the other, and only "
-                f"{self.costly[submission]:.0f} of the {self.n_units:,} rows or groups have one: "
-                "they may be too few or too small to show the true score."
+                f"{self.costly[submission]:.0f} of the {self.n_units:,} {words.rows} or groups "
+                "have one: they may be too few or too small to show the true score."
             )
         bounded = np.isfinite(self.score_range).all()
         if not bounded and self.effective_units[submission] < _FEWEST_UNITS:
             return (
-                f"The {self.n_units:,} rows or groups are worth only "
+                f"The {self.n_units:,} {words.rows} or groups are worth only "
                 f"{self.effective_units[submission]:.1f} of equal size, which is too few."
             )
         bound = [end for end in self.score_range if np.isfinite(end)]
@@ -186,13 +189,16 @@ class ScoreErrors:
             distance = abs(float(self.scores[submission]) - bound[0])
             if max(abs(low - bound[0]), abs(high - bound[0])) > _MOST_TIMES * distance > 0:
                 return (
-                    f"The {self.n_units:,} rows or groups are worth only "
+                    f"The {self.n_units:,} {words.rows} or groups are worth only "
                     f"{self.effective_units[submission]:.1f} of equal size, which is too few: the "
                     f"true score could be more than {_MOST_TIMES:.0f} times as far from "
                     f"{bound[0]:g} as the score."
                 )
         if np.isnan(self.spread[submission]) and not (bounded and np.isfinite(self.limit_units)):
-            return "No row changes this score, so its error cannot be estimated from the rows."
+            return (
+                f"No {words.row} changes this score, so its error cannot be estimated from the "
+                f"{words.rows}."
+            )
         return None
 
 
@@ -258,6 +264,7 @@ def score_errors(study: Study) -> ScoreErrors:
         spread=np.maximum(found.spread, 1 / np.sqrt(most)),
         degrees_of_freedom=np.clip(found.degrees_of_freedom, 1.0, max(most_degrees, 1.0)),
         costly=_costly_units(study, units),
+        words=study.words,
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.interfaces.metrics import Metric
-from arena.types import Finding, FloatArray, IntArray
+from arena.types import TEAMS, Finding, FloatArray, IntArray, Vocabulary
 from arena.utils.read_only import make_fields_read_only
 
 
@@ -137,6 +137,8 @@ class Study:
     best_interval: tuple[float, float] | None = None
     """The interval for the best true score, from these scores and resamples; NaN where withheld.
     None: it was not computed yet."""
+    words: Vocabulary = TEAMS
+    """The nouns for sentences about the board: teams, algorithms or models."""
 
     def __post_init__(self) -> None:
         arrays = ("truth", "submissions", "scores", "resampled", "clusters", "tasks", "soft_labels")

@@ -9,7 +9,7 @@ import numpy as np
 
 from arena.charts import MOST_TEAMS, standings_chart
 from arena.scoring.result import ScoreResult
-from arena.types import Chart, Section, Table
+from arena.types import Chart, Section, Table, Vocabulary
 from arena.utils.formatting import level_text, percent, score_format, span
 from arena.utils.text import shorten
 
@@ -35,20 +35,21 @@ def _chart(result: ScoreResult, name: str, title: str, description: str) -> tupl
     return () if drawn is None else (Chart(name, title, description, drawn),)
 
 
-def _only_the_first(standings: _Standings) -> str:
+def _only_the_first(standings: _Standings, words: Vocabulary) -> str:
     if len(standings) <= MOST_TEAMS:
         return ""
     shown = f"the first {MOST_TEAMS} of {len(standings):,}"
-    return f" The picture shows {shown}; the board above lists all teams."
+    return f" The picture shows {shown}; the board above lists all {words.teams}."
 
 
 def _ranks(result: ScoreResult) -> Iterator[Section]:
+    words = result.words
     charts = _chart(
         result,
         "rank-intervals",
         "The ranks that the data do not exclude",
-        "One line per team, the best first: its rank, the ranks that are not excluded, and how "
-        "its rank varies when rows are drawn again.",
+        f"One line per {words.team}, the best first: its rank, the ranks that are not excluded, "
+        f"and how its rank varies when {words.rows} are drawn again.",
     )
     if not charts:
         return
@@ -59,22 +60,23 @@ def _ranks(result: ScoreResult) -> Iterator[Section]:
         return
     comparisons = found.get("comparisons", len(result.standings) * (len(result.standings) - 1))
     text = (
-        "The ranked rows are a sample, and another sample may rank the teams differently. The wide "
-        f"bar holds the ranks that the data do not exclude: at {_level(result)} confidence, all "
-        f"these bars hold at once, over all {comparisons:,} comparisons of one team with another, "
-        "and so do the tiers. A team may truly be the best if its bar reaches rank 1. The narrow "
-        "bar describes how the rank varies when rows are drawn again; it is no confidence "
-        "interval."
+        f"The ranked {words.rows} are a sample, and another sample may rank the {words.teams} "
+        "differently. The wide bar holds the ranks that the data do not exclude: at "
+        f"{_level(result)} confidence, all these bars hold at once, over all {comparisons:,} "
+        f"comparisons of one {words.team} with another, and so do the tiers. {words.A_team} may "
+        "truly be the best if its bar reaches rank 1. The narrow bar describes how the rank "
+        f"varies when {words.rows} are drawn again; it is no confidence interval."
     )
-    yield Section("How certain each rank is", text + _only_the_first(result.standings), (), charts)
 
 
 def _wins(result: ScoreResult) -> Iterator[Section]:
+    words = result.words
     charts = _chart(
         result,
         "wins",
-        "How often each team came first",
-        "One bar per team: the share of random samples of the rows in which it is first.",
+        f"How often each {words.team} came first",
+        f"One bar per {words.team}: the share of random samples of the {words.rows} in which it "
+        "is first.",
     )
     winners = [row for row in result.standings if row.get("win_rate")]
     if not charts or not winners:
@@ -83,25 +85,29 @@ def _wins(result: ScoreResult) -> Iterator[Section]:
     leaders = [row for row in winners if percent(row["win_rate"]) == percent(most)]
     leading = (
         f"{shorten(leaders[0]['team'])} came first in {percent(most)} of them, more often than any "
-        "other team."
+        f"other {words.team}."
         if len(leaders) == 1
-        else f"{len(leaders):,} teams each came first in {percent(most)} of them: "
+        else f"{len(leaders):,} {words.teams} each came first in {percent(most)} of them: "
         f"{', '.join(shorten(row['team']) for row in leaders[:3])}"
         f"{' and others.' if len(leaders) > 3 else '.'}"
     )
-    drawn = f"The rows were drawn again from themselves {result.resamples:,} times."
+    drawn = f"The {words.rows} were drawn again from themselves {result.resamples:,} times."
     text = (
-        f"{drawn} {leading} {_count(len(winners), 'team')} of {len(result.standings):,} came first "
-        "at least once. Teams that tie for the first place all count, so the shares may add up to "
-        "more than 100%."
+        f"{drawn} {leading} {_count(len(winners), words.team)} of {len(result.standings):,} came "
+        f"first at least once. {words.teams.capitalize()} that tie for the first place all count, "
+        "so the shares may add up to more than 100%."
         if len(winners) > 1
         else f"{drawn} {shorten(winners[0]['team'])} came first each time."
     )
-    text += " This describes these rows. Which teams may truly be the best is told by the ranks."
+    text += (
+        f" This describes these {words.rows}. Which {words.teams} may truly be the best is told "
+        "by the ranks."
+    )
     yield Section("How often each comes first", text, (), charts if len(winners) > 1 else ())
 
 
 def _scores(result: ScoreResult) -> Iterator[Section]:
+    words = result.words
     charts = (
         *_chart(
             result,
@@ -114,8 +120,8 @@ def _scores(result: ScoreResult) -> Iterator[Section]:
             result,
             "score-intervals",
             "Scores and their intervals",
-            "One line per team, the best first: its score and the interval of that score alone; a "
-            "dashed line marks the corrected best score.",
+            f"One line per {words.team}, the best first: its score and the interval of that score "
+            "alone; a dashed line marks the corrected best score.",
         ),
     )
     if charts:
@@ -124,6 +130,7 @@ def _scores(result: ScoreResult) -> Iterator[Section]:
 
 
 def _best(result: ScoreResult) -> str:
+    words = result.words
     best = result.best_score_corrected
     if best["estimate"] is None or not result.standings:
         return ""
@@ -137,7 +144,7 @@ def _best(result: ScoreResult) -> str:
     )
     return (
         f"The best score, {observed}, was selected among {len(result.standings):,} on the same "
-        f"rows. {change} {_best_interval(result)}"
+        f"{words.rows}. {change} {_best_interval(result)}"
     )
 
 
@@ -173,15 +180,18 @@ def _winners(result: ScoreResult) -> tuple[Table, ...]:
 
 
 def _intervals(result: ScoreResult) -> str:
+    words = result.words
     return (
-        f"Each interval is for one score alone, at {_level(result)}. Two teams whose intervals "
-        "overlap may still be told apart, since both were scored on the same rows: the board's "
-        "rank intervals and tiers take account of that. Teams far behind are left out of the "
-        "picture." + _only_the_first(result.standings)
+        f"Each interval is for one score alone, at {_level(result)}. Two {words.teams} whose "
+        "intervals overlap may still be told apart, since both were scored on the same "
+        f"{words.rows}: the board's rank intervals and tiers take account of that. "
+        f"{words.teams.capitalize()} far behind are left out of the picture."
+        + _only_the_first(result.standings, words)
     )
 
 
 def _shake_up(result: ScoreResult) -> Iterator[Section]:
+    words = result.words
     both = [row for row in result.standings if row.get("public_rank") and row.get("rank")]
     if result.split != "private" or len(both) < 2:
         return
@@ -189,32 +199,35 @@ def _shake_up(result: ScoreResult) -> Iterator[Section]:
         result,
         "shake-up",
         "Public rank against private rank",
-        "One point per team: its rank on the public rows and on the private ones; on the dashed "
-        "line both are the same, and above it are those who rose.",
+        f"One point per {words.team}: its rank on the public {words.rows} and on the private "
+        "ones; on the dashed line both are the same, and above it are those who rose.",
     )
     moved = any(row["public_rank"] != row["rank"] for row in both)
-    yield Section("Public against private", _moves(both), (), charts if moved else ())
+    yield Section("Public against private", _moves(both, words), (), charts if moved else ())
 
 
-def _moves(both: _Standings) -> str:
+def _moves(both: _Standings, words: Vocabulary) -> str:
     public = np.array([row["public_rank"] for row in both])
     private = np.array([row["rank"] for row in both])
     moved = public - private
     if not moved.any():
-        return "Every team has the same rank on the public rows and on the private ones."
+        return (
+            f"Every {words.team} has the same rank on the public {words.rows} and on the private "
+            "ones."
+        )
     rose, fell = both[int(moved.argmax())], both[int(moved.argmin())]
     leaders = [one for one in both if one["public_rank"] == public.min()]
     text = (
-        f"Of all pairs of teams, {percent(_same_order(public, private))} are in the same order "
-        "on both. "
+        f"Of all pairs of {words.teams}, {percent(_same_order(public, private))} are in the same "
+        "order on both. "
     )
     if len(leaders) == 1:
         text += (
-            f"The team that was first on the public rows, {shorten(leaders[0]['team'])}, has rank "
-            f"{leaders[0]['rank']:,} on the private ones."
+            f"The {words.team} that was first on the public {words.rows}, "
+            f"{shorten(leaders[0]['team'])}, has rank {leaders[0]['rank']:,} on the private ones."
         )
     else:
-        text += f"{len(leaders):,} teams shared the first place on the public rows."
+        text += f"{len(leaders):,} {words.teams} shared the first place on the public {words.rows}."
     if moved.max() > 0:
         text += f" {shorten(rose['team'])} rose most, by {_count(int(moved.max()), 'place')}."
     if moved.min() < 0:

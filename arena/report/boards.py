@@ -9,7 +9,7 @@ from typing import Any
 from arena.report.columns import PUBLIC_COLUMNS, StandingColumn, ranked_columns
 from arena.report.model import Board, Column
 from arena.scoring.result import STANDING_COLUMNS, ScoreResult
-from arena.scoring.wording import Wording
+from arena.types import TEAMS, Vocabulary
 from arena.utils.formatting import BoardDisplay, Show, level_text, released_format, score_format
 
 Row = Mapping[str, Any]
@@ -26,7 +26,7 @@ def private_board(result: ScoreResult) -> Board:
         f"{result.metric} on {result.ranked_on}; a {direction} score is better. Intervals are at "
         f"{level_text(result.level)}."
     )
-    board = ranked_board(result.standings, result.display, result.wording, caption=caption)
+    board = ranked_board(result.standings, result.display, result.words, caption=caption)
     if result.baseline is None:
         return board
     shown = score_format(result.standings, result.display)(result.baseline["score"])
@@ -35,7 +35,7 @@ def private_board(result: ScoreResult) -> Board:
 
 
 def ranked_board(
-    standings: Sequence[Row], display: BoardDisplay, say: Wording, *, caption: str
+    standings: Sequence[Row], display: BoardDisplay, words: Vocabulary, *, caption: str
 ) -> Board:
     """Return the board of ranked standings, with every column that they have."""
     score = score_format(standings, display)
@@ -44,14 +44,11 @@ def ranked_board(
     kinds = (
         *ranked_columns(len(standings)),
         *(
-            StandingColumn(other_title(key), (key,), _anything, importance=5)
+            StandingColumn(_literal(other_title(key)), (key,), _anything, importance=5)
             for key in others[:_MOST_OTHERS]
         ),
     )
-    columns = [
-        replace(made, title=say(made.title), meaning=say(made.meaning))
-        for made in (_column(kind, standings, score) for kind in kinds)
-    ]
+    columns = [_column(kind, standings, score, words) for kind in kinds]
     known = [row.get("tier") for row in standings]
     notes = (display.ties,) if display.ties else ()
     if left_out > 0:
@@ -66,7 +63,9 @@ def ranked_board(
     )
 
 
-def _column(kind: StandingColumn, standings: Sequence[Row], score: Show) -> Column:
+def _column(
+    kind: StandingColumn, standings: Sequence[Row], score: Show, words: Vocabulary = TEAMS
+) -> Column:
     cells = tuple(kind.cell(row, score) for row in standings)
     first = [row.get(kind.keys[0]) for row in standings]
     textual = any(isinstance(value, str) for value in first)
@@ -77,7 +76,14 @@ def _column(kind: StandingColumn, standings: Sequence[Row], score: Show) -> Colu
     if kind.keys == _BARS:
         low, high = _BARS
         bars = tuple(rank_bar(row.get(low), row.get(high), len(standings)) for row in standings)
-    return Column(kind.title, kind.meaning, cells, order, bars, kind.importance)
+    return Column(
+        title=kind.title.format(words=words),
+        meaning=kind.meaning.format(words=words),
+        cells=cells,
+        order=order,
+        bars=bars,
+        importance=kind.importance,
+    )
 
 
 def rank_bar(low: int | None, high: int | None, m: int) -> tuple[float, float] | None:
@@ -94,6 +100,11 @@ def other_title(key: str) -> str:
     ('rank by median', 'rmse of y_1')
     """
     return key.replace("_", " ") if key.isidentifier() else key
+
+
+def _literal(title: str) -> str:
+    """Return a title that is no template."""
+    return title.replace("{", "{{").replace("}", "}}")
 
 
 def _anything(value: Any) -> str:
@@ -118,7 +129,7 @@ def competition_board(
         {**row, "team": f"{row['team']}{' (baseline)' if row['baseline'] else ''}"}
         for row in standings
     ]
-    kinds = [kind for kind in PUBLIC_COLUMNS if submissions or kind.title != "submission"]
+    kinds = [kind for kind in PUBLIC_COLUMNS if submissions or kind.keys != ("submission",)]
     columns = [_column(kind, named, score) for kind in kinds]
     notes = (display.ties,) if display.ties else ()
     return Board(name, title, caption, tuple(columns), notes=notes)

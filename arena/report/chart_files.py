@@ -40,7 +40,7 @@ def write_charts(report: Report, folder: Path) -> list[Path]:
         If a chart cannot be drawn or written.
     """
     check_folder(folder)
-    sections = prepared((*report.sections, *report.technical))
+    sections = prepared((*report.sections, *report.technical), report.words)
     written = []
     for chart in every_chart(sections):
         for name, content in _files(chart):

@@ -23,12 +23,13 @@ class StandingColumn:
     """
 
     title: str
+    """With ``{words.team}`` and the like for the nouns of a :class:`~arena.types.Vocabulary`."""
     keys: tuple[str, ...]
     """Keys of a standing: one value, or both ends of a range."""
     show: Show | None
     """Its formatter; None: that of scores."""
     meaning: str = ""
-    """In plain words; empty where the title is enough."""
+    """In plain words, with nouns as in the title; empty where the title is enough."""
     importance: int | None = None
     """1 is shown in the narrowest terminal; None: never shown in a terminal."""
     compares: bool = False
@@ -48,17 +49,17 @@ class StandingColumn:
 
 
 _RANK = StandingColumn("rank", ("rank",), plain, importance=1)
-_TEAM = StandingColumn("team", ("team",), str, importance=2)
+_TEAM = StandingColumn("{words.team}", ("team",), str, importance=2)
 
 RANKED_COLUMNS = (
     _RANK,
     _TEAM,
-    StandingColumn("score", ("score",), None, "The score on the ranked rows.", 3),
+    StandingColumn("score", ("score",), None, "The score on the ranked {words.rows}.", 3),
     StandingColumn(
         "rank interval",
         ("rank_low", "rank_high"),
         plain,
-        "The ranks that the data do not exclude, for all teams at once.",
+        "The ranks that the data do not exclude, for all {words.teams} at once.",
         4,
         compares=True,
     ),
@@ -66,8 +67,8 @@ RANKED_COLUMNS = (
         "tier",
         ("tier",),
         plain,
-        "Tier 1: teams that may truly be the best. Each team in tier t has at least t - 1 truly "
-        "better ones. Teams of one tier need not be equally good.",
+        "Tier 1: {words.teams} that may truly be the best. Each {words.team} in tier t has at "
+        "least t - 1 truly better ones. Those of one tier need not be equally good.",
         5,
         compares=True,
     ),
@@ -75,22 +76,22 @@ RANKED_COLUMNS = (
         "may be first",
         ("possible_winner",),
         _yes,
-        "Whether the team may truly be the best: whether its rank interval contains 1. Rank "
-        "intervals, tiers and these marks hold together at the confidence of the board.",
+        "Whether the {words.team} may truly be the best: whether its rank interval contains 1. "
+        "Rank intervals, tiers and these marks hold together at the confidence of the board.",
         compares=True,
     ),
     StandingColumn(
         "score interval",
         ("score_low", "score_high"),
         None,
-        "A confidence interval for the true score of this team alone.",
+        "A confidence interval for the true score of this {words.team} alone.",
         6,
     ),
     StandingColumn(
         "bootstrap rank range",
         ("bootstrap_rank_low", "bootstrap_rank_high"),
         plain,
-        "How the rank varies when rows are drawn again: no confidence interval.",
+        "How the rank varies when {words.rows} are drawn again: no confidence interval.",
         8,
         compares=True,
     ),
@@ -98,7 +99,7 @@ RANKED_COLUMNS = (
         "win rate",
         ("win_rate",),
         percent,
-        "How often the team comes first when rows are drawn again, ties included.",
+        "How often the {words.team} comes first when {words.rows} are drawn again, ties included.",
         9,
         compares=True,
     ),
@@ -106,12 +107,16 @@ RANKED_COLUMNS = (
         "prize share",
         ("prize_share",),
         percent,
-        "The average share of one first prize when rows are drawn again; ties split it.",
+        "The average share of one first prize when {words.rows} are drawn again; ties split it.",
         7,
         compares=True,
     ),
     StandingColumn(
-        "public score", ("public_score",), None, "The same submission on the public rows.", 10
+        "public score",
+        ("public_score",),
+        None,
+        "The same {words.submission} on the public {words.rows}.",
+        10,
     ),
     StandingColumn(
         "public rank", ("public_rank",), plain, "Its rank by that score.", compares=True
@@ -124,7 +129,7 @@ def ranked_columns(m: int) -> tuple[StandingColumn, ...]:
     """Return the columns of a ranked board of m teams.
 
     >>> [one.title for one in ranked_columns(1)]
-    ['rank', 'team', 'score', 'score interval', 'public score']
+    ['rank', '{words.team}', 'score', 'score interval', 'public score']
     """
     return tuple(one for one in RANKED_COLUMNS if m > 1 or not one.compares)
 

@@ -33,7 +33,7 @@ class PublicBoard:
     facts: tuple[tuple[str, str], ...] = ()
     """Name and value, such as the deadline."""
     display: BoardDisplay = field(default_factory=BoardDisplay)
-    """Digits and unit of the scores, and the wording for ties."""
+    """Digits and unit of the scores, and the sentence on ties."""
 
 
 def board_report(
@@ -89,7 +89,8 @@ def board_report(
             *(one for one in sections if one.technical),
         ),
         summary=board_summary(result),
-    ).reworded(result.wording)
+        words=result.words,
+    )
 
 
 def public_report(public: PublicBoard, manager: PluginManager, *, sections: bool = True) -> Report:
@@ -179,14 +180,14 @@ def _facts(result: ScoreResult) -> tuple[tuple[str, str], ...]:
     direction = "larger" if result.greater_is_better else "smaller"
     return (
         ("Metric", f"{result.metric} ({direction} is better)"),
-        ("Teams ranked", f"{len(result.standings):,}"),
+        (f"{result.words.teams.capitalize()} ranked", f"{len(result.standings):,}"),
         ("Ranked on", result.ranked_on),
     )
 
 
 def _verdicts(result: ScoreResult) -> tuple[str, ...]:
     if not result.standings:
-        return ("No submission could be ranked.",)
+        return (f"No {result.words.submission} could be ranked.",)
     verdicts = tuple(dict.fromkeys(finding.verdict for finding in result.findings))
     return (
         winner_sentence(result),

@@ -9,25 +9,27 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from arena.charts import themed
-from arena.types import Chart, Section
+from arena.charts import themed, titled
+from arena.types import TEAMS, Chart, Section, Vocabulary
 from arena.utils.tabular import as_json
 
 
-def prepared(sections: Iterable[Section]) -> tuple[Section, ...]:
+def prepared(sections: Iterable[Section], words: Vocabulary = TEAMS) -> tuple[Section, ...]:
     """Return the sections with their charts themed, as JSON, and each with a unique name."""
     taken: Counter[str] = Counter()
     return tuple(
-        replace(section, charts=tuple(_prepared(chart, taken) for chart in section.charts))
+        replace(section, charts=tuple(_prepared(chart, taken, words) for chart in section.charts))
         for section in sections
     )
 
 
-def _prepared(chart: Chart, taken: Counter[str]) -> Chart:
+def _prepared(chart: Chart, taken: Counter[str], words: Vocabulary) -> Chart:
     stem = re.sub(r"[^A-Za-z0-9-]+", "-", chart.name).strip("-") or "chart"
     taken[stem] += 1
     name = stem if taken[stem] == 1 else f"{stem}-{taken[stem]}"
-    return replace(chart, name=name, specification=themed(as_json(chart.specification)))
+    return replace(
+        chart, name=name, specification=titled(themed(as_json(chart.specification)), words)
+    )
 
 
 def every_chart(sections: Iterable[Section]) -> Iterator[Chart]:

@@ -44,7 +44,9 @@ def page(report: Report) -> str:
     """Return the HTML of a report; the same report gives the same text."""
     from markupsafe import Markup
 
-    sections, technical = prepared(report.sections), prepared(report.technical)
+    sections, technical = (
+        prepared(part, report.words) for part in (report.sections, report.technical)
+    )
     charts = list(every_chart((*sections, *technical)))
     script = _script(with_charts=bool(charts))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
-from arena.scoring.wording import Wording
-from arena.types import Section
+from arena.types import TEAMS, Section, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,22 +100,5 @@ class Report:
     """How the figures were computed; the last part."""
     summary: Summary | None = None
     """The first places, at the head."""
-    wording: Wording = field(default_factory=Wording)
-    """The words for teams and rows in the page's own sentences."""
-
-    def reworded(self, say: Wording) -> Report:
-        """Return the report with other words in sentences, titles and labels; names are kept."""
-        summary = self.summary
-        if summary is not None:
-            lines = tuple((say(name), say(value)) for name, value in summary.lines)
-            summary = replace(summary, lines=lines)
-        return replace(
-            self,
-            facts=tuple((say(name), value) for name, value in self.facts),
-            verdicts=tuple(map(say, self.verdicts)),
-            boards=tuple(replace(one, notes=tuple(map(say, one.notes))) for one in self.boards),
-            sections=tuple(map(say.section, self.sections)),
-            technical=tuple(map(say.section, self.technical)),
-            summary=summary,
-            wording=say,
-        )
+    words: Vocabulary = TEAMS
+    """The nouns for teams and rows in the page's own sentences."""

@@ -19,14 +19,21 @@ Row = Mapping[str, Any]
 
 def winner_sentence(result: ScoreResult) -> str:
     """Return a sentence that names the first team, or those that share the place, and the score."""
+    words = result.words
     standings = result.standings
     first = [row for row in standings if row["rank"] == standings[0]["rank"]]
     score = f"{result.metric} {score_format(standings, result.display)(first[0]['score'])}"
     if len(standings) == 1:
         return f"{shorten(first[0]['team'])} has {score}."
     if len(first) == 1:
-        return f"{shorten(first[0]['team'])} is first of {len(standings):,} teams, with {score}."
-    return f"{_listed(first, 4)} share the first place of {len(standings):,} teams, with {score}."
+        return (
+            f"{shorten(first[0]['team'])} is first of {len(standings):,} {words.teams}, with "
+            f"{score}."
+        )
+    return (
+        f"{_listed(first, 4)} share the first place of {len(standings):,} {words.teams}, with "
+        f"{score}."
+    )
 
 
 def board_summary(result: ScoreResult) -> Summary | None:

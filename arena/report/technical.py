@@ -30,11 +30,13 @@ def technical_sections(result: ScoreResult, manager: PluginManager) -> list[Sect
 
 
 def _settings(result: ScoreResult) -> Section:
+    words = result.words
     text = (
-        f"The {result.n_rows:,} ranked rows were drawn again with replacement "
-        f"{result.resamples:,} times (bootstrap), every submission was scored on each of these "
-        f"resamples, and all intervals, shares and spreads come from those scores. Rows of one "
-        f"group were drawn together. The same seed and inputs give the same figures."
+        f"The {result.n_rows:,} ranked {words.rows} were drawn again with replacement "
+        f"{result.resamples:,} times (bootstrap), every {words.submission} was scored on each of "
+        "these resamples, and all intervals, shares and spreads come from those scores. "
+        f"{words.rows.capitalize()} of one group were drawn together. The same seed and inputs "
+        "give the same figures."
     )
     rows: tuple[tuple[str, Any], ...] = (
         ("metric", result.metric),

@@ -11,10 +11,10 @@ from arena.errors import UsageError
 from arena.report.boards import private_board
 from arena.report.model import Board, Column
 from arena.scoring.result import ScoreResult
-from arena.scoring.wording import Wording
+from arena.types import Vocabulary
 from arena.utils.text import printable
 
-_COLUMNS = ("rank", "team", "score", "score interval", "rank interval", "tier", "win rate")
+_COLUMNS = ("rank", "{words.team}", "score", "score interval", "rank interval", "tier", "win rate")
 """The columns of a table for a paper; a column that the board lacks is left out."""
 _HTML_ROWS = 30
 
@@ -30,9 +30,9 @@ _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~])")
 def as_markdown(result: ScoreResult) -> str:
     """Return the board as a Markdown table, aligned for reading as text."""
     board = private_board(result)
-    columns = _chosen(board, result.wording)
+    columns = _chosen(board, result.words)
     if not columns:
-        return "No submission could be ranked.\n"
+        return f"No {result.words.submission} could be ranked.\n"
     cells = [
         [one.title, *(_MARKDOWN.sub(r"\\\1", printable(cell)) for cell in one.cells)]
         for one in columns
@@ -53,9 +53,9 @@ def as_markdown(result: ScoreResult) -> str:
 def as_latex(result: ScoreResult) -> str:
     """Return the board as a ``tabular`` with the rules of the package booktabs."""
     board = private_board(result)
-    columns = _chosen(board, result.wording)
+    columns = _chosen(board, result.words)
     if not columns:
-        return "% No submission could be ranked.\n"
+        return f"% No {result.words.submission} could be ranked.\n"
     lines = [
         f"% {_plain(board.caption)}",
         rf"\begin{{tabular}}{{{''.join('l' if _is_left(one) else 'r' for one in columns)}}}",
@@ -72,9 +72,9 @@ def as_latex(result: ScoreResult) -> str:
 def as_html(result: ScoreResult) -> str:
     """Return the first rows of the board as HTML for a notebook: ranks with bars."""
     board = private_board(result)
-    columns = _chosen(board, result.wording)
+    columns = _chosen(board, result.words)
     if not columns:
-        return "<p>No submission could be ranked.</p>"
+        return f"<p>No {result.words.submission} could be ranked.</p>"
     head = "".join(f'<th style="{_side(one)}">{_html(one.title)}</th>' for one in columns)
     rows = "".join(
         f"<tr>{''.join(_html_cell(one, at) for one in columns)}</tr>"
@@ -116,9 +116,10 @@ def board_table(result: ScoreResult, path: Path) -> str:
     return _FORMATS[path.suffix.lower()](result)
 
 
-def _chosen(board: Board, say: Wording) -> list[Column]:
+def _chosen(board: Board, words: Vocabulary) -> list[Column]:
     by_title = {column.title: column for column in board.columns}
-    return [by_title[title] for title in map(say, _COLUMNS) if title in by_title]
+    titles = (title.format(words=words) for title in _COLUMNS)
+    return [by_title[title] for title in titles if title in by_title]
 
 
 def _is_left(column: Column) -> bool:

@@ -1,7 +1,7 @@
 """The view of a result in a notebook: tables, charts and its report.
 
-:class:`~arena.scoring.result.ScoreResult` lies below this package and finds these functions by
-name, as entry points of group ``arena.views``.
+:class:`~arena.scoring.result.ScoreResult` lies below this package; its methods import these
+functions when they are called.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def charts(result: ScoreResult) -> Mapping[str, Any]:
     import altair as alt
 
     made = _report(result, "")
-    drawn = every_chart(prepared((*made.sections, *made.technical)))
+    drawn = every_chart(prepared((*made.sections, *made.technical), made.words))
     return _Charts((chart.name, alt.Chart.from_dict(dict(chart.specification))) for chart in drawn)
 
 

@@ -41,11 +41,13 @@ from arena.scoring.splits import rows_of
 from arena.types import (
     DEFAULT_RESAMPLES,
     ROW_WEIGHTS,
+    TEAMS,
     Fault,
     FloatArray,
     PredictionKind,
     Solution,
     SubmissionRecord,
+    Vocabulary,
 )
 from arena.utils.parallel import Progress
 from arena.utils.tabular import as_json
@@ -54,14 +56,22 @@ _FEWEST_ROWS = 30
 """With fewer rows, or groups of rows, the result notes that the bootstrap is unreliable."""
 
 
-def ranked_rows(solution: Solution, split: str) -> RankedRows:
+def ranked_rows(solution: Solution, split: str, words: Vocabulary = TEAMS) -> RankedRows:
     """Return the rows of a split, with clusters coded from 0."""
     rows = rows_of(solution, split)
     classes = solution.targets[0].classes if len(solution.targets) == 1 else None
     tasks = None if solution.tasks is None else solution.tasks[rows]
     clusters = clusters_of(solution, rows)
     soft = None if solution.soft_labels is None else solution.soft_labels[rows]
-    return RankedRows(solution.truth[rows], classes, clusters, tasks, solution.task_names, soft)
+    return RankedRows(
+        truth=solution.truth[rows],
+        classes=classes,
+        clusters=clusters,
+        tasks=tasks,
+        task_names=solution.task_names,
+        soft_labels=soft,
+        words=words,
+    )
 
 
 def within_range(
@@ -124,6 +134,8 @@ class BoardRun:
     """Other metrics by specification: their scores on the split become columns."""
     provider: str | None = None
     """The plugin that provides the metric; None: the one that the specification names."""
+    words: Vocabulary = TEAMS
+    """The nouns for what is ranked, and on what."""
     bound: BoundMetric = field(init=False)
     """The metric, bound to the rows of each split on first use."""
 
@@ -244,7 +256,7 @@ class BoardRun:
     ) -> tuple[Study, Resampling]:
         return study_of(
             self.bound.for_rows(rows_of(self.solution, self.split)),
-            ranked_rows(self.solution, self.split),
+            ranked_rows(self.solution, self.split, self.words),
             tuple(record.team for record in records),
             np.array([record.submission for record in records], dtype=np.intp),
             self._predictions(records, self.split),
@@ -316,6 +328,7 @@ class BoardRun:
                 *((record.file, record.sha256) for record in ranked.counting),
             ),
             plugins=self.manager,
+            words=self.words,
         )
 
     def _standings(
@@ -442,12 +455,12 @@ def _notes(study: Study | None, resampling: Resampling) -> list[str]:
         return []
     if resampling.without:
         return [f"Ranks are without intervals. {resampling.without}"]
-    notes = []
+    notes, words = [], study.words
     used = study.resampled.shape[1]
     if resampling.halves:
         notes.append(
-            "The metric does not take rows that are drawn more than once. Each resample is half "
-            "of the rows, drawn without replacement."
+            f"The metric does not take {words.rows} that are drawn more than once. Each resample "
+            f"is half of the {words.rows}, drawn without replacement."
         )
     if resampling.redrawn:
         notes.append(f"{resampling.redrawn:,} resamples lacked a class and were redrawn.")
@@ -462,14 +475,14 @@ def _notes(study: Study | None, resampling: Resampling) -> list[str]:
             f"more for figures that are published or decide a prize."
         )
     n_rows, clusters = len(study.truth), study.clusters
-    units, what = n_rows, "row" if n_rows == 1 else "rows"
+    units, what = n_rows, words.row if n_rows == 1 else words.rows
     if clusters is not None:
         units = len(np.unique(clusters))
         one = units == 1
-        what = f"group{'' if one else 's'} of rows"
+        what = f"group{'' if one else 's'} of {words.rows}"
         notes.append(
-            f"The {n_rows:,} rows are in {plural(units, 'group')}, which {'is' if one else 'are'} "
-            f"resampled as a whole."
+            f"The {n_rows:,} {words.rows} are in {plural(units, 'group')}, which "
+            f"{'is' if one else 'are'} resampled as a whole."
         )
     if units < _FEWEST_ROWS:
         notes.append(

@@ -31,7 +31,7 @@ from arena.plugin.manager import PluginManager
 from arena.plugin.registry import Entry
 from arena.plugin.returned import checked
 from arena.scoring.settings import BoardSettings
-from arena.types import Finding, FloatArray, IntArray, WeightArray
+from arena.types import TEAMS, Finding, FloatArray, IntArray, Vocabulary, WeightArray
 from arena.utils.memory import return_freed_memory
 from arena.utils.parallel import NoProgress, Progress
 from arena.utils.tabular import as_json
@@ -59,6 +59,8 @@ class RankedRows:
     """The names of the tasks, in the order of their codes."""
     soft_labels: FloatArray | None = None
     """``(n,)`` or ``(n, n_classes)``; None if the solution has no soft labels."""
+    words: Vocabulary = TEAMS
+    """The nouns for what is ranked, and on what."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,6 +151,7 @@ def study_of(
         tasks=rows.tasks,
         task_names=rows.task_names,
         soft_labels=rows.soft_labels,
+        words=rows.words,
         candidates=(
             Candidates(
                 scores,
@@ -183,7 +186,7 @@ def resample(
     MetricError, UsageError
         As :func:`study_of`.
     """
-    m = predictions.n_submissions
+    m, words = predictions.n_submissions, rows.words
     without = why_no_intervals(metric, settings)
     if without:
         return np.empty((m, 0)), Resampling(without=without)
@@ -192,9 +195,9 @@ def resample(
     if scores is None:
         halves, redrawn = True, 0
         progress.say(
-            f"{metric.name} does not take rows that are drawn more than once: half of the rows "
-            f"are drawn without replacement instead, which needs the number of calls again. "
-            "Its message is shown with --verbose."
+            f"{metric.name} does not take {words.rows} that are drawn more than once: half of the "
+            f"{words.rows} are drawn without replacement instead, which needs the number of calls "
+            "again. Its message is shown with --verbose."
         )
         weights = draw_halves(
             len(rows.truth),
@@ -205,11 +208,11 @@ def resample(
         )
         scores = _resampled(metric, rows, predictions, weights, 0, settings.n_workers, progress)
     if scores is None:
-        without = "The metric takes neither repeated rows nor a part of them."
+        without = f"The metric takes neither repeated {words.rows} nor a part of them."
         return np.empty((m, 0)), Resampling(redrawn=redrawn, without=without)
     defined = np.isfinite(scores).all(axis=0)
     if defined.sum() < 2:
-        undefined_on = f"undefined on resamples of the {len(rows.truth):,} ranked rows"
+        undefined_on = f"undefined on resamples of the {len(rows.truth):,} ranked {words.rows}"
         if not is_black_box(metric):
             raise MetricError(f"{metric.name} is {undefined_on}. Use more rows or another metric.")
         without = f"{metric.name} is {undefined_on}."

@@ -26,8 +26,8 @@ from arena.scoring.case_matrix import CaseMatrix, case_matrix, combine
 from arena.scoring.result import RejectedFile, ScoreResult
 from arena.scoring.settings import BoardSettings, board_settings
 from arena.scoring.submissions import competition_info
-from arena.scoring.wording import Wording
 from arena.types import (
+    VOCABULARIES,
     Finding,
     FloatArray,
     IntArray,
@@ -37,6 +37,7 @@ from arena.types import (
     Table,
     Target,
     Usage,
+    Vocabulary,
 )
 from arena.utils.formatting import percent
 from arena.utils.parallel import Progress
@@ -105,7 +106,7 @@ class CaseTable:
     inputs: tuple[tuple[str, str], ...] = ()
     """Name and sha256 of each file."""
     kind: str = "cases"
-    """A key of :data:`~arena.scoring.wording.WORDS`."""
+    """A key of :data:`~arena.types.VOCABULARIES`."""
 
 
 def rank(
@@ -156,8 +157,8 @@ def rank(
 
     Returns
     -------
-    The same result as that of :func:`arena.score`; ``split`` is ``"cases"``. A case is a row, and
-    repeated answers to a case are averaged.
+    The same result as that of :func:`arena.score`; ``split`` is ``"cases"``, and ``to_dict()`` is
+    ``arena/rank/1``. A case is a row, and repeated answers to a case are averaged.
 
     Raises
     ------
@@ -359,28 +360,15 @@ def rank_table(
         manager,
         progress,
         provider="arena",
+        words=VOCABULARIES[table.kind],
     )
     result = run.result(records, rejected=table.rejected, notes=table.notes)
     findings = result.findings
     if records and (matrix.repeats > 1).any():
-        findings = (*findings, _repeats(matrix))
-    say = Wording.of(table.kind, (metric.name, *matrix.algorithms))
-    result = replace(
-        result,
-        split="cases",
-        findings=tuple(map(say.finding, findings)),
-        notes=tuple(map(say, result.notes)),
-        best_score_corrected=_reworded(result.best_score_corrected, say),
-        inputs=table.inputs,
-        wording=say,
-    )
+        findings = (*findings, _repeats(matrix, VOCABULARIES[table.kind]))
+    result = replace(result, split="cases", findings=findings, inputs=table.inputs)
     manager.competition_finalized(result, competition_info(metric, cases))
     return result
-
-
-def _reworded(best: Mapping[str, Any], say: Wording) -> Mapping[str, Any]:
-    reason = best.get("reason")
-    return {**best, "reason": say(reason)} if reason else best
 
 
 def _scored(table: CaseTable, aggregate: str) -> tuple[FloatArray, Metric]:
@@ -413,7 +401,7 @@ def _as_solution(matrix: CaseMatrix) -> Solution:
     )
 
 
-def _repeats(matrix: CaseMatrix) -> Finding:
+def _repeats(matrix: CaseMatrix, words: Vocabulary) -> Finding:
     """Return how much of the variance of the scores is due to repeated answers."""
     found = repeat_variance(matrix.values, matrix.within, matrix.repeats, matrix.clusters)
     total = found.between + found.within / found.answers
@@ -422,14 +410,20 @@ def _repeats(matrix: CaseMatrix) -> Finding:
     )
     usual = float(np.nanmedian(share))
     verdict = (
-        f"A case was answered {np.median(found.answers):.3g} times (harmonic mean). The answers to "
-        f"the same case make up {percent(usual)} of the variance of a mean (median over the "
-        f"algorithms), and the differences between cases the rest."
+        f"A {words.row} was answered {np.median(found.answers):.3g} times (harmonic mean). The "
+        f"answers to the same {words.row} make up {percent(usual)} of the variance of a mean "
+        f"(median over the {words.teams}), and the differences between {words.rows} the rest."
     )
     document: Mapping[str, Any] = {"algorithms": list(matrix.algorithms), **found.to_dict()}
     table = Table(
         "Variance of the mean: (between + within / K) / n",
-        ("algorithm", "answers K", "between cases", "within cases", "standard error"),
+        (
+            words.team,
+            "answers K",
+            f"between {words.rows}",
+            f"within {words.rows}",
+            "standard error",
+        ),
         tuple(
             (name, *map(float, row))
             for name, *row in zip(

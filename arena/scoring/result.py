@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arena.charts import BOARD_CHARTS, as_altair, standings_chart
+from arena.charts import BOARD_CHARTS, as_altair, standings_chart, titled
 from arena.errors import UsageError
 from arena.evaluation.similar import SimilarSubmissions
 from arena.intake import group_faults
 from arena.intake.faults import plural
-from arena.scoring.wording import Wording
-from arena.types import Fault, Finding, Section
+from arena.types import TEAMS, Fault, Finding, Section, Vocabulary
 from arena.utils.formatting import BoardDisplay
 from arena.utils.tabular import as_json
 from arena.utils.text import shorten
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
     from arena.interfaces import Study
     from arena.plugin.manager import PluginManager
 
-SCHEMA = "arena/score/2"
+SCHEMA, RANK_SCHEMA = "arena/score/2", "arena/rank/1"
 
 STANDING_COLUMNS = (
     "rank", "team", "submission", "file", "score", "score_low", "score_high", "rank_low",
@@ -98,37 +96,43 @@ class ScoreResult:
     """The plugins of the run, for reports; not in the document."""
     display: BoardDisplay = field(default_factory=BoardDisplay)
     """Digits and unit of scores on boards and in reports; not in the document."""
-    wording: Wording = field(default_factory=Wording)
-    """The words for teams and rows; not in the document."""
+    words: Vocabulary = TEAMS
+    """The nouns for teams and rows; not in the document."""
 
     def __repr__(self) -> str:
         """Return the metric, the number of teams and the first team, on one line."""
-        found = f"{self.metric} on {self.ranked_on}"
+        text, words = f"{self.metric} on {self.ranked_on}", self.words
         if not self.standings:
-            none = f"<ScoreResult: {found}, no team ranked, {len(self.rejected):,} rejected>"
-            return self.wording(none)
+            rejected = f"{len(self.rejected):,} rejected"
+            return f"<ScoreResult: {text}, no {words.team} ranked, {rejected}>"
         first = self.standings[0]
         ranks = ""
         if first.get("rank_low") is not None:
             low, high = first["rank_low"], first["rank_high"]
             ranks = f" (rank {low})" if low == high else f" (ranks {low} to {high})"
-        found = self.wording(f"{found}, {plural(len(self.standings), 'team')}")
         return (
-            f"<ScoreResult: {found}, first "
+            f"<ScoreResult: {text}, {plural(len(self.standings), words.team)}, first "
             f"{shorten(first['team'])} with {first['score']:.6g}{ranks}>"
         )
 
     @property
     def ranked_on(self) -> str:
         """The rows of the ranking, such as ``2,000 private rows`` or ``300 questions``."""
-        return self.wording(ranked_on(self.n_rows, self.split))
+        return ranked_on(self.n_rows, self.split, self.words)
 
     def _repr_html_(self) -> str:
         """Return the board with rank bars, for notebooks."""
-        return str(_view("as_html", self))
+        from arena.report.views import as_html  # the report lies above the result
+
+        return as_html(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON document ``arena/score/2``."""
+        """Return the JSON document: ``arena/score/2``, or of cases ``arena/rank/1``."""
+        document = self.board_document()
+        return _of_algorithms(document) if self.split == "cases" else document
+
+    def board_document(self) -> dict[str, Any]:
+        """Return the board as ``arena/score/2``, also if algorithms are ranked on cases."""
         document = {
             "schema": SCHEMA,
             "metric": self.metric,
@@ -163,17 +167,22 @@ class ScoreResult:
 
     def to_markdown(self) -> str:
         """Return the board as a Markdown table."""
-        return str(_view("as_markdown", self))
+        from arena.report.views import as_markdown
+
+        return as_markdown(self)
 
     def to_latex(self) -> str:
         """Return the board as a LaTeX ``tabular`` with the rules of the package booktabs."""
-        return str(_view("as_latex", self))
+        from arena.report.views import as_latex
+
+        return as_latex(self)
 
     @property
     def charts(self) -> Mapping[str, alt.TopLevelMixin]:
         """Every chart that ``--charts`` writes, by name; they are drawn at each access."""
-        drawn: Mapping[str, alt.TopLevelMixin] = _view("charts", self)
-        return drawn
+        from arena.report.views import charts
+
+        return charts(self)
 
     def report(self, path: str | Path, *, title: str = "") -> None:
         """Write the report, one HTML file that needs no network.
@@ -185,7 +194,9 @@ class ScoreResult:
         InputError
             If the file cannot be written.
         """
-        _view("write_report", self, Path(path), title)
+        from arena.report.views import write_report
+
+        write_report(self, Path(path), title)
 
     def chart(self, name: str = "rank-intervals") -> alt.LayerChart:
         """Return a chart of the board, as in the report.
@@ -206,29 +217,49 @@ class ScoreResult:
         chart = standings_chart(name, self.standings, self.best_score_corrected, self.display)
         if chart is None:
             raise UsageError(f"This board lacks the data for the chart {name!r}.")
-        return as_altair(self.wording.specification(chart))
+        return as_altair(titled(chart, self.words))
 
 
-def _view(name: str, *arguments: Any) -> Any:
-    """Call a function of the package of reports, which lies above this one."""
-    (point,) = metadata.entry_points(group="arena.views", name=name)
-    return point.load()(*arguments)
-
-
-def ranked_on(n_rows: int, split: str) -> str:
+def ranked_on(n_rows: int, split: str, words: Vocabulary = TEAMS) -> str:
     """Return what a board is ranked on.
 
-    >>> ranked_on(2000, "private"), ranked_on(300, "cases")
-    ('2,000 private rows', '300 cases')
+    >>> ranked_on(2000, "private"), ranked_on(300, "cases", VOCABULARIES["questions"])
+    ('2,000 private rows', '300 questions')
 
     A metric that reads whole files has a solution of one row:
 
-    >>> ranked_on(1, "private"), ranked_on(1, "cases")
+    >>> ranked_on(1, "private"), ranked_on(1, "cases", VOCABULARIES["cases"])
     ('the private data', '1 case')
     """
-    if n_rows == 1:
-        return "1 case" if split == "cases" else f"the {split} data"
-    return f"{n_rows:,} cases" if split == "cases" else f"{n_rows:,} {split} rows"
+    if split == "cases":
+        return plural(n_rows, words.row)
+    return f"the {split} data" if n_rows == 1 else f"{n_rows:,} {split} rows"
+
+
+def _of_algorithms(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document of a board of algorithms, ``arena/rank/1``."""
+    left_out = {"split", "positive", "baseline"}
+    changed = {key: value for key, value in document.items() if key not in left_out}
+    best = document["best_score_corrected"]
+    if "winners" in best:
+        best = {**best, "winners": [_of_algorithm(row, "team") for row in best["winners"]]}
+    return {
+        **{"n_cases" if key == "n_rows" else key: value for key, value in changed.items()},
+        "schema": RANK_SCHEMA,
+        "standings": [_of_algorithm(row, "team") for row in document["standings"]],
+        "best_score_corrected": best,
+        "rejected": [_of_algorithm(row, "file") for row in document["rejected"]],
+    }
+
+
+def _of_algorithm(row: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a row with the algorithm in the place of the team or file of this name."""
+    of_teams = {"submission", "file", "public_score", "public_rank"} - {name}
+    return {
+        "algorithm" if key == name else key: value
+        for key, value in row.items()
+        if key not in of_teams
+    }
 
 
 def rejected_document(rejected: RejectedFile) -> dict[str, Any]:

@@ -63,7 +63,9 @@ class Ranks:
         order = best_first(ranked.scores, greater_is_better=better_is_greater)
         return Finding(
             analysis=self.name,
-            verdict=ranks_verdict(ranked.possible_winner, study.level, ranked.not_offered),
+            verdict=ranks_verdict(
+                ranked.possible_winner, study.level, ranked.not_offered, study.words
+            ),
             document=_document(study, ranked, spread, prizes),
             columns=_columns(spread, prizes),
             tables=_tables(study, spread, prizes, pairs.tests, order),
@@ -149,12 +151,17 @@ def _tables(
 ) -> tuple[Table, ...]:
     if len(order) < 2:
         return ()
-    shown = order[:_TABLE_ROWS]
+    shown, words = order[:_TABLE_ROWS], study.words
+    heads = (words.team, words.submission) if words.numbered else (words.team,)
+
+    def names(j: int) -> tuple[Any, ...]:
+        return (study.teams[j], int(study.submissions[j]))[: len(heads)]
+
     chances = Table(
-        "How often each submission is first on random samples of the rows",
-        ("team", "submission", "first", "among the first 3", "share of the prize"),
+        f"How often each {words.submission} is first on random samples of the {words.rows}",
+        (*heads, "first", "among the first 3", "share of the prize"),
         tuple(
-            (study.teams[j], int(study.submissions[j]), percent(won), percent(top), percent(prize))
+            (*names(j), percent(won), percent(top), percent(prize))
             for j, won, top, prize in zip(
                 shown,
                 spread.win_rate[shown],
@@ -169,15 +176,16 @@ def _tables(
 
 def _tests_table(study: Study, tests: PairedTests, order: IntArray) -> Table:
     """Return the table of tests against the next submissions on the board."""
+    words = study.words
     place_of = {int(other): place for place, other in enumerate(tests.others)}
     places = [place_of[int(j)] for j in order[1 : _TABLE_ROWS + 1]]
     corrected = (tests.raw, tests.bonferroni, tests.holm, tests.benjamini_hochberg)
     return Table(
-        f"Is {study.teams[tests.top]} better than each of these teams? Paired tests: smaller "
-        f"values are stronger evidence, corrected for {tests.comparisons:,} comparisons. They make "
-        "no allowance for few or skewed rows: where they and the rank intervals disagree, the rank "
-        "intervals hold",
-        ("team", "lead", "uncorrected", "Bonferroni", "Holm", "Benjamini-Hochberg"),
+        f"Is {study.teams[tests.top]} better than each of these {words.teams}? Paired tests: "
+        f"smaller values are stronger evidence, corrected for {tests.comparisons:,} comparisons. "
+        f"They make no allowance for few or skewed {words.rows}: where they and the rank "
+        "intervals disagree, the rank intervals hold",
+        (words.team, "lead", "uncorrected", "Bonferroni", "Holm", "Benjamini-Hochberg"),
         tuple(
             (
                 study.teams[tests.others[place]],

@@ -12,7 +12,7 @@ from arena.evaluation.ranks import best_first
 from arena.evaluation.score_intervals import range_of
 from arena.evaluation.scores import round_significant
 from arena.interfaces import RankSets, Study, traits_of
-from arena.types import FloatArray, IntArray
+from arena.types import FloatArray, IntArray, Vocabulary
 from arena.utils.memory import return_freed_memory
 from arena.utils.parallel import available_workers
 from arena_ranking.challenger.top import top_positions
@@ -131,7 +131,7 @@ def board_ranks(study: Study, *, all_pairs: bool = False, workers: int = 1) -> B
     own_same = own.first_identical
     bounded = bool(np.isfinite(range_of(study.metric)).all())
     needed_classes = traits_of(study.metric).needs_every_class
-    reason = _not_offered(evidence, bounded=bounded, every_class=needed_classes)
+    reason = _not_offered(evidence, study.words, bounded=bounded, every_class=needed_classes)
     return_freed_memory()
     pairs = _findings(study, own, own_scores, needed)
     standard_errors = floor_standard_errors(
@@ -199,7 +199,9 @@ def _findings(
     )
 
 
-def _not_offered(evidence: PairwiseEvidence, *, bounded: bool, every_class: bool) -> str | None:
+def _not_offered(
+    evidence: PairwiseEvidence, words: Vocabulary, *, bounded: bool, every_class: bool
+) -> str | None:
     m, units = len(evidence.standard_errors), evidence.n_units
     if every_class:
         # Not for class means of labels: the few rows of a class can all be right or all wrong. By
@@ -209,8 +211,8 @@ def _not_offered(evidence: PairwiseEvidence, *, bounded: bool, every_class: bool
         return None
     if evidence.effective_units < 2:
         return (
-            "There are too few independent rows, groups, or rows of a class to decide any "
-            "comparison."
+            f"There are too few independent {words.rows}, groups, or {words.rows} of a class to "
+            "decide any comparison."
         )
     pairs = np.triu_indices(min(m, 200), k=1)
     middle, quartile = np.quantile(np.abs(evidence.skewness[pairs]), [0.5, 0.75])
@@ -218,7 +220,7 @@ def _not_offered(evidence: PairwiseEvidence, *, bounded: bool, every_class: bool
     if units >= BONFERRONI_BELOW and skewed:
         return (
             f"The differences between the scores rest on about {evidence.effective_units:.0f} of "
-            f"{units:,} rows, which have very large errors, and a sample can hold too few of these "
-            "rows."
+            f"{units:,} {words.rows}, which have very large errors, and a sample can hold too few "
+            "of these rows."
         )
     return None

@@ -10,7 +10,7 @@ import numpy as np
 from arena.errors import UsageError
 from arena.evaluation.scores import round_significant
 from arena.interfaces import Study
-from arena.types import Finding
+from arena.types import Finding, Vocabulary
 from arena.utils.tabular import as_json
 from arena_sota.estimate import SotaEstimate
 from arena_sota.study import BoardMaximum, best_of_study, interval_of_best
@@ -44,7 +44,7 @@ class Sota:
             counts = who_counts(
                 len(study.scores), board.dependence.n_clusters, board.estimate.n_teams
             )
-            verdict = f"{_verdict(board.estimate)} {counts}".rstrip()
+            verdict = f"{_verdict(board.estimate, study.words)} {counts}".rstrip()
             return Finding(self.name, verdict, document, details=board)
         interval = interval_of_best(study)
         document = {"model": None, "reason": reason, "interval_of_best": list(interval)}
@@ -74,7 +74,7 @@ def _rounded(value: Any) -> Any:
     return float(round_significant(np.array(value))) if isinstance(value, float) else value
 
 
-def _verdict(estimate: SotaEstimate) -> str:
+def _verdict(estimate: SotaEstimate, words: Vocabulary) -> str:
     """Return whether selection explains the best score, without a second corrected score.
 
     The board itself prints the best score corrected with the predictions.
@@ -83,16 +83,17 @@ def _verdict(estimate: SotaEstimate) -> str:
         return estimate.verdict
     hardly = estimate.observed_maximum - estimate.sota < HARDLY
     return (
-        f"Selection among {estimate.n_teams:,} teams explains "
+        f"Selection among {estimate.n_teams:,} {words.teams} explains "
         f"{'almost nothing' if hardly else 'part'} of the best score."
     )
 
 
 def _verdict_without_model(study: Study, interval: tuple[float, float]) -> str:
+    words = study.words
     if len(study.scores) == 1:
-        return "There is one submission and nothing to compare it with."
+        return f"There is one {words.submission} and nothing to compare it with."
     if not np.isfinite(interval).all():
-        return "The selection bias of the best score cannot be estimated on these rows."
+        return f"The selection bias of the best score cannot be estimated on these {words.rows}."
     better = study.metric.greater_is_better
     worst_end = interval[0] if better else interval[1]
     reached = study.scores > worst_end if better else study.scores < worst_end

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from arena.charts import titled
 from arena.errors import InputError, UsageError
 from arena.evaluation.repeats import repeat_variance
+from arena.hookspecs import hookimpl
 from arena.intake import CaseColumns
 from arena.plugin.manager import PluginManager
 from arena.report.contents import board_report
@@ -19,14 +23,14 @@ from arena.scoring import rank as module
 from arena.scoring.result import ScoreResult
 from arena.scoring.score import score
 from arena.scoring.settings import BoardSettings, ScoreSettings
-from arena.scoring.wording import Wording
-from arena.types import Chart, SolutionColumns, Table
+from arena.types import TEAMS, VOCABULARIES, Section, SolutionColumns
 from program import write_csv
 
 QUICK = BoardSettings(60, workers=1)
 BARE = PluginManager(entry_points=False)
 """Without analyses, which have their own tests."""
 M, N = 4, 45
+SCHEMA = Path(__file__).parents[2] / "schemas" / "rank-1.json"
 
 
 def rank(table: Any, *, manager: PluginManager = BARE, **settings: Any) -> ScoreResult:
@@ -76,8 +80,10 @@ def test_the_board_is_that_of_the_same_values_as_predictions(tmp_path: Path) -> 
     for one, other in zip(scored.standings, ranked.standings, strict=True):
         assert {**one, "file": None} == {**other, "file": None}
     assert scored.best_score_corrected == ranked.best_score_corrected
-    verdicts = [ranked.wording(one.verdict) for one in scored.findings]
-    assert verdicts == [one.verdict for one in ranked.findings]
+    verdicts = " ".join(one.verdict for one in scored.findings)
+    for word, noun in (("submission", "algorithm"), ("team", "algorithm"), ("row", "case")):
+        verdicts = verdicts.replace(word, noun)
+    assert verdicts == " ".join(one.verdict for one in ranked.findings)
     assert ranked.split == "cases"
 
 
@@ -186,22 +192,41 @@ def test_a_board_speaks_of_algorithms_and_cases_but_keeps_names() -> None:
     assert ("Algorithms ranked", "2") in report.facts
 
 
-def test_charts_and_tables_are_reworded_but_not_their_data() -> None:
-    data = {"values": [{"team": "row net", "share": 0.5}]}
-    tooltip = [{"field": "team", "type": "nominal"}]
-    chart = Chart("wins", "Wins of each team", "One bar per team.", {
-        "data": data, "encoding": {"x": {"field": "share", "title": "share of the rows"},
-                                   "tooltip": tooltip}})  # fmt: skip
-    say = Wording.of("questions", ["row net"])
-    made = say.chart(chart)
-    assert (made.title, made.description) == ("Wins of each model", "One bar per model.")
-    assert made.specification["data"] == data
-    assert made.specification["encoding"] == {
-        "x": {"field": "share", "title": "share of the questions"},
-        "tooltip": [{"title": "model", "field": "team", "type": "nominal"}],
-    }
-    table = say.table(Table("Teams", ("team", "submission", "cases"), (("row net", 1, 2),)))
-    assert table == Table("Models", ("model", "questions"), (("row net", 2),))
+def test_tooltips_call_teams_by_their_noun_and_keep_the_data() -> None:
+    data = {"values": [{"team": "row net", "field": "team"}]}
+    tooltip = [{"field": "team", "type": "nominal"}, {"field": "share"}]
+    chart = {"data": data, "encoding": {"tooltip": tooltip}}
+    models = titled(chart, VOCABULARIES["questions"])
+    assert models["data"] == data
+    assert models["encoding"]["tooltip"] == [{"title": "model", **tooltip[0]}, tooltip[1]]
+    assert titled(chart, TEAMS) == chart
+
+
+class Announcer:
+    """A plugin whose sections and verdicts are its own."""
+
+    @hookimpl
+    def provide_report_sections(self, result: Any) -> list[Section]:
+        return [Section("Reviewers", "The radiology team of Basel read each row.")]
+
+
+def test_what_plugins_write_is_not_rewritten() -> None:
+    manager = PluginManager(entry_points=False)
+    manager.register(Announcer(), "announcer")
+    table = {"case": range(40), "row net": [0.9, 0.8] * 20, "forest": [0.5, 0.7] * 20}
+    report = board_report(rank(table, greater_is_better=True, manager=manager), manager)
+    (section,) = (one for one in report.sections if one.title == "Reviewers")
+    assert section.text == "The radiology team of Basel read each row."
+
+
+def test_the_document_names_algorithms() -> None:
+    table = {"case": range(40), "row net": [0.9, 0.8] * 20, "forest": [0.5, 0.7] * 20}
+    document = rank({**table, "gap": [0.5] * 39 + [None]}, greater_is_better=True).to_dict()
+    jsonschema.validate(document, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    assert [row["algorithm"] for row in document["standings"]] == ["row net", "forest"]
+    assert [row["algorithm"] for row in document["rejected"]] == ["gap"]
+    assert (document["schema"], document["n_cases"]) == ("arena/rank/1", 40)
+    assert not {"team", "submission"} & set(document["standings"][0])
 
 
 def test_the_direction_is_assumed_with_a_note() -> None:

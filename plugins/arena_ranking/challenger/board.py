@@ -56,18 +56,21 @@ class Board:
     @property
     def case(self) -> str:
         """The word for one case."""
-        return "group of rows" if self.top.clustered else "row"
+        words = self.study.words
+        return f"group of {words.rows}" if self.top.clustered else words.row
 
     @property
     def cases(self) -> str:
         """The word for several cases."""
-        return "groups of rows" if self.top.clustered else "rows"
+        words = self.study.words
+        return f"groups of {words.rows}" if self.top.clustered else words.rows
 
     @property
     def first(self) -> str:
         """A sentence with the number of teams shown; empty if all are shown."""
+        words = self.study.words
         shown, m = len(self.top.positions), len(self.study.teams)
-        return f" Only the first {shown:,} of {m:,} teams are shown." if shown < m else ""
+        return f" Only the first {shown:,} of {m:,} {words.teams} are shown." if shown < m else ""
 
     def pairs(self) -> SignificanceMap:
         """Compare all pairs of the teams, by the values of the cases if there are any."""
@@ -99,8 +102,9 @@ class Board:
 
 def technical_section(board: Board, pairs: SignificanceMap, methods: RankingMethods) -> Section:
     """Return the section that documents the methods, for the end of a report."""
+    words = board.study.words
     top, study = board.top, board.study
-    unit = "cluster means of row values" if top.clustered else "row values"
+    unit = f"cluster means of {words.row} values" if top.clustered else f"{words.row} values"
     tests = (
         f"One-sided Wilcoxon signed-rank tests on {top.n_cases:,} {unit}, normal approximation "
         "with the corrections for ties and continuity, differences of zero dropped"
@@ -111,11 +115,11 @@ def technical_section(board: Board, pairs: SignificanceMap, methods: RankingMeth
     m = len(top.positions)
     lines = [
         f"Significance map: {tests}; Holm over all {m * (m - 1):,} ordered pairs of the "
-        f"teams shown; significant at a level of {level_text(1 - study.level)}.",
+        f"{words.teams} shown; significant at a level of {level_text(1 - study.level)}.",
         'Ranking method "tests": the number of these tests won, before the correction.',
-        f"Stability: minimum ranks over {study.resampled.shape[1]:,} joint resamples of the rows; "
-        "percentiles interpolated (R's type 7).",
-        "Agreement: Kendall's tau-b of minimum ranks on all rows and on the resamples.",
+        f"Stability: minimum ranks over {study.resampled.shape[1]:,} joint resamples of the "
+        f"{words.rows}; percentiles interpolated (R's type 7).",
+        f"Agreement: Kendall's tau-b of minimum ranks on all {words.rows} and on the resamples.",
     ]
     drawn = [len(one.tau) for one in methods.agreement.values()]
     if drawn:
@@ -125,7 +129,7 @@ def technical_section(board: Board, pairs: SignificanceMap, methods: RankingMeth
             "times. The tests were not resampled."
         )
     if top.tasks is not None:
-        lines.append(task_technical(top.tasks))
+        lines.append(task_technical(top.tasks, words))
     lines.append(
         "After Wiesenfarth, Reinke, Landman, Eisenmann, Saiz, Cardoso, Maier-Hein and "
         "Kopp-Schneider (2021), Methods and open-source toolkit for analyzing and visualizing "

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-SHARE = "share of random samples of the rows"
+SHARE = "share of random samples"
 _FLAT = 0.05
 """Shares that differ by less have one colour in a heat map."""
 

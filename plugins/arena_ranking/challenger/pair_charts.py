@@ -100,7 +100,7 @@ def violins_chart(
 
 
 def _agreement_axis() -> Specification:
-    title = "agreement with all rows (1: the same order)"
+    title = "agreement with the ranking (1: the same order)"
     return {
         "type": "quantitative",
         "title": title,
@@ -142,7 +142,7 @@ def _outline(tau: FloatArray, at: int) -> list[dict[str, float]]:
 
 
 def podium_chart(
-    teams: Sequence[str], shares: FloatArray, what: str = "share of the rows"
+    teams: Sequence[str], shares: FloatArray, what: str = "share of the cases"
 ) -> Specification:
     """Draw, for each place, how often each team takes it."""
     labels = axis_labels(teams)

@@ -85,6 +85,7 @@ def _chart(name: str, title: str, description: str, specification: Specification
 
 
 def _stability(board: Board) -> Section:
+    words = board.study.words
     study = board.study
     ranks = minimum_ranks(round_significant(study.resampled), greater_is_better=board.larger)
     found = rank_frequencies(ranks[board.top.positions], study.level)
@@ -92,41 +93,46 @@ def _stability(board: Board) -> Section:
     if len(found.share) == len(found.median):
         return Section(
             title,
-            f"In random samples of the rows each team took one rank in all of them.{board.first}",
+            f"In random samples of the {words.rows} each {words.team} took one rank in all of "
+            f"them.{board.first}",
         )
     block = ranks_together(found.rank)
     together = f" Each circle combines {block} neighbouring ranks." if block > 1 else ""
     text = (
-        "Each circle is a rank that a team took in random samples of the rows; a larger circle "
-        "means more often. The vertical mark is the median rank. The line covers "
-        f"{level_text(study.level)} of the samples.{board.first}{together}\n\n"
-        "This describes how much ranks vary by chance. It does not show which team is better; the "
-        "rank intervals do."
+        f"Each circle is a rank that {words.a_team} took in random samples of the {words.rows}; a "
+        "larger circle means more often. The vertical mark is the median rank. The line covers "
+        f"{level_text(study.level)} of the samples.{board.first}{together}\n\nThis describes how "
+        f"much ranks vary by chance. It does not show which {words.team} is better; the rank "
+        "intervals do."
     )
-    described = "The ranks of each team in random samples of the rows, and how often it has them."
+    described = (
+        f"The ranks of each {words.team} in random samples of the {words.rows}, and how often it "
+        "has them."
+    )
     picture = blobs_chart(found.rows(board.teams), SHARE)
     return Section(title, text, charts=(_chart("stability", title, described, picture),))
 
 
 def _significance(board: Board, pairs: SignificanceMap) -> Section:
+    words = board.study.words
     level = level_text(pairs.level)
     of = pairs.better.size - len(pairs.better)
     shown = int(pairs.better.sum())
     signed_rank = pairs.test == "signed-rank"
     question = (
-        f"Which of two teams is better on single {board.cases}? The test counts on how many "
-        f"{board.cases} a team is better, weighted by the rank of the difference. The rank "
-        "intervals compare scores instead. A team that is slightly better almost everywhere can "
-        "have the worse score because of a few large errors."
+        f"Which of two {words.teams} is better on single {board.cases}? The test counts on how "
+        f"many {board.cases} {words.a_team} is better, weighted by the rank of the difference. "
+        f"The rank intervals compare scores instead. {words.A_team} that is slightly better "
+        "almost everywhere can have the worse score because of a few large errors."
         if signed_rank
-        else "Which of two teams has the better score? The rank intervals answer the same "
-        "question. (This metric scores all rows together, not each row.)"
+        else f"Which of two {words.teams} has the better score? The rank intervals answer the same "
+        f"question. (This metric scores all {words.rows} together, not each {words.row}.)"
     )
     tests = "Wilcoxon signed-rank tests" if signed_rank else "paired t tests"
     disagree = (
-        "This map and the rank intervals can disagree on a pair of teams. "
+        f"This map and the rank intervals can disagree on a pair of {words.teams}. "
         + ("They answer different questions. " if signed_rank else "")
-        + f"This map compares {len(board.teams):,} teams, the rank intervals compare all "
+        + f"This map compares {len(board.teams):,} {words.teams}, the rank intervals compare all "
         f"{len(board.study.teams):,}, and they correct for multiple comparisons differently. Use "
         "the rank intervals to award prizes."
     )
@@ -137,24 +143,28 @@ def _significance(board: Board, pairs: SignificanceMap) -> Section:
         )
         return Section("Significance map", text)
     text = (
-        f"{question}\n\nA square means that the team in its row is significantly better than the "
-        f"team in its column. {tests[0].upper()}{tests[1:]} of {of:,} ordered pairs, corrected "
-        f"for multiple comparisons (Holm): all squares hold at once with {level} confidence. A "
-        f"missing square does not mean that two teams are equal.{board.first}\n\n{disagree}"
+        f"{question}\n\nA square means that the {words.team} in its row is significantly better "
+        f"than the {words.team} in its column. {tests[0].upper()}{tests[1:]} of {of:,} ordered "
+        f"pairs, corrected for multiple comparisons (Holm): all squares hold at once with {level} "
+        f"confidence. A missing square does not mean that two {words.teams} are "
+        f"equal.{board.first}\n\n{disagree}"
     )
     title = "Significance map"
-    described = f"A difference is significant for {shown:,} of {of:,} ordered pairs of teams."
+    described = (
+        f"A difference is significant for {shown:,} of {of:,} ordered pairs of {words.teams}."
+    )
     picture = pairs_chart(board.teams, pairs.better)
     counts = zip(board.teams, pairs.better.sum(axis=1), pairs.better.sum(axis=0), strict=True)
     table = Table(
-        "The first teams, pair by pair",
-        ("team", "significantly better than", "significantly worse than"),
+        f"The first {words.teams}, pair by pair",
+        (words.team, "significantly better than", "significantly worse than"),
         tuple((team, int(won), int(lost)) for team, won, lost in counts)[:_TABLE_ROWS],
     )
     return Section(title, text, (table,), (_chart("significance", title, described, picture),))
 
 
 def _podium(board: Board) -> Section | None:
+    words = board.study.words
     if board.top.values is None:
         return None
     teams = board.teams[:MOST_ON_PODIUM]
@@ -164,14 +174,23 @@ def _podium(board: Board) -> Section | None:
     if np.ptp(found.shares, axis=0).max() < _FLAT:
         return None
     text = (
-        f"The first {len(teams)} teams are ranked among themselves on each single {board.case}. "
-        "The bars show how often each team takes each place. Tied teams share their places "
-        "equally. A team can lead the board because it is good everywhere, or because it is often "
-        "first and rarely last."
+        f"The first {len(teams)} {words.teams} are ranked among themselves on each single "
+        f"{board.case}. The bars show how often each {words.team} takes each place. Tied "
+        f"{words.teams} share their places equally. {words.A_team} can lead the board because it "
+        "is good everywhere, or because it is often first and rarely last."
     )
     title = "The podium"
-    described = f"How often each of the first teams takes each place, over the {board.cases}."
-    charts = [_chart("podium", title, described, podium_chart(teams, found.shares))]
+    described = (
+        f"How often each of the first {words.teams} takes each place, over the {board.cases}."
+    )
+    charts = [
+        _chart(
+            "podium",
+            title,
+            described,
+            podium_chart(teams, found.shares, f"share of the {board.cases}"),
+        )
+    ]
     if found.values.shape[1] > 1:
         text += (
             f"\n\nThe second chart shows {found.values.shape[1]} {board.cases} without ties, "
@@ -188,50 +207,59 @@ def _podium(board: Board) -> Section | None:
 _METHOD_WORDS = {
     "score": "score: by the score, as on the board",
     "median": "median: by the median of the values of the {cases}",
-    "mean rank": "mean rank: teams are ranked on each {case}, and these ranks are averaged",
+    "mean rank": "mean rank: {words.teams} are ranked on each {case}, and these ranks are averaged",
     "median rank": "median rank: the same, with the median of these ranks",
-    "tests": "tests: by the number of other teams that a team beats in a paired test",
+    "tests": (
+        "tests: by the number of other {words.teams} that {words.a_team} beats in a paired test"
+    ),
 }
 
 
 def _ranking_methods(
     board: Board, methods: RankingMethods, left_out: Sequence[str]
 ) -> Section | None:
+    words = board.study.words
     if len(methods.ranks) < 2:
         return None
-    words = [
-        _METHOD_WORDS[name].format(case=board.case, cases=board.cases) for name in methods.ranks
+    described_methods = [
+        _METHOD_WORDS[name].format(case=board.case, cases=board.cases, words=words)
+        for name in methods.ranks
     ]
     title = "Ranks by other methods"
     first, *others = methods.ranks.values()
     if all(np.array_equal(first, ranks) for ranks in others):
-        teams = f"the first {len(board.teams):,} teams" if board.first else "all teams"
+        teams = (
+            f"the first {len(board.teams):,} {words.teams}"
+            if board.first
+            else (f"all {words.teams}")
+        )
         text = f"All methods give {teams} the same ranks as the score does"
-        return Section(title, f"{text}: {'; '.join(words)}.")
+        return Section(title, f"{text}: {'; '.join(described_methods)}.")
     text = (
-        "The board ranks teams by score. Other reasonable methods rank the same predictions "
-        "differently. Where lines cross, the order depends on the method.\n\n"
-        + "; ".join(words) + "."
+        f"The board ranks {words.teams} by score. Other reasonable methods rank the same "
+        "predictions differently. Where lines cross, the order depends on the method.\n\n"
+        + "; ".join(described_methods) + "."
     )  # fmt: skip
     if left_out:
         text += (
-            f" Left out, because {'they give' if len(left_out) > 1 else 'it gives'} most teams the "
-            f"same rank: {', '.join(left_out)}."
+            f" Left out, because {'they give' if len(left_out) > 1 else 'it gives'} most "
+            f"{words.teams} the same rank: {', '.join(left_out)}."
         )
     several = len(board.teams) > _TABLE_ROWS
     if several:
         text += (
-            f" The picture and the table show the first {_TABLE_ROWS} teams, of "
+            f" The picture and the table show the first {_TABLE_ROWS} {words.teams}, of "
             f"{len(board.teams):,} that were ranked by every method."
         )
     described = (
-        f"The ranks of the first {_TABLE_ROWS} teams by each method, one line per team."
+        f"The ranks of the first {_TABLE_ROWS} {words.teams} by each method, one line per "
+        f"{words.team}."
         if several
-        else "The ranks of each team by each method, one line per team."
+        else f"The ranks of each {words.team} by each method, one line per {words.team}."
     )
     table = Table(
         "Ranks by method",
-        ("team", *methods.ranks),
+        (words.team, *methods.ranks),
         tuple(
             (team, *(int(ranks[at]) for ranks in methods.ranks.values()))
             for at, team in enumerate(board.teams[:_TABLE_ROWS])
@@ -242,6 +270,7 @@ def _ranking_methods(
 
 
 def _agreement(board: Board, methods: RankingMethods) -> Section:
+    words = board.study.words
     study = board.study
     whole = kendall_tau_of_resamples(
         round_significant(study.scores),
@@ -251,8 +280,8 @@ def _agreement(board: Board, methods: RankingMethods) -> Section:
     )
     found = {"score": whole, **methods.agreement}
     text = (
-        "How well does the ranking on all rows agree with the rankings on samples of the rows? "
-        "1 means the same order, 0 no agreement, and -1 the reverse order."
+        f"How well does the ranking on all {words.rows} agree with the rankings on samples of the "
+        f"{words.rows}? 1 means the same order, 0 no agreement, and -1 the reverse order."
     )
     same = not any(one.low < one.high for one in found.values())
     if not same:
@@ -262,12 +291,14 @@ def _agreement(board: Board, methods: RankingMethods) -> Section:
         )
     if np.isfinite(whole.median):
         text += (
-            f" For the ranking by score of all {len(study.teams):,} teams, the agreement is "
-            f"{whole.low:.2f} to {whole.high:.2f} (median {whole.median:.2f})."
+            f" For the ranking by score of all {len(study.teams):,} {words.teams}, the agreement "
+            f"is {whole.low:.2f} to {whole.high:.2f} (median {whole.median:.2f})."
         )
     if methods.agreement:
         shown, m = len(board.top.positions), len(study.teams)
-        ranked = f"the first {shown:,} teams only" if shown < m else "the same teams"
+        ranked = (
+            f"the first {shown:,} {words.teams} only" if shown < m else (f"the same {words.teams}")
+        )
         text += (
             " High agreement means that a method is stable, not that it is the right one. "
             f"The other methods rank {ranked}."
@@ -283,6 +314,7 @@ def _agreement(board: Board, methods: RankingMethods) -> Section:
 
 
 def _heatmap(board: Board) -> Section | None:
+    words = board.study.words
     values = board.values
     if values is None:
         return None
@@ -294,11 +326,14 @@ def _heatmap(board: Board) -> Section | None:
         return None
     what = f"share of the {board.cases}"
     text = (
-        f"The teams are ranked on each single {board.case}. Tied teams share the better rank. "
-        f"The stronger the colour of a square, the more often the team has this rank.{board.first}"
+        f"The {words.teams} are ranked on each single {board.case}. Tied {words.teams} share the "
+        f"better rank. The stronger the colour of a square, the more often the {words.team} has "
+        f"this rank.{board.first}"
     )
     title = f"Ranks {board.case} by {board.case}"
-    described = f"The ranks of each team on single {board.cases}, and how often it has them."
+    described = (
+        f"The ranks of each {words.team} on single {board.cases}, and how often it has them."
+    )
     picture = heatmap_chart(found.rows(board.teams), what)
     return Section(title, text, charts=(_chart("heatmap", title, described, picture),))
 
@@ -306,7 +341,9 @@ def _heatmap(board: Board) -> Section | None:
 def _tasks(board: Board) -> list[Section]:
     if board.top.tasks is None:
         return []
-    return task_sections(board.teams, board.top.tasks, board.study.level, board.first)
+    return task_sections(
+        board.teams, board.top.tasks, board.study.level, board.first, board.study.words
+    )
 
 
 def sections_of_result(result: Any) -> Iterable[Section]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from arena.types import Chart, Section, Table
+from arena.types import Chart, Section, Table, Vocabulary
 from arena_ranking.challenger.consensus import ConsensusRanking, consensus_ranking
 from arena_ranking.challenger.frequencies import rank_frequencies
 from arena_ranking.challenger.pair_charts import podium_chart, violins_chart
@@ -20,7 +20,7 @@ _SHARE = "share of the tasks"
 
 
 def task_sections(
-    teams: Sequence[str], found: TaskScores, level: float, shown: str
+    teams: Sequence[str], found: TaskScores, level: float, shown: str, words: Vocabulary
 ) -> list[Section]:
     """Return the sections on tasks; none if fewer than two tasks have a score for every team.
 
@@ -34,17 +34,23 @@ def task_sections(
         The share of draws between percentiles.
     shown
         A sentence with a leading space if not all teams are shown, else empty.
+    words
+        The nouns for teams and rows.
     """
     if len(found.names) < 2:
         return []
     consensus = consensus_ranking(found.ranks)
-    sections = [_consensus(teams, found, consensus, shown), _between(teams, found, level)]
+    sections = [
+        _consensus(teams, found, consensus, shown, words),
+        _between(teams, found, level, words),
+    ]
     agreements = found.agreements(level)
     if agreements:
         names = list(agreements)[:_MOST_TASKS]
         text = (
             "How well does the ranking within a task agree with the rankings on samples of its "
-            "rows? 1 means the same order. With few rows, the ranking of a task is less certain."
+            f"{words.rows}? 1 means the same order. With few {words.rows}, the ranking of a task "
+            "is less certain."
         )
         picture = violins_chart(
             {name: agreements[name].tau for name in names},
@@ -63,25 +69,30 @@ def _first_tasks(found: TaskScores) -> str:
 
 
 def _consensus(
-    teams: Sequence[str], found: TaskScores, consensus: ConsensusRanking, shown: str
+    teams: Sequence[str],
+    found: TaskScores,
+    consensus: ConsensusRanking,
+    shown: str,
+    words: Vocabulary,
 ) -> Section:
     order = np.argsort(consensus.rank, kind="stable")
     text = (
-        f"The rows belong to {len(found.names):,} tasks. The score on the board is computed on all "
-        "rows together, so tasks with more rows have more weight. Here every task has the same "
-        "weight. The teams are ranked within each task, and then by the mean of these ranks. Tied "
-        f"teams get the average of their ranks.{shown}"
+        f"The {words.rows} belong to {len(found.names):,} tasks. The score on the board is "
+        f"computed on all {words.rows} together, so tasks with more {words.rows} have more "
+        f"weight. Here every task has the same weight. The {words.teams} are ranked within each "
+        f"task, and then by the mean of these ranks. Tied {words.teams} get the average of their "
+        f"ranks.{shown}"
     )
     if found.left_out:
         text += (
-            f" These tasks are excluded, because not every team has a score in them: "
+            f" These tasks are excluded, because not every {words.team} has a score in them: "
             f"{', '.join(found.left_out[:10])}{', …' if len(found.left_out) > 10 else ''}."
         )
     names = found.names[:_MOST_COLUMNS]
     ranks = found.ranks
     table = Table(
         "Ranks by task",
-        ("team", "consensus", "mean rank", *names),
+        (words.team, "consensus", "mean rank", *names),
         tuple(
             (
                 teams[at],
@@ -93,21 +104,22 @@ def _consensus(
         ),
     )
     title = "Consensus of the tasks"
-    described = "The mean, best and worst rank of each team over the tasks."
+    described = f"The mean, best and worst rank of each {words.team} over the tasks."
     chart = Chart("reading-consensus", title, described, consensus.specification(teams))
     return Section(title, text, (table,), (chart,))
 
 
-def _between(teams: Sequence[str], found: TaskScores, level: float) -> Section:
+def _between(teams: Sequence[str], found: TaskScores, level: float, words: Vocabulary) -> Section:
     ranks = found.ranks
     first = min(len(teams), MOST_ON_PODIUM)
     own = podium(found.scores[:first], greater_is_better=found.greater_is_better)
-    described = "The rank of each team in each task, and how often it has each rank."
+    described = f"The rank of each {words.team} in each task, and how often it has each rank."
     text = (
-        "A team that is good at every task has a similar rank in each of them; a specialist does "
-        "not. In the first chart each square is the rank of a team in a task; darker is better. "
-        f"In the last chart the first {first} teams are ranked among themselves in each task. The "
-        "bars show how often each team takes each place."
+        f"{words.A_team} that is good at every task has a similar rank in each of them; a "
+        f"specialist does not. In the first chart each square is the rank of {words.a_team} in a "
+        f"task; darker is better. In the last chart the first {first} {words.teams} are ranked "
+        f"among themselves in each task. The bars show how often each {words.team} takes each "
+        "place."
     ) + _first_tasks(found)
     names = found.names[:_MOST_TASKS]
     squares = task_ranks_chart(teams, names, ranks[:, : len(names)])
@@ -121,20 +133,20 @@ def _between(teams: Sequence[str], found: TaskScores, level: float) -> Section:
     return Section("Ranks across tasks", text, charts=charts)
 
 
-def task_technical(found: TaskScores) -> str:
+def task_technical(found: TaskScores, words: Vocabulary) -> str:
     """Return how the tasks were compared, for the section on methods."""
     counts = ", ".join(
-        f"{name}: {rows:,} rows"
+        f"{name}: {rows:,} {words.rows}"
         for name, rows in list(zip(found.names, found.n_rows, strict=True))[:_MOST_TASKS]
     )
     drawn = [scores.shape[1] for scores in found.resampled]
     how = (
         f"rankings within tasks were compared with {min(drawn):,} to {max(drawn):,} resamples "
-        "of their rows"
+        f"of their {words.rows}"
         if drawn and max(drawn)
         else "a metric that can only be called as a whole is not resampled within tasks"
     )
     return (
-        f"Tasks ({counts}): the metric on the rows of each task; consensus by mean average "
+        f"Tasks ({counts}): the metric on the {words.rows} of each task; consensus by mean average "
         f"ranks, the ranking at the smallest mean squared Euclidean distance; {how}."
     )
