@@ -1,0 +1,207 @@
+"""The queue beside the record: which difference is told in which sentence."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.errors import InputError
+from arena.server.backup import BACKUP_NOTE, backup
+from arena.server.compare import QueueComparison, RecordedRequests, files_compared
+from arena.server.records.accounts import Accounts
+from arena.server.records.intake import Intake, Request
+from arena.server.records.layout import Layout
+from arena.server.records.uploads import Uploads
+from arena.store import Event
+
+WHEN = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Iterator[tuple[Intake, Accounts]]:
+    path = tmp_path / "intake.sqlite"
+    with closing(Intake(path)) as intake, closing(Accounts(path)) as accounts:
+        yield intake, accounts
+
+
+@pytest.fixture
+def sent(records: tuple[Intake, Accounts]) -> list[Request]:
+    """Return a submission of Ada's for Ants, one of Bo's for Bees, and an organiser's step."""
+    intake, accounts = records
+    requests = []
+    for name, team in (("Ada", "Ants"), ("Bo", "Bees"), ("Org", "")):
+        account = accounts.register(name, organiser=not team).account
+        if team:
+            accounts.create_team("c", team, account)
+        payload = {"file": "a.csv", "sha256": "5" * 64} if team else {}
+        request, _new = intake.append(
+            competition="c", team=team, member=account, kind="submit" if team else "finalize",
+            payload=payload, fingerprint="5" * 64 if team else "", received=WHEN,
+        )  # fmt: skip
+        requests.append(request)
+    return requests
+
+
+def event_of(one: Request) -> Event:
+    """Return what the record has of a request."""
+    payload = {
+        "request": {"seq": one.seq, "id": one.request, "kind": one.kind},
+        "team": one.team or None,
+        **one.payload,
+    }
+    actor = f"{'member' if one.team else 'organiser'} {one.member}"
+    kind = "submission" if one.team else "finalized"
+    return Event(one.seq, one.received.isoformat(), actor, kind, payload, "", "")
+
+
+def compared(intake: Intake, events: list[Event], competition: str | None = None) -> Any:
+    return RecordedRequests.of(events).compare(intake, competition)
+
+
+def changed(event: Event, **payload: Any) -> Event:
+    return replace(event, payload={**event.payload, **payload})
+
+
+def test_equal_records_differ_in_nothing(
+    records: tuple[Intake, Accounts], sent: list[Request]
+) -> None:
+    events = [event_of(one) for one in sent]
+    assert compared(records[0], events) == QueueComparison()
+    assert compared(records[0], events, "c") == QueueComparison()
+    assert compared(records[0], []) == QueueComparison()
+    assert len(RecordedRequests.of(events)) == 3
+
+
+def test_each_difference_of_a_request_is_named(
+    records: tuple[Intake, Accounts], sent: list[Request]
+) -> None:
+    intake, _accounts = records
+    first, *others = [event_of(one) for one in sent]
+    about = first.payload["request"]
+    for event, what in (
+        (changed(first, request={**about, "id": "other"}), "id"),
+        (changed(first, request={**about, "kind": "select"}), "kind"),
+        (replace(first, time="2026-03-01T12:00:01+00:00"), "time"),
+        (changed(first, team="Cats"), "team"),
+        (changed(first, file="b.csv"), "file name"),
+    ):
+        found = compared(intake, [event, *others])
+        assert f"Request 1 of the queue differs from the record in its {what}." in found.differences
+        assert found.not_compared == ()
+    digest = compared(intake, [changed(first, sha256="6" * 64), *others])
+    assert [one.rpartition(" ")[2] for one in digest.differences] == ["digest.", "fingerprint."]
+    # What was set aside perhaps was so for its file, which is not compared.
+    aside = replace(changed(first, file="b.csv", sha256="6" * 64), kind="request set aside")
+    assert compared(intake, [aside, *others]).differences == ()
+
+
+def test_what_one_side_lacks_is_named(
+    records: tuple[Intake, Accounts], sent: list[Request]
+) -> None:
+    intake, _accounts = records
+    first, second, third = (event_of(one) for one in sent)
+    assert compared(intake, [first, third]).differences == (
+        "The queue has request 2, which the record lacks.",
+    )
+    late = event_of(replace(sent[0], seq=9, request="later"))
+    assert compared(intake, [first, second, third, late]).differences == (
+        "The queue lacks request 9, which the record has.",
+    )
+    before = [event_of(replace(sent[0], seq=seq, request=f"early {seq}")) for seq in (-2, -1)]
+    found = compared(intake, [*before, first, second, third])
+    assert found.differences == ()
+    assert "2 requests before request 1, which the queue lacks" in found.not_compared[0]
+    found = compared(intake, [before[0], first, second, third])
+    assert "Not compared: a request before request 1" in found.not_compared[0]
+    other = [event_of(replace(one, request=f"other {one.seq}")) for one in sent]
+    found = compared(intake, other)
+    assert found.differences == ()
+    assert "does not have any of the 3 requests of the record" in found.not_compared[0]
+    assert "does not have the request of" in compared(intake, other[:1]).not_compared[0]
+
+
+def test_senders_are_compared_with_the_accounts(
+    tmp_path: Path, records: tuple[Intake, Accounts], sent: list[Request]
+) -> None:
+    ada, bo, org = (one.member for one in sent)
+    events = [event_of(one) for one in sent]
+
+    def told(statement: str, *values: str) -> tuple[str, ...]:
+        path = tmp_path / "edited.sqlite"
+        path.unlink(missing_ok=True)
+        with (
+            closing(sqlite3.connect(records[0].path)) as source,
+            closing(sqlite3.connect(path)) as goal,
+        ):
+            source.backup(goal)
+            with goal:
+                goal.execute(statement, values)
+        with closing(Intake(path, read_only=True)) as intake:
+            return tuple(compared(intake, events).differences)
+
+    assert told("SELECT 1") == ()
+    assert told("DELETE FROM members WHERE account = ?", ada) == (
+        f"The account {ada} sent submissions for Ants and is in no team now.",
+    )
+    joined = "UPDATE members SET team = (SELECT team FROM members WHERE account = ?)"
+    assert told(f"{joined} WHERE account = ?", bo, ada) == (
+        f"The account {ada} sent submissions for Ants and is in Bees now.",
+    )
+    assert told("UPDATE accounts SET organiser = 0 WHERE account = ?", org) == (
+        f"The account {org} made decisions of the organiser and is no organiser now.",
+    )
+    assert told("DELETE FROM accounts WHERE account = ?", org) == (
+        f"The account {org} made decisions of the organiser and is missing.",
+    )
+
+
+def test_a_queue_that_is_not_there_or_no_database_is_told(
+    tmp_path: Path, records: tuple[Intake, Accounts], sent: list[Request]
+) -> None:
+    layout = Layout(tmp_path / "elsewhere")
+    recorded = RecordedRequests.of([event_of(one) for one in sent])
+    assert files_compared(RecordedRequests(), layout) == QueueComparison()
+    assert "Name its folder with --data" in files_compared(recorded, layout).not_compared[0]
+    layout.create()
+    layout.intake.write_bytes(b"no database" * 100)
+    (told,) = files_compared(recorded, layout).differences
+    assert "is damaged" in told
+
+
+def test_a_backup_has_the_competition_and_the_queue_and_nothing_passing(tmp_path: Path) -> None:
+    folder = tmp_path / "race"
+    layout = Layout(folder / "server")
+    folder.mkdir()
+    (folder / "competition.toml").write_text("settings")
+    (folder / ".served.json").write_text("{}")
+    layout.create()
+    with closing(Intake(layout.intake)) as intake:
+        intake.append(competition="race", team="a", member="1", kind="select", payload={})
+    whole = Uploads(layout.uploads).put([b"id,y\n"])
+    (layout.uploads / "half.part").write_bytes(b"id")
+    size = backup(folder, layout, tmp_path / "copy")
+    files = {
+        str(path.relative_to(tmp_path / "copy"))
+        for path in (tmp_path / "copy").rglob("*")
+        if path.is_file()
+    }
+    assert files == {
+        "competition.toml",
+        "server/intake/intake.sqlite",
+        f"server/intake/uploads/{whole.name}",
+    }
+    assert size == sum((tmp_path / "copy" / file).stat().st_size for file in files)
+    assert (folder / BACKUP_NOTE).exists()
+    with closing(Intake(Layout(tmp_path / "copy" / "server").intake)) as intake:
+        assert [one.kind for one in intake.after("race", 0)] == ["select"]
+    with pytest.raises(InputError, match="exists: name a new folder"):
+        backup(folder, layout, tmp_path / "copy")
+    with pytest.raises(InputError, match="inside the competition's folder"):
+        backup(folder, layout, folder / "copy")
