@@ -164,8 +164,11 @@ def main(arguments: list[str] | None = None) -> None:
         if arguments is None and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, _interrupt)
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by the caller
+        stream = getattr(sys, name)
+        if stream is None:  # closed by the caller
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - for good
+        elif getattr(stream, "errors", "") == "strict" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # the encoding may lack a character
     # Messages of the computing modules, such as that a kernel is being compiled.
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
     given = sys.argv[1:] if arguments is None else arguments

@@ -274,7 +274,7 @@ def analyse(
     settings
         The ranker, the seed and the number of workers.
     manager
-        The plugins. An analysis that fails is skipped.
+        The plugins. An analysis that fails is skipped, unless the ranker's plugin provides it.
     weights
         See :attr:`Resampling.weights`.
     progress
@@ -283,7 +283,7 @@ def analyse(
     Raises
     ------
     PluginError
-        If the ranker fails.
+        If the ranker fails, or an analysis of its plugin.
     """
     progress = progress or NoProgress()
     study = replace(study, ranks=_rank_sets(study, settings.ranker, manager, progress))
@@ -301,7 +301,7 @@ def analyse(
     low, high = map(round_significant, intervals_of_teams(study, errors))
     columns = {"score_low": as_json(low), "score_high": as_json(high)}  # null where withheld
     columns |= {} if study.ranks is None else study.ranks.columns()
-    findings, of_findings = _run_analyses(study, columns, settings.seed, manager, progress)
+    findings, of_findings = _run_analyses(study, columns, settings, manager, progress)
     return PrivateBoard(study, corrected, findings, columns | of_findings)
 
 
@@ -425,19 +425,27 @@ def _generator(seed: int, stream: tuple[int, ...]) -> np.random.Generator:
 def _run_analyses(
     study: Study,
     own_columns: Mapping[str, list[Any]],
-    seed: int,
+    settings: BoardSettings,
     manager: PluginManager,
     progress: Progress,
 ) -> tuple[tuple[Finding, ...], dict[str, list[Any]]]:
-    """Return the findings, and their columns; ``own_columns`` are those of the board."""
+    """Return the findings, and their columns; ``own_columns`` are those of the board.
+
+    Raises
+    ------
+    PluginError
+        If an analysis of the ranker's plugin fails: its verdict belongs to the ranks.
+    """
+    of_ranker = None if study.ranks is None else manager.rankers.plugin_of(settings.ranker)
     findings: list[Finding] = []
     columns: dict[str, list[Any]] = {}
     applicable = [entry for entry in manager.analyses if _suits(entry, study, manager)]
     for position, entry in enumerate(applicable):
         progress.start(f"Running the analysis {entry.name}", 1)
         return_freed_memory()
-        with manager.guarded(entry.plugin, f"running the analysis {entry.name!r}"):
-            found = entry.item.run(study, analysis_generator(seed, position))
+        guard = attributed_unquoted if entry.plugin == of_ranker else manager.guarded
+        with guard(entry.plugin, f"running the analysis {entry.name!r}"):
+            found = entry.item.run(study, analysis_generator(settings.seed, position))
             finding = checked(found, Finding)
             for name, values in finding.columns.items():
                 if name in columns or name in own_columns:

@@ -115,6 +115,14 @@ def test_metrics_are_listed(arena_here: Any) -> None:
     assert "sklearn:NAME" in shown
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_what_a_terminal_cannot_show_is_replaced(arena: Any, encoding: str) -> None:
+    listed = arena("metrics", environment={"PYTHONIOENCODING": encoding})
+    assert listed.returncode == 0
+    assert "?" in listed.stdout
+    assert "\N{HORIZONTAL ELLIPSIS}" in arena("metrics").stdout
+
+
 def test_a_narrow_terminal_cuts_nothing_from_the_list_of_metrics(
     arena_here: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

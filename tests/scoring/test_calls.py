@@ -130,13 +130,18 @@ class Broken:
 
 @dataclass(frozen=True)
 class Provider:
-    """A plugin with one ranker."""
+    """A plugin with one ranker, and analyses."""
 
     ranker: Any
+    analyses: tuple[Any, ...] = ()
 
     @hookimpl
     def provide_rankers(self) -> list[Any]:
         return [self.ranker]
+
+    @hookimpl
+    def provide_analyses(self) -> tuple[Any, ...]:
+        return self.analyses
 
 
 @pytest.mark.parametrize("ranker", [Broken(1), Deferred("simultaneous", "no.such:Module")])
@@ -146,6 +151,29 @@ def test_a_ranker_that_fails_is_an_error_of_the_board(ranker: Any) -> None:
     study, *_ = board(Mae(), 10)
     with pytest.raises(PluginError, match=r"'mine' failed while .*'simultaneous'"):
         analyse(study, BoardSettings(10, workers=1), manager)
+
+
+class Failing:
+    """An analysis without a verdict."""
+
+    name = "verdict"
+
+    def run(self, study: Study, rng: np.random.Generator) -> Any:
+        raise ValueError
+
+
+def test_the_verdict_of_the_rankers_plugin_belongs_to_the_board() -> None:
+    """An analysis of another plugin that fails is named, and the board is complete without it."""
+    study, *_ = board(Mae(), 10)
+    manager = PluginManager(entry_points=False)
+    manager.register(Provider(Broken(0), (Failing(),)), "mine")
+    with pytest.raises(PluginError, match="'mine' failed while running the analysis 'verdict'"):
+        analyse(study, BoardSettings(10, workers=1), manager)
+    manager = PluginManager(entry_points=False)
+    manager.register(Provider(Broken(0)), "mine")
+    manager.register(Provider(Broken(0, "other"), (Failing(),)), "theirs")
+    assert analyse(study, BoardSettings(10, workers=1), manager).study.ranks is not None
+    assert [failure.plugin for failure in manager.failures] == ["theirs"]
 
 
 def test_a_board_without_rankers_has_no_ranks() -> None:

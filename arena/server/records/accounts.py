@@ -305,6 +305,7 @@ class Accounts(Records):
     >>> secret, _ = accounts.make_token(ada.account, "laptop", "submit")
     >>> accounts.holder(secret)[0].name
     'Ada'
+    >>> accounts.close()
     """
 
     tables = _TABLES
