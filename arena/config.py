@@ -34,6 +34,7 @@ from arena.utils.text import EMAIL_ADDRESS, shorten
 
 CONFIG_NAME = "competition.toml"
 DATABASE_NAME = "arena.duckdb"
+SAMPLE_NAME = "sample_submission.csv"
 UNFINISHED_NAME = "unfinished"
 """Folder of what an interrupted command has finished; it holds private scores."""
 
@@ -102,6 +103,12 @@ class DataSection(_Section):
     positive: str | None = Field(
         None,
         description="The positive label of a binary target. Default: the last in sorted order.",
+    )
+    classes: tuple[str, ...] = Field(
+        (),
+        description="The labels in their order, also those that no row has. Default: those of the "
+        "solution, sorted, of which participants may send those of its public rows and of the "
+        "sample.",
     )
     soft_labels: tuple[str, ...] = Field(
         (),
@@ -478,7 +485,7 @@ _PLACES = {
     if (section, key) != ("metric", "name")
 }
 """Keyword of :meth:`Settings.of` -> section and key."""
-_LISTS = {"target", "secondary", "soft_labels", "submission_columns", "required"}
+_LISTS = {"target", "classes", "secondary", "soft_labels", "submission_columns", "required"}
 
 
 def read_settings(path: Path) -> Settings:

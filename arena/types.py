@@ -164,7 +164,9 @@ class SolutionColumns:
     usage: str = USAGE_COLUMN
     """The column of Public, Private and Ignored; optional under its default name."""
     positive: str | None = None
-    """The positive label of a binary target; None: the second in sorted order."""
+    """The positive label of a binary target; None: the second of the labels."""
+    classes: tuple[str, ...] = ()
+    """The labels in their order, also those that no row has; empty: those of the rows, sorted."""
     cluster: str | None = None
     """A column of groups that are resampled as a whole."""
     tasks: str | None = None

@@ -125,6 +125,17 @@ _COLUMNS: dict[str, tuple[Any, Any]] = {
         Positive,
         None,
     ),
+    "classes": (
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--classes",
+                help="The labels in their order, separated by commas, also those that no row has.  "
+                "[default: those of the solution, sorted]",
+            ),
+        ],
+        None,
+    ),
     "cluster": (
         Annotated[
             str | None,

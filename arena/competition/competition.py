@@ -29,7 +29,6 @@ from arena.intake import (
 )
 from arena.intake.folder import team_name
 from arena.plugin.manager import PluginManager
-from arena.scoring.submissions import examine
 from arena.types import Fault
 from arena.utils.collection import collection_paused
 from arena.utils.finished_tasks import resumable
@@ -318,13 +317,7 @@ class Competition(CompetitionView):
         """
         file = replace(named_file(Path(name), "check"), path=path)
         state = self._state
-        ((_file, read),) = examine(
-            [file],
-            state.solution,
-            state.metric,
-            state.manager,
-            max_bytes=state.settings.limits.max_bytes,
-        )
+        ((_file, read),) = state.examine([file])
         return read.faults
 
     def set_aside(self, request: QueuedRequest, reason: str) -> RequestAnswer:

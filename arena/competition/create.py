@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from arena.competition.judging_plugins import KEY, plugins_that_judge
 from arena.competition.state import METRIC_CODE, metric_code, secondary_metrics
-from arena.config import CONFIG_NAME, DATABASE_NAME, Settings, settings_as_toml
+from arena.config import CONFIG_NAME, DATABASE_NAME, SAMPLE_NAME, Settings, settings_as_toml
 from arena.errors import InputError, UsageError
 from arena.evaluation.binding import bind
 from arena.evaluation.domain import check_truth
@@ -34,7 +34,6 @@ from arena.utils.atomic_write import atomic_write
 from arena.utils.tabular import write_csv
 from arena.utils.text import printable
 
-SAMPLE_NAME = "sample_submission.csv"
 SAMPLE_NOTE_NAME = "sample_submission.txt"
 """The meaning of the columns of the sample, for participants."""
 PUBLIC_SHARE = 0.3
@@ -206,10 +205,21 @@ def soft_label_warnings(solution: Solution) -> tuple[str, ...]:
     )
 
 
+def _shown_rows(solution: Solution) -> npt.NDArray[np.bool_]:
+    """Return which rows the sample may follow: the public ones; if there is none, all ranked."""
+    public: npt.NDArray[np.bool_] = solution.usage == np.uint8(Usage.PUBLIC)
+    return public if public.any() else solution.usage != np.uint8(Usage.IGNORED)
+
+
 def sample_values(solution: Solution, traits: MetricTraits) -> list[Any]:
     """Return a valid value for each column of a submission, the same on every row."""
     if solution.kind is PredictionKind.LABEL:
-        return [target.classes[0] for target in solution.targets if target.classes]
+        truth = solution.truth[_shown_rows(solution)].reshape(-1, len(solution.targets))
+        return [
+            target.classes[int(truth[:, at].min(initial=len(target.classes) - 1))]
+            for at, target in enumerate(solution.targets)
+            if target.classes
+        ]
     if solution.kind is PredictionKind.CLASS_PROBABILITIES and len(solution.targets) == 1:
         classes = solution.targets[0].classes or ()
         return [1 / max(len(classes), 2)] * len(solution.columns)
@@ -224,7 +234,7 @@ def _sample_texts(solution: Solution, traits: MetricTraits) -> list[str]:
 
     Whether sets of rows are empty does not matter: the sample does not depend on it.
     """
-    ranked = solution.truth[solution.usage != np.uint8(Usage.IGNORED)]
+    ranked = solution.truth[_shown_rows(solution)]
     cells: list[Any] = list(ranked.reshape(len(ranked), -1).T)
     if traits.rows == "any":
         sets = (itertools.chain(*rows_of_cells(own)[0]) for own in cells)

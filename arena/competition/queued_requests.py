@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ from arena.errors import ArenaError, StoreError, UsageError
 from arena.intake import named_file
 from arena.intake.faults import plural
 from arena.intake.folder import team_name
-from arena.scoring.submissions import examine
 from arena.store import Event, Store
 from arena.store.events import is_of_queue
 from arena.utils.parallel import NoProgress
@@ -260,18 +258,11 @@ def _read(
         for one in group
         if one.path is not None
     ]
-    examined = partial(
-        examine,
-        solution=state.solution,
-        metric=state.metric,
-        manager=state.manager,
-        max_bytes=state.settings.limits.max_bytes,
-    )
     queued: list[SubmissionRequest] = []
-    read_files = examined(files, workers=min(workers, len(files)))
+    read_files = state.examine(files, workers=min(workers, len(files)))
     for one, (file, first) in zip(group, read_files, strict=True):
         # Its process may have been killed because of another file: alone again.
-        read = next(examined([file]))[1] if first.crashed else first
+        read = next(state.examine([file]))[1] if first.crashed else first
         if read.crashed:
             return queued, "The process that reads files crashed twice while it read this one."
         if read.sha256 and one.payload.get("sha256", read.sha256) != read.sha256:

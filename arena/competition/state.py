@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from arena.competition.epochs import adopt_settings, view_settings
 from arena.competition.ledger import Ledger
 from arena.competition.quota import count_interrupted
-from arena.config import Settings
+from arena.config import SAMPLE_NAME, Settings
 from arena.errors import ArenaError, UsageError
 from arena.evaluation.solution_metric import metric_of_solution
+from arena.intake import ReadSubmission, SubmissionFile, read_submission
 from arena.interfaces import Metric, kinds_of, source_of
 from arena.plugin.manager import PluginManager
+from arena.scoring.submissions import examine
 from arena.store import Store
 from arena.store.events import INEXACT
-from arena.types import Solution
+from arena.types import PredictionKind, Solution, Usage
 from arena.utils.strict_json import parse_json
 
 METRIC_CODE = "metric_code"
@@ -52,6 +56,9 @@ class CompetitionState:
     event_fields: Mapping[str, Any] = field(default_factory=dict)
     """Fields of every event besides its payload: the request of a served competition."""
     _metrics: list[Metric] = field(default_factory=list, init=False, repr=False)
+    _sendable: list[tuple[tuple[str, ...], ...] | None] = field(
+        default_factory=list, init=False, repr=False
+    )
 
     @property
     def solution(self) -> Solution:
@@ -75,6 +82,50 @@ class CompetitionState:
     def ledger(self) -> Ledger:
         """The ledger of the current revision and epoch."""
         return Ledger(self.store, self.revision, self.settings.public.epoch)
+
+    @property
+    def sendable(self) -> tuple[tuple[str, ...], ...] | None:
+        """The labels of each target that submissions may have; None: all.
+
+        Declared labels are all of them; otherwise those of the public rows and of the sample. So a
+        refusal does not tell which labels only private rows have. Where no row is public, nothing
+        else is known than the labels of all rows.
+        """
+        solution = self.solution
+        public = solution.usage == np.uint8(Usage.PUBLIC)
+        named = [target.classes or () for target in solution.targets]
+        if self.settings.data.classes or not any(named) or not public.any():
+            return None
+        if len(solution.columns) > len(named):  # each label is the name of a column
+            return None
+        truth = solution.truth.reshape(solution.n_rows, -1)
+        codes = [set(column[public].tolist()) for column in truth.T]
+        if all(len(own) == len(names) for own, names in zip(codes, named, strict=True)):
+            return None
+        if solution.kind is PredictionKind.LABEL and (path := self.folder / SAMPLE_NAME).is_file():
+            values = read_submission(path, solution).values
+            for own, column in zip(codes, () if values is None else values.T, strict=False):
+                own |= set(column.tolist())
+        return tuple(
+            tuple(name for code, name in enumerate(names) if code in own)
+            for own, names in zip(codes, named, strict=True)
+        )
+
+    def examine(
+        self, files: Sequence[SubmissionFile], *, workers: int = 1
+    ) -> Iterator[tuple[SubmissionFile, ReadSubmission]]:
+        """Yield each file of a participant with its predictions or its faults, in order."""
+        if not self._sendable:
+            self._sendable.append(self.sendable)
+        return examine(
+            files,
+            self.solution,
+            self.metric,
+            self.manager,
+            workers=workers,
+            max_bytes=self.settings.limits.max_bytes,
+            sendable=self._sendable[0],
+        )
 
     def record(self, kind: str, payload: Mapping[str, Any]) -> None:
         """Append an event in a separate transaction."""

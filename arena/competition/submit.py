@@ -25,7 +25,7 @@ from arena.competition.teams import Teams
 from arena.errors import StoreError
 from arena.intake import ReadSubmission, SubmissionFile
 from arena.public_board.releaser import Releaser, ScoredSubmission, make_releaser
-from arena.scoring.submissions import competition_info, examine
+from arena.scoring.submissions import competition_info
 from arena.store import Incoming, Scoring, Transaction
 from arena.store.events import DATED
 from arena.types import RULE_FAILED, Fault, Release, SubmissionRecord
@@ -98,14 +98,7 @@ def submit_files(
     state, teams = handler.state, handler.teams
     team_names = set(map(teams.current, state.store.teams()))
     confusable: ConfusableNames | None = None
-    read_files = examine(
-        files,
-        state.solution,
-        state.metric,
-        state.manager,
-        workers=min(available_workers(), len(files)) or 1,
-        max_bytes=state.settings.limits.max_bytes,
-    )
+    read_files = state.examine(files, workers=min(available_workers(), len(files)) or 1)
     for position, (file, read) in enumerate(read_files):
         team_name = teams.current(file.team)
         if team_name not in team_names:

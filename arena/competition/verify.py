@@ -314,7 +314,9 @@ def _contradictions(claims: Claims) -> Iterator[str]:
         yield "result.json is not the board that events.jsonl records as the final one."
     elif finalized[-1].get("finals") != claims.finals:
         yield "The submissions in finals.json differ from those that events.jsonl records."
-    settings = keyed_digest(claims.key, claims.settings.model_dump_json().encode())
+    # Not the keys that the arena which recorded them did not have.
+    recorded = claims.settings.model_dump_json(exclude_unset=True)
+    settings = keyed_digest(claims.key, recorded.encode())
     if settings != _bound(claims, "meta", "settings"):
         yield "The settings in settings.json differ from those that events.jsonl records."
     shown = _read(folder / "private.csv", _rows)

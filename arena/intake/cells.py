@@ -275,16 +275,25 @@ def merge_equal_numbers(labels: Sequence[str]) -> dict[str, Decimal] | None:
 
 
 def label_codes(
-    column: Any, classes: Sequence[str], name: str, place: Place, faults: FaultList
+    column: Any,
+    classes: Sequence[str],
+    name: str,
+    place: Place,
+    faults: FaultList,
+    *,
+    known: Sequence[str],
 ) -> FloatArray:
     """Return ``(n,)`` codes of labels as float64; an unknown label is a fault.
 
-    Labels are compared as text, or by value if all classes are numbers. The fault quotes the cell
-    and never a label of the solution.
+    Labels are compared as text, or by value if all known classes are numbers. The fault quotes the
+    cell and never a label of the solution. ``known`` are the classes that may be sent: whether
+    there are others changes nothing.
     """
     encoded = to_text(column).dictionary_encode()
     written = encoded.dictionary
-    of_written = _codes_of_text(written, classes)
+    code_of_known = np.array([*map(classes.index, known), np.nan])
+    found = _codes_of_text(written, known)
+    of_written = code_of_known[np.where(np.isnan(found), len(known), found).astype(np.intp)]
     codes: FloatArray = of_written[encoded.indices.to_numpy()]
 
     def fault(position: int, kind: str) -> Fault:
@@ -304,7 +313,7 @@ def label_codes(
         faults.add_each(kind, wrong.tolist(), partial(fault, kind=kind))
     unknown = written.filter(pa.array(np.isnan(of_written) & ~blank & ~seen))
     if len(unknown):
-        faults.explain("unknown label", _cause_of_labels(unknown, classes))
+        faults.explain("unknown label", _cause_of_labels(unknown, known))
     return codes
 
 

@@ -59,6 +59,9 @@ class SubmissionForm:
     """Whether the file may be a folder or ZIP of masks (text predictions in one column only)."""
     mask_shapes: npt.NDArray[np.int64] | None = None
     """``(n, 3)`` height, width and depth of the mask of each id; 0: unknown. None: all unknown."""
+    sendable: tuple[tuple[str, ...], ...] | None = None
+    """For each target the labels that may be sent; None: all. The others are unknown to whoever
+    sends a file, and so is whether they exist."""
 
     @classmethod
     def of(cls, solution: Solution, **rules: Any) -> SubmissionForm:
@@ -78,8 +81,8 @@ class SubmissionForm:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The labels of the first target; empty for a numeric target."""
-        return self.targets[0].classes or ()
+        """The labels of the first target that may be sent; empty for a numeric target."""
+        return (self.targets[0].classes or ()) if self.sendable is None else self.sendable[0]
 
     @property
     def names(self) -> tuple[str, ...]:

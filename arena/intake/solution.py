@@ -232,7 +232,13 @@ def _read_rows(
         asked = (name for name in found.targets if name.lower() not in traits.own_columns)
         sent = (*asked, *traits.sent_columns)
     reading = TargetReading(
-        kind, columns.positive, traits.max_classes, traits.truth_range, comma, sent
+        kind=kind,
+        positive=columns.positive,
+        classes=columns.classes,
+        max_classes=traits.max_classes,
+        truth_range=traits.truth_range,
+        decimal_comma=comma,
+        submission_columns=sent,
     )
 
     def chosen(names: Sequence[str]) -> dict[str, Any]:

@@ -225,8 +225,10 @@ def _encode(
         return values
     if form.kind is PredictionKind.LABEL:
         classes = {target.name: target.classes or () for target in form.targets}
-        for j, column in enumerate(columns):
-            values[:, j] = label_codes(column, classes[names[j]], names[j], place, faults)
+        sendable = dict(zip(classes, form.sendable or classes.values(), strict=True))
+        for j, (name, column) in enumerate(zip(names, columns, strict=True)):
+            known = sendable[name]
+            values[:, j] = label_codes(column, classes[name], name, place, faults, known=known)
         return values
     if table.decimal_comma and all(is_text(column) for column in columns):
         columns = list(points_for_commas(columns, place, faults))

@@ -39,6 +39,8 @@ class TargetReading:
 
     kind: PredictionKind
     positive: str | None = None
+    classes: tuple[str, ...] = ()
+    """The declared labels in their order; empty: those of the ranked rows, sorted."""
     max_classes: int | None = None
     truth_range: tuple[float, float] = (-np.inf, np.inf)
     decimal_comma: bool = False
@@ -184,7 +186,16 @@ def _read_labels(
     indices = encoded.indices.to_numpy().astype(np.intp)
     labels = encoded.dictionary.to_pylist()
     present = sorted({labels[i] for i in np.unique(indices[used])})
-    classes, code_of = _classes(present, name, reading, faults)
+    if reading.classes:
+        classes, code_of = _declared(present, name, reading, faults)
+    else:
+        classes, code_of = _classes(present, name, reading, faults)
+    if reading.max_classes is not None and len(classes) > reading.max_classes:
+        message = (
+            f"The column has {len(classes):,} distinct labels, but the metric supports at most "
+            f"{reading.max_classes:,}: choose another metric or another target."
+        )
+        faults.add("too many classes", message, column=name)
     code_of_index = np.array([code_of.get(label, 0) for label in labels], dtype=np.intp)
     codes = np.where(used, code_of_index[indices], 0) if len(labels) else indices
     return Target(name, classes), codes
@@ -208,14 +219,35 @@ def _classes(
     order = list(names)
     if reading.positive is not None:
         order = _positive_last(order, names, name, reading.positive, faults)
-    if reading.max_classes is not None and len(order) > reading.max_classes:
-        message = (
-            f"The column has {len(order):,} distinct labels, but the metric supports at most "
-            f"{reading.max_classes:,}: choose another metric or another target."
-        )
-        faults.add("too many classes", message, column=name)
     code = {value: i for i, value in enumerate(order)}
     return tuple(names[value] for value in order), {label: code[key[label]] for label in labels}
+
+
+def _declared(
+    labels: Sequence[str], name: str, reading: TargetReading, faults: FaultList
+) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Return the declared classes in their order, and label -> code; others are faults.
+
+    If all of them are numbers, labels are compared by value.
+    """
+    declared = reading.classes
+    values = merge_equal_numbers([*declared, *labels])
+    key = values if values is not None else {label: label for label in [*declared, *labels]}
+    order = list(dict.fromkeys(key[label] for label in declared))
+    if len(order) < len(declared) or len(order) < 2:
+        message = f"The classes {show_all(declared)} are not two or more different labels."
+        faults.add("declared classes", message, column=name)
+    if unknown := [label for label in labels if key[label] not in order]:
+        message = (
+            f"The column has {show_all(unknown)}, which the classes {show_all(declared)} do not "
+            "include: add each label to [data] classes (--classes), or correct the cells."
+        )
+        faults.add("undeclared label", message, column=name)
+    names = {key[label]: label for label in reversed(declared)}
+    if reading.positive is not None:
+        order = _positive_last(order, names, name, reading.positive, faults)
+    code = {value: at for at, value in enumerate(order)}
+    return tuple(names[one] for one in order), {one: code.get(key[one], 0) for one in labels}
 
 
 def class_order(labels: Sequence[str], positive: str | None = None) -> list[str]:

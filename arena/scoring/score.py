@@ -46,6 +46,7 @@ def score(
     target: str | Sequence[str] | None = None,
     usage: str | None = None,
     positive: str | float | None = None,
+    classes: Sequence[str | float] | None = None,
     cluster: str | None = None,
     tasks: str | None = None,
     weight: str | None = None,
@@ -85,7 +86,7 @@ def score(
         All settings as one object, instead of the keywords below; or the metric.
     metric
         A specification such as ``roc_auc`` or ``f1(average=macro)``.
-    id, target, usage, positive, cluster, tasks, weight, soft_labels, submission_columns
+    id, target, usage, positive, classes, cluster, tasks, weight, soft_labels, submission_columns
         The roles of the solution's columns, as in ``competition.toml``; see
         :class:`~arena.types.SolutionColumns`.
     split
@@ -134,6 +135,7 @@ def score(
         target=target,
         usage=usage,
         positive=positive,
+        classes=classes,
         cluster=cluster,
         tasks=tasks,
         weight=weight,

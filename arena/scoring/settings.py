@@ -157,6 +157,7 @@ def given_columns(
     target: str | Sequence[str] = (),
     soft_labels: str | Sequence[str] = (),
     submission_columns: str | Sequence[str] = (),
+    classes: Sequence[Any] = (),
     positive: Any = None,
     **others: str,
 ) -> SolutionColumns:
@@ -173,6 +174,7 @@ def given_columns(
         targets=names(target),
         soft_labels=names(soft_labels),
         submission=names(submission_columns),
+        classes=tuple(map(str, classes)),
         positive=None if positive is None else str(positive),
         **others,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -149,13 +149,16 @@ def examine(
     *,
     workers: int = 1,
     max_bytes: int = MAX_BYTES,
+    sendable: tuple[tuple[str, ...], ...] | None = None,
 ) -> Iterator[tuple[SubmissionFile, ReadSubmission]]:
     """Yield each file with its predictions or its faults, in order.
 
-    At most ``workers + 1`` files are in memory at a time.
+    At most ``workers + 1`` files are in memory at a time. ``sendable`` are the labels of each
+    target that a file may have; None: all of the solution.
     """
     info = competition_info(metric, solution)
-    tasks = ((file, solution, metric, info, manager, max_bytes) for file in files)
+    limits = {"max_bytes": max_bytes, "sendable": sendable}
+    tasks = ((file, solution, metric, info, manager, limits) for file in files)
     read = run_tasks(_examine_one, tasks, workers=workers)
     yield from zip(files, read, strict=True)
 
@@ -166,20 +169,20 @@ def _examine_one(
     metric: Metric,
     info: CompetitionInfo,
     manager: PluginManager,
-    max_bytes: int,
+    limits: Mapping[str, Any],
 ) -> ReadSubmission:
     if file.faults:
         return ReadSubmission(values=None, faults=file.faults, sha256="")
     traits = traits_of(metric)
     rules: dict[str, Any] = {
+        **limits,
         "prediction_range": traits.prediction_range,
-        "max_bytes": max_bytes,
         "empty_cells": traits.empty_cells,
         "row_sets": traits.rows == "any",
         "mask_files": traits.mask_files,
     }
     if traits.whole_files and file.table is None:
-        read = read_whole_submission(file.path, max_bytes)
+        read = read_whole_submission(file.path, limits["max_bytes"])
     elif file.table is not None:
         read = check_table(file.table.table, file.table.sha256, solution, **rules)
     elif (table := manager.read_predictions(file.path, info)) is not None:

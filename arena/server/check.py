@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from arena.competition.create import SAMPLE_NAME
-from arena.config import ServerSection, Settings
+from arena.config import SAMPLE_NAME, ServerSection, Settings
 from arena.server.records.layout import OIDC_SECRET
 
 _STORED_FACTOR = 3

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from arena import BoardSettings, Competition, ScoreSettings, Settings, SolutionColumns, score
-from arena.competition.create import SAMPLE_NAME
+from arena.config import SAMPLE_NAME
 from arena.errors import InputError, UsageError
 from arena.intake import SubmissionForm, parse_submission, read_solution
 from arena.plugin.manager import PluginManager

@@ -19,8 +19,7 @@ from typer.testing import CliRunner
 from arena.cli.commands import audit, backup, serve
 from arena.cli.folder import find_folder
 from arena.competition.competition import Competition
-from arena.competition.create import SAMPLE_NAME
-from arena.config import CONFIG_NAME, DATABASE_NAME, ServerSection, read_settings
+from arena.config import CONFIG_NAME, DATABASE_NAME, SAMPLE_NAME, ServerSection, read_settings
 from arena.errors import InputError, StoreBusyError
 from arena.server import supervisor
 from arena.server.backup import backup as copy

@@ -17,8 +17,8 @@ from arena.cli.completion import complete_mechanism
 from arena.cli.console import console, say_note
 from arena.cli.init_questions import as_command, ask
 from arena.competition.competition import Competition
-from arena.competition.create import SAMPLE_NAME, SAMPLE_NOTE_NAME, soft_label_warnings
-from arena.config import CONFIG_NAME, DataSection, Settings
+from arena.competition.create import SAMPLE_NOTE_NAME, soft_label_warnings
+from arena.config import CONFIG_NAME, SAMPLE_NAME, DataSection, Settings
 from arena.errors import UsageError
 from arena.interfaces import Metric, notes_of, traits_of
 from arena.plugin.manager import PluginManager

@@ -6,9 +6,8 @@ import contextlib
 from dataclasses import asdict
 from typing import Any
 
-from arena.competition.create import SAMPLE_NAME
 from arena.competition.view import CompetitionView
-from arena.config import ServerSection
+from arena.config import SAMPLE_NAME, ServerSection
 from arena.interfaces import ExplainsScores, Mechanism
 from arena.server.records.published import CompetitionFacts
 from arena.types import PredictionKind

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from arena.competition.create import (
-    SAMPLE_NAME,
     SAMPLE_NOTE_NAME,
     create_competition,
 )
 from arena.competition.state import CompetitionState
 from arena.competition.view import open_state
-from arena.config import CONFIG_NAME, DATABASE_NAME, Settings, read_settings
+from arena.config import CONFIG_NAME, DATABASE_NAME, SAMPLE_NAME, Settings, read_settings
 from arena.errors import InputError
 from arena.plugin.manager import PluginManager
 from arena.simulation.competition.cache import ResultCache, write_file

@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.competition.competition import Competition
-from arena.competition.create import SAMPLE_NAME
 from arena.competition.state import CompetitionState
-from arena.config import DATABASE_NAME, Settings
+from arena.config import DATABASE_NAME, SAMPLE_NAME, Settings
 from arena.errors import ArenaError, InputError, UsageError
 from arena.intake import read_submission
 from arena.intake.faults import plural

@@ -17,7 +17,6 @@ from arena.competition.state import CompetitionState
 from arena.competition.submit import SubmissionHandler, SubmissionRequest, Submitted
 from arena.errors import InputError
 from arena.intake import named_file
-from arena.scoring.submissions import examine
 from arena.types import PredictionKind, Solution
 
 
@@ -81,13 +80,7 @@ class Submitter:
             )
         file.write_bytes(content)
         state = self.state
-        ((named, read),) = examine(
-            [named_file(file, team)],
-            state.solution,
-            state.metric,
-            state.manager,
-            max_bytes=state.settings.limits.max_bytes,
-        )
+        ((named, read),) = state.examine([named_file(file, team)])
         file.unlink()
         answer = self.handler.submit(SubmissionRequest(named, read, when, state.actor))
         self.known[key] = answer
