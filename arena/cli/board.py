@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from arena.intake.faults import fault_lines, plural
 from arena.report.boards import Row, ranked_board
 from arena.report.terminal import print_columns
+from arena.scoring.best_score_text import intervals_at_the_top
 from arena.scoring.result import ranked_on
 from arena.types import TEAMS, Vocabulary
 from arena.utils.formatting import BoardDisplay, Show, level_text, score_format, span
@@ -74,17 +75,16 @@ def _print_best(document: Row, out: Console, score: Show) -> None:
     best, standings = document["best_score_corrected"], document["standings"]
     if not standings or best["estimate"] is None:
         return
-    what = "best true score" if len(standings) > 1 else "true score"
-    if best["low"] is None:
-        interval = f"There is no interval for the {what}. {best['reason'] or ''}".rstrip()
-    else:
-        interval = (
-            f"Interval of the {what}: {span(best['low'], best['high'], score)} "
-            f"({level_text(document['level'])} confidence)."
-        )
     if len(standings) == 1:
+        interval = f"There is no interval for the true score. {best['reason'] or ''}".rstrip()
+        if best["low"] is not None:
+            interval = (
+                f"Interval of the true score: {span(best['low'], best['high'], score)} "
+                f"({level_text(document['level'])} confidence)."
+            )
         out.print(interval)
         return
+    interval = intervals_at_the_top(best, document["level"], score)
     observed, corrected = score(standings[0]["score"]), score(best["estimate"])
     change = f"stays {observed}" if corrected == observed else f"of {observed} is {corrected}"
     out.print(f"Corrected for selection, the best score {change}. {interval}")

@@ -8,7 +8,7 @@ The largest of many scores is an overestimate: among equal submissions the lucki
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -77,7 +77,7 @@ class CorrectedBest(Tabular):
     estimate: float
     """The corrected best score; NaN if it cannot be estimated, e.g. from a single row."""
     low: float
-    """Lower end of the interval for the best true score, which also covers the winner's; NaN if the
+    """Lower end of the interval for the best true score, whichever submission has it; NaN if the
     interval is withheld."""
     high: float
     """Upper end of that interval."""
@@ -95,8 +95,29 @@ class CorrectedBest(Tabular):
     """Number of normally distributed rows with equal information about the standard error."""
     reason: str | None
     """Why the interval is withheld, in a sentence; None: it is given."""
+    winner_low: float
+    """Lower end of the interval for the winner's own true score; NaN if it is withheld."""
+    winner_high: float
+    """Upper end of that interval."""
+    winner_reason: str | None
+    """Why that interval is withheld, in a sentence; None: it is given."""
     winners: WinnerIntervals
-    """Intervals for the true scores of the first three, corrected for selection."""
+    """Intervals for the true scores of the first three, corrected for selection, all at once."""
+
+    def withheld(self, reason: str) -> CorrectedBest:
+        """Return the same without intervals, for a reason in a sentence."""
+        nothing = np.full(len(self.winners.low), np.nan)
+        reasons = (reason,) * len(nothing)
+        return replace(
+            self,
+            low=float("nan"),
+            high=float("nan"),
+            winner_low=float("nan"),
+            winner_high=float("nan"),
+            reason=reason,
+            winner_reason=reason,
+            winners=replace(self.winners, low=nothing, high=nothing, reasons=reasons),
+        )
 
     def chart(self) -> alt.LayerChart:
         """Return a chart of the observed and the corrected best score."""
@@ -115,6 +136,7 @@ def corrected_best_score(
     greater_is_better: bool,
     level: float = DEFAULT_LEVEL,
     teams: IntArray | None = None,
+    may_be_first: npt.NDArray[np.bool_] | None = None,
 ) -> CorrectedBest:
     """Estimate the winner's true score, with intervals for it and for the best true score.
 
@@ -125,7 +147,7 @@ def corrected_best_score(
     added. The difference is zero for a mean over rows, and makes the estimate of a single
     submission equal to its score.
 
-    The estimate is clipped to the interval, or to the range of the metric if the interval is
+    The estimate is clipped to the interval of the winner, or to the range of the metric if that is
     withheld.
 
     A draw without a score on the other rows (for example because they contain no positive) is left
@@ -153,6 +175,8 @@ def corrected_best_score(
         was selected by these scores; ``selected`` and ``winners`` are then about teams. The winner
         is the best of all m submissions, and not only of one per team. None: every submission is a
         team of its own.
+    may_be_first
+        See :func:`best_score_interval`.
 
     Returns
     -------
@@ -181,7 +205,13 @@ def corrected_best_score(
     _check(errors.scores, resampled, chosen_on, judged_on, level)
     draws = Draws.of(len(errors.scores), score_under, [(chosen_on, judged_on)])
     return corrected_best_on(
-        errors, resampled, draws, greater_is_better=greater_is_better, level=level, teams=teams
+        errors,
+        resampled,
+        draws,
+        greater_is_better=greater_is_better,
+        level=level,
+        teams=teams,
+        may_be_first=may_be_first,
     )
 
 
@@ -246,6 +276,7 @@ def corrected_best_on(
     greater_is_better: bool,
     level: float,
     teams: IntArray | None = None,
+    may_be_first: npt.NDArray[np.bool_] | None = None,
 ) -> CorrectedBest:
     """Return what :func:`corrected_best_score` does, on draws that were made in parts."""
     scores = errors.scores
@@ -255,16 +286,18 @@ def corrected_best_on(
     if teams is not None:
         selected = np.bincount(teams, weights=selected).astype(np.float64)
     return_freed_memory()  # the predictions that a database keeps are as large as the errors
-    first, winners = _winners_of_places(
+    (first, winners), best = _winners_of_places(
         errors,
         resampled,
         (1, PRIZES),
         greater_is_better=greater_is_better,
         level=level,
         teams=teams,
+        may_be_first=may_be_first,
     )
-    low, high = float(first.low[0]), float(first.high[0])
-    bounds = (low, high) if first.reasons[0] is None else errors.score_range
+    low, high = best.ends
+    own = float(first.low[0]), float(first.high[0])
+    bounds = own if first.reasons[0] is None else errors.score_range
     return CorrectedBest(
         estimate=float(np.clip(round_significant(sign * estimate), *bounds)),
         low=low,
@@ -275,7 +308,10 @@ def corrected_best_on(
         choices=len(draws.sizes) + draws.left_out,
         choices_left_out=left_out,
         effective_units=float(errors.effective_units[winner]),
-        reason=first.reasons[0],
+        reason=best.reason,
+        winner_low=own[0],
+        winner_high=own[1],
+        winner_reason=first.reasons[0],
         winners=winners,
     )
 
@@ -364,16 +400,18 @@ def winner_intervals(
     errors, with the correlations of the resamples. A submission is not a contender if all K winners
     lead it by more than two critical values, simultaneously for all pairs at a twentieth of the
     error probability: no draw of the rows would have made it a winner (the two steps of locally
-    simultaneous inference, Zrnic and Fithian 2024). The other end needs a correction for K only. A
-    winner that is not among the truly best K has displaced one of them, so its true score is below
-    the upper end of some submission that it has beaten: the upper end of a place is the largest
-    over all submissions ranked no higher.
+    simultaneous inference, Zrnic and Fithian 2024).
+
+    The other end of a single winner is that of its own interval and needs no correction. Let i be
+    the submission with the largest ``theta_i - z s_i``, which is fixed. If the winner's true score
+    is above its upper end, then ``x_i <= x_w < theta_w - z s_w <= theta_i - z s_i``, and this has
+    the probability of one tail. For K > 1 places it is corrected for K, and a winner that is not
+    among the truly best K has displaced one of them, so that its true score is below the upper end
+    of some submission that it has beaten: the upper end of a place is the largest over all
+    submissions ranked no higher.
 
     If the best of several submissions of a team was selected by these scores, all of them are
     contenders and have upper ends; the winners are the best submissions of K teams.
-
-    With one place the interval also covers the best true score on the board: no submission's true
-    score is above the largest upper end, and the winner's is at most the best one.
 
     Parameters
     ----------
@@ -407,14 +445,15 @@ def winner_intervals(
     >>> bool(first.low[0] < 0.8 < first.high[0]), first.contenders
     (True, 40)
     """
-    return _winners_of_places(
+    found, _ = _winners_of_places(
         errors,
         resampled,
         (places,),
         greater_is_better=greater_is_better,
         level=level,
         teams=teams,
-    )[0]
+    )
+    return found[0]
 
 
 def _winners_of_places(
@@ -425,8 +464,12 @@ def _winners_of_places(
     greater_is_better: bool,
     level: float,
     teams: IntArray | None,
-) -> list[WinnerIntervals]:
-    """Return :func:`winner_intervals` for several numbers of places, with shared computation."""
+    may_be_first: npt.NDArray[np.bool_] | None = None,
+) -> tuple[list[WinnerIntervals], BestScoreInterval]:
+    """Return :func:`winner_intervals` for several numbers of places, with shared computation.
+
+    With them comes :func:`best_score_interval` from the contenders of the first number.
+    """
     check_level(level)
     if min(counts) < 1:
         raise UsageError("The number of places must be at least 1.")
@@ -452,7 +495,8 @@ def _winners_of_places(
         other = float(-ndtri(tail / len(winners)))
         near, far = interval_ends(errors, flattering), interval_ends(errors, other)
         low, high = (near[0], far[1]) if greater_is_better else (-near[1], -far[0])
-        upper = [np.fmax.reduce(high[signed <= signed[winner]]) for winner in winners]
+        beaten = [signed <= signed[winner] for winner in winners] if places > 1 else [winners]
+        upper = [np.fmax.reduce(high[own]) for own in beaten]
         ends = np.sort([sign * low[winners], sign * np.array(upper)], axis=0)
         reasons = tuple(
             errors.why_none(int(winner), *own)
@@ -460,7 +504,15 @@ def _winners_of_places(
         )
         ends[:, [reason is not None for reason in reasons]] = np.nan
         found.append(WinnerIntervals(prizes, ends[0], ends[1], level, int(able.sum()), reasons))
-    return found
+    winner, able = int(counting[order[0]]), contenders[0]
+    near, far = interval_ends(errors, criticals[0]), interval_ends(errors, float(-ndtri(tail)))
+    low, high = (near[0], far[1]) if greater_is_better else (-near[1], -far[0])
+    most = np.fmax.reduce(high[able if may_be_first is None else may_be_first])
+    least, most = sorted((sign * float(low[winner]), sign * float(most)))
+    reason = errors.why_none(winner, least, most)
+    nothing = float("nan")
+    best = BestScoreInterval((least, most) if reason is None else (nothing, nothing), reason)
+    return found, best
 
 
 def _counting(signed: FloatArray, teams: IntArray | None) -> IntArray:
@@ -518,15 +570,27 @@ def best_score_interval(
     greater_is_better: bool,
     level: float,
     teams: IntArray | None = None,
+    may_be_first: npt.NDArray[np.bool_] | None = None,
 ) -> BestScoreInterval:
-    """Return the interval of the first place, which covers the best true score.
+    """Return the interval for the best true score, whichever submission has it.
 
-    Arguments and exceptions are those of :func:`winner_intervals`.
+    The winner's true score is at most the best one, so the end that selection biases is that of
+    :func:`winner_intervals`. The other end is the most favourable one of the submissions that may
+    truly be the best: the best one is a fixed submission, and its own end needs no correction.
+
+    Arguments and exceptions are those of :func:`winner_intervals`, and ``may_be_first``: ``(m,)``,
+    the winner included; None: the contenders.
     """
-    first = winner_intervals(
-        errors, resampled, greater_is_better=greater_is_better, level=level, teams=teams
+    _, best = _winners_of_places(
+        errors,
+        resampled,
+        (1,),
+        greater_is_better=greater_is_better,
+        level=level,
+        teams=teams,
+        may_be_first=may_be_first,
     )
-    return BestScoreInterval((float(first.low[0]), float(first.high[0])), first.reasons[0])
+    return best
 
 
 def _standardised(resampled: FloatArray, sign: float = 1.0) -> tuple[FloatArray, FloatArray | None]:
@@ -618,6 +682,7 @@ def corrected_best(
     rng: np.random.Generator,
     *,
     errors: ScoreErrors | None = None,
+    may_be_first: npt.NDArray[np.bool_] | None = None,
     draws: int = MOST_DRAWS,
     workers: int = 1,
     progress: Progress | None = None,
@@ -653,6 +718,7 @@ def corrected_best(
 
     If the best of several submissions of a team was selected on the ranked rows, all candidates
     take part, and m is their number; ``errors`` are theirs, and None: they are computed.
+    ``may_be_first`` is that of :func:`best_score_interval`, of all candidates.
 
     Raises :class:`~arena.errors.UsageError` as :func:`corrected_best_score` does.
     """
@@ -661,7 +727,7 @@ def corrected_best(
     errors = score_errors(study) if errors is None else errors
     if drawn is not None:
         weights, scores = drawn[0][:, :draws], drawn[1][:, :draws]
-        return _corrected_on(study, errors, teams, weights, scores, workers, progress)
+        return _corrected_on(study, errors, teams, may_be_first, weights, scores, workers, progress)
     traits = traits_of(study.metric)
     stratify = traits.needs_every_class or traits.stratify_by_class
     strata = study.truth if stratify and study.truth.ndim == 1 else None
@@ -698,6 +764,7 @@ def corrected_best(
         greater_is_better=study.metric.greater_is_better,
         level=study.level,
         teams=teams,
+        may_be_first=may_be_first,
     )
 
 
@@ -705,6 +772,7 @@ def _corrected_on(
     study: Study,
     errors: ScoreErrors,
     teams: IntArray | None,
+    may_be_first: npt.NDArray[np.bool_] | None,
     weights: WeightArray,
     scores: FloatArray,
     workers: int,
@@ -737,4 +805,5 @@ def _corrected_on(
         greater_is_better=study.metric.greater_is_better,
         level=study.level,
         teams=teams,
+        may_be_first=may_be_first,
     )

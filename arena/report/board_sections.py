@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arena.charts import MOST_TEAMS, standings_chart
+from arena.scoring.best_score_text import intervals_at_the_top
 from arena.scoring.result import ScoreResult
 from arena.types import Chart, Section, Table, Vocabulary
 from arena.utils.formatting import level_text, percent, score_format, span
@@ -144,31 +145,22 @@ def _best(result: ScoreResult) -> str:
     )
     return (
         f"The best score, {observed}, was selected among {len(result.standings):,} on the same "
-        f"{words.rows}. {change} {_best_interval(result)}"
+        f"{words.rows}. {change} {intervals_at_the_top(best, result.level, score)}"
     )
 
 
-def _best_interval(result: ScoreResult) -> str:
-    best = result.best_score_corrected
-    if best["low"] is None:
-        reason = best.get("reason") or ""
-        return f"There is no interval for the best true score. {reason}".rstrip()
-    ends = span(best["low"], best["high"], score_format(result.standings, result.display))
-    return f"Interval of the best true score at {_level(result)}: {ends}."
-
-
 def _winners(result: ScoreResult) -> tuple[Table, ...]:
-    """Return the intervals of the first places, where there are several."""
+    """Return the intervals of the next places, where there are any."""
     winners = [
-        one for one in result.best_score_corrected.get("winners", ()) if one["low"] is not None
+        one for one in result.best_score_corrected.get("winners", ())[1:] if one["low"] is not None
     ]
-    if len(winners) < 2:
+    if not winners:
         return ()
     score = score_format(result.standings, result.display)
     return (
         Table(
-            f"True scores of the first {len(winners)}, corrected for their selection, all at once "
-            f"at {_level(result)}, and so wider than the interval of the best alone",
+            f"True scores of the next places, corrected for their selection, at once with the "
+            f"first at {_level(result)}",
             ("place", "team", "score", "true score"),
             tuple(
                 (one["place"], one["team"], score(one["score"]),

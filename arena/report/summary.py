@@ -77,13 +77,15 @@ def _best(result: ScoreResult, score: Show) -> tuple[str, str] | None:
         return None
     text = score(best["estimate"])
     interval = ""
-    if best["low"] is not None:
-        interval = f"{level_text(result.level)} interval {span(best['low'], best['high'], score)}"
+    of_winner = next(iter(best.get("winners", ())), best)
+    if of_winner["low"] is not None:
+        ends = span(of_winner["low"], of_winner["high"], score)
+        interval = f"{level_text(result.level)} interval {ends}"
     if len(result.standings) == 1:
         return ("True score", interval) if interval else None
     if interval:
         text += f", {interval}"
-    return "Best score, corrected for selection", text
+    return "The winner's true score, corrected for selection", text
 
 
 def _public(standings: Sequence[Row]) -> tuple[str, str] | None:

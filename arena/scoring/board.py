@@ -497,7 +497,9 @@ def _best_score(board: PrivateBoard | None, reason: str | None) -> Mapping[str, 
     if board is None:
         return {"estimate": None, "low": None, "high": None, "reason": reason, "winners": []}
     best, study = board.corrected, board.study
-    places = zip(best.winners.submission, best.winners.low, best.winners.high, strict=True)
+    low, high = best.winners.low, best.winners.high
+    low, high = np.append(best.winner_low, low[1:]), np.append(best.winner_high, high[1:])
+    places = zip(best.winners.submission, low, high, strict=True)
     document: Mapping[str, Any] = as_json(
         {
             "estimate": best.estimate,

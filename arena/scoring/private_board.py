@@ -292,10 +292,13 @@ def analyse(
         study,
         _generator(settings.seed, _CORRECTION_STREAM),
         errors=errors,
+        may_be_first=_may_be_first(study),
         workers=settings.n_workers,
         progress=progress,
         drawn=None if weights is None else (weights, study.with_all_candidates().resampled),
     )
+    if study.ranks is not None and study.ranks.not_offered is not None:
+        corrected = corrected.withheld(study.ranks.not_offered)  # they need the same rows
     if study.candidates is None:  # else it is not that of these scores
         study = replace(study, best_interval=(corrected.low, corrected.high))
     low, high = map(round_significant, intervals_of_teams(study, errors))
@@ -303,6 +306,17 @@ def analyse(
     columns |= {} if study.ranks is None else study.ranks.columns()
     findings, of_findings = _run_analyses(study, columns, settings, manager, progress)
     return PrivateBoard(study, corrected, findings, columns | of_findings)
+
+
+def _may_be_first(study: Study) -> npt.NDArray[np.bool_] | None:
+    """Return which submissions may be first by the ranks; None: these do not tell.
+
+    With several candidates of a team any of them may be the best, and not only the selected one.
+    """
+    sets = study.ranks
+    if sets is None or sets.not_offered is not None or study.candidates is not None:
+        return None
+    return sets.possible_winner
 
 
 def _rank_sets(

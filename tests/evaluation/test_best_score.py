@@ -402,6 +402,36 @@ def test_the_upper_end_is_the_largest_of_those_who_stand_no_higher():
     assert alone.high == pytest.approx([0.9 + 0.01 * critical, 0.8 + 0.01 * critical])
 
 
+def test_one_hopeless_submission_widens_neither_interval():
+    errors, resampled = errors_of([0.9, 0.89, 0.1], [0.01, 0.02, 0.6]), joint(0.0, 3, 200)
+    given = {"greater_is_better": True, "level": 0.95}
+    end = stats.norm.isf(0.025)
+    winner = winner_intervals(errors, resampled, **given)
+    assert winner.high[0] == pytest.approx(0.9 + 0.01 * end)
+    best = best_score_interval(
+        errors, resampled, **given, may_be_first=np.array([True, True, False])
+    )
+    assert best.ends == pytest.approx((winner.low[0], 0.89 + 0.02 * end))
+    everyone = best_score_interval(errors, resampled, **given)
+    assert everyone.ends == pytest.approx((winner.low[0], 0.1 + 0.6 * end))
+    losses = errors_of([-0.9, -0.89, -0.1], [0.01, 0.02, 0.6])
+    mirrored = best_score_interval(
+        losses, -resampled, greater_is_better=False, level=0.95,
+        may_be_first=np.array([True, True, False]),
+    )  # fmt: skip
+    assert mirrored.ends == pytest.approx([-best.ends[1], -best.ends[0]])
+
+
+def test_intervals_are_withheld_together():
+    found = correct(np.random.default_rng(0).normal(0, 1, (3, 80)))
+    assert np.isfinite([found.low, found.high, found.winner_low, found.winner_high]).all()
+    without = found.withheld("Few rows.")
+    ends = without.low, without.high, without.winner_low, without.winner_high
+    assert np.isnan([*ends, *without.winners.low, *without.winners.high]).all()
+    assert {without.reason, without.winner_reason, *without.winners.reasons} == {"Few rows."}
+    assert without.estimate == found.estimate
+
+
 def test_submissions_far_behind_cost_nothing():
     scores = np.r_[0.9, 0.89, np.full(200, 0.1)]
     resampled = scores[:, None] + 0.01 * np.sqrt(400) * joint(0.0, 202, 400)
@@ -597,7 +627,10 @@ def test_several_numbers_of_places_share_their_computation_and_nothing_else():
     assert alone[0].contenders < alone[1].contenders < 30
     # A product of matrices of other shapes is rounded differently.
     near = {"rel": 1e-6, "abs": 0.0}
-    assert (found.low, found.high) == pytest.approx((alone[0].low[0], alone[0].high[0]), **near)
+    own = found.winner_low, found.winner_high
+    assert own == pytest.approx((alone[0].low[0], alone[0].high[0]), **near)
+    assert found.low == found.winner_low
+    assert found.high >= found.winner_high
     assert found.winners.low == pytest.approx(alone[1].low, **near)
     assert found.winners.high == pytest.approx(alone[1].high, **near)
     assert found.winners.submission.tolist() == alone[1].submission.tolist()
