@@ -19,7 +19,7 @@ from program import run_here
 def exported(made_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a solution and an export; one team chose two submissions, one is out."""
     here = Path(shutil.copytree(made_once, tmp_path_factory.mktemp("exported") / "x"))
-    change(here / "c", "resamples = 1000", "resamples = 60")
+    change(here / "c", "intervals = true", "intervals = false")
     change(here / "c", "# baseline =", 'baseline = "base"')
     change(here / "c", 'rule = "best_public"', 'rule = "chosen"')
     for number, team in enumerate(["one", "two;=1+1", "=three", "one", "base"], start=1):
@@ -120,7 +120,6 @@ CONTRADICTIONS: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CONTRADICTIONS)
 def test_what_contradicts_the_rest_is_told(there: Path, name: str) -> None:
     attack, said = CONTRADICTIONS[name]
@@ -168,7 +167,7 @@ UNREADABLE: dict[str, Callable[[Path], None]] = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.few(10)
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_what_cannot_be_an_export_is_told_in_one_line(there: Path, name: str) -> None:
     UNREADABLE[name](there / "out")
@@ -180,7 +179,6 @@ def test_what_cannot_be_an_export_is_told_in_one_line(there: Path, name: str) ->
     assert len(line) < 500
 
 
-@pytest.mark.slow
 def test_another_solution_is_told_and_none_of_its_labels(there: Path) -> None:
     lines = (there / "solution.csv").read_text().splitlines()
     flipped = [f"{line[:-1]}{1 - int(line[-1])}" for line in lines[1:]]
@@ -198,7 +196,6 @@ def test_another_solution_is_told_and_none_of_its_labels(there: Path) -> None:
         assert len(called.stderr.splitlines()) == 1
 
 
-@pytest.mark.slow
 def test_an_export_says_for_whom_it_is(there: Path) -> None:
     said = (there / "out" / "README.txt").read_text()
     assert "for the organiser" in said
@@ -209,7 +206,6 @@ def test_an_export_says_for_whom_it_is(there: Path) -> None:
     }
 
 
-@pytest.mark.slow
 def test_an_export_overwrites_nothing(there: Path) -> None:
     for taken in (there / "out", there / "solution.csv", there / "c"):
         called = run_here("export", taken, cwd=there / "c")

@@ -38,6 +38,22 @@ def test_a_share_of_each_class_is_made_public(tmp_path: Path, solution: Path, cl
         assert answer.released == 0.5
 
 
+def test_a_public_share_is_drawn_in_whole_groups(tmp_path: Path) -> None:
+    groups = np.arange(40) // 4
+    solution = {"id": [f"r{i}" for i in range(40)], "y": np.arange(40) % 2, "user": groups}
+    with Competition.create(
+        tmp_path / "c", solution, metric="mae", target="y", cluster="user", public_share=0.3, seed=1
+    ) as competition:
+        is_public = competition.solution.usage == Usage.PUBLIC
+    assert sorted(is_public[groups == group].mean() for group in range(10)) == [0] * 7 + [1] * 3
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.0])
+def test_a_public_share_is_at_least_0_and_less_than_1(tmp_path: Path, share: float) -> None:
+    with pytest.raises(UsageError, match="must be at least 0 and less than 1"):
+        Competition.create(tmp_path / "c", {}, "mae", public_share=share)
+
+
 def test_nothing_is_written_where_a_competition_cannot_be_made(
     tmp_path: Path, solution: Path
 ) -> None:
@@ -94,7 +110,6 @@ def test_earlier_predictions_are_read_in_the_order_asked_for(
     store.close()
 
 
-@pytest.mark.slow
 def test_limits_are_counted_by_day_and_in_total(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:
@@ -173,7 +188,6 @@ def test_the_public_board_shows_the_best_release(
         assert after["submission"] != best
 
 
-@pytest.mark.slow
 def test_choices_are_checked_and_recorded(tmp_path: Path, solution: Path, clock: Clock) -> None:
     final = {"rule": "chosen", "count": 1}
     with made(tmp_path, solution, clock, final=final) as competition:

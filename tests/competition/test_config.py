@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.config import Settings, read_settings, settings_as_toml
-from arena.errors import InputError
+from arena.errors import InputError, UsageError
 from thinned import examples
 
 SCHEMA = Path(__file__).parents[2] / "schemas" / "competition-1.json"
@@ -104,6 +105,40 @@ def test_every_mistake_is_named(tmp_path: Path, text: str, message: str) -> None
     with pytest.raises(InputError) as caught:
         read_settings(tmp_path / "competition.toml")
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"perday": 3}, "There is no setting 'perday'. Did you mean 'per_day'?"),
+        ({"xyz": 3}, "There is no setting 'xyz'. There are: title, deadline, baseline, "),
+        ({"per_day": 0}, "[limits] per_day is 0, but must be 1 or more."),
+        ({"level": 1.0, "final_rule": "best"}, '[final] rule is "best", but must be one of '),
+    ],
+)
+def test_every_mistake_in_a_keyword_is_named(keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
+        Settings.of(metric="roc_auc", **keys)
+
+
+def test_keywords_name_the_keys_of_all_sections() -> None:
+    of_keywords = Settings.of(
+        metric="mae", target="y", secondary="mse", soft_labels=["p", "q"], baseline="base",
+        mechanism="kaggle", total=9, final_rule="chosen", final_count=3, ties="earliest",
+    )  # fmt: skip
+    assert of_keywords == Settings.model_validate(
+        {
+            "metric": {"name": "mae", "secondary": ["mse"]},
+            "data": {"target": ["y"], "soft_labels": ["p", "q"]},
+            "competition": {"baseline": "base"},
+            "public": {"mechanism": "kaggle"},
+            "limits": {"total": 9},
+            "final": {"rule": "chosen", "count": 3, "ties": "earliest"},
+        }
+    )
+    changed = of_keywords.model_copy(update={"limits": given_settings().limits})
+    assert of_keywords.changes_to(changed) == [["limits.total", 9, None]]
+    assert of_keywords.changes_to(of_keywords) == []
 
 
 def test_several_mistakes_are_named_together(tmp_path: Path) -> None:

@@ -70,6 +70,7 @@ def test_a_clip_bounds_what_a_row_can_cost(tmp_path: Path) -> None:
     assert released == pytest.approx(0.1 * 2 - 0.9 * math.log(0.99))
 
 
+@pytest.mark.slow
 def test_a_step_too_large_is_said_once_the_baseline_is_known(tmp_path: Path) -> None:
     sections: Any = {
         "public": {"mechanism": "ladder(eta=0.4)"}, "competition": {"baseline": "base"}
@@ -267,6 +268,7 @@ def test_a_new_epoch_releases_again_and_is_recorded(tmp_path: Path) -> None:
         reopen(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_new_epoch_is_what_would_have_been_from_the_start(tmp_path: Path) -> None:
     files = history(tmp_path, 4)
     ladder = {"mechanism": "ladder-free(z=0.5)", "scope": "rank"}

@@ -321,7 +321,6 @@ def test_the_published_board_has_the_public_scores_that_were_released(
         assert any(released[one] != score for one, score in exact.items())
 
 
-@pytest.mark.slow
 def test_a_rescore_is_applied_by_the_code_of_its_preview(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:

@@ -40,7 +40,6 @@ def board(competition: Competition) -> dict[str, int]:
     return {row["team"]: row["n_submissions"] for row in competition.leaderboard()}
 
 
-@pytest.mark.slow
 def test_a_renamed_team_continues_under_its_new_name(
     competition: Competition, tmp_path: Path
 ) -> None:
@@ -70,7 +69,6 @@ def test_a_renamed_team_continues_under_its_new_name(
     assert {key: event.payload[key] for key in ("team", "to")} == {"team": "old", "to": "new"}
 
 
-@pytest.mark.slow
 def test_a_merged_team_is_counted_together(competition: Competition, tmp_path: Path) -> None:
     clock = competition._state.clock
     assert isinstance(clock, Clock)
@@ -131,7 +129,6 @@ def test_an_export_with_renamed_and_merged_teams_verifies(
     assert "submission 1: team is a, and events.jsonl records d" in problem
 
 
-@pytest.mark.slow
 def test_a_private_board_is_out_of_date_after_a_change_of_teams(
     competition: Competition, tmp_path: Path
 ) -> None:
@@ -158,7 +155,6 @@ def test_a_new_epoch_has_one_instance_for_a_merged_team(
         assert board(opened) == {"b": 2}
 
 
-@pytest.mark.slow
 def test_refused(tmp_path: Path, solution: Path) -> None:
     refused: list[tuple[str, tuple[str, str], str]] = [
         ("rename_team", ("unknown", "x"), "No submission of a team 'unknown'"),
