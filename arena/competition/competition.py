@@ -205,7 +205,7 @@ class Competition(CompetitionView):
         return submit_files(self._open_handler(), files, limited=limited, key=key)
 
     def _open_handler(self) -> SubmissionHandler:
-        if self._handler is None:
+        if self._handler is None or self._handler.epoch != self._state.epoch:
             self._handler = SubmissionHandler(self._state)
         return self._handler
 
@@ -484,9 +484,10 @@ class Competition(CompetitionView):
         """Score every submission again, with a corrected solution or with a new metric.
 
         The new metric is the one in ``competition.toml``. Returns every team's rank on the private
-        board before and after. The change is made and recorded only with ``apply``. Released
-        public scores stay on record as they were shown. ``progress`` reports in how many rows
-        the labels of a corrected solution differ, and in how many the usage, which is ignored.
+        board before and after. The change is made and recorded only with ``apply``; the public
+        board is then released again, and earlier scores stay on record as they were shown.
+        ``progress`` reports in how many rows the labels of a corrected solution differ, and in
+        how many the usage, which is ignored.
         ``workers`` is the number of workers on this machine; 0: one per processor.
 
         Calls of a slow metric are kept in the folder ``unfinished`` of the competition until the

@@ -6,13 +6,38 @@ refused, by a UsageError.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from arena.competition.final_selection import check_choice
+from arena.competition.rebuild import board_facts, rebuild
 from arena.competition.state import CompetitionState
 from arena.competition.teams import MERGED, RENAMED
 from arena.errors import UsageError
 from arena.intake.folder import team_fault
+
+
+def _record_decision(state: CompetitionState, kind: str, payload: Mapping[str, Any]) -> None:
+    """Append the event of a decision, and rebuild the public board in the same transaction."""
+    with state.store.transaction() as transaction:
+        event = transaction.append_event(
+            kind, state.actor, {**payload, **state.event_fields}, time=state.clock()
+        )
+        before = board_facts(state.ledger, state.manager, state.settings, state.solution)
+        after = replace(before, ledger=replace(before.ledger, later=(event,)))
+        changed = before.history().items() ^ after.history().items()
+        if changed:
+            per_team = state.settings.public.scope == "team"
+            rebuild(
+                transaction,
+                after,
+                cause=kind,
+                actor=state.actor,
+                now=state.clock(),
+                by_request=bool(state.event_fields),
+                teams={team for _, team in changed} if per_team else None,
+            )
 
 
 def select(
@@ -43,8 +68,10 @@ def disqualify(state: CompetitionState, submission: int, reason: str) -> str | N
     before = state.ledger.disqualified().get(submission)
     if before == payload["reason"]:
         raise UsageError(f"Submission {submission} is already disqualified for this reason.")
-    state.record(
-        "disqualification", payload if before is None else {**payload, "reason_before": before}
+    _record_decision(
+        state,
+        "disqualification",
+        payload if before is None else {**payload, "reason_before": before},
     )
     return before
 
@@ -56,7 +83,7 @@ def disqualify_team(state: CompetitionState, team: str, reason: str) -> None:
         raise UsageError("A disqualification needs a reason, which is recorded: give one.")
     if team in state.ledger.disqualified_teams():
         raise UsageError(f"The team {team!r} is already disqualified.")
-    state.record("disqualification", {"team": team, "reason": reason.strip()})
+    _record_decision(state, "disqualification", {"team": team, "reason": reason.strip()})
 
 
 def reinstate(
@@ -69,7 +96,7 @@ def reinstate(
         team = state.ledger.teams().current(team)
         if team not in state.ledger.disqualified_teams():
             raise UsageError(f"The team {team!r} is not disqualified.")
-        state.record("reinstatement", {"team": team, "reason": reason.strip()})
+        _record_decision(state, "reinstatement", {"team": team, "reason": reason.strip()})
         return
     if submission not in state.ledger.disqualified():
         raise UsageError(f"Submission {submission} is not disqualified.")
@@ -79,7 +106,7 @@ def reinstate(
             f"Submission {submission} belongs to the team {own!r}, which is disqualified: "
             f"reinstate the team with --team."
         )
-    state.record("reinstatement", {"submission": submission, "reason": reason.strip()})
+    _record_decision(state, "reinstatement", {"submission": submission, "reason": reason.strip()})
 
 
 def rename_team(state: CompetitionState, team: str, name: str, *, on_record: bool = True) -> None:
@@ -115,7 +142,7 @@ def merge_teams(state: CompetitionState, team: str, into: str) -> None:
                 f"The team {one!r} is disqualified: reinstate it first with arena disqualify "
                 f"--undo. Nothing was changed."
             )
-    state.record(MERGED, {"team": team, "to": into})
+    _record_decision(state, MERGED, {"team": team, "to": into})
 
 
 def _require_team(state: CompetitionState, name: str) -> str:

@@ -7,26 +7,24 @@ board, every team would have to submit its files again. The board shows the curr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from arena.competition.ledger import Ledger
+from arena.competition.rebuild import BoardFacts, board_facts, rebuild, release_board
 from arena.config import CONFIG_NAME, PublicSection, Settings
 from arena.errors import InputError, StoreError
 from arena.interfaces import Metric
 from arena.plugin.manager import PluginManager
 from arena.public_board.advice import FULL_WARNING
-from arena.public_board.mechanism import public_rows, review_mechanism
+from arena.public_board.mechanism import review_mechanism
 from arena.store import Store, Transaction
-from arena.types import Solution
 from arena.utils.strict_json import parse_json
 
 if TYPE_CHECKING:
     from arena.public_board.instances import InstanceRelease
-    from arena.public_board.releaser import SubmissionRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ def _propose(store: Store, manager: PluginManager, wanted: Settings) -> _Proposa
             f"{CONFIG_NAME}: [competition] baseline is {baseline!r}, a team that was renamed or "
             f"merged. Submit the baseline under a new name, and set that name."
         )
-    settings, notes, changes = _adopt(kept, wanted, store.has_releases(kept.public.epoch))
+    settings, notes, changes = _adopt(kept, wanted, store.has_releases(current_epoch(store, kept)))
     metric: Metric = manager.metrics.resolve(settings.metric.specification)
     better = metric.greater_is_better
     best = _baseline_score(store, settings, greater_is_better=better)
@@ -114,7 +112,7 @@ def adopt_settings(
     if proposal.changes:
         releases = None
         if proposal.opens_epoch:
-            releases = _release_again(store, manager, settings, store.solution())
+            releases = release_board(_facts(store, manager, proposal))
             notes.append(
                 f"Epoch {settings.public.epoch} of the public board began: {len(releases):,} "
                 f"submissions were released again by {settings.public.mechanism}. The "
@@ -127,7 +125,10 @@ def adopt_settings(
             payload = {"changes": list(proposal.changes)}
             transaction.append_event("configuration", actor, payload, time=now)
             if releases is not None:
-                _store_epoch(transaction, proposal.before, settings, releases, actor, now)
+                _store_epoch(transaction, store, proposal, releases, actor, now)
+            elif proposal.before.competition.baseline != settings.competition.baseline:
+                facts = _facts(store, manager, proposal)
+                rebuild(transaction, facts, cause="configuration", actor=actor, now=now)
     return settings, [*notes, *proposal.remarks]
 
 
@@ -203,42 +204,37 @@ def _baseline_score(store: Store, settings: Settings, *, greater_is_better: bool
     return best((score for score in scores if score is not None), default=None)
 
 
-def _release_again(
-    store: Store, manager: PluginManager, settings: Settings, solution: Solution
-) -> list[tuple[SubmissionRef, InstanceRelease]]:
-    from arena.public_board.releaser import (
-        SubmissionRef,
-        make_releaser,
-        read_public_rows,
-        release_again,
-    )
+def current_epoch(store: Store, settings: Settings) -> int:
+    """Return the epoch of the releases that the public board shows."""
+    return int(store.meta("epoch") or settings.public.epoch)
 
-    if not public_rows(solution).any():
-        return []
-    ledger = Ledger(store)
-    teams = ledger.teams()
-    history = [SubmissionRef(one.submission, teams.stored(one.team)) for one in ledger.counting()]
-    read = partial(read_public_rows, store, public_rows(solution))
-    releaser = make_releaser(settings, solution, read, manager, int(store.meta("seed") or 0))
-    released = release_again([releaser], history, store, solution)
-    return [(ref, one) for ref, (one,) in released if one is not None]
+
+def _facts(store: Store, manager: PluginManager, proposal: _Proposal) -> BoardFacts:
+    revision = int(store.meta("revision") or 1)
+    ledger = Ledger(store, revision, current_epoch(store, proposal.before))
+    return board_facts(ledger, manager, proposal.after, store.solution())
 
 
 def _store_epoch(
     transaction: Transaction,
-    before: Settings,
-    after: Settings,
-    releases: Sequence[tuple[SubmissionRef, InstanceRelease]],
+    store: Store,
+    proposal: _Proposal,
+    releases: Mapping[int, InstanceRelease],
     actor: str,
     now: datetime,
 ) -> None:
-    epoch = after.public.epoch
-    for ref, one in releases:
-        transaction.add_release(ref.submission, one.instance, epoch, one.release, time=now)
+    before, after = proposal.before, proposal.after
+    epoch = current_epoch(store, before) + 1
+    transaction.add_releases(
+        epoch,
+        [(number, one.instance, one.release) for number, one in releases.items()],
+        time=now,
+    )
+    transaction.put_meta("epoch", str(epoch))
     payload: dict[str, Any] = {
-        "epoch": epoch,
+        "epoch": after.public.epoch,
         "mechanism": [before.public.mechanism, after.public.mechanism],
         "scope": [before.public.scope, after.public.scope],
-        "released": [[ref.submission, one.release.score] for ref, one in releases],
+        "released": [[number, one.release.score] for number, one in releases.items()],
     }
     transaction.append_event("epoch", actor, payload, time=now)

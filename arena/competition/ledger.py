@@ -78,7 +78,12 @@ class Ledger:
     revision: int = 1
     """The revision of the scores; each rescore starts a new one."""
     epoch: int = 1
-    """The epoch of the releases; a change of the mechanism starts a new one."""
+    """The epoch of the releases; a change of the mechanism or of the facts starts a new one."""
+    later: tuple[Event, ...] = ()
+    """Events of a transaction that is not committed yet."""
+
+    def _events(self, *kinds: str) -> tuple[Event, ...]:
+        return (*self.store.events(*kinds), *(one for one in self.later if one.kind in kinds))
 
     def submissions(self, team: str | None = None) -> list[dict[str, Any]]:
         """Return every submission, or those of a team, in the order of arrival."""
@@ -100,7 +105,7 @@ class Ledger:
 
     def teams(self) -> Teams:
         """Return the names of the teams that were renamed or merged."""
-        return Teams.of(self.store.events(*TEAM_CHANGES))
+        return Teams.of(self._events(*TEAM_CHANGES))
 
     def records(
         self, team: str | None = None, numbers: Collection[int] | None = None
@@ -121,11 +126,11 @@ class Ledger:
 
     def selections(self) -> dict[str, list[int]]:
         """Return the last selection of each team, by its current name."""
-        return selections_in(self.store.events("selection", *TEAM_CHANGES))
+        return selections_in(self._events("selection", *TEAM_CHANGES))
 
     def disqualified(self) -> dict[int, str]:
         """Return the disqualified submissions, each with the last reason given."""
-        decided = self.store.events(*_DECISIONS, *TEAM_CHANGES)
+        decided = self._events(*_DECISIONS, *TEAM_CHANGES)
         teams: dict[int, str] = {}
         if any(event.kind in _DECISIONS and "team" in event.payload for event in decided):
             teams = {one.submission: one.team for one in self.records()}
@@ -133,7 +138,7 @@ class Ledger:
 
     def disqualified_teams(self) -> dict[str, str]:
         """Return the disqualified teams, each with the reason."""
-        events = self.store.events(*_DECISIONS, *TEAM_CHANGES)
+        events = self._events(*_DECISIONS, *TEAM_CHANGES)
         return _disqualified_teams(_decided(events), Teams.of(events))
 
     def sent(self) -> Counter[str]:
@@ -148,7 +153,7 @@ class Ledger:
 
         A merged team has several.
         """
-        events = self.store.events(*_DECISIONS, *TEAM_CHANGES)  # once: this looks at all events
+        events = self._events(*_DECISIONS, *TEAM_CHANGES)  # once: this looks at all events
         decided, teams = _decided(events), Teams.of(events)
         disqualified = _disqualified_teams(decided, teams)
         found = self.store.standings(

@@ -113,7 +113,7 @@ def replay(
         notes += review_mechanism(
             own, state.store.solution_outline, lambda: state.solution, state.manager
         )
-    records = state.store.releases(state.settings.public.epoch)
+    records = state.store.releases(state.epoch)
     teams = {record.submission: record.team for record in state.ledger.records()}
     history = tuple(
         SubmissionRef(record.submission, teams[record.submission]) for record in records

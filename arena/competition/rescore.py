@@ -13,6 +13,7 @@ import numpy as np
 from arena.competition.create import read_settings_solution
 from arena.competition.final_selection import Candidate, board_ranks, choose_finals
 from arena.competition.ledger import Ledger
+from arena.competition.rebuild import board_facts, rebuild
 from arena.competition.state import METRIC_CODE, CompetitionState, secondary_metrics
 from arena.config import Settings
 from arena.errors import InputError
@@ -167,6 +168,15 @@ def apply(state: CompetitionState, rescored: Rescored) -> None:
             payload["metric_sha256"] = digest
         fields = {**payload, **state.event_fields}
         transaction.append_event("rescored", state.actor, fields, time=state.clock())
+        public = {record.submission: record.public for record in scores}
+        rebuild(
+            transaction,
+            board_facts(state.ledger, state.manager, rescored.settings, rescored.solution, public),
+            cause="rescored",
+            actor=state.actor,
+            now=state.clock(),
+            by_request=bool(state.event_fields),
+        )
 
 
 def _score_all(

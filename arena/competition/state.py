@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from arena.competition.epochs import adopt_settings, view_settings
+from arena.competition.epochs import adopt_settings, current_epoch, view_settings
 from arena.competition.ledger import Ledger
 from arena.competition.quota import count_interrupted
 from arena.config import SAMPLE_NAME, Settings
@@ -79,9 +79,14 @@ class CompetitionState:
         return single.greater_is_better
 
     @property
+    def epoch(self) -> int:
+        """The epoch of the releases that the public board shows; a decision can start a new one."""
+        return current_epoch(self.store, self.settings)
+
+    @property
     def ledger(self) -> Ledger:
         """The ledger of the current revision and epoch."""
-        return Ledger(self.store, self.revision, self.settings.public.epoch)
+        return Ledger(self.store, self.revision, self.epoch)
 
     @property
     def sendable(self) -> tuple[tuple[str, ...], ...] | None:

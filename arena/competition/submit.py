@@ -138,7 +138,10 @@ class SubmissionHandler:
     def __init__(self, state: CompetitionState) -> None:
         record_plugins(state)
         self.state = state
-        self.teams: Teams = state.ledger.teams()
+        ledger = state.ledger
+        self.teams: Teams = ledger.teams()
+        self.epoch = ledger.epoch
+        """The epoch of the releases; in another one, another handler is needed."""
         metric_name = state.settings.metric.specification
         self.judge = Judge(
             state.solution, state.metric, state.manager.metrics.plugin_of(metric_name)
@@ -240,9 +243,7 @@ class SubmissionHandler:
             block = self.judge.block(incoming.values, self.judge.public_rows)
             self._reader.uncommitted[record.submission] = block
             scored = ScoredSubmission(record.submission, record.team, block, judgement.public)
-            log = StoredLog(
-                transaction, state.settings.public.epoch, state.revision, request.received
-            )
+            log = StoredLog(transaction, self.epoch, state.revision, request.received)
             released = self.releaser.release(scored, log)
             release = None if released is None else released.release
             transaction.put_scores(state.revision, record.submission, judgement.public, None)
@@ -339,7 +340,7 @@ class SubmissionHandler:
 
     def _first_release(self, record: SubmissionRecord) -> Release | None:
         state = self.state
-        recorded = state.store.release_of(record.submission, state.settings.public.epoch)
+        recorded = state.store.release_of(record.submission, self.epoch)
         return None if recorded is None else recorded.release
 
     def _answer(self, record: SubmissionRecord, release: Release | None) -> Submitted:

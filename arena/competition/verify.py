@@ -27,6 +27,7 @@ from arena.competition.create import read_settings_solution
 from arena.competition.export import table_cell, table_text
 from arena.competition.finalize import evaluate_finals, final_board_settings, fingerprint
 from arena.competition.ledger import disqualified_in, selections_in
+from arena.competition.rebuild import REBUILT
 from arena.competition.state import metric_code, secondary_metrics
 from arena.competition.teams import Teams
 from arena.config import Settings
@@ -370,6 +371,9 @@ def _recorded_submissions(events: Sequence[Event]) -> dict[int, dict[str, Any]]:
             again = dict(payload["released"])
             for number, row in rows.items():
                 row["released"] = again.get(number)
+        elif event.kind == REBUILT:
+            for number, score in payload["released"]:
+                rows[number]["released"] = score
     selected = {one for chosen in selections_in(events).values() for one in chosen}
     teams = {number: str(row["team"]) for number, row in rows.items()}
     disqualified = disqualified_in(events, teams)

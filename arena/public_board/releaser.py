@@ -69,6 +69,8 @@ class ScoredSubmission:
     """``(1, n)`` or ``(1, n, n_columns)``: of the public rows."""
     score: float | None = None
     """By the metric of the competition, at full precision; None: not computed yet."""
+    score_changes: int = 0
+    """How often its score changed since it was submitted: a changed score gets fresh noise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,7 +201,9 @@ class Releaser:
         )
 
         def ask(state: Mapping[str, Any], bound: float | None, position: int) -> Release:
-            stream = np.random.SeedSequence(self.seed, spawn_key=(submission.submission, position))
+            changes = [submission.score_changes] if submission.score_changes else []
+            key = (submission.submission, position, *changes)
+            stream = np.random.SeedSequence(self.seed, spawn_key=key)
             with attributed_unquoted(self.plugin, "releasing a score"):
                 rng = np.random.default_rng(stream)
                 found = self.mechanism.release(read_only(state), evaluation.at_most(bound), rng)
@@ -317,6 +321,7 @@ def release_again(
     store: Store,
     solution: Solution,
     scores: Mapping[int, float | None] | None = None,
+    score_changes: Mapping[int, int] | None = None,
 ) -> Iterator[tuple[SubmissionRef, list[InstanceRelease | None]]]:
     """Release a history again by each of some mechanisms, in its order; nothing is stored.
 
@@ -327,8 +332,10 @@ def release_again(
     ----------
     scores
         The public scores of submissions, as in :class:`ScoredSubmission`; others are computed.
+    score_changes
+        How often the score of a submission changed; 0 where it is missing.
     """
-    known = scores or {}
+    known, changes = scores or {}, score_changes or {}
     logs = [MemoryLog() for _ in releasers]
     numbers = [one.submission for one in history]
     size = block_size(solution.n_rows * len(solution.columns))
@@ -337,7 +344,13 @@ def release_again(
         for at in range(len(block)):
             ref = history[start + at]
             score = known.get(ref.submission)
-            scored = ScoredSubmission(ref.submission, ref.team, block[at : at + 1], score)
+            scored = ScoredSubmission(
+                submission=ref.submission,
+                team=ref.team,
+                predictions=block[at : at + 1],
+                score=score,
+                score_changes=changes.get(ref.submission, 0),
+            )
             yield (
                 ref,
                 [one.release(scored, log) for one, log in zip(releasers, logs, strict=True)],

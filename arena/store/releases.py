@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -84,6 +84,58 @@ def insert_release(
     return stored[0][0], _record(stored[0][1:])
 
 
+def insert_releases(
+    cursor: duckdb.DuckDBPyConnection,
+    epoch: int,
+    releases: Sequence[tuple[int, str, Release]],
+    time: datetime | None,
+) -> list[int]:
+    """Append ``(submission, instance, release)`` in order, inside a transaction.
+
+    Returns their numbers.
+    """
+    if not releases:
+        return []
+    columns = (
+        [submission for submission, *_ in releases],
+        [instance for _, instance, _ in releases],
+        [float(release.score) for *_, release in releases],
+        [
+            None if release.ranked_by is None else float(release.ranked_by)
+            for *_, release in releases
+        ],
+        [bool(release.improved) for *_, release in releases],
+        [json.dumps(dict(release.state)) for *_, release in releases],
+    )
+    rows = cursor.execute(
+        "INSERT INTO releases "
+        "SELECT (SELECT coalesce(max(release), 0) FROM releases) + unnest(range(1, ? + 1)), "
+        "unnest(?::INTEGER[]), ?, unnest(?::VARCHAR[]), unnest(?::DOUBLE[]), "
+        "unnest(?::DOUBLE[]), unnest(?::BOOLEAN[]), unnest(?::VARCHAR[]), ? "
+        "RETURNING release",
+        [len(releases), columns[0], epoch, *columns[1:], as_stored(time)],
+    ).fetchall()
+    return sorted(number for (number,) in rows)
+
+
+def copy_releases(
+    cursor: duckdb.DuckDBPyConnection, epoch: int, following: int, *, without: Collection[int]
+) -> list[int]:
+    """Append the releases of an epoch to the following one, but those of some submissions.
+
+    Returns their numbers.
+    """
+    rows = cursor.execute(
+        "INSERT INTO releases "
+        "SELECT (SELECT max(release) FROM releases) + row_number() OVER (ORDER BY release), "
+        "submission, ?, instance, score, ranked_by, improved, state, released "
+        "FROM releases WHERE epoch = ? AND NOT list_contains(?::INTEGER[], submission) "
+        "RETURNING release",
+        [following, epoch, sorted(without)],
+    ).fetchall()
+    return sorted(number for (number,) in rows)
+
+
 def select_state(cursor: duckdb.DuckDBPyConnection, instance: str, epoch: int) -> Mapping[str, Any]:
     """Return the state of an instance after its last release, or an empty one."""
     found = cursor.execute(
@@ -97,12 +149,19 @@ def select_state(cursor: duckdb.DuckDBPyConnection, instance: str, epoch: int) -
 
 @collection_paused()
 def select_releases(
-    cursor: duckdb.DuckDBPyConnection, epoch: int | None
+    cursor: duckdb.DuckDBPyConnection, epoch: int | None, teams: Collection[str] | None = None
 ) -> tuple[ReleaseRecord, ...]:
-    """Return the releases, or those of an epoch, in order."""
-    chosen, given = ("", []) if epoch is None else ("WHERE epoch = ?", [epoch])
-    query = f"SELECT {_COLUMNS} FROM releases {chosen} ORDER BY release"  # noqa: S608
-    return tuple(_record(row) for row in cursor.execute(query, given).fetchall())
+    """Return the releases, or those of an epoch or of some teams, in order."""
+    of_teams = "submission IN (SELECT submission FROM submissions WHERE team IN (SELECT unnest(?)))"
+    conditions: list[tuple[str, Any]] = []
+    if epoch is not None:
+        conditions.append(("epoch = ?", epoch))
+    if teams is not None:
+        conditions.append((of_teams, sorted(teams)))
+    where = " AND ".join(condition for condition, _ in conditions) or "true"
+    query = f"SELECT {_COLUMNS} FROM releases WHERE {where} ORDER BY release"  # noqa: S608
+    rows = cursor.execute(query, [value for _, value in conditions]).fetchall()
+    return tuple(_record(row) for row in rows)
 
 
 @collection_paused()

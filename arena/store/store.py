@@ -378,10 +378,12 @@ class Store:
 
     # -- releases, scores and events -----------------------------------------------------------
 
-    def releases(self, epoch: int | None = None) -> tuple[ReleaseRecord, ...]:
-        """Return the releases, or those of an epoch, in order."""
+    def releases(
+        self, epoch: int | None = None, teams: Collection[str] | None = None
+    ) -> tuple[ReleaseRecord, ...]:
+        """Return the releases, or those of an epoch, in order; ``teams``: only of these."""
         with self._database.reading() as cursor:
-            return select_releases(cursor, epoch)
+            return select_releases(cursor, epoch, teams)
 
     def shown(
         self, epoch: int, revision: int

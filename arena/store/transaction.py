@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -24,7 +24,9 @@ from arena.store.releases import (
     ReleaseRecord,
     ScoreRecord,
     TeamRelease,
+    copy_releases,
     insert_release,
+    insert_releases,
     select_releases_since,
     select_state,
     upsert_scores,
@@ -188,9 +190,26 @@ class Transaction:
             If the submission was already released in this epoch.
         """
         number, record = insert_release(self._cursor, submission, instance, epoch, release, time)
-        self._facts.releases.add(number)
-        self._pending.add_release(number)
+        self._note_releases([number])
         return record
+
+    def add_releases(
+        self,
+        epoch: int,
+        releases: Sequence[tuple[int, str, Release]],
+        time: datetime | None = None,
+    ) -> None:
+        """Append ``(submission, instance, release)`` of an epoch, in order."""
+        self._note_releases(insert_releases(self._cursor, epoch, releases, time))
+
+    def copy_releases(self, epoch: int, following: int, *, without: Collection[int]) -> None:
+        """Append the releases of an epoch to the following one, but those of some submissions."""
+        self._note_releases(copy_releases(self._cursor, epoch, following, without=without))
+
+    def _note_releases(self, numbers: Collection[int]) -> None:
+        self._facts.releases.update(numbers)
+        for number in numbers:
+            self._pending.add_release(number)
 
     def put_scores(
         self, revision: int, submission: int, public: float | None, private: float | None

@@ -347,7 +347,7 @@ def test_a_rescore_is_applied_by_the_code_of_its_preview(
         code = renewed.message.removesuffix(".").rpartition(" ")[2]
         (applied,) = process_all(competition, [decision(9, "rescore", preview=code)])
         assert applied.status == "done"
-        assert [one.kind for one in competition.events()][-1] == "rescored"
+        assert [one.kind for one in competition.events()][-2:] == ["rescored", "board rebuilt"]
         assert events_of(competition) == list(range(1, 10))
         told = answers_in(competition.events())
         assert [told[one.request].message for one in (preview, applied)] == [

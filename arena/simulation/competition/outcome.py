@@ -202,9 +202,7 @@ def outcome_of(
     known = {team: one for one in participants for team in _accounts(one)}
     teams = _teams(state, result, public, scores, place, known)
     settings = state.settings
-    released = {
-        one.submission: one.release.score for one in state.store.releases(settings.public.epoch)
-    }
+    released = {one.submission: one.release.score for one in state.store.releases(state.epoch)}
     shown = (
         (datetime.fromisoformat(record.received), released[record.submission], true)
         for record, true in zip(counting, scores.true.tolist(), strict=True)

@@ -97,10 +97,7 @@ class Submitter:
 
 def open_submitter(state: CompetitionState, clock: SimulatedClock, folder: Path) -> Submitter:
     """Return the submitter of a simulated competition."""
-    released = {
-        one.submission: one.release.score
-        for one in state.store.releases(state.settings.public.epoch)
-    }
+    released = {one.submission: one.release.score for one in state.store.releases(state.epoch)}
     known = {
         (one.team, one.sha256): Submitted(
             one.submission,

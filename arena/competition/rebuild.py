@@ -1,0 +1,220 @@
+"""Rebuilds the public board when a fact changes that it follows from.
+
+A mechanism answers a file that is no improvement with the score of an earlier file. If that
+earlier file is disqualified, or the labels are corrected, the board would keep a score whose facts
+are gone.
+Therefore every decision is recorded together with its consequence: the mechanism releases the
+scores of the submissions that count once more, and, if a release differs, they become the next
+epoch of the board. Earlier releases stay on record.
+
+Noise is drawn from the submission, its instance and the number of changes of its score: equal
+scores get equal noise, so that a rebuild without a change shows nothing new; a changed score gets
+fresh noise, since a difference of two scores with the same noise would reveal the change exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from arena.competition.ledger import Ledger
+from arena.config import Settings
+from arena.plugin.manager import PluginManager
+from arena.public_board.mechanism import public_rows
+from arena.store import Store, Transaction
+from arena.store.events import DATED
+from arena.types import Release, Solution
+
+if TYPE_CHECKING:
+    from arena.public_board.instances import InstanceRelease
+
+REBUILT = "board rebuilt"
+"""The kind of event. Its ``released`` has ``[submission, score]`` of every submission whose release
+was made again; the score is null if it does not count any more."""
+
+CAUSES: Mapping[str, str] = {
+    "disqualification": "a submission or a team was disqualified",
+    "reinstatement": "a disqualification was undone",
+    "team merged": "two teams were merged",
+    "rescored": "all submissions were scored again",
+    "configuration": "the organiser named another baseline",
+}
+"""The kind of an event after which the board can change -> what happened, for everybody."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoardFacts:
+    """What the releases of the public board follow from."""
+
+    store: Store
+    manager: PluginManager
+    settings: Settings
+    solution: Solution
+    seed: int
+    ledger: Ledger
+    scores: Mapping[int, float | None] = field(default_factory=dict)
+    """Public scores of submissions at full precision; others are computed."""
+    score_changes: Mapping[int, int] = field(default_factory=dict)
+    """How often the score of a submission changed; 0 where it is missing."""
+
+    def history(self) -> dict[int, str]:
+        """Return the team, by its stored name, of each submission that counts, in order."""
+        teams = self.ledger.teams()
+        return {
+            submission: teams.stored(team)
+            for submission, team in self.ledger.counting_teams().items()
+        }
+
+
+def board_facts(
+    ledger: Ledger,
+    manager: PluginManager,
+    settings: Settings,
+    solution: Solution,
+    new_scores: Mapping[int, float | None] | None = None,
+) -> BoardFacts:
+    """Return the facts of a competition.
+
+    ``new_scores``: the public scores of the next revision, which is not stored yet.
+    """
+    store, revision = ledger.store, ledger.revision
+    scores = new_scores or {record.submission: record.public for record in store.scores(revision)}
+    return BoardFacts(
+        store=store,
+        manager=manager,
+        settings=settings,
+        solution=solution,
+        seed=int(store.meta("seed") or 0),
+        ledger=ledger,
+        scores=scores,
+        score_changes=score_changes(store, revision, new_scores),
+    )
+
+
+def score_changes(
+    store: Store, revision: int, latest: Mapping[int, float | None] | None = None
+) -> dict[int, int]:
+    """Return how often the public score of each submission changed from revision to revision.
+
+    ``latest``: the scores of one more revision, which is not stored yet.
+    """
+    revisions = [
+        {record.submission: record.public for record in store.scores(number)}
+        for number in range(1, revision + 1)
+    ]
+    if latest is not None:
+        revisions.append(dict(latest))
+    changes: dict[int, int] = {}
+    for before, after in pairwise(revisions):
+        for submission in before.keys() & after.keys():
+            if before[submission] != after[submission]:
+                changes[submission] = changes.get(submission, 0) + 1
+    return changes
+
+
+def release_board(
+    facts: BoardFacts, teams: Iterable[str] | None = None
+) -> dict[int, InstanceRelease]:
+    """Return what the mechanism releases for the submissions that count, by submission.
+
+    ``teams``: only those of some teams, by their stored names; None: all.
+    """
+    from arena.public_board.releaser import (
+        SubmissionRef,
+        make_releaser,
+        read_public_rows,
+        release_again,
+    )
+
+    rows = public_rows(facts.solution)
+    if not rows.any():
+        return {}
+    history, baseline = facts.history(), facts.settings.competition.baseline
+    # A mechanism may start from the score of the baseline, which may have been named later.
+    numbers = sorted(history, key=lambda number: history[number] != baseline)[:1]
+    numbers += [number for number in history if number not in numbers]
+    if teams is not None:
+        wanted = {*teams, baseline}
+        numbers = [number for number in numbers if history[number] in wanted]
+    read = partial(read_public_rows, facts.store, rows)
+    releaser = make_releaser(facts.settings, facts.solution, read, facts.manager, facts.seed)
+    released = release_again(
+        [releaser],
+        [SubmissionRef(number, history[number]) for number in numbers],
+        facts.store,
+        facts.solution,
+        facts.scores,
+        facts.score_changes,
+    )
+    return {ref.submission: release for ref, (release,) in released if release is not None}
+
+
+def rebuild(
+    transaction: Transaction,
+    facts: BoardFacts,
+    *,
+    cause: str,
+    actor: str,
+    now: datetime,
+    by_request: bool = False,
+    teams: Iterable[str] | None = None,
+) -> bool:
+    """Release the board once more as its next epoch, unless no release differs.
+
+    Parameters
+    ----------
+    facts
+        After the change; its ledger has the epoch before.
+    cause
+        The kind of the event that changed the facts.
+    by_request
+        Whether ``now`` is the time of a request of a queue.
+    teams
+        The stored names of the teams whose submissions or instances changed; None: all.
+
+    Returns
+    -------
+    Whether the board was rebuilt.
+    """
+    epoch, history = facts.ledger.epoch, facts.history()
+    new = release_board(facts, teams)
+    names = None
+    if teams is not None:
+        teams, current = set(teams), facts.ledger.teams()
+        new = {number: one for number, one in new.items() if history[number] in teams}
+        members = (current.members(current.current(team)) for team in teams)
+        names = teams.union(*members)
+    old = {record.submission: record for record in facts.store.releases(epoch, teams=names)}
+    releases = {number: (record.instance, record.release) for number, record in old.items()}
+    released = {number: (one.instance, one.release) for number, one in new.items()}
+    if _states(releases) == _states(released) and released == {
+        number: release for number, release in releases.items() if number in history
+    }:
+        return False
+    replaced = {*old, *new}
+    transaction.copy_releases(epoch, epoch + 1, without=replaced)
+    transaction.add_releases(
+        epoch + 1,
+        [(number, one.instance, one.release) for number, one in new.items()],
+        time=now,
+    )
+    transaction.put_meta("epoch", str(epoch + 1))
+    scores = [
+        [number, new[number].release.score if number in new else None]
+        for number in sorted(replaced)
+    ]
+    payload: dict[str, Any] = {"epoch": epoch + 1, "cause": cause, "released": scores}
+    if by_request:
+        payload[DATED] = "request"
+    transaction.append_event(REBUILT, actor, payload, time=now)
+    return True
+
+
+def _states(releases: Mapping[int, tuple[str, Release]]) -> dict[str, Mapping[str, Any]]:
+    """Return the state in which the last of some releases left each instance."""
+    states = {instance: release.state for instance, release in releases.values()}
+    return {instance: state for instance, state in states.items() if state}

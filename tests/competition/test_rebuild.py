@@ -1,0 +1,196 @@
+"""The public board follows from the submissions that count and the labels, after every decision.
+
+The mechanism answers a file that is no improvement with the score of an earlier file. What it
+shows for that earlier file must not outlive it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.competition.competition import Competition
+from arena.competition.rebuild import CAUSES, REBUILT
+from labelled_competition import IDS, N_ROWS, TRUTH, configure, create, reopen
+from program import write_csv
+
+MECHANISMS = ["ladder-free", "ladder", "noisy-ladder", "thresholdout", "kaggle", "full"]
+PUBLIC = np.arange(N_ROWS) % 2 == 0
+
+
+def file_right_on(folder: Path, public: int) -> Path:
+    """Write labels that are right on the first of the 100 public rows, and on all private ones."""
+    wrong = PUBLIC & (np.cumsum(PUBLIC) > public)
+    path = folder / f"right-{public}.csv"
+    write_csv(path, ["id", "y"], list(zip(IDS, np.where(wrong, 1 - TRUTH, TRUTH), strict=True)))
+    return path
+
+
+def send(competition: Competition, folder: Path, *sent: tuple[str, int]) -> None:
+    for team, public in sent:
+        assert competition.submit(file_right_on(folder, public), team).status == "accepted"
+
+
+def standings(competition: Competition) -> list[tuple[int | None, str, float, int]]:
+    return [
+        (row["rank"], row["team"], row["score"], row["submission"])
+        for row in competition.leaderboard()
+    ]
+
+
+def test_a_disqualified_file_leaves_no_score_behind(tmp_path: Path) -> None:
+    with create(tmp_path, public={"mechanism": "ladder-free"}) as competition:
+        send(competition, tmp_path, ("A", 90), ("A", 61), ("A", 72), ("B", 81))
+        # 61 and 72 of 100 are no improvement, so 90 is shown for them.
+        assert standings(competition) == [(1, "A", 0.9, 1), (2, "B", 0.81, 4)]
+        competition.disqualify(1, "a leak")
+        assert standings(competition) == [(1, "B", 0.81, 4), (2, "A", 0.72, 3)]
+        send(competition, tmp_path, ("A", 75))
+        assert standings(competition) == [(1, "B", 0.81, 4), (2, "A", 0.75, 5)]
+        competition.reinstate(submission=1, reason="a mistake")
+        assert standings(competition) == [(1, "A", 0.9, 1), (2, "B", 0.81, 4)]
+        rebuilt = [event.payload for event in competition.events() if event.kind == REBUILT]
+    assert [one["cause"] for one in rebuilt] == ["disqualification", "reinstatement"]
+    assert rebuilt[0]["released"] == [[1, None], [2, 0.61], [3, 0.72]]
+    with reopen(tmp_path) as competition:
+        assert standings(competition)[0] == (1, "A", 0.9, 1)
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("scope", ["team", "rank"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_board_after_decisions_is_that_of_a_competition_without_the_file(
+    tmp_path: Path, mechanism: str, scope: str
+) -> None:
+    """Noise follows the submission's number, so a file that is left out is sent and disqualified
+    before the others in the one competition, and after them in the other."""
+    public = {"mechanism": mechanism, "scope": scope}
+    sent = [("A", 61), ("B", 70), ("A", 72), ("C", 40), ("B", 69)]
+    boards = []
+    for early in (True, False):
+        folder = tmp_path / str(early)
+        folder.mkdir()
+        with create(folder, public=public) as competition:
+            send(competition, folder, ("A", 95))
+            if early:
+                competition.disqualify(1, "a leak")
+            send(competition, folder, *sent)
+            if not early:
+                competition.disqualify(1, "a leak")
+            boards.append(competition.leaderboard())
+    assert boards[0] == boards[1]
+
+
+def disqualified(competition: Competition, folder: Path) -> None:
+    competition.disqualify(1, "a leak")
+
+
+def reinstated(competition: Competition, folder: Path) -> None:
+    competition.disqualify(1, "a leak")
+    competition.reinstate(submission=1, reason="a mistake")
+
+
+def merged(competition: Competition, folder: Path) -> None:
+    competition.merge_teams("C", "A")
+
+
+def rescored(competition: Competition, folder: Path) -> None:
+    usage = np.where(PUBLIC, "Public", "Private")
+    truth = np.where(np.arange(N_ROWS) < 40, 1 - TRUTH, TRUTH)
+    write_csv(folder / "new.csv", ["id", "y", "Usage"], zip(IDS, truth, usage, strict=True))
+    competition.rescore(folder / "new.csv", apply=True)
+
+
+def other_baseline(competition: Competition, folder: Path) -> None:
+    competition.close()
+    start = {"mechanism": "ladder(eta=0.01, start=baseline)"}
+    configure(folder, public=start, competition={"baseline": "C"})
+
+
+CHANGES: dict[str, Callable[[Competition, Path], None]] = {
+    "disqualification": disqualified,
+    "reinstatement": reinstated,
+    "team merged": merged,
+    "rescored": rescored,
+    "configuration": other_baseline,
+}
+"""The kind of an event that can change the board -> how it comes about."""
+
+
+def test_every_cause_of_a_rebuild_has_a_text_and_a_test() -> None:
+    assert CAUSES.keys() == CHANGES.keys()
+    source = Path(__file__).parents[2] / "arena/competition"
+    decisions = (source / "decisions.py").read_text(encoding="utf-8")
+    assert set(re.findall(r'_record_decision\(\s*state, "(\w+)"', decisions)) <= CAUSES.keys()
+
+
+@pytest.mark.parametrize("cause", CHANGES)
+def test_the_board_after_a_change_is_the_replayed_one(tmp_path: Path, cause: str) -> None:
+    public: dict[str, Any] = {"mechanism": "ladder(eta=0.01)"}
+    sections: dict[str, Any] = {"public": public}
+    if cause == "configuration":
+        public["mechanism"] = "ladder(eta=0.01, start=baseline)"
+        sections["competition"] = {"baseline": "B"}
+    with create(tmp_path, **sections) as competition:
+        send(competition, tmp_path, ("B", 50), ("C", 55), ("A", 90), ("A", 61), ("C", 80))
+        CHANGES[cause](competition, tmp_path)
+    with reopen(tmp_path) as competition:
+        causes = [one.payload["cause"] for one in competition.events() if one.kind == REBUILT]
+        replayed = competition.replay([competition.settings.public.mechanism])
+        board = {row["team"]: row["score"] for row in competition.leaderboard()}
+        again = {row["team"]: row["score"] for row in replayed.replayed[0].standings}
+    assert board == again
+    if cause in {"rescored", "configuration"}:
+        assert causes == [cause]
+
+
+def test_noise_is_fresh_where_a_score_changed_and_the_same_where_not(tmp_path: Path) -> None:
+    noisy = {"mechanism": "noisy-ladder"}
+    with create(tmp_path, public=noisy) as competition:
+        send(competition, tmp_path, ("A", 61), ("B", 70))
+        before = competition.leaderboard()
+        competition.disqualify(1, "a leak")
+        competition.reinstate(submission=1, reason="a mistake")
+        assert competition.leaderboard() == before
+        rescored(competition, tmp_path)
+        rescored_noise = {
+            row["team"]: row["score"] - score
+            for row, score in zip(
+                sorted(competition.leaderboard(), key=lambda row: row["team"]),
+                _public_scores(competition),
+                strict=True,
+            )
+        }
+    first_noise = {
+        row["team"]: row["score"] - score
+        for row, score in zip(
+            sorted(before, key=lambda row: row["team"]), (0.61, 0.70), strict=True
+        )
+    }
+    assert all(rescored_noise[team] != pytest.approx(first_noise[team]) for team in first_noise)
+
+
+def _public_scores(competition: Competition) -> list[float]:
+    """Return the scores of the two files by the corrected labels, of which 20 are public."""
+    truth = np.where(np.arange(N_ROWS) < 40, 1 - TRUTH, TRUTH)[PUBLIC]
+    first = TRUTH[PUBLIC]
+    return [
+        float(np.mean(np.where(np.arange(100) >= right, 1 - first, first) == truth))
+        for right in (61, 70)
+    ]
+
+
+def test_teams_whose_facts_did_not_change_keep_their_releases(tmp_path: Path) -> None:
+    with create(tmp_path, public={"mechanism": "noisy-ladder"}) as competition:
+        send(competition, tmp_path, ("A", 90), ("A", 61), ("B", 70))
+        before = {row["team"]: row for row in competition.leaderboard()}
+        competition.disqualify(1, "a leak")
+        after = {row["team"]: row for row in competition.leaderboard()}
+        assert {**after["B"], "rank": None} == {**before["B"], "rank": None}
+        rebuilt = [event.payload for event in competition.events() if event.kind == REBUILT]
+    assert [number for number, _ in rebuilt[0]["released"]] == [1, 2]
