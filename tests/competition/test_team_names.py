@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.competition.team_names import skeleton
+from arena.competition.team_names import _prototypes, look_alike, skeleton
 from arena.intake.folder import team_fault, team_name
 from labelled_competition import create, file_of
 
@@ -36,6 +36,36 @@ def test_names_that_look_alike(one: str, other: str) -> None:
 @pytest.mark.parametrize(("one", "other"), DIFFERENT)
 def test_names_that_do_not(one: str, other: str) -> None:
     assert skeleton(one) != skeleton(other)
+
+
+OF_OTHER_ALPHABETS = [
+    ("BEARS", "\ua4d0EARS"),  # Lisu
+    ("DEAL", "\u13a0EAL"),  # Cherokee
+    ("COPE", "\u2ca4OPE"),  # Coptic
+    ("owls", "\u0585wls"),  # Armenian
+    ("IRIS", "\u0456ris"),  # Cyrillic, in another case
+    ("moon", "rnoon"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), OF_OTHER_ALPHABETS)
+def test_names_look_alike_by_letters_of_any_alphabet(one: str, other: str) -> None:
+    pytest.importorskip("confusable_homoglyphs")
+    assert look_alike(one, other)
+    assert not look_alike(one, f"{other}s")
+
+
+def test_the_table_is_unicode_s_and_has_one_letter_for_each_shape() -> None:
+    confusables = pytest.importorskip("confusable_homoglyphs.confusables").confusables_data
+    pairs = [(text, one["c"]) for text, alike in confusables.items() for one in alike]
+    single = [(text, other) for text, other in pairs if len(text) == len(other) == 1]
+    assert len(single) > 5_000
+    unequal = [
+        (text, other)
+        for text, other in single
+        if _prototypes()[ord(text)] != _prototypes()[ord(other)]
+    ]
+    assert unequal == []
 
 
 @pytest.mark.slow

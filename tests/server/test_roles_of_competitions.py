@@ -163,3 +163,17 @@ def test_a_refused_registration_leaves_nothing(
     answer = web.browser().post(f"/{NAME}/join", data=fields)
     assert answer.status_code == status, answer.text
     assert [len(accounts.accounts()), len(accounts.teams(NAME))] == before
+
+
+@pytest.mark.parametrize("name", ["\ua4d0ears", "B\u0435ars", "B\u03b5ars", "b\u0435ARS"])
+def test_a_team_that_looks_like_another_is_refused(web: WebSite, name: str) -> None:
+    pytest.importorskip("confusable_homoglyphs")
+    registered(web, NAME, "Bears")
+    client = registered(web, NAME, "Owls")
+    alike = web.browser().post(f"/{NAME}/join", data={"name": "Cy", "team": name})
+    renamed = client.post(f"/{NAME}/team/rename", data={"name": name})
+    refused = "\u03b5" not in name  # an epsilon is no e
+    assert [alike.status_code, renamed.status_code] == ([409, 409] if refused else [200, 409])
+    assert web.browser().post(
+        f"/{OTHER}/join", data={"name": "Di", "team": name}
+    ).status_code == 200  # fmt: skip

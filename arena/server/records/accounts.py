@@ -34,6 +34,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from arena.competition.team_names import looks
 from arena.server.records.sqlite import Records, connect
 from arena.utils.text import has_stacked_marks
 
@@ -280,6 +281,12 @@ def _clean(name: str) -> str:
     if has_stacked_marks(printed):
         raise RefusedError("The name has letters with too many accents. Use at most eight on one.")
     return printed
+
+
+def _taken(name: str) -> NameTakenError:
+    return NameTakenError(
+        "Another team is called {name}, or similarly. Choose another name.", name=name
+    )
 
 
 def _clean_contact(contact: str) -> str:
@@ -724,9 +731,17 @@ class Accounts(Records):
         shown = _clean(name)
         self._refuse_former(competition, shown)
         if self.team_named(competition, shown) is not None:
-            raise NameTakenError(
-                "Another team is called {name}, or similarly. Choose another name.", name=shown
-            )
+            raise _taken(shown)
+        self._refuse_look_alikes(competition, shown)
+
+    def _refuse_look_alikes(self, competition: str, name: str, other_than: str = "") -> None:
+        """Refuse a name that looks like that of another team, by letters of any alphabet."""
+        own = looks(name)
+        rows = self._rows(
+            "SELECT name FROM teams WHERE competition = ? AND team != ?", competition, other_than
+        )
+        if any(own & looks(row["name"]) for row in rows):
+            raise _taken(name)
 
     def create_team(self, competition: str, name: str, account: str | None = None) -> Team:
         """Create a team, with its first member if ``account`` is given.
@@ -741,15 +756,14 @@ class Accounts(Records):
         shown, team = _clean(name), secrets.token_urlsafe(9)
         with self._change() as database:
             self._refuse_former(competition, shown)
+            self._refuse_look_alikes(competition, shown)
             try:
                 database.execute(
                     "INSERT INTO teams VALUES (?, ?, ?, ?, ?)",
                     (team, competition, shown, team_key(shown), self._now()),
                 )
             except sqlite3.IntegrityError:
-                raise NameTakenError(
-                    "Another team is called {name}, or similarly. Choose another name.", name=shown
-                ) from None
+                raise _taken(shown) from None
             if account is not None:
                 self._add(database, team, competition, account)
         return self.team(team)
@@ -840,9 +854,7 @@ class Accounts(Records):
             competition,
             team_key(name),
         ):
-            raise NameTakenError(
-                "Another team is called {name}, or similarly. Choose another name.", name=name
-            )
+            raise _taken(name)
 
     def _keep_name(self, database: sqlite3.Connection, team: Team) -> None:
         database.execute(
@@ -854,7 +866,10 @@ class Accounts(Records):
         """Return a name as it would be stored; raise as :meth:`rename_team`."""
         shown, current = _clean(name), self.team(team)
         if team_key(shown) != team_key(current.name):
-            self.check_new_team(current.competition, shown)
+            self._refuse_former(current.competition, shown)
+            if self.team_named(current.competition, shown) is not None:
+                raise _taken(shown)
+        self._refuse_look_alikes(current.competition, shown, other_than=team)
         return shown
 
     def rename_team(self, team: str, name: str) -> None:

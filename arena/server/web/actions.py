@@ -11,6 +11,7 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
+from arena.competition.team_names import look_alike
 from arena.server.records.accounts import (
     Account,
     Invite,
@@ -395,7 +396,11 @@ def _check_not_on_record(call: Call, name: str, other_than: str = "") -> None:
         call.competition.facts.baseline or "",
         *call.renaming.values(),
     }
-    if team_key(name) in {team_key(one) for one in names if one != other_than}:
+    if any(
+        team_key(name) == team_key(one) or look_alike(name, one)
+        for one in names
+        if one and one != other_than
+    ):
         raise NameTakenError(
             "Another team is called {name}, or similarly. Choose another name.", name=name
         )
