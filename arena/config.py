@@ -308,6 +308,11 @@ class ServerSection(_Section):
     team_size: _Count = Field(5, description="Members of a team.")
     max_waiting: _Count = Field(2_000, description="Submissions that can wait to be judged.")
     max_waiting_per_team: _Count = Field(3, description="Of these, submissions of one team.")
+    max_stored_bytes: Annotated[int, Field(ge=0)] = Field(
+        0,
+        description="Bytes on the disk of the files of one account: those that wait, are kept or "
+        "were uploaded and not submitted. 0: those of 20 files of [limits] max_bytes.",
+    )
     uploads_per_minute: _Count = Field(6, description="Uploads per account and minute.")
     reads_per_minute: _Count = Field(
         6_000, description="Other requests per address and minute. Many may share an address."

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from arena.server.records.published import Answer
 from arena.server.web import api
 from arena.server.web.api import ENDPOINTS, Endpoint
-from arena.server.web.body import read_upload
+from arena.server.web.body import receive
 from arena.server.web.pages import PAGES
 from web_site import FACTS, NAME, URL, WebSite
 
@@ -201,13 +201,13 @@ def merge_during(
     """Return the status of an upload during which a merge is asked for."""
 
     async def received(*arguments: Any) -> Any:
-        upload = await read_upload(*arguments)
+        upload = await receive(*arguments)
         with ThreadPoolExecutor(1) as other:
             assert other.submit(merge).result().status_code == 202
         return upload
 
     with monkeypatch.context() as patch:
-        patch.setattr(api, "read_upload", received)
+        patch.setattr(api, "receive", received)
         return client.post(f"{API}/submissions", content=b"id,y\n").status_code
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from asgi import respond
 from web_site import NAME, URL, WebSite
 
 OTHER = "priv"
@@ -177,3 +179,57 @@ def test_a_team_that_looks_like_another_is_refused(web: WebSite, name: str) -> N
     assert web.browser().post(
         f"/{OTHER}/join", data={"name": "Di", "team": name}
     ).status_code == 200  # fmt: skip
+
+
+def test_the_files_of_an_account_have_a_quota_in_each_competition(tmp_path: Path) -> None:
+    site = WebSite(
+        tmp_path, also={OTHER: {}}, max_stored_bytes=3 * len(FILE), max_waiting_per_team=100
+    )
+    account = site.person("Ada", "Ants")
+    site.site.accounts.create_team(OTHER, "Ants", account)
+    client = site.program(site.token(account))
+
+    def sent(competition: str = NAME, **more: Any) -> int:
+        url = f"/api/v1/{competition}/submissions"
+        return int(client.post(url, content=FILE, **more).status_code)
+
+    # A file in a place that is never submitted takes room too.
+    secret, _gone = site.site.accounts.open_slot(account, NAME, "a.csv", len(FILE))
+    assert client.put(f"/api/v1/uploads/{secret}", content=FILE).status_code == 200
+    assert [sent() for _ in range(3)] == [202, 202, 507]
+    assert client.post(f"/api/v1/{NAME}/validate", content=FILE).status_code == 507
+    other, _gone = site.site.accounts.open_slot(account, NAME, "a.csv", len(FILE))
+    assert client.put(f"/api/v1/uploads/{other}", content=FILE).status_code == 507
+    assert sent(OTHER) == 202
+    assert len(list(site.site.uploads.folder.iterdir())) == 4
+    site.scorer.judge(site.site)
+    assert [sent() for _ in range(3)] == [202, 202, 507]
+    assert site.site.arriving == {}
+    site.close()
+
+
+def test_files_that_arrive_at_once_share_the_quota(tmp_path: Path) -> None:
+    site = WebSite(tmp_path, max_stored_bytes=int(1.5 * len(FILE)), max_waiting_per_team=100)
+    token = f"Bearer {site.token(site.person('Ada', 'Ants'))}".encode()
+    headers = [(b"authorization", token), (b"content-length", str(len(FILE)).encode())]
+    answers = []
+
+    def another() -> None:
+        status, _body = in_thread(site, headers)
+        answers.append(status)
+
+    path = f"/api/v1/{NAME}/submissions"
+    first, _body = respond(
+        site.app, "POST", path, headers=headers, body=[FILE[:3], another, FILE[3:]]
+    )
+    assert (first, answers) == (202, [507])
+    site.close()
+
+
+def in_thread(site: WebSite, headers: Any) -> tuple[int, bytes]:
+    """Answer a second request while the first one waits: an event loop of its own."""
+    with ThreadPoolExecutor(1) as other:
+        path = f"/api/v1/{NAME}/submissions"
+        return other.submit(
+            respond, site.app, "POST", path, headers=headers, body=[FILE]
+        ).result()  # fmt: skip

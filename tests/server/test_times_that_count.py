@@ -157,7 +157,7 @@ def test_every_way_to_submit_or_select_is_here() -> None:
     timed = {
         where
         for handler, where in calls.items()
-        if {"read_upload", "submit", "select", "validate_file"} & set(_names_in(handler))
+        if {"receive", "submit", "select", "validate_file"} & set(_names_in(handler))
     }
     assert timed == known
     assert actions.submit.__name__ == "submit"

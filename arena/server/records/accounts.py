@@ -969,6 +969,15 @@ class Accounts(Records):
             database.execute("DELETE FROM slots WHERE digest = ?", (_digest(secret),))
         return place
 
+    def slots_of(self, account: str, competition: str) -> dict[str, int]:
+        """Return the uploads in places of an account, with their bytes."""
+        rows = self._rows(
+            "SELECT upload, size FROM slots WHERE account = ? AND competition = ? AND upload > ''",
+            account,
+            competition,
+        )
+        return {row["upload"]: row["size"] for row in rows}
+
     def slot_uploads(self) -> set[str]:
         """Return the names of uploads in places that are not requests yet."""
         return {row["upload"] for row in self._rows("SELECT upload FROM slots WHERE upload > ''")}

@@ -69,6 +69,7 @@ CREATE TABLE IF NOT EXISTS checks (
     id TEXT PRIMARY KEY, competition TEXT NOT NULL, upload TEXT NOT NULL, file TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS requests_in_order ON requests (competition, seq, team);
+CREATE INDEX IF NOT EXISTS requests_of_member ON requests (competition, member, seq);
 """
 
 
@@ -357,6 +358,17 @@ class Intake:
                 (competition,),
             ).fetchall()
         return [tuple(row) for row in rows]
+
+    def uploads_of(self, competition: str, member: str, after: int) -> dict[str, int]:
+        """Return the uploads of an account in requests after a number, with their bytes."""
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT json_extract(payload, '$.upload'), json_extract(payload, '$.bytes')"
+                " FROM requests WHERE competition = ? AND member = ? AND seq > ?"
+                " AND kind = 'submit'",
+                (competition, member, after),
+            ).fetchall()
+        return {str(name): int(size or 0) for name, size in rows}
 
     def uploads(self) -> set[str]:
         """Return the uploads that a request names: what :meth:`Uploads.sweep` keeps."""

@@ -22,7 +22,7 @@ from starlette.responses import Response, StreamingResponse
 
 from arena.server.records.accounts import Account
 from arena.server.web import actions, models
-from arena.server.web.body import announces_more, read_json, read_upload, whole_number
+from arena.server.web.body import announces_more, read_json, receive, whole_number
 from arena.server.web.call import Call
 from arena.server.web.documents import fault_line, info, request_state, token_state
 from arena.server.web.events import stream, wake
@@ -168,9 +168,7 @@ async def _submit(call: Call) -> models.RequestState:
     key = call.request.headers.get("idempotency-key")
     if key is not None and not (0 < len(key) <= 200 and key.isprintable()):
         raise Problem(422, "The Idempotency-Key must have 1 to 200 printable characters.")
-    received = await read_upload(
-        call.request, call.site, call.competition.limits, call.competition.facts.max_bytes
-    )
+    received = await receive(call.request, call.site, call.competition, call.account.account)
     request, _new = await actions.submit(call, received, key)
     return request_state(actions.sent_one(call, request.request))
 
@@ -180,9 +178,7 @@ async def validate_file(call: Call) -> models.Checked | None:
     call.limit("upload", call.account.account, call.competition.limits.uploads_per_minute * 2)
     actions.check_may_submit(call)
     actions.check_open(call, call.site.clock())
-    received = await read_upload(
-        call.request, call.site, call.competition.limits, call.competition.facts.max_bytes
-    )
+    received = await receive(call.request, call.site, call.competition, call.account.account)
     name, upload = call.competition.name, received.stored.name
     intake, published = call.site.intake, call.competition.published
     check = await run_in_threadpool(intake.add_check, name, upload, received.file)

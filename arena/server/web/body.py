@@ -22,9 +22,9 @@ from starlette.requests import ClientDisconnect, Request
 
 from arena.server.records.uploads import Stored, Upload
 from arena.server.web.language import _
-from arena.server.web.limits import Limits
+from arena.server.web.limits import STORED_FILES, Limits
 from arena.server.web.problems import Problem
-from arena.server.web.site import Site
+from arena.server.web.site import CompetitionSite, Site
 
 SMALL = 65_536
 """The largest body of a request without a file, in bytes."""
@@ -207,6 +207,40 @@ async def read_upload(
             raise Problem(422, _("The file is empty. Send the file with its predictions."))
         stored = await run_in_threadpool(upload.commit)
     return Received(stored, base_name(file), fields, at)
+
+
+async def receive(
+    request: Request, site: Site, competition: CompetitionSite, account: str
+) -> Received:
+    """Store the file of a request, as :func:`read_upload`, if the account has room for it.
+
+    Raises
+    ------
+    Problem
+        507 if the files of the account in this competition fill the room that it has; otherwise as
+        :func:`read_upload`.
+    """
+    limits, most = competition.limits, competition.facts.max_bytes
+    room = limits.max_stored_bytes or STORED_FILES * most
+    stated = whole_number(request.headers.get("content-length", ""))
+    size = most if stated is None else min(stated, most)
+    who = (competition.name, account)
+    if site.stored_bytes(competition, account) + size > room:
+        raise Problem(
+            507,
+            _(
+                "Your files on this server would take more than {room} bytes. Wait until those "
+                "that you sent are judged, then send the file again."
+            ).format(room=f"{room:,}"),
+            {"Connection": "close"},
+        )
+    site.arriving[who] += size
+    try:
+        return await read_upload(request, site, limits, most)
+    finally:
+        site.arriving[who] -= size
+        if not site.arriving[who]:
+            del site.arriving[who]
 
 
 def base_name(file: str) -> str:

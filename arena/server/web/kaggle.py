@@ -32,7 +32,7 @@ from arena.server.web.body import (
     base_name,
     read_fields,
     read_small,
-    read_upload,
+    receive,
     whole_number,
 )
 from arena.server.web.call import Call, check_who
@@ -132,7 +132,7 @@ async def _fill(site: Site, request: Request) -> Response:
     if slot is None:
         raise Problem(404, "This upload's address has expired. Submit the file again.")
     competition = site.competition(slot.competition)
-    received = await read_upload(request, site, competition.limits, competition.facts.max_bytes)
+    received = await receive(request, site, competition, slot.account)
     stored = received.stored
     gone = site.accounts.fill_slot(secret, stored.name, stored.bytes, stored.sha256)
     if gone is not None:

@@ -51,6 +51,9 @@ def _network(address: str) -> str:
     return str(IPv6Network((parsed, 64), strict=False))
 
 
+STORED_FILES = 20
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits and ways to take part, with the defaults of ``competition.toml``.
@@ -70,6 +73,9 @@ class Limits:
     team_size: int = 5
     max_waiting: int = 2_000
     max_waiting_per_team: int = 3
+    max_stored_bytes: int = 0
+    """Per account; 0: those of :data:`STORED_FILES` of the largest files."""
+    keep_uploads_days: float = 0.0
     uploads_per_minute: int = 6
     """Per account."""
     reads_per_minute: int = 6_000

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from arena.server.records.announcements import version
 from arena.server.web import actions, admin_pages, api, language, provider_pages
-from arena.server.web.body import read_fields, read_many, read_upload, whole_number
+from arena.server.web.body import read_fields, read_many, receive, whole_number
 from arena.server.web.call import Call
 from arena.server.web.cookies import cookies_of
 from arena.server.web.documents import request_state
@@ -203,9 +203,7 @@ async def _submit(call: Call) -> Response:
     call.limit("upload", call.account.account, call.competition.limits.uploads_per_minute)
     actions.check_may_submit(call)
     actions.check_open(call, call.site.clock())
-    received = await read_upload(
-        call.request, call.site, call.competition.limits, call.competition.facts.max_bytes
-    )
+    received = await receive(call.request, call.site, call.competition, call.account.account)
     key = received.fields.get("key", "")[:100] or None
     # A second click sends the same form again; another file from the same page is a new one.
     request, _new = await actions.submit(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -213,7 +214,18 @@ class Site:
             name: CompetitionSite(name, settings) for name in settings.competitions
         }
         self.buckets = Buckets()
+        self.arriving: Counter[tuple[str, str]] = Counter()
+        """The competition and the account -> bytes of its uploads under way, at most."""
         self.seals = Seals(clock)
+
+    def stored_bytes(self, competition: CompetitionSite, account: str) -> int:
+        """Return the bytes of files of an account on the disk, and of those that arrive now."""
+        name, keeps = competition.name, bool(competition.limits.keep_uploads_days)
+        after = 0 if keeps else competition.state().cursor  # judged files are removed
+        sizes = self.intake.uploads_of(name, account, after) | self.accounts.slots_of(account, name)
+        if keeps:
+            sizes = {one: n for one, n in sizes.items() if (self.uploads.folder / one).exists()}
+        return sum(sizes.values()) + self.arriving[name, account]
 
     def competition(self, name: str) -> CompetitionSite:
         """Return a competition; 404 if it does not exist."""
