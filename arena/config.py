@@ -189,6 +189,11 @@ class PublicSection(_Section):
         "team",
         description="The mechanism runs once per team or once per rank: team or rank.",
     )
+    accepted_rows: Annotated[int, Field(ge=0)] = Field(
+        0,
+        description="Public rows whose labels one submission may reveal; with more, arena serve "
+        "--check does not call the board ready.",
+    )
     epoch: _Count = Field(
         1, description="To change the mechanism after scores were released, increase this by 1."
     )

@@ -83,6 +83,7 @@ class Competition(CompetitionView):
         seed: int | None = None,
         manager: PluginManager | None = None,
         clock: Callable[[], datetime] = now,
+        protected: bool = False,
         **keys: Any,
     ) -> Self:
         """Create a competition in a new or empty folder, and open it.
@@ -104,6 +105,9 @@ class Competition(CompetitionView):
             one. A given share is also drawn if the usage column makes every row private.
         seed
             Random seed of the split and of everything random later; None: a secret seed.
+        protected
+            Whether the mechanism of the settings is replaced by the one that protects the public
+            rows by default.
         keys
             Further settings by their keys in ``competition.toml``, such as ``target``,
             ``mechanism``, ``per_day`` and ``deadline``; see :meth:`arena.Settings.of`.
@@ -128,7 +132,15 @@ class Competition(CompetitionView):
         folder, source = Path(folder), solution_source(solution)
         with stage("Storing the solution"):
             create_competition(
-                folder, source, settings, public_share, seed, manager, organiser(), clock()
+                folder,
+                source,
+                settings,
+                public_share,
+                seed,
+                manager,
+                organiser(),
+                clock(),
+                protected=protected,
             )
         return cls.open(folder, manager=manager, clock=clock)
 

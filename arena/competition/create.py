@@ -25,6 +25,7 @@ from arena.intake import SolutionSource, rows_of_cells
 from arena.interfaces import Metric, notes_of, traits_of
 from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
+from arena.public_board.advice import with_default_mechanism
 from arena.public_board.mechanism import find_mechanism, review_mechanism
 from arena.scoring.columns import meaning_of_columns
 from arena.scoring.submissions import is_number, read_truth
@@ -53,8 +54,12 @@ def create_competition(
     manager: PluginManager,
     actor: str,
     now: datetime,
+    *,
+    protected: bool = False,
 ) -> None:
     """Write a new competition. ``competition.toml`` is written last: it marks a complete one.
+
+    ``protected``: the mechanism is the one that protects the metric by default.
 
     Raises
     ------
@@ -97,11 +102,7 @@ def create_competition(
         share = 0.0 if solution.names_usage else PUBLIC_SHARE
     if not (solution.usage == Usage.PUBLIC).any() and share > 0:
         solution = replace(solution, usage=draw_public_rows(solution, share, seed))
-    metric = metric_of_solution(manager.metrics.resolve(settings.metric.specification), solution)
-    check_truth(metric, solution)
-    for other in secondary_metrics(settings, solution, manager).values():
-        check_truth(other, solution)
-    review_mechanism(settings, solution.outline, lambda: solution, manager)
+    settings = _reviewed(settings, solution, manager, protected=protected)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the labels
     place = settings.store.predictions
     _prepare_place(place, folder)  # before the database: if it fails, nothing else was written
@@ -129,6 +130,20 @@ def create_competition(
     text = settings_as_toml(settings, {"metric": notes_of(asked)})
     # It can name a file of code, so only the owner may write it, under any umask.
     atomic_write(folder / CONFIG_NAME, text.encode())
+
+
+def _reviewed(
+    settings: Settings, solution: Solution, manager: PluginManager, *, protected: bool
+) -> Settings:
+    """Check the metrics on the rows and the mechanism; return the settings with the mechanism."""
+    metric = metric_of_solution(manager.metrics.resolve(settings.metric.specification), solution)
+    check_truth(metric, solution)
+    for other in secondary_metrics(settings, solution, manager).values():
+        check_truth(other, solution)
+    if protected:
+        settings = with_default_mechanism(settings, solution, manager)
+    review_mechanism(settings, solution.outline, lambda: solution, manager)
+    return settings
 
 
 def _prepare_place(place: str | None, folder: Path) -> None:

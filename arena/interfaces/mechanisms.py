@@ -99,9 +99,9 @@ class PublicBoard:
     """Whether the organiser named a team as the baseline."""
     baseline: float | None
     """The public score of the baseline, once it was submitted."""
-    suggested_clip: float | None = None
-    """A bound for the row values, from those of a constant prediction, where the scores are not
-    bounded; None: unknown."""
+    suggested_clip: tuple[float, float] | None = None
+    """Bounds for the row values, or else the score, from those of a constant prediction, where the
+    scores are not bounded; None: unknown."""
 
 
 @runtime_checkable
@@ -140,7 +140,11 @@ class ExplainsScores(Protocol):
 
 @runtime_checkable
 class Mechanism(Protocol):
-    """Decides which score the public board shows, as a pure function of a small stored state."""
+    """Decides which score the public board shows, as a pure function of a small stored state.
+
+    A released score keeps the direction of the metric, also where it is a rank or a decile: with
+    ``greater_is_better`` the board is sorted with the largest first.
+    """
 
     @property
     def name(self) -> str:

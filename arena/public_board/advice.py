@@ -1,30 +1,102 @@
-"""The recommended mechanism for the public board of a new competition, and the notes on it."""
+"""The mechanism that protects a new public board by default, and the notes on the chosen one."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
+import numpy as np
+
 from arena.config import CONFIG_NAME, Settings
-from arena.interfaces import Metric
+from arena.interfaces import HasRowValues, Metric
 from arena.plugin.manager import PluginManager
-from arena.public_board.clipping import baseline_clip, conceivable_scores
-from arena.types import Solution
+from arena.plugin.specification import with_parameters
+from arena.public_board.clipping import conceivable_scores, suggested_clip
+from arena.public_board.mechanism import public_rows
+from arena.public_board.revealed import Revealed, is_measurable, rows_revealed
+from arena.types import PredictionKind, Solution
 
 FULL_WARNING = (
     "Warning: the mechanism full shows every score at full precision. A team that sends many "
     "submissions can overfit the public rows; ladder-free protects them."
 )
+_LEAST_NOISE = 2
+"""In rows: one row, or its half, does not show through it."""
 
 
-def with_default_mechanism(settings: Settings, manager: PluginManager) -> Settings:
-    """Return the settings with the mechanism that protects their metric by default.
+def default_mechanism(metric: Metric, solution: Solution, manager: PluginManager) -> str:
+    """Return the specification of the mechanism that protects a metric by default.
 
-    That is ``ladder-free``, or ``kaggle`` where scores have no bounded range: a Ladder needs one.
+    That is ``ladder-free``, with bounds where scores are not bounded, and, unless every row is
+    simply right or wrong, with the least noise under which one submission reveals no label of these
+    public rows. Where no bounds are known it is ``kaggle``: a Ladder needs them.
     """
+    bounded = conceivable_scores(metric) is not None
+    if metric.prediction is PredictionKind.LABEL and isinstance(metric, HasRowValues) and bounded:
+        return "ladder-free"
+    clip = None if bounded else suggested_clip(metric, solution)
+    if not bounded and clip is None:
+        return "kaggle"
+    given = None if clip is None else _as_parameter(clip)
+    noise, most = _LEAST_NOISE, max(_LEAST_NOISE, int(np.sqrt(public_rows(solution).sum())))
+    while noise < most and not isinstance(metric, HasRowValues):
+        tried = with_parameters("ladder-free", clip=given, noise=noise)
+        revealed = revealed_by_one(metric, tried, solution, manager, targets=1)
+        if revealed is None or revealed.shown_rows == 0:
+            break
+        noise *= 2
+    return with_parameters("ladder-free", clip=given, noise=noise)
+
+
+def _as_parameter(clip: tuple[float, float]) -> float | list[float]:
+    low, high = (int(end) if end == int(end) else end for end in clip)
+    return high if low == 0 else [low, high]
+
+
+def with_default_mechanism(
+    settings: Settings, solution: Solution, manager: PluginManager
+) -> Settings:
+    """Return the settings with the mechanism that protects their metric by default."""
     metric: Metric = manager.metrics.resolve(settings.metric.specification)
-    name = "kaggle" if conceivable_scores(metric) is None else "ladder-free"
+    name = default_mechanism(metric, solution, manager)
     public = settings.public.model_copy(update={"mechanism": name})
     return settings.model_copy(update={"public": public})
+
+
+def revealed_by_one(
+    metric: Metric,
+    mechanism: str,
+    solution: Solution,
+    manager: PluginManager,
+    *,
+    targets: int | None = None,
+) -> Revealed | None:
+    """Return what one submission may reveal of the public labels; None if it is not measured.
+
+    See :func:`~arena.public_board.revealed.rows_revealed`. Of several targets the first is tried.
+    """
+    rows = public_rows(solution)
+    if not is_measurable(metric) or rows.sum() < 2:
+        return None
+    truth = solution.truth[rows].reshape(int(rows.sum()), -1)[:, 0]
+    n_classes = len(solution.targets[0].classes or ())
+    chosen = manager.mechanisms.resolve(mechanism)
+    return rows_revealed(metric, chosen, truth, n_classes, targets=targets)
+
+
+def too_much_revealed(settings: Settings, solution: Solution, manager: PluginManager) -> str | None:
+    """Return a sentence if one submission reveals more rows than the organiser accepted."""
+    metric: Metric = manager.metrics.resolve(settings.metric.specification)
+    accepted = settings.public.accepted_rows
+    revealed = revealed_by_one(metric, settings.public.mechanism, solution, manager)
+    if revealed is None or revealed.shown_rows <= accepted:
+        return None
+    advice = default_mechanism(metric, solution, manager)
+    return (
+        f"One submission may reveal the labels of {revealed.shown_rows:g} public rows "
+        f"({settings.public.mechanism}, {settings.metric.specification}), and {accepted} are "
+        f"accepted: choose another mechanism, such as {advice}, or accept them in [public] "
+        f"accepted_rows."
+    )
 
 
 def protection_notes(
@@ -37,12 +109,12 @@ def protection_notes(
     if mechanism == "full":
         notes.append(FULL_WARNING)
     elif mechanism == "kaggle" and conceivable_scores(metric) is None:
-        bound = baseline_clip(metric, solution)
-        advice = "" if bound is None else f", such as --mechanism 'ladder-free(clip={bound:g})'"
+        advice = default_mechanism(metric, solution, manager)
+        such = "" if advice == "kaggle" else f", such as --mechanism '{advice}'"
         notes.append(
             f"The public board shows every score of {settings.metric.specification}, rounded "
             f"(kaggle): this metric has no bounds, which a Ladder needs. To protect the public "
-            f"rows, give the row values a bound{advice}."
+            f"rows, give the values bounds{such}."
         )
     limits = settings.limits
     if limits.per_day is None and limits.total is None:

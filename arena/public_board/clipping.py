@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from arena.evaluation.binding import bind
 from arena.evaluation.wrapped_metric import WrappedMetric
 from arena.interfaces import (
     HasInfluenceValues,
@@ -16,7 +17,18 @@ from arena.interfaces import (
     NeedsRowContext,
     traits_of,
 )
-from arena.types import FloatArray, MetricTraits, PredictionKind, RowContext, Solution, Usage
+from arena.types import (
+    FloatArray,
+    MetricTraits,
+    PredictionKind,
+    RowContext,
+    Solution,
+    Target,
+    Usage,
+)
+
+_USUAL_SHARE = 0.95
+_TIMES_A_ROW, _TIMES_A_SCORE = 4.0, 2.0
 
 
 def clip_values(metric: Metric, bounds: tuple[float, float] | None) -> Metric:
@@ -77,15 +89,18 @@ def conceivable_scores(metric: Metric) -> tuple[float, float] | None:
     return _score_range(metric, traits.row_range)
 
 
-def baseline_clip(metric: Metric, solution: Solution) -> float | None:
-    """Return a bound for the row values of a metric, derived from a constant prediction.
+def suggested_clip(metric: Metric, solution: Solution) -> tuple[float, float] | None:
+    """Return bounds for the values of a metric, derived from a constant prediction.
 
-    It is the largest public row value of predicting the median of the public truth, rounded up to
-    two significant digits: no useful submission is worse than that on many rows.
+    A row may cost four times what a row costs on average if every public row is predicted alike, by
+    the median of the public truth, the shares of its classes or an empty text. The 5% of
+    rows that cost most do not count in that average, so that one row cannot move the bound. Of a
+    metric without row values, the score may be twice as far from its best as the constant's. Both
+    are rounded up to two digits.
 
     Returns
     -------
-    None for a metric without row values, or other predictions than values.
+    None where no constant prediction has a finite value above 0, or has the best score.
 
     Examples
     --------
@@ -96,19 +111,63 @@ def baseline_clip(metric: Metric, solution: Solution) -> float | None:
     >>> rows = Solution(id_column="id", targets=(Target("y", None),), columns=("y",),
     ...                 kind=PredictionKind.VALUE, ids=pa.array(list("abcd")), truth=truth,
     ...                 usage=np.zeros(4, dtype=np.uint8), sha256="")
-    >>> baseline_clip(PluginManager().metrics.resolve("mae"), rows)
-    7.5
+    >>> suggested_clip(PluginManager().metrics.resolve("mae"), rows)
+    (0.0, 10.0)
     """
     rows = solution.usage == np.uint8(Usage.PUBLIC)
-    single = len(solution.targets) == 1 and solution.kind is PredictionKind.VALUE
-    if not isinstance(metric, HasRowValues) or not single or not rows.any():
+    if not rows.any() or traits_of(metric).time_limit is not None:
+        return None  # a call of a metric in a process of its own takes long
+    metric = bind(metric, solution, rows)
+    truth = solution.truth[rows].reshape(int(rows.sum()), -1)
+    found = [
+        _bounds_of(metric, truth[:, at], _constant(target, truth[:, at], solution.kind))
+        for at, target in enumerate(solution.targets)
+    ]
+    bounds = [one for one in found if one is not None]
+    if not bounds or len(bounds) < len(found):
         return None
-    truth = solution.truth[rows]
-    largest = float(metric.row_values(truth, np.full((1, len(truth)), np.median(truth))).max())
-    if not 0 < largest < np.inf:
+    return min(low for low, _ in bounds), max(high for _, high in bounds)
+
+
+def _constant(
+    target: Target, truth: npt.NDArray[Any], kind: PredictionKind
+) -> npt.NDArray[Any] | None:
+    """Return the same prediction for every row; None for a kind of which there is none."""
+    n = len(truth)
+    if kind is PredictionKind.VALUE:
+        return np.full(n, float(np.median(truth)))
+    if kind in {PredictionKind.PROBABILITY, PredictionKind.CLASS_PROBABILITIES}:
+        if target.classes is None:
+            return None
+        shares = np.bincount(truth.astype(np.intp), minlength=len(target.classes)) / n
+        return np.full(n, shares[1]) if len(shares) == 2 else np.tile(shares, (n, 1))
+    return np.full(n, "", dtype=object) if kind is PredictionKind.TEXT else None
+
+
+def _bounds_of(
+    metric: Metric, truth: npt.NDArray[Any], constant: npt.NDArray[Any] | None
+) -> tuple[float, float] | None:
+    if constant is None:
         return None
-    unit = 10.0 ** (np.floor(np.log10(largest)) - 1)
-    return float(f"{np.ceil(largest / unit - 1e-9) * unit:.2g}")
+    with np.errstate(all="ignore"):
+        if isinstance(metric, HasRowValues):
+            costs = np.sort(metric.row_values(truth, constant[np.newaxis])[0])
+            usual = costs[: max(1, int(np.ceil(_USUAL_SHARE * len(costs))))]
+            cost = float(usual.mean()) or float(costs.mean())
+            return (0.0, _rounded_up(_TIMES_A_ROW * cost)) if 0 < cost < np.inf else None
+        low, high = traits_of(metric).score_range
+        best = high if metric.greater_is_better else low
+        lost = abs(best - float(metric.score(truth, constant)))
+    if not (np.isfinite(best) and 0 < lost < np.inf):
+        return None
+    reach = _rounded_up(_TIMES_A_SCORE * lost)
+    return (best - reach, best) if metric.greater_is_better else (best, best + reach)
+
+
+def _rounded_up(value: float) -> float:
+    """Return the next number of two significant digits."""
+    unit = 10.0 ** (np.floor(np.log10(value)) - 1)
+    return float(f"{np.ceil(value / unit - 1e-9) * unit:.2g}")
 
 
 def _score_range(metric: object, row_range: tuple[float, float]) -> tuple[float, float]:

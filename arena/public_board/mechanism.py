@@ -13,7 +13,7 @@ from arena.evaluation.solution_metric import metric_of_outline
 from arena.interfaces import ClipsScores, Mechanism, Metric, PublicBoard, ReviewsBoard
 from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
-from arena.public_board.clipping import baseline_clip, clip_values, conceivable_scores
+from arena.public_board.clipping import clip_values, conceivable_scores, suggested_clip
 from arena.types import Solution, SolutionOutline, Usage
 
 
@@ -91,7 +91,7 @@ def review_mechanism(
     score_range, suggested = conceivable_scores(metric), None
     if score_range is None:
         single = manager.metrics.resolve(settings.metric.specification)
-        suggested = baseline_clip(single, read_solution())
+        suggested = suggested_clip(single, read_solution())
     board = PublicBoard(
         metric=settings.metric.specification,
         greater_is_better=metric.greater_is_better,

@@ -165,6 +165,11 @@ class LadderFree:
     start, clip
         As in :class:`Ladder`. The comparison with the baseline is paired too if its submission is
         known; if only its score is known, just ``minimum_step`` applies.
+    noise
+        The scale of Laplace noise that is added to a score when it is released, in rows: multiples
+        of 1/n of the range. Submissions are compared by their scores without noise. A pointwise
+        score moves by at most one row if a label changes, so a release changes the odds of a label
+        by at most exp(1/noise). 0: no noise, as published.
 
     Raises
     ------
@@ -188,14 +193,20 @@ class LadderFree:
     rounding: float | str | None = "1/n"
     start: Start = "infinity"
     clip: Clip = None
+    noise: float = 0.0
 
     name: ClassVar[str] = "ladder-free"
-    for_participants: ClassVar[str] = (
-        "A submission gets a new public score only if it is better than the best one so far "
-        "by more than the statistical uncertainty of the difference; otherwise the last "
-        "public score is shown again. Method: the parameter-free Ladder of Blum and Hardt "
-        "(2015)."
-    )
+
+    @property
+    def for_participants(self) -> str:
+        """How public scores come about, for participants."""
+        noise = "Public scores include a little random noise. " if self.noise else ""
+        return (
+            "A submission gets a new public score only if it is better than the best one so far "
+            "by more than the statistical uncertainty of the difference; otherwise the last "
+            f"public score is shown again. {noise}Method: the parameter-free Ladder of Blum and "
+            "Hardt (2015)."
+        )
 
     def __post_init__(self) -> None:
         if not _is_number(self.z) or not 0 <= self.z < np.inf:
@@ -204,6 +215,10 @@ class LadderFree:
             raise UsageError(
                 f'{self.name}: rounding must be "1/n", None or a positive number, '
                 f"not {self.rounding!r}."
+            )
+        if not _is_number(self.noise) or not 0 <= self.noise < np.inf:
+            raise UsageError(
+                f"{self.name}: noise must be a number of rows, at least 0, not {self.noise!r}."
             )
         steps.check_share(self.name, "minimum_step", self.minimum_step, zero=True)
         steps.check_start(self.name, self.start)
@@ -219,7 +234,7 @@ class LadderFree:
         self,
         state: Mapping[str, Any],
         evaluation: Evaluation,
-        rng: np.random.Generator,  # noqa: ARG002
+        rng: np.random.Generator,
     ) -> Release:
         """Return the score if it is better by more than the step, else the last release."""
         before = steps.standing(
@@ -227,7 +242,12 @@ class LadderFree:
         )
         if before is not None and not self._passes(evaluation, before):
             return Release(before.score, improved=False, state=before.to_state())
-        return steps.climb(evaluation, before, self._rounded(evaluation.score, evaluation))
+        score = evaluation.score
+        if not self.noise:
+            return steps.climb(evaluation, before, self._rounded(score, evaluation))
+        row = evaluation.range_width / evaluation.n_rows
+        noisy = self._rounded(score + rng.laplace(0.0, self.noise * row), evaluation)
+        return steps.climb(evaluation, before, noisy, bar=score)
 
     def _passes(self, evaluation: Evaluation, before: Standing) -> bool:
         """Return whether a submission is better by more than the step.

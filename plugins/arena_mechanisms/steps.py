@@ -77,12 +77,17 @@ def standing(
     return Standing(shown, evaluation.baseline, evaluation.baseline_submission)
 
 
-def climb(evaluation: Evaluation, before: Standing | None, shown: float) -> Release:
-    """Return the release of a submission that passed; the shown score never gets worse."""
+def climb(
+    evaluation: Evaluation, before: Standing | None, shown: float, *, bar: float | None = None
+) -> Release:
+    """Return the release of a submission that passed; the shown score never gets worse.
+
+    ``bar`` is the score that later submissions have to beat; None: the one that is shown.
+    """
     shown = evaluation.within_range(shown)
     if before is not None and evaluation.to_loss(shown) >= evaluation.to_loss(before.score):
         return Release(before.score, improved=False, state=before.to_state())
-    after = Standing(shown, shown, evaluation.submission)
+    after = Standing(shown, shown if bar is None else bar, evaluation.submission)
     return Release(shown, improved=True, state=after.to_state())
 
 
@@ -139,6 +144,16 @@ def as_clip(mechanism: str, clip: Any) -> tuple[float, float] | None:
     return low, high
 
 
+def written_clip(clip: tuple[float, float]) -> str:
+    """Return bounds as the parameter ``clip`` is written.
+
+    >>> written_clip((0.0, 5.0)), written_clip((-1.2, 1.0))
+    ('5', '[-1.2, 1]')
+    """
+    low, high = clip
+    return f"{high:g}" if low == 0 else f"[{low:g}, {high:g}]"
+
+
 # -- checks before anything is released -------------------------------------------------------
 
 
@@ -151,17 +166,17 @@ def require_bounded_scores(mechanism: str, board: PublicBoard, start: Start) -> 
     a score by any amount, and one release could reveal its label.
     """
     if board.score_range is None:
-        clip = 5 if board.suggested_clip is None else board.suggested_clip
+        clip = written_clip(board.suggested_clip or (0.0, 5.0))
         source = (
             "a bound of your choice"
             if board.suggested_clip is None
-            else "the largest row value of a constant prediction"
+            else "a few times what a constant prediction costs"
         )
         raise InputError(
             f"The mechanism {mechanism} needs scores with a bounded range. {board.metric} has no "
             f"such range: one row can move the score by any amount, and a single release can "
             f"reveal its label. Use a bounded metric, such as log_loss(clip=0.01), or let the "
-            f"mechanism clip row values, for example {mechanism}(clip={clip:g}): {source}."
+            f"mechanism clip row values, for example {mechanism}(clip={clip}): {source}."
         )
     if start == "baseline" and not board.has_baseline:
         raise InputError(

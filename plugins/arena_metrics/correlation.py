@@ -191,6 +191,11 @@ class Pearson(FunctionOfMeans):
 
     name = "pearson"
 
+    @property
+    def traits(self) -> MetricTraits:
+        """The traits of the metric: a correlation lies in [-1, 1]."""
+        return MetricTraits(score_range=(-1.0, 1.0))
+
     def features(self, truth: FloatArray, predictions: FloatArray) -> _Features:
         """Return truth, centred predictions, their squares and their product."""
         centred = predictions - np.median(predictions, axis=1, keepdims=True)

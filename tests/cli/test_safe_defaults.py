@@ -30,7 +30,7 @@ def init(folder: Path, *arguments: object, metric: str = "roc_auc", usage: str =
 @pytest.mark.slow
 def test_init_protects_the_public_board_by_default(tmp_path: Path) -> None:
     said, settings = init(tmp_path)
-    assert (settings.public.mechanism, settings.limits.per_day) == ("ladder-free", 5)
+    assert (settings.public.mechanism, settings.limits.per_day) == ("ladder-free(noise=2)", 5)
     assert "No deadline is set" in said
     assert "column y = P(1), or any score that is larger for the positive class" in said
     assert "Warning" not in said
@@ -55,11 +55,9 @@ def test_init_says_the_deadline_in_utc(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_init_says_what_it_does_for_a_metric_without_bounds(tmp_path: Path) -> None:
     said, settings = init(tmp_path, "--deadline", "2999-01-01", metric="mae")
-    assert settings.public.mechanism == "kaggle"
+    clip = settings.public.mechanism
+    assert re.fullmatch(r"ladder-free\(clip=[\d.]+, noise=2\)", clip)
     assert settings.competition.deadline == datetime(2999, 1, 1, tzinfo=UTC)
-    assert "this metric has no bounds, which a Ladder needs" in said
-    (clip,) = [part.split("'")[0] for part in said.split("--mechanism '")[1:]]
-    assert clip.startswith("ladder-free(clip=")
     assert "deadline is set" not in said
     again = run_here(
         "init", "d", "--solution", "solution.csv", "--metric", "mae", "--mechanism", clip,
@@ -72,7 +70,7 @@ def test_init_says_what_it_does_for_a_metric_without_bounds(tmp_path: Path) -> N
     )  # fmt: skip
     # The rows are split again, so the bound differs.
     assert re.search(
-        r"for example ladder\(clip=[\d.]+\): the largest row value of a constant prediction\.",
+        r"for example ladder\(clip=[\d.]+\): a few times what a constant prediction costs\.",
         refused.stderr,
     ), refused.stderr
 

@@ -376,11 +376,11 @@ def test_scores_without_bounds_ask_for_a_clip(name: str) -> None:
         mechanism.review(board)
     assert "no such range: one row can move the score by any amount" in str(caught.value)
     assert f"{name}(clip=5): a bound of your choice." in str(caught.value)
-    known = replace(board, suggested_clip=7.5)
-    with pytest.raises(InputError) as caught:
-        mechanism.review(known)
-    said = f"{name}(clip=7.5): the largest row value of a constant prediction."
-    assert said in str(caught.value)
+    for clip, written in (((0.0, 7.5), "7.5"), ((-1.2, 1.0), "[-1.2, 1]")):
+        with pytest.raises(InputError) as caught:
+            mechanism.review(replace(board, suggested_clip=clip))
+        said = f"{name}(clip={written}): a few times what a constant prediction costs."
+        assert said in str(caught.value)
 
 
 @pytest.mark.parametrize(

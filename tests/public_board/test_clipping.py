@@ -12,10 +12,10 @@ import pytest
 from arena.interfaces import HasInfluenceValues, traits_of
 from arena.plugin.manager import PluginManager
 from arena.public_board.clipping import (
-    baseline_clip,
     clip_values,
     conceivable_scores,
     share_at_bounds,
+    suggested_clip,
 )
 from arena.types import PredictionKind, Solution, Target, Usage
 from toy_metrics import BlackBoxRmse
@@ -34,10 +34,10 @@ MAE = PluginManager().metrics.resolve("mae")
 
 
 def test_the_suggested_bound_is_of_the_public_rows_and_rounded_up() -> None:
-    assert baseline_clip(MAE, ROWS) == 7.5
-    assert baseline_clip(MAE, replace(ROWS, truth=ROWS.truth + np.r_[0, 0, 0, 0.71, 0])) == 8.3
-    assert baseline_clip(MAE, replace(ROWS, truth=100 * ROWS.truth)) == 750
-    assert baseline_clip(MAE, replace(ROWS, truth=0.01 * ROWS.truth)) == 0.075
+    assert suggested_clip(MAE, ROWS) == (0, 10)  # four rows cost 1.5, 0.5, 0.5 and 7.5
+    assert suggested_clip(MAE, replace(ROWS, truth=ROWS.truth + np.r_[0, 0, 0, 0.71, 0])) == (0, 11)
+    assert suggested_clip(MAE, replace(ROWS, truth=100 * ROWS.truth)) == (0, 1000)
+    assert suggested_clip(MAE, replace(ROWS, truth=0.01 * ROWS.truth)) == (0, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -46,17 +46,41 @@ def test_the_suggested_bound_is_of_the_public_rows_and_rounded_up() -> None:
         replace(ROWS, truth=np.full(5, 3.0)),  # the constant is right everywhere
         replace(ROWS, usage=np.full(5, Usage.PRIVATE, dtype=np.uint8)),
         replace(ROWS, kind=PredictionKind.PROBABILITY),
-        replace(
-            ROWS,
-            targets=(Target("y", None), Target("z", None)),
-            columns=("y", "z"),
-            truth=np.column_stack([ROWS.truth, ROWS.truth]),
-        ),
     ],
-    ids=["constant", "no public rows", "probabilities", "two targets"],
+    ids=["constant", "no public rows", "probabilities"],
 )
 def test_there_is_no_bound_to_suggest(rows: Solution) -> None:
-    assert baseline_clip(MAE, rows) is None
+    assert suggested_clip(MAE, rows) is None
+
+
+def test_the_widest_bound_of_several_targets_and_the_shares_of_classes_count() -> None:
+    two = replace(
+        ROWS,
+        targets=(Target("y", None), Target("z", None)),
+        columns=("y", "z"),
+        truth=np.column_stack([ROWS.truth, 10 * ROWS.truth]),
+    )
+    assert suggested_clip(MAE, two) == (0, 100)
+    binary = replace(
+        ROWS,
+        targets=(Target("y", ("a", "b")),),
+        kind=PredictionKind.CLASS_PROBABILITIES,
+        truth=np.array([0, 1, 0, 1, 0]),
+    )
+    log_loss = PluginManager().metrics.resolve("log_loss")
+    assert suggested_clip(log_loss, binary) == (0, 2.8)  # 4 log 2: probabilities below 1/16
+    r2 = PluginManager().metrics.resolve("r2")
+    assert suggested_clip(r2, ROWS) == (-1.4, 1)  # the constant has -0.2
+
+
+def test_one_row_cannot_make_a_bound_absurd() -> None:
+    mape = PluginManager().metrics.resolve("mape")
+    truth = np.r_[np.linspace(1, 2, 99), 1e-14]
+    many = replace(
+        ROWS, truth=truth, usage=np.zeros(100, np.uint8), ids=pa.array([str(i) for i in range(100)])
+    )
+    low, high = suggested_clip(mape, many) or (0, 0)
+    assert (low, high < 2) == (0, True)
 
 
 def test_a_row_at_the_upper_bound_counts_and_one_at_the_lower_does_not() -> None:
@@ -74,7 +98,7 @@ def test_no_bound_comes_from_rows_without_a_finite_value() -> None:
         def row_values(self, truth: Any, predictions: Any) -> Any:
             return np.full(predictions.shape, np.inf)
 
-    assert baseline_clip(Infinite(), ROWS) is None
+    assert suggested_clip(Infinite(), ROWS) is None
 
 
 def test_the_range_of_scores_follows_from_that_of_the_clipped_rows() -> None:

@@ -22,7 +22,7 @@ from arena.config import CONFIG_NAME, SAMPLE_NAME, DataSection, Settings
 from arena.errors import UsageError
 from arena.interfaces import Metric, notes_of, traits_of
 from arena.plugin.manager import PluginManager
-from arena.public_board.advice import protection_notes, with_default_mechanism
+from arena.public_board.advice import protection_notes
 from arena.scoring.columns import meaning_of_columns, usage_note
 from arena.types import SolutionColumns, Usage
 from arena.utils.locations import check_location
@@ -133,10 +133,14 @@ def init(
         "store": {"predictions": predictions},
     }
     settings = _settings(document)
-    if mechanism is None:
-        settings = with_default_mechanism(settings, manager)
     with Competition.create(
-        folder, solution, settings, public_share=public_share, seed=seed, manager=manager
+        folder,
+        solution,
+        settings,
+        public_share=public_share,
+        seed=seed,
+        manager=manager,
+        protected=mechanism is None,
     ) as competition:
         _say_what_was_made(folder, competition)
         if (usage := competition.settings.data.usage) != columns.usage:

@@ -128,6 +128,8 @@ def serve(
         for one in served:
             with borrow_served(one.folder, _SECONDS_TO_OPEN):
                 compared = stored_differences(one.folder, layout, one.name, _SECONDS_TO_OPEN)
+                if not compared.not_compared:
+                    found += _revealing(one.folder)
             found += [*compared.differences, *compared.not_compared]
         for problem in found:
             console().print(f"- {problem}", soft_wrap=True, markup=False)
@@ -139,6 +141,16 @@ def serve(
         _run_scorer(first, layout, public_url, checker=bool(checker_user))
         return
     _run_all(served, layout, host, port, public_url, (web_user, checker_user), same_user=same_user)
+
+
+def _revealing(folder: Path) -> list[str]:
+    """Return a sentence if one submission reveals more labels than the organiser accepted."""
+    from arena.competition.view import CompetitionView
+    from arena.public_board.advice import too_much_revealed
+
+    with CompetitionView.open(folder) as view:
+        problem = too_much_revealed(view.settings, view.solution, view.manager)
+    return [] if problem is None else [problem]
 
 
 def _found(directories: list[Path], name: str) -> tuple[list[Served], Settings]:

@@ -1,0 +1,235 @@
+"""How many labels one submission reveals through a mechanism: measured by an oracle.
+
+The oracle marks a few target rows, whose labels it wants, and sends the same prediction for every
+other row, so that the released number depends on the targets alone where the metric permits it. It
+knows the number of public rows, the distribution of their labels, and two candidates for the label
+of each target. Its submission is the first one that an instance of the
+mechanism receives. Every assignment of labels is tried, with the labels of the other rows and the
+mechanism's noise drawn again and again. From half of the draws the oracle learns what each released
+score means, and on the other half its claims are tested.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.interfaces import Evaluation, Mechanism, Metric, NeedsRowContext, traits_of
+from arena.public_board.clipping import clip_values, conceivable_scores
+from arena.public_board.mechanism import clip_of
+from arena.types import PredictionKind
+
+MOST_ROWS = 2_000
+"""Of more public rows so many are tried: with more of them each label shows less."""
+_SURE = 0.95
+_PRIOR = 0.05
+"""How many outcomes the guess counts as that all assignments are equally likely."""
+_DRAWS = {1: 100, 2: 50, 3: 25, 6: 4, 10: 2}
+"""Target rows -> draws of everything else for each of the 2^k assignments of labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Revealed:
+    """What one submission reveals."""
+
+    rows: float
+    """The expected number of labels that are known with 95% probability or more afterwards."""
+    bits: float
+    """The information about the labels of the target rows; one row has at most 1 bit."""
+
+    @property
+    def shown_rows(self) -> float:
+        """The number of rows to one decimal, as it is compared with what is accepted."""
+        return round(self.rows, 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Design:
+    """The predictions of a submission: one for each target, and one for all other rows."""
+
+    targets: npt.NDArray[Any]
+    """``(most, ...)``: of the first, second, … target."""
+    other: Any
+
+
+def is_measurable(metric: Metric) -> bool:
+    """Return whether the oracle can read a metric: it takes no texts and nothing but the truth.
+
+    A metric that runs in a process of its own is not measured: it takes too long.
+    """
+    return not (
+        metric.prediction is PredictionKind.TEXT
+        or isinstance(metric, NeedsRowContext)
+        or traits_of(metric).joint_targets
+        or traits_of(metric).time_limit is not None
+    )
+
+
+def rows_revealed(
+    metric: Metric,
+    mechanism: Mechanism,
+    truth: npt.NDArray[Any],
+    n_classes: int,
+    *,
+    targets: int | None = None,
+) -> Revealed:
+    """Return what one submission reveals of binary questions about the public labels.
+
+    Parameters
+    ----------
+    metric
+        Of one target, and :func:`is_measurable`.
+    truth
+        ``(n,)`` public labels, as codes or values; more than 2,000 are thinned.
+    n_classes
+        0 for numeric targets.
+    targets
+        The most target rows; None: 10.
+
+    Examples
+    --------
+    >>> from arena.plugin.manager import PluginManager
+    >>> manager = PluginManager()
+    >>> labels = np.arange(200) % 2
+    >>> log_loss = manager.metrics.resolve("log_loss")
+    >>> rows_revealed(log_loss, manager.mechanisms.resolve("kaggle"), labels, 2).shown_rows
+    10.0
+    >>> accuracy = manager.metrics.resolve("accuracy")
+    >>> rows_revealed(accuracy, manager.mechanisms.resolve("ladder-free"), labels, 2).shown_rows
+    0.0
+    """
+    step = -(-len(truth) // MOST_ROWS)
+    oracle = _Oracle(metric, mechanism, truth[::step], n_classes)
+    designs, found = list(oracle.designs()), [Revealed(0.0, 0.0)]
+    for k in (k for k in _DRAWS if targets is None or k <= targets):
+        measured = [oracle.measure(design, k) for design in designs]
+        found += measured
+        # More targets are worth their time where most of the fewer ones were revealed.
+        designs = [one for one, of in zip(designs, measured, strict=True) if of.rows >= k / 4]
+    return Revealed(max(one.rows for one in found), max(one.bits for one in found))
+
+
+class _Oracle:
+    """Sends one design under every assignment of labels and groups what is released."""
+
+    def __init__(
+        self, metric: Metric, mechanism: Mechanism, truth: npt.NDArray[Any], n_classes: int
+    ) -> None:
+        self._metric = clip_values(metric, clip_of(mechanism))
+        self._mechanism, self._truth, self._n_classes = mechanism, truth, n_classes
+        low, high = (0, 1) if n_classes else np.quantile(truth, [0.25, 0.75]).tolist()
+        if low == high:
+            low, high = float(truth.min()), float(truth.max())
+        self._candidates = np.array([low, high])
+        self._evaluation = Evaluation(
+            submission=1,
+            score=np.nan,
+            greater_is_better=metric.greater_is_better,
+            n_rows=len(truth),
+            standard_error_of_difference=lambda _: np.nan,
+            row_range=traits_of(self._metric).row_range,
+            score_range=conceivable_scores(self._metric),
+        )
+
+    def designs(self) -> Iterator[_Design]:
+        """Yield designs for the kind of predictions that the metric takes."""
+        most = np.arange(max(_DRAWS))
+        kind = self._metric.prediction
+        if kind is PredictionKind.LABEL:
+            for other in (0, 1):
+                yield _Design(np.full(len(most), 1 - other), other)
+        elif kind is PredictionKind.VALUE:
+            yield from self._of_values(most)
+        else:
+            yield from self._of_probabilities(most, ranks=kind is PredictionKind.SCORE)
+
+    def _of_values(self, most: npt.NDArray[Any]) -> Iterator[_Design]:
+        low, high = np.clip(traits_of(self._metric).prediction_range, -1e12, 1e12)
+        first, second = self._candidates
+        width = second - first
+        others = (float(np.median(self._truth)), (first + second) / 2, second + 1e4 * width, 0.0)
+        for other in np.unique(np.clip(others, low, high)):
+            for size in (0.0, 1.0, 1e2, 1e4, 1e6):
+                yield _Design(np.clip(first + size * width * 2.0**most, low, high), other)
+
+    def _of_probabilities(self, most: npt.NDArray[Any], *, ranks: bool) -> Iterator[_Design]:
+        sizes = (0.003, 0.03, 0.3, 50.0)
+        for size in sizes:
+            chance = 1 / (1 + np.exp(-np.minimum(size * 2.0**most, 50.0)))
+            if self._n_classes == 2:
+                yield _Design(most + 1.0 if ranks else chance, 0.0 if ranks else 0.5)
+                continue
+            spread = np.zeros((len(most), self._n_classes))
+            spread[:, 1], spread[:, 0] = chance, 1 - chance
+            yield _Design(spread, np.full(self._n_classes, 1 / self._n_classes))
+
+    def measure(self, design: _Design, k: int) -> Revealed:
+        """Return what a design with k targets reveals."""
+        n, draws = len(self._truth), _DRAWS[k]
+        if n <= k:
+            return Revealed(0.0, 0.0)
+        prediction = np.broadcast_to(design.other, (n, *design.targets.shape[1:])).copy()
+        prediction = prediction.astype(design.targets.dtype)
+        prediction[:k] = design.targets[:k]
+        assignments = np.array(list(itertools.product((0, 1), repeat=k)))
+        outcomes: list[tuple[float | None, int]] = []
+        for draw in range(draws):
+            rng = np.random.default_rng([k, draw])
+            labels = rng.choice(self._truth, n)
+            for number, assignment in enumerate(assignments):
+                labels[:k] = self._candidates[assignment]
+                noise = np.random.default_rng([k, draw, number])
+                outcomes.append((self._released(labels, prediction, noise), number))
+        half = draws // 2 * len(assignments)
+        return _learned(outcomes[:half], outcomes[half:], assignments)
+
+    def _released(
+        self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any], rng: np.random.Generator
+    ) -> float | None:
+        try:
+            with np.errstate(all="ignore"):
+                score = float(self._metric.score(truth, prediction))
+        except (ValueError, ZeroDivisionError):
+            return None
+        if not np.isfinite(score):
+            return None
+        release = self._mechanism.release({}, replace(self._evaluation, score=score), rng)
+        return float(f"{release.score:.11e}")
+
+
+def _learned(
+    known: Sequence[tuple[float | None, int]],
+    tested: Sequence[tuple[float | None, int]],
+    assignments: npt.NDArray[Any],
+) -> Revealed:
+    """Return what released scores reveal to somebody who knows what some of them meant.
+
+    Each outcome is a released score (None: none) and the number of its assignment. Labels are
+    claimed where the known outcomes of a score agree, and the claims are tested on the others: if
+    fewer than 95% are right, nothing is revealed. The bits are a lower bound, by cross-entropy.
+    """
+    size, k = assignments.shape
+    counts: dict[float | None, npt.NDArray[Any]] = defaultdict(lambda: np.zeros(size))
+    for shown, number in known:
+        counts[shown][number] += 1
+    right = wrong = 0
+    bits = 0.0
+    for shown, number in tested:
+        if shown not in counts:
+            continue
+        chance = counts[shown] + _PRIOR / size
+        chance = chance / chance.sum()
+        bits += k + float(np.log2(chance[number]))
+        share = chance @ assignments
+        claimed = np.maximum(share, 1 - share) >= _SURE
+        is_right = (share > 0.5) == assignments[number].astype(bool)
+        right += int((claimed & is_right).sum())
+        wrong += int((claimed & ~is_right).sum())
+    sure = right >= _SURE * (right + wrong)
+    return Revealed(right / len(tested) if sure else 0.0, max(0.0, bits / len(tested)))

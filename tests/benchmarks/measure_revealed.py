@@ -1,0 +1,85 @@
+"""Measure what one submission reveals through each mechanism, for each metric.
+
+``python tests/benchmarks/measure_revealed.py --out docs/explanation/secrets.md`` writes the table
+between its marks on that page; without ``--out`` it is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from arena.interfaces import ClipsScores, Metric
+from arena.plugin.manager import PluginManager
+from arena.plugin.specification import with_parameters
+from arena.public_board.advice import default_mechanism, revealed_by_one
+from arena.public_board.clipping import conceivable_scores, suggested_clip
+from arena.public_board.revealed import is_measurable
+from arena.types import PredictionKind, Solution, Target
+
+START, END = "<!-- revealed: start -->", "<!-- revealed: end -->"
+MECHANISMS = ("full", "kaggle", "ladder", "noisy-ladder", "thresholdout")
+
+
+def solution_of(metric: Metric, n_rows: int) -> Solution:
+    """Return public rows: labels of two equal classes, or exponential numbers."""
+    rng = np.random.default_rng(0)
+    numeric = metric.prediction is PredictionKind.VALUE
+    return Solution(
+        id_column="id",
+        targets=(Target("y", None if numeric else ("a", "b")),),
+        columns=("y",),
+        kind=metric.prediction,
+        ids=pa.array([str(at) for at in range(n_rows)]),
+        truth=rng.exponential(size=n_rows) if numeric else rng.integers(0, 2, n_rows),
+        usage=np.zeros(n_rows, dtype=np.uint8),
+        sha256="",
+    )
+
+
+def table(n_rows: int) -> str:
+    """Return the table as Markdown: rows and bits of each metric and mechanism."""
+    manager = PluginManager()
+    lines = [
+        f"| metric | {' | '.join(MECHANISMS)} | default | its parameters |",
+        "|---" * (len(MECHANISMS) + 3) + "|",
+    ]
+    for entry in manager.metrics:
+        metric = entry.item
+        if not is_measurable(metric):
+            continue
+        solution = solution_of(metric, n_rows)
+        default = default_mechanism(metric, solution, manager)
+        clip = suggested_clip(metric, solution) if conceivable_scores(metric) is None else None
+        cells = []
+        for name in (*MECHANISMS, default):
+            text = name
+            if clip is not None and isinstance(manager.mechanisms.resolve(name), ClipsScores):
+                text = name if "(" in name else with_parameters(name, clip=list(clip))
+            found = revealed_by_one(metric, text, solution, manager)
+            cells.append("" if found is None else f"{found.shown_rows:g} ({found.bits:.1f})")
+        parameters = default.removeprefix("ladder-free").strip("()") or "none"
+        lines.append(f"| `{entry.name}` | {' | '.join(cells)} | {parameters} |")
+        print(lines[-1], flush=True)
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print or write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=1_000, help="public rows")
+    parser.add_argument("--out", type=Path, help="the page that holds the table")
+    given = parser.parse_args()
+    text = table(given.rows)
+    if given.out is not None:
+        page = given.out.read_text(encoding="utf-8")
+        before, rest = page.split(START)
+        after = rest.split(END)[1]
+        given.out.write_text(f"{before}{START}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

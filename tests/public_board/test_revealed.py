@@ -1,0 +1,119 @@
+"""What one submission reveals: known attacks are found, and the default reveals no row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from arena.competition.competition import Competition
+from arena.config import Settings
+from arena.interfaces import HasRowValues, Metric
+from arena.plugin.manager import PluginManager
+from arena.public_board.advice import default_mechanism, revealed_by_one, too_much_revealed
+from arena.public_board.clipping import conceivable_scores
+from arena.public_board.revealed import is_measurable, rows_revealed
+from arena.types import PredictionKind, Solution, Target
+from program import write_csv
+
+MANAGER = PluginManager()
+N_ROWS = 300
+
+
+def _solution(metric: Metric, n: int = N_ROWS) -> Solution:
+    rng = np.random.default_rng(0)
+    numeric = metric.prediction is PredictionKind.VALUE
+    return Solution(
+        id_column="id",
+        targets=(Target("y", None if numeric else ("a", "b")),),
+        columns=("y",),
+        kind=metric.prediction,
+        ids=pa.array([str(at) for at in range(n)]),
+        truth=rng.exponential(size=n) if numeric else rng.integers(0, 2, n),
+        usage=np.zeros(n, dtype=np.uint8),
+        sha256="",
+    )
+
+
+MEASURABLE = [entry.name for entry in MANAGER.metrics if is_measurable(entry.item)]
+CHEAP = {"accuracy", "f1", "log_loss", "mcc", "mse", "pearson"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in CHEAP else pytest.param(name, marks=pytest.mark.slow) for name in MEASURABLE],
+)
+def test_the_default_reveals_no_row(name: str) -> None:
+    metric = MANAGER.metrics.resolve(name)
+    solution = _solution(metric)
+    mechanism = default_mechanism(metric, solution, MANAGER)
+    assert mechanism.startswith("ladder-free")
+    revealed = revealed_by_one(metric, mechanism, solution, MANAGER)
+    assert revealed is not None
+    assert revealed.shown_rows == 0, mechanism
+    settings = Settings.of(metric=name, mechanism=mechanism)
+    assert too_much_revealed(settings, solution, MANAGER) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "mechanism", "rows"),
+    [
+        ("log_loss", "kaggle", 10.0),
+        ("mse", "kaggle", 10.0),
+        ("log_loss", "ladder-free(clip=2.8)", 1.0),
+        ("accuracy", "full", 0.0),
+        ("f1", "ladder-free", 1.0),
+    ],
+)
+def test_known_leaks_are_found(name: str, mechanism: str, rows: float) -> None:
+    metric = MANAGER.metrics.resolve(name)
+    solution = _solution(metric)
+    revealed = revealed_by_one(metric, mechanism, solution, MANAGER)
+    assert revealed is not None
+    assert revealed.shown_rows == pytest.approx(rows, abs=0.2)
+    settings = Settings.of(metric=name, mechanism=mechanism)
+    said = too_much_revealed(settings, solution, MANAGER)
+    assert (said is not None) is (rows > 0)
+    if said is not None:
+        assert f"({mechanism}, {name}), and 0 are accepted" in said
+        accepting = Settings.of(metric=name, mechanism=mechanism, accepted_rows=10)
+        assert too_much_revealed(accepting, solution, MANAGER) is None
+
+
+def test_a_mechanism_that_shows_nothing_reveals_nothing() -> None:
+    class Silent:
+        name = "silent"
+
+        def release(self, state: Any, evaluation: Any, rng: Any) -> Any:
+            from arena.types import Release
+
+            return Release(0.0, False)
+
+    labels = np.arange(200) % 2
+    found = rows_revealed(MANAGER.metrics.resolve("log_loss"), Silent(), labels, 2)
+    assert (found.rows, found.bits) == (0.0, 0.0)
+
+
+def test_every_metric_has_bounds_by_default() -> None:
+    """Those without a bound of their own get one from a constant prediction."""
+    unbounded = [one.name for one in MANAGER.metrics if conceivable_scores(one.item) is None]
+    assert "pearson" not in unbounded
+    for name in set(unbounded) - {"hausdorff"}:  # it needs the sizes of images: below
+        metric = MANAGER.metrics.resolve(name)
+        mechanism = default_mechanism(metric, _solution(metric), MANAGER)
+        assert "clip=" in mechanism, name
+    assert all(isinstance(MANAGER.metrics.resolve(one), HasRowValues) for one in ("mse", "mae"))
+
+
+def test_a_competition_in_masks_is_bounded_too(tmp_path: Path) -> None:
+    rows = [(f"i{at}", f"{11 + at} 5", 8, 8, "Public" if at % 2 else "Private") for at in range(12)]
+    header = ["id", "mask", "height", "width", "Usage"]
+    write_csv(tmp_path / "solution.csv", header, rows)
+    made = Competition.create(
+        tmp_path / "c", tmp_path / "solution.csv", metric="hausdorff", protected=True
+    )
+    with made as competition:
+        assert competition.settings.public.mechanism == "ladder-free(clip=46, noise=2)"
