@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.competition.team_names import _prototypes, look_alike, skeleton
 from arena.intake.folder import team_fault, team_name
+from arena.utils.look_alikes import _prototypes, look_alike, skeleton
 from labelled_competition import create, file_of
 
 ALIKE = [

@@ -34,8 +34,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from arena.competition.team_names import looks
 from arena.server.records.sqlite import Records, connect
+from arena.utils.look_alikes import looks
 from arena.utils.text import has_stacked_marks
 
 TOKEN_PREFIX = "arena_"  # noqa: S105 - it lets scanners of repositories find a leaked token

@@ -11,7 +11,6 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
-from arena.competition.team_names import look_alike
 from arena.server.records.accounts import (
     Account,
     Invite,
@@ -26,6 +25,7 @@ from arena.server.web.call import Call
 from arena.server.web.language import _
 from arena.server.web.problems import Problem
 from arena.server.web.provider import Identity
+from arena.utils.look_alikes import look_alike
 
 OVER = {"closed", "finalized", "published"}
 

@@ -1,0 +1,77 @@
+"""Compares what names look like: letter case, look-alike letters, invisible characters.
+
+Unicode's table of confusable characters (UTS 39) is that of the package confusable_homoglyphs,
+which every server has. It is data and plain Python; PyICU, which has a newer copy, must be compiled
+beside the libraries of ICU, so that most servers would go without. Where the package is missing,
+the table has the two alphabets that share most letters with Latin.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from functools import cache, lru_cache
+
+_LETTERS = str.maketrans(
+    "АВЕЅІЈКМНОРСТУХаеорсухіјѕһӏԁԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧοναιρκυγχI1|0",  # noqa: RUF001
+    "ABESlJKMHOPCTYXaeopcyxijshldqwABEZHlKMNOPTYXovaipkuyxlllO",
+)
+"""Cyrillic and Greek letters and symbols that look like a Latin letter."""
+_HIDDEN = {"Cf", "Cc"}
+_VARIANTS = {"\u034f", *map(chr, range(0xFE00, 0xFE10))}
+"""Invisible characters, and characters that select a variant of the one before."""
+
+
+@cache
+def _prototypes() -> Mapping[int, str | int]:
+    """Return for each confusable character what stands for all that look like it."""
+    try:
+        from confusable_homoglyphs.confusables import confusables_data
+    except ModuleNotFoundError:
+        return _LETTERS
+    # The package lists for each text those that it is confused with: the same in both directions.
+    representative: dict[str, str] = {}
+    for text in confusables_data:
+        if text in representative:
+            continue
+        alike, left = {text}, [text]
+        while left:
+            new = {one["c"] for one in confusables_data.get(left.pop(), ())} - alike
+            alike |= new
+            left += new
+        # Letters before digits, which have no case; "rn" before "m", which is one letter.
+        best = min(
+            alike,
+            key=lambda one: (not one.isascii(), not one.isalpha(), -len(one), one.swapcase()),
+        )
+        representative |= dict.fromkeys(alike, best)
+    return {ord(text): one for text, one in representative.items() if len(text) == 1}
+
+
+def look_alike(name: str, other: str) -> bool:
+    """Return whether two names, in any letter case, look alike.
+
+    >>> look_alike("Paul", "\u0420aul"), look_alike("IRIS", "\u0456ris"), look_alike("Ann", "Anna")
+    (True, True, False)
+    """
+    return bool(looks(name) & looks(other))
+
+
+@lru_cache(maxsize=16_384)
+def looks(name: str) -> frozenset[str]:
+    """Return the skeletons of a name as it is and in small letters."""
+    return frozenset({skeleton(name), skeleton(name.casefold())})
+
+
+def skeleton(name: str) -> str:
+    r"""Return the skeleton of a name (UTS 39): the same for names that look alike.
+
+    >>> skeleton("Paul") == skeleton("p\u0430ul") == skeleton("paul\u200b") != skeleton("paula")
+    True
+    """
+    seen = "".join(
+        one
+        for one in unicodedata.normalize("NFKC", name)
+        if unicodedata.category(one) not in _HIDDEN and one not in _VARIANTS
+    )
+    return " ".join(seen.translate(_prototypes()).casefold().split())
