@@ -305,7 +305,7 @@ def test_a_task_that_kills_its_process_group_ends_only_itself(kind: str) -> None
         [sys.executable, "-c", program],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(SUPPORT)},
+        env={**os.environ, "PYTHONPATH": python_path(SUPPORT)},
         start_new_session=True,
         check=False,
         timeout=600,
