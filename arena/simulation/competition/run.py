@@ -8,6 +8,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from arena.competition.competition import Competition
 from arena.competition.state import CompetitionState
-from arena.config import DATABASE_NAME, SAMPLE_NAME, Settings
+from arena.config import CONFIG_NAME, DATABASE_NAME, SAMPLE_NAME, Settings
 from arena.errors import ArenaError, InputError, UsageError
 from arena.intake import read_submission
 from arena.intake.faults import plural
@@ -135,11 +136,20 @@ class CompetitionRun:
 def open_competition(
     folder: SimulationFolder, simulation: PreparedSimulation, mechanism: str, manager: PluginManager
 ) -> Iterator[tuple[CompetitionState, SimulatedClock]]:
-    """Open the competition under a mechanism on its first day; create it if it is missing."""
+    """Open the competition under a mechanism on its first day, or at its last event.
+
+    It is created if it is missing.
+    """
     settings = simulation.settings_under(mechanism)
     clock = SimulatedClock(first_day(settings, simulation.request.days))
+    own = simulation.folder_of(mechanism)
+    if (own / CONFIG_NAME).exists():  # what is recorded now must not be older than the record
+        wait = simulation.request.wait
+        with Store.open(own / DATABASE_NAME, create=False, wait=wait, read_only=True) as store:
+            times = [datetime.fromisoformat(event.time) for event in store.last_events(1)]
+        clock.now = max([clock.now, *times])
     state = folder.open_competition(
-        simulation.folder_of(mechanism),
+        own,
         settings,
         manager,
         clock,

@@ -1,0 +1,87 @@
+"""One small simulated competition: what it prints, stores and reports fits together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.competition.competition import Competition
+from page_text import text_of
+from program import run_here
+
+PUBLIC, PRIVATE = 18, 42
+"""Of 60 rows, 30% and 70%."""
+OPTIONS = (
+    "--teams", 3, "--days", 1, "--per-day", 1, "--rows", PUBLIC + PRIVATE, "--train-rows", 60,
+    "--validation-rows", 30, "--kinds", "boosting=2, copycat=1",
+    "--mechanism", "full, kaggle(rounding=0.1)",
+)  # fmt: skip
+
+
+def test_two_mechanisms_on_the_same_rows(tmp_path: Path) -> None:
+    def run(*more: object) -> Any:
+        return run_here("simulate", "competition", "made", *OPTIONS, *more, cwd=tmp_path)
+
+    done = run("--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert (document["teams"], document["days"], document["metric"]) == (3, 1, "accuracy")
+    assert [(one["competitor"], one["teams"]) for one in document["kinds"]] == [
+        ("boosting", 2), ("copycat", 1),
+    ]  # fmt: skip
+    exact, rounded = document["mechanisms"]
+    assert (exact["submissions"], exact["turned_away"], exact["truth"]) == (3, 0, "exact")
+    for one in (exact, rounded):
+        standings = one["standings"]
+        scores = [row["score"] for row in standings]
+        assert scores == sorted(scores, reverse=True)
+        for row in standings:
+            assert row["rank"] == 1 + sum(score > row["score"] for score in scores)
+            assert row["rank_low"] <= row["rank"] <= row["rank_high"]
+            assert row["score"] * PRIVATE == pytest.approx(round(row["score"] * PRIVATE))
+            assert row["public_score"] * PUBLIC == pytest.approx(
+                round(row["public_score"] * PUBLIC)
+            )
+            truths = [other["true_score"] for other in standings]
+            assert row["true_rank"] == 1 + sum(value > row["true_score"] for value in truths)
+        assert one["winner"] == standings[0]["team"]
+        assert one["best"] == max(standings, key=lambda row: row["true_score"])["team"]
+        # One day: the error is that of the top score shown against the best true score.
+        shown = max(row["shown"] for row in standings)
+        error = abs(shown - max(row["true_score"] for row in standings))
+        assert one["leaderboard_error"] == pytest.approx(error)
+        assert one["days"][0]["shown_best"] == pytest.approx(shown)
+    assert [row["shown"] for row in exact["standings"]] == [
+        row["public_score"] for row in exact["standings"]
+    ]
+    assert [row["shown"] for row in rounded["standings"]] == pytest.approx(
+        [round(row["public_score"], 1) for row in exact["standings"]]
+    )
+    # The two attackers flip no row at first: their files are the same, and named as copies.
+    pair = {f"simulated 0{number} boosting" for number in (1, 2)}
+    flags = {(flag["team"], *flag["others"]) for flag in exact["flags"]}
+    assert {flag for flag in flags if set(flag) == pair}
+
+    folders = [tmp_path / one["folder"] for one in document["mechanisms"]]
+    for folder, one in zip(folders, document["mechanisms"], strict=True):
+        with Competition.open(folder) as competition:
+            released = {row["team"]: row["released"] for row in competition.submissions()}
+        assert released.pop("simulated baseline") == pytest.approx(
+            max(row["shown"] for row in one["standings"])  # which the copycat sent again
+        )
+        assert released == {row["team"]: pytest.approx(row["shown"]) for row in one["standings"]}
+
+    again = run("--report", "made.html")  # what is finished is read, not simulated again
+    assert again.returncode == 0, again.stderr
+    for row in exact["standings"]:
+        assert row["team"] in again.stdout
+    for words in ("under full", "under kaggle", "Mechanisms compared", "constant prediction"):
+        assert words in again.stdout, words
+    page = " ".join(text_of((tmp_path / "made.html").read_text(encoding="utf-8")).split())
+    for words in ("Private leaderboard under full", "Flagged teams", "true rank", "copycat"):
+        assert words in page
+    for row in exact["standings"]:
+        assert f"{row['score']:.4f}" in page
