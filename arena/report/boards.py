@@ -58,7 +58,7 @@ def ranked_board(
         title="The board",
         caption=caption,
         columns=tuple(column for column in columns if any(column.cells)),
-        tiers=() if None in known else tuple(known),
+        tiers=() if None in known or known != sorted(known) else tuple(known),
         notes=notes,
     )
 

@@ -39,7 +39,7 @@ class Board:
     columns: tuple[Column, ...]
     """The one titled ``team``, in the words of the board, heads each row."""
     tiers: tuple[int | None, ...] = ()
-    """The tier of every row, for the bands; empty: none."""
+    """The tier of every row, for the bands; empty: none, as where they do not follow the ranks."""
     notes: tuple[str, ...] = ()
 
     @property

@@ -145,7 +145,7 @@ def test_the_analysis_of_an_accuracy_board():
     assert document["n_teams"] == 40
     assert document["sota"] < document["observed_maximum"]
     assert abs(document["sota"] - 0.8) < abs(document["observed_maximum"] - 0.8)
-    assert "explains part of the best score. Of 41 scores, 40 are counted" in finding.verdict
+    assert finding.verdict.startswith("Of 41 scores, 40 are counted")
     assert f"{document['sota']:.4f}" not in finding.verdict
     assert finding.verdict.endswith("1 near-duplicate is left out.")
     assert document == run(study).document
@@ -170,7 +170,7 @@ def test_the_analysis_of_any_other_metric():
     predictions = truth + rng.normal(size=(10, 200))
     finding = run(make_study(RootMeanSquaredError(), truth, predictions, None))
     assert finding.document["model"] is None
-    assert "the interval of the best true score" in finding.verdict
+    assert finding.verdict == "The best score is corrected for selection by the rows alone."
     (section,) = provide_report_sections(SimpleNamespace(findings=(finding,)))
     assert section.text == finding.verdict
 

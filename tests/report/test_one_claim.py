@@ -1,0 +1,170 @@
+"""No two sentences of a board contradict each other: on the terminal, in JSON or on the page."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import arena
+from arena.cli.board import print_result
+from arena.plugin.manager import PluginManager
+from arena.report.contents import board_report
+from arena.scoring.result import ScoreResult
+
+MANAGER = PluginManager()
+
+CLAIMS = {
+    "one leads": r"The first \w+ is better than (each of the other [\d,]+|the other) \(",
+    "some may lead": r"[\d,]+ of [\d,]+ \w+ may truly be the best \(",
+    "none leads": r"cannot be told apart \(",
+    "no ranks": r"Rank intervals are withheld",
+    "ranks": r"intervals, tiers and marks together|all these bars hold at once|\* may truly be",
+    "nothing to compare": r"nothing to compare it with",
+    "due to chance": r"may be due to chance|within what selection explains",
+    "stands out": r"exceeds what selection explains",
+    "almost no selection": r"explains almost nothing",
+    "not at the level": r"not at \d+(\.\d+)?% confidence",
+    "at the level": r"\d+(\.\d+)?% confidence|Confidence level",
+    "first in every draw": r"would come first in every draw",
+    "ranks would differ": r"ranks would have been different",
+    "one rank": r"each \w+ took one rank in all of them",
+    "several were first": r"[\d,]+ \w+ of [\d,]+ came first at least once",
+    "one was first": r"came first each time",
+    "no winner's interval": r"There is no interval for the (winner's )?true score",
+    "winner's interval": r"Interval of the (winner's )?true score",
+    "the same corrected": r"the best score stays|Corrected for selection it stays the same",
+    "less corrected": r"the best score of \S+ is|Corrected for selection it is ",
+}
+"""What a sentence can claim."""
+
+OF_THE_FIRST = ("one leads", "some may lead", "none leads", "no ranks", "nothing to compare")
+EXCLUDE = [
+    *itertools.combinations(OF_THE_FIRST, 2),  # a board says one of these
+    *((one, "due to chance") for one in OF_THE_FIRST),  # whoever is first, the rows decide
+    *((one, "stands out") for one in OF_THE_FIRST),
+    ("no ranks", "ranks"),
+    ("no ranks", "winner's interval"),
+    ("nothing to compare", "ranks"),
+    ("not at the level", "at the level"),
+    ("first in every draw", "some may lead"),
+    ("first in every draw", "none leads"),
+    ("ranks would differ", "one rank"),
+    ("ranks would differ", "one leads"),
+    ("one rank", "several were first"),
+    ("several were first", "one was first"),
+    ("no winner's interval", "winner's interval"),
+    ("the same corrected", "less corrected"),
+    ("almost no selection", "less corrected"),
+]
+
+
+def random_board(seed: int) -> ScoreResult:
+    """Rank some algorithms, in one of many situations, by a mean, an accuracy or an area."""
+    rng = np.random.default_rng(seed)
+    m, n = int(rng.choice([1, 2, 3, 6, 12])), int(rng.choice([4, 9, 30, 60, 200]))
+    merit = rng.choice([0.0, 0.3, 2.0]) * rng.normal(size=m)
+    if rng.random() < 0.3:
+        merit[0] += 3.0
+    easy = rng.normal(size=n)
+    values = merit[:, None] + easy + rng.normal(size=(m, n))
+    kind = rng.choice(["mean", "loss", "share", "failures", "accuracy", "area"])
+    keywords: dict[str, Any] = {"resamples": 100, "seed": seed, "workers": 1, "manager": MANAGER}
+    if kind in ("accuracy", "area"):
+        truth = np.arange(n) % 2
+        sent = np.where(values > -0.5, truth, 1 - truth) if kind == "accuracy" else values + truth
+        teams = {f"t{j}": own for j, own in enumerate(sent)}
+        metric = "accuracy" if kind == "accuracy" else "roc_auc"
+        return arena.score({"id": np.arange(n), "y": truth}, teams, metric=metric, **keywords)
+    if kind == "share":
+        values = (values > 0).astype(float)
+    if kind == "loss":
+        values = np.exp(-values)
+    if kind == "failures":
+        values = np.clip(0.9 + 0.03 * values, 0, 1) * (rng.random((m, n)) > 0.03)
+    if m > 2 and rng.random() < 0.3:
+        values[2] = values[1]
+    table = {"case": np.arange(n)} | {f"a{j}": own for j, own in enumerate(values)}
+    board = arena.BoardSettings(100, seed=seed, workers=1)
+    return arena.rank(table, board=board, greater_is_better=kind != "loss", manager=MANAGER)
+
+
+def sentences(result: ScoreResult) -> Iterator[str]:
+    """Yield every text of the terminal and of the page."""
+    out = io.StringIO()
+    print_result(result, Console(file=out, width=500, color_system=None))
+    yield out.getvalue()
+    page = board_report(result, MANAGER)
+    yield from page.verdicts
+    for line in page.summary.lines if page.summary else ():
+        yield ": ".join(line)
+    for section in (*page.sections, *page.technical):
+        yield section.text
+        yield from (table.title for table in section.tables)
+        yield from (chart.description for chart in section.charts)
+    yield from result.notes
+
+
+def problems(result: ScoreResult) -> list[str]:
+    """Return the contradictions of a board: in its sentences, and with its own columns."""
+    text = "\n".join(sentences(result))
+    made = {name for name, pattern in CLAIMS.items() if re.search(pattern, text)}
+    found = [f"{one} and {other}" for one, other in EXCLUDE if {one, other} <= made]
+    rows, m = result.standings, len(result.standings)
+    withheld = rows[0]["rank_low"] is None
+    possible = [row["team"] for row in rows if row["possible_winner"]]
+    if withheld != ("no ranks" in made):
+        found.append("the ranks are withheld silently, or said to be")
+    for row in rows:
+        first = row["possible_winner"], row["rank_low"] == 1, row["tier"] == 1
+        if len(set(first)) > 1 and not withheld:
+            found.append(f"{row['team']}: {first}")
+    expected = "one leads" if len(possible) == 1 else "some may lead"
+    expected = "none leads" if len(possible) == m else expected
+    expected = "nothing to compare" if m == 1 else "no ranks" if withheld else expected
+    if expected not in made:
+        found.append(f"{len(possible)} of {m} may be first, but the claims are {sorted(made)}")
+    for count in re.findall(r"([\d,]+) of [\d,]+ \w+ may truly be the best", text):
+        if int(count) != len(possible):
+            found.append(f"{count} may be first, and {len(possible)}")
+    for count in re.findall(r"May truly be the best \(([\d,]+)\)", text):
+        if int(count) != len(possible):
+            found.append(f"the summary counts {count}, the board {len(possible)}")
+    levels = set(re.findall(r"(\d+(?:\.\d+)?)% (?:confidence|interval)", text))
+    if levels > {"95"}:
+        found.append(f"levels {levels}")
+    winner = next(iter(result.best_score_corrected["winners"]), None)
+    if winner is not None and winner["low"] is not None:
+        best = result.best_score_corrected
+        if not (
+            best["low"] is None or best["low"] <= winner["low"] <= winner["high"] <= best["high"]
+        ):
+            found.append(f"the winner's interval {winner} is not within that of the best, {best}")
+    return found
+
+
+def test_the_table_finds_what_used_to_be_said() -> None:
+    """Sentences that boards had once, together."""
+    said = (
+        "The first submission is better than each of the other 3 (95% confidence). "
+        "The winner's lead is within what selection explains. It holds not at 95% confidence. "
+        "With other test rows the ranks would have been different."
+    )
+    made = {name for name, pattern in CLAIMS.items() if re.search(pattern, said)}
+    assert {"one leads", "due to chance", "not at the level", "at the level"} <= made
+    assert sum({one, other} <= made for one, other in EXCLUDE) >= 3
+
+
+SLOW = [pytest.param(range(at, at + 49), marks=pytest.mark.slow) for at in range(6, 300, 49)]
+
+
+@pytest.mark.parametrize("seeds", [range(6), *SLOW], ids=str)
+def test_no_two_sentences_of_a_board_contradict(seeds: range) -> None:
+    found = {seed: problems(random_board(seed)) for seed in seeds}
+    assert {seed: own for seed, own in found.items() if own} == {}
