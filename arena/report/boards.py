@@ -49,7 +49,7 @@ def ranked_board(
         ),
     )
     columns = [_column(kind, standings, score, words) for kind in kinds]
-    known = [row.get("tier") for row in standings]
+    known: list[Any] = [row.get("tier") for row in standings]
     notes = (display.ties,) if display.ties else ()
     if left_out > 0:
         notes = (*notes, f"{left_out:,} further columns are in the document (--json).")
