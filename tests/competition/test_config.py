@@ -47,7 +47,9 @@ def test_every_key_has_a_comment() -> None:
     assert "[server]" not in settings_as_toml(given_settings()).splitlines()
     lines = settings_as_toml(given_settings(server={"team_size": 3})).splitlines()
     for name, field in Settings.model_fields.items():
-        assert f"[{name}]" in lines
+        about = (field.annotation.__doc__ or "").strip()  # type: ignore[union-attr]
+        assert about
+        assert lines[lines.index(f"[{name}]") - 1] == f"# {about}"
         for key, described in field.annotation.model_fields.items():  # type: ignore[union-attr]
             (at,) = [
                 number
