@@ -286,7 +286,16 @@ def errors_from_resamples(
     if defined.shape[1] < 2:
         nothing, light = np.full(len(scores), np.nan), np.zeros(len(scores), dtype=np.bool_)
         even = np.zeros((2, len(scores)))
-        return ScoreErrors(scores, nothing, nothing, score_range, n_units, np.inf, light, even)
+        return ScoreErrors(
+            scores=scores,
+            spread=nothing,
+            degrees_of_freedom=nothing,
+            score_range=score_range,
+            n_units=n_units,
+            limit_units=np.inf,
+            heavy=light,
+            skewness=even,
+        )
     resamples = defined.shape[1]
     squares, third, fourth = np.zeros((3, len(scores)))
     for j, own in enumerate(defined):  # row by row: no second (m, B) array
@@ -410,16 +419,16 @@ def errors_from_moments(
             np.maximum(leaning, 0.0, out=leaning)
     degrees = np.clip(degrees, 1.0, max(n_units - 1, 1))
     return ScoreErrors(
-        scores,
-        spread,
-        degrees,
-        score_range,
-        n_units,
-        limit_units,
-        heavy,
-        leaning,
-        tails,
-        equal_losses,
+        scores=scores,
+        spread=spread,
+        degrees_of_freedom=degrees,
+        score_range=score_range,
+        n_units=n_units,
+        limit_units=limit_units,
+        heavy=heavy,
+        skewness=leaning,
+        tails=tails,
+        equal_losses=equal_losses,
     )
 
 

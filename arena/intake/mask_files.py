@@ -183,13 +183,13 @@ def read_masks(
     ]
     masks = pa.array([row.mask for row in rows], pa.large_string())
     return MaskTable(
-        RawTable(columns, (pa.array(names, pa.string()), masks), count_from_one),
-        tuple(images[row.case][0] for row in rows),
-        digest.hexdigest(),
-        tuple(images[row.case][1] for row in rows),
-        tuple(row.case for row in rows),
-        tuple(row.label or 0 for row in rows),
-        tuple(tables),
+        table=RawTable(columns, (pa.array(names, pa.string()), masks), count_from_one),
+        shapes=tuple(images[row.case][0] for row in rows),
+        sha256=digest.hexdigest(),
+        spacings=tuple(images[row.case][1] for row in rows),
+        cases=tuple(row.case for row in rows),
+        labels=tuple(row.label or 0 for row in rows),
+        tables=tuple(tables),
     )
 
 

@@ -175,13 +175,13 @@ def rank(
     [(1, 'a', 0.85), (2, 'b', 0.55)]
     """
     settings = CaseSettings(
-        greater_is_better,
-        aggregate,
-        missing,
-        value_range,
-        columns or CaseColumns(),
-        format,
-        board_settings(board, resamples=resamples, level=level, seed=seed, workers=workers),
+        greater_is_better=greater_is_better,
+        aggregate=aggregate,
+        missing=missing,
+        value_range=value_range,
+        columns=columns or CaseColumns(),
+        format=format,
+        board=board_settings(board, resamples=resamples, level=level, seed=seed, workers=workers),
     )
     manager = manager or PluginManager()
     with shown(progress) as display:
@@ -229,14 +229,14 @@ def read_cases(table: Any, settings: CaseSettings, manager: PluginManager) -> Ca
     rejected = tuple(RejectedFile(matrix.algorithms[j], own) for j, own in faults.items())
     kept = [j for j in range(len(matrix.algorithms)) if j not in faults]
     return CaseTable(
-        matrix.subset(kept),
-        scores.metric,
-        greater,
-        ends,
-        rejected,
-        tuple(notes),
-        inputs,
-        scores.kind,
+        matrix=matrix.subset(kept),
+        metric=scores.metric,
+        greater_is_better=greater,
+        value_range=ends,
+        rejected=rejected,
+        notes=tuple(notes),
+        inputs=inputs,
+        kind=scores.kind,
     )
 
 
@@ -351,14 +351,14 @@ def rank_table(
         for number, name in enumerate(matrix.algorithms, start=1)
     ]
     run = BoardRun(
-        metric.name,
-        metric,
-        cases,
-        "all",
-        settings.board,
-        _Values(values),
-        manager,
-        progress,
+        specification=metric.name,
+        metric=metric,
+        solution=cases,
+        split="all",
+        settings=settings.board,
+        store=_Values(values),
+        manager=manager,
+        progress=progress,
         provider="arena",
         words=VOCABULARIES[table.kind],
     )

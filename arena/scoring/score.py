@@ -217,7 +217,14 @@ def admitted(
         ]
         counting, notes = _last_of_each_team(records)
         run = BoardRun(
-            settings.metric, scored, truth, settings.split, settings.board, store, manager, progress
+            specification=settings.metric,
+            metric=scored,
+            solution=truth,
+            split=settings.split,
+            settings=settings.board,
+            store=store,
+            manager=manager,
+            progress=progress,
         )
         similar = _similar(store, counting, truth)
         notes += _similar_notes(similar)

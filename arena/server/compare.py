@@ -82,16 +82,16 @@ class RecordedRequests:
         request = payload.get("request")
         if isinstance(request, dict) and isinstance(request.get("seq"), int):
             self._judged[request["seq"]] = _Judged(
-                request["seq"],
-                request.get("id"),
-                request.get("kind"),
-                event.kind,
-                event.actor,
-                event.time,
-                str(payload.get("team")),
-                payload.get("file"),
-                payload.get("sha256"),
-                payload.get("submissions"),
+                seq=request["seq"],
+                request=request.get("id"),
+                request_kind=request.get("kind"),
+                kind=event.kind,
+                actor=event.actor,
+                time=event.time,
+                team=str(payload.get("team")),
+                file=payload.get("file"),
+                sha256=payload.get("sha256"),
+                selected=payload.get("submissions"),
             )
 
     def compare(self, intake: Intake, competition: str | None = None) -> QueueComparison:

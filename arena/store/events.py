@@ -117,7 +117,15 @@ def insert_event(
     digest = unsigned.computed_hash()
     row = [unsigned.sequence, stored, actor, kind, text, previous, digest, _subject(payload)]
     cursor.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-    return Event(unsigned.sequence, unsigned.time, actor, kind, unsigned.payload, previous, digest)
+    return Event(
+        sequence=unsigned.sequence,
+        time=unsigned.time,
+        actor=actor,
+        kind=kind,
+        payload=unsigned.payload,
+        previous=previous,
+        hash=digest,
+    )
 
 
 def _subject(payload: Mapping[str, Any]) -> int | None:
@@ -217,7 +225,15 @@ def _event(
             f"The record is broken: event {sequence} ({shorten(kind)}, {as_text(time)}) was "
             "changed after it was written. Restore a backup of the database."
         )
-    return Event(sequence, as_text(time), actor, kind, payload, previous, digest)
+    return Event(
+        sequence=sequence,
+        time=as_text(time),
+        actor=actor,
+        kind=kind,
+        payload=payload,
+        previous=previous,
+        hash=digest,
+    )
 
 
 def select_events_backwards(

@@ -238,7 +238,15 @@ class Store:
         received: datetime | None = None,
     ) -> SubmissionRecord:
         """Store one submission; see :meth:`add_submissions`."""
-        incoming = Incoming(team, file, sha256, values, tuple(faults), key, received)
+        incoming = Incoming(
+            team=team,
+            file=file,
+            sha256=sha256,
+            values=values,
+            faults=tuple(faults),
+            key=key,
+            received=received,
+        )
         return self.add_submissions([incoming])[0]
 
     def add_submissions(self, incoming: Sequence[Incoming]) -> list[SubmissionRecord]:

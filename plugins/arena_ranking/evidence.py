@@ -152,7 +152,16 @@ def pairwise_evidence(study: Study, *, workers: int = 1) -> PairwiseEvidence:
         # variance that is too small by (r - 1) / r. From ten on the kurtosis allows for it.
         shapes = shapes.limited(rarest - 1)
         errors = errors * np.sqrt(rarest / max(rarest - 1, 1))
-    return PairwiseEvidence(errors, deviations, differing, first, source, n_units, shapes, rarest)
+    return PairwiseEvidence(
+        standard_errors=errors,
+        deviations=deviations,
+        differing=differing,
+        first_identical=first,
+        source=source,
+        n_units=n_units,
+        shapes=shapes,
+        rarest_class=rarest,
+    )
 
 
 def _norms(vectors: FloatArray) -> FloatArray:

@@ -230,13 +230,13 @@ def rank_intervals(
     resampled -= signed[:, np.newaxis]
     all_pairs = all_pairs or comparisons is not None
     family = _Family(
-        signed,
-        resampled,
-        precisions,
-        leads,
-        constant,
-        n_units,
-        comparisons,
+        scores=signed,
+        errors=resampled,
+        precisions=precisions,
+        leads=leads,
+        constant=constant,
+        n_units=n_units,
+        comparisons=comparisons,
         alpha=1 - level,
         of_pairs=(1 - level) * (1.0 if all_pairs else PAIRS),
     )

@@ -227,13 +227,13 @@ def maximum_of_values(
     weighted = condense(values[inside], n_rows, _draws_inside(inside, size) if random else None)
     scale = (1.0 if random else float(size)) / len(values)
     model = Model(
-        n_rows,
-        WeightedThetas(weighted.theta, weighted.weight * scale),
-        size,
-        random,
-        rho0,
-        theta0,
-        correct0,
+        n_rows=n_rows,
+        classifiers=WeightedThetas(weighted.theta, weighted.weight * scale),
+        size=size,
+        random=random,
+        rho0=rho0,
+        theta0=theta0,
+        correct0=correct0,
     )
     best = _expected_best(values, size) if random else float(values.max())
     left_out = float((~inside).sum() * (size / len(values)))
@@ -273,7 +273,15 @@ def _of_distribution(
     surely = float(theta.ppf(1e-12 ** (1 / n_classifiers) * theta.cdf(most)))
     start, end = max(low, least, 0.0), min(high, most, 1.0)
     weighted = quadrature(theta.pdf, start, end, n_rows, surely)
-    model = Model(n_rows, weighted, n_classifiers, True, rho0, theta0, correct0)
+    model = Model(
+        n_rows=n_rows,
+        classifiers=weighted,
+        size=n_classifiers,
+        random=True,
+        rho0=rho0,
+        theta0=theta0,
+        correct0=correct0,
+    )
     outside = n_classifiers * float(1 - theta.cdf(most) + theta.cdf(least))
     return _result(cumulative(model), model, best, outside if outside > _ROUNDING else 0.0)
 

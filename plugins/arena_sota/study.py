@@ -121,14 +121,14 @@ def _as_board(
 ) -> BoardMaximum:
     assumed = assumptions_of(estimate.method, rho0, source, theta)
     return BoardMaximum(
-        model,
-        dependence,
-        estimate,
-        rho0,
-        len(study.truth),
-        source,
-        assumed,
-        interval_of_best(study),
+        model=model,
+        dependence=dependence,
+        estimate=estimate,
+        rho0=rho0,
+        n_rows=len(study.truth),
+        rho0_source=source,
+        assumptions=assumed,
+        interval=interval_of_best(study),
     )
 
 

@@ -149,7 +149,15 @@ def append(store: Store, history: History, samples: np.ndarray) -> None:
                 "faults": [], "file": f"{number}.csv", "sha256": digest, "facts": facts,
             }  # fmt: skip
             sequence += 1
-            event = Event(sequence, as_text(stored), "host", "submission", payload, previous, "")
+            event = Event(
+                sequence=sequence,
+                time=as_text(stored),
+                actor="host",
+                kind="submission",
+                payload=payload,
+                previous=previous,
+                hash="",
+            )
             hashed = event.computed_hash()
             text = canonical_json(payload)
             tables["submissions"].append(row)

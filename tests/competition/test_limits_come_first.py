@@ -270,7 +270,16 @@ def test_submissions_of_a_queue_are_not_announced_one_by_one(
     with create(tmp_path, plugin, clock) as competition:
         path = tmp_path / "one.csv"
         write_csv(path, ["id", "y"], [(f"r{i}", "0.0") for i in range(N_ROWS)])
-        request = QueuedRequest(1, "r-1", "submit", "a", "m", START, {"file": "one.csv"}, path)
+        request = QueuedRequest(
+            seq=1,
+            request="r-1",
+            kind="submit",
+            team="a",
+            actor="m",
+            received=START,
+            payload={"file": "one.csv"},
+            path=path,
+        )
         (answer,) = competition.process([request])
     assert (answer.status, announced) == ("accepted", [])
 

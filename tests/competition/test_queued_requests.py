@@ -25,12 +25,27 @@ from small_competition import START, Clock, file_of, made
 def submit(tmp_path: Path, seq: int, team: str = "a", number: int | None = None) -> QueuedRequest:
     path = file_of(tmp_path, seq if number is None else number)
     return QueuedRequest(
-        seq, f"request-{seq}", "submit", team, "member 7", START, {"file": "sent.csv"}, path
+        seq=seq,
+        request=f"request-{seq}",
+        kind="submit",
+        team=team,
+        actor="member 7",
+        received=START,
+        payload={"file": "sent.csv"},
+        path=path,
     )
 
 
 def decision(seq: int, kind: str, sender: str = "", **payload: Any) -> QueuedRequest:
-    return QueuedRequest(seq, f"request-{seq}", kind, sender, "member 7", START, payload)
+    return QueuedRequest(
+        seq=seq,
+        request=f"request-{seq}",
+        kind=kind,
+        team=sender,
+        actor="member 7",
+        received=START,
+        payload=payload,
+    )
 
 
 def process_all(

@@ -65,14 +65,14 @@ def correct(values, chosen_on=None, judged_on=None, *, larger=True, score_under=
 def errors_of(scores, spread=0.1, score_range=UNBOUNDED, degrees=np.inf, limit_units=np.inf):
     scores = np.asarray(scores, dtype=float)
     return ScoreErrors(
-        scores,
-        np.broadcast_to(np.asarray(spread, dtype=float), scores.shape),
-        np.full(len(scores), float(degrees)),
-        score_range,
-        100,
-        limit_units,
-        np.zeros(len(scores), dtype=bool),
-        np.zeros((2, len(scores))),
+        scores=scores,
+        spread=np.broadcast_to(np.asarray(spread, dtype=float), scores.shape),
+        degrees_of_freedom=np.full(len(scores), float(degrees)),
+        score_range=score_range,
+        n_units=100,
+        limit_units=limit_units,
+        heavy=np.zeros(len(scores), dtype=bool),
+        skewness=np.zeros((2, len(scores))),
     )
 
 

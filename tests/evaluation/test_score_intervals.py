@@ -33,14 +33,14 @@ def errors_of(
 ):
     scores = np.asarray(scores, dtype=float)
     return ScoreErrors(
-        scores,
-        np.broadcast_to(np.asarray(spread, dtype=float), scores.shape),
-        np.full(len(scores), float(degrees)),
-        score_range,
-        100,
-        limit_units,
-        np.zeros(len(scores), dtype=bool),
-        np.zeros((2, len(scores))) + np.asarray(skewness, dtype=float)[:, None],
+        scores=scores,
+        spread=np.broadcast_to(np.asarray(spread, dtype=float), scores.shape),
+        degrees_of_freedom=np.full(len(scores), float(degrees)),
+        score_range=score_range,
+        n_units=100,
+        limit_units=limit_units,
+        heavy=np.zeros(len(scores), dtype=bool),
+        skewness=np.zeros((2, len(scores))) + np.asarray(skewness, dtype=float)[:, None],
     )
 
 

@@ -370,7 +370,15 @@ def test_a_parameter_out_of_range_is_refused(text: str, message: str) -> None:
 
 @pytest.mark.parametrize("name", ["ladder", "ladder-free", "thresholdout", "noisy-ladder"])
 def test_scores_without_bounds_ask_for_a_clip(name: str) -> None:
-    board = PublicBoard("log_loss", False, 4_000, None, 400, False, None)
+    board = PublicBoard(
+        metric="log_loss",
+        greater_is_better=False,
+        n_rows=4_000,
+        score_range=None,
+        budget=400,
+        has_baseline=False,
+        baseline=None,
+    )
     mechanism: Any = PluginManager().mechanisms.resolve(name)
     with pytest.raises(InputError) as caught:
         mechanism.review(board)
@@ -389,7 +397,15 @@ def test_scores_without_bounds_ask_for_a_clip(name: str) -> None:
      (None, "0.161, from 4,000 public rows with no limit on submissions")],
 )  # fmt: skip
 def test_a_ladder_without_a_step_says_what_its_step_costs(budget: int | None, said: str) -> None:
-    board = PublicBoard("accuracy", True, 4_000, (0.0, 1.0), budget, False, None)
+    board = PublicBoard(
+        metric="accuracy",
+        greater_is_better=True,
+        n_rows=4_000,
+        score_range=(0.0, 1.0),
+        budget=budget,
+        has_baseline=False,
+        baseline=None,
+    )
     (sentence,) = Ladder().review(board)
     assert said in sentence
     assert "use ladder-free" in sentence
@@ -397,24 +413,72 @@ def test_a_ladder_without_a_step_says_what_its_step_costs(budget: int | None, sa
 
 
 def test_a_step_that_nothing_can_pass_is_said() -> None:
-    close = PublicBoard("accuracy", True, 4_000, (0.0, 1.0), 400, True, 0.85)
-    far = PublicBoard("accuracy", True, 4_000, (0.0, 1.0), 400, True, 0.84)
+    close = PublicBoard(
+        metric="accuracy",
+        greater_is_better=True,
+        n_rows=4_000,
+        score_range=(0.0, 1.0),
+        budget=400,
+        has_baseline=True,
+        baseline=0.85,
+    )
+    far = PublicBoard(
+        metric="accuracy",
+        greater_is_better=True,
+        n_rows=4_000,
+        score_range=(0.0, 1.0),
+        budget=400,
+        has_baseline=True,
+        baseline=0.84,
+    )
     assert "no improvement over the baseline" in Ladder().review(close)[0]
     assert not Ladder(eta=0.01).review(close)
     assert not Ladder(eta=0.1).review(far)
     assert LadderFree(minimum_step=0.2).review(close)
     for baseline, blocked in ((8.0, True), (7.8, False)):
-        wide = PublicBoard("kappa", True, 4_000, (-10.0, 10.0), 400, True, baseline)
+        wide = PublicBoard(
+            metric="kappa",
+            greater_is_better=True,
+            n_rows=4_000,
+            score_range=(-10.0, 10.0),
+            budget=400,
+            has_baseline=True,
+            baseline=baseline,
+        )
         for mechanism in (Ladder(eta=0.105), LadderFree(minimum_step=0.105)):
             assert bool(mechanism.review(wide)) == blocked
     for baseline, blocked in ((0.15, True), (0.16, False)):
-        loss = PublicBoard("brier", False, 4_000, (0.0, 1.0), 400, True, baseline)
+        loss = PublicBoard(
+            metric="brier",
+            greater_is_better=False,
+            n_rows=4_000,
+            score_range=(0.0, 1.0),
+            budget=400,
+            has_baseline=True,
+            baseline=baseline,
+        )
         assert bool(NoisyLadder(eta=0.153).review(loss)) == blocked
         assert bool(Ladder(eta=0.153).review(loss)) == blocked
-    half = PublicBoard("brier", False, 4_000, (0.0, 1.0), 400, True, 0.5)
+    half = PublicBoard(
+        metric="brier",
+        greater_is_better=False,
+        n_rows=4_000,
+        score_range=(0.0, 1.0),
+        budget=400,
+        has_baseline=True,
+        baseline=0.5,
+    )
     assert Ladder(eta=0.5).review(half)  # a gain that equals the step is not released
     assert not Ladder(eta=0.499).review(half)
     with pytest.raises(InputError, match="name the baseline's team"):
         Ladder(start="baseline").review(
-            PublicBoard("accuracy", True, 4_000, (0.0, 1.0), 400, False, None)
+            PublicBoard(
+                metric="accuracy",
+                greater_is_better=True,
+                n_rows=4_000,
+                score_range=(0.0, 1.0),
+                budget=400,
+                has_baseline=False,
+                baseline=None,
+            )
         )

@@ -180,7 +180,15 @@ def test_whether_a_score_of_texts_is_defined_does_not_depend_on_the_truth(
     masks = not isinstance(metric, MapAtK)
     kind = PredictionKind.TEXT
     ids = pa.array([str(row) for row in range(N_ROWS)])
-    info = CompetitionInfo("", metric.name, True, kind, "id", ("y",), ids)
+    info = CompetitionInfo(
+        title="",
+        metric=metric.name,
+        greater_is_better=True,
+        kind=kind,
+        id_column="id",
+        columns=("y",),
+        ids=ids,
+    )
     for own in range(seed, seed + 1) if isinstance(seed, int) else seed:
         rng = np.random.default_rng([7, own])
         truths = [_cells(rng, WORDS[:5], 4) for _ in range(3)]

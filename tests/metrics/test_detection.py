@@ -85,7 +85,15 @@ def test_boxes_around_crowds_are_cocos() -> None:
         assert metric.score(marked, one) == pytest.approx(expected, rel=1e-12)
         assert expected != pytest.approx(MeanAveragePrecision().score(truth, one))
     marked[3, 5] = json.dumps(["2"] * len(crowds[3]))
-    info = CompetitionInfo("", metric.name, True, metric.prediction, "id", names, context.ids)
+    info = CompetitionInfo(
+        title="",
+        metric=metric.name,
+        greater_is_better=True,
+        kind=metric.prediction,
+        id_column="id",
+        columns=names,
+        ids=context.ids,
+    )
     assert {fault.kind for fault in metric.faults_of_truth(marked, info)} == {"not 0 or 1"}
 
 
@@ -144,7 +152,15 @@ def test_boxes_are_scored_from_files(tmp_path: Path) -> None:
 def test_boxes_that_cannot_be_matched_are_faults(row: Any, found: Any) -> None:
     columns = ("xmin", "ymin", "xmax", "ymax", "score")
     metric = MeanAveragePrecision()
-    info = CompetitionInfo("", metric.name, True, metric.prediction, "id", columns, pa.array(["a"]))
+    info = CompetitionInfo(
+        title="",
+        metric=metric.name,
+        greater_is_better=True,
+        kind=metric.prediction,
+        id_column="id",
+        columns=columns,
+        ids=pa.array(["a"]),
+    )
     cells = np.array([[json.dumps(["1", text]) for text in row]], dtype=object)
     cells[0, 2:4] = [json.dumps(["3", text]) for text in row[2:4]]
     faults = list(metric.faults(cells, info))

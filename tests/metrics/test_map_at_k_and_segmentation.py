@@ -134,7 +134,15 @@ def test_every_mask_that_cannot_be_scored_is_named() -> None:
     cells = _texts(*BAD_MASKS, *GOOD_MASKS)[:, np.newaxis]
     ids = [f"r{i}" for i in range(len(cells))]
     kind = PredictionKind.TEXT
-    info = CompetitionInfo("", "dice", True, kind, "id", ("rle",), pa.array(ids))
+    info = CompetitionInfo(
+        title="",
+        metric="dice",
+        greater_is_better=True,
+        kind=kind,
+        id_column="id",
+        columns=("rle",),
+        ids=pa.array(ids),
+    )
     faults = list(Dice().faults(cells, info))
     assert [fault.kind for fault in faults] == list(BAD_MASKS.values())
     assert [fault.id for fault in faults] == ids[: len(BAD_MASKS)]

@@ -61,7 +61,15 @@ def manager() -> PluginManager:
     return PluginManager(entry_points=False)
 
 
-COMPETITION = CompetitionInfo("", "mae", False, PredictionKind.VALUE, "id", ("target",), None)
+COMPETITION = CompetitionInfo(
+    title="",
+    metric="mae",
+    greater_is_better=False,
+    kind=PredictionKind.VALUE,
+    id_column="id",
+    columns=("target",),
+    ids=None,
+)
 
 
 def test_each_manager_is_fresh(manager: PluginManager) -> None:

@@ -236,7 +236,15 @@ def test_what_a_hook_hands_over_cannot_be_written_to(hook: str) -> None:
     plugin = type("Plugin", (), {hook: hookimpl(implementations[hook])})
     manager = PluginManager(entry_points=False)
     manager.register(plugin(), "mine")
-    info = CompetitionInfo("", "mae", False, PredictionKind.VALUE, "id", ("target",), None)
+    info = CompetitionInfo(
+        title="",
+        metric="mae",
+        greater_is_better=False,
+        kind=PredictionKind.VALUE,
+        id_column="id",
+        columns=("target",),
+        ids=None,
+    )
     given = {"check_submission": (array, info), "competition_finalized": (_held(array), info)}
     getattr(manager, hook)(*given.get(hook, (_held(array),)))
     _spoil(kept[0])

@@ -29,7 +29,9 @@ TABLE = Table("t", ("a", "b"), ((1, "x"), (None, 2.5)))
 CHART = Chart("c", "Title", "What it shows.", {"mark": "bar"})
 GOOD: dict[type[Any], Any] = {
     Release: Release(0.5, True, {"submission": 3}, 0.51),
-    Fault: Fault("kind", "A sentence.", 3, "r1", "y", 2, "a cause"),
+    Fault: Fault(
+        kind="kind", message="A sentence.", row=3, id="r1", column="y", count=2, cause="a cause"
+    ),
     Table: TABLE,
     Chart: CHART,
     Section: Section("Title", "Text.", (TABLE,), (CHART,)),
@@ -145,7 +147,15 @@ def test_the_tables_are_complete() -> None:
         assert set(WRONG[kind]) <= {field.name for field in fields(kind)}
 
 
-INFO = CompetitionInfo("", "mae", False, PredictionKind.VALUE, "id", ("target",), None)
+INFO = CompetitionInfo(
+    title="",
+    metric="mae",
+    greater_is_better=False,
+    kind=PredictionKind.VALUE,
+    id_column="id",
+    columns=("target",),
+    ids=None,
+)
 
 
 @pytest.mark.parametrize(

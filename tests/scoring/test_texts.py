@@ -203,7 +203,15 @@ def test_of_several_targets_the_mean_is_taken_and_each_is_checked() -> None:
     perfect_in_one = np.array([["1 2", ""], ["", ""]], dtype=object)
     assert metric.score(truth, perfect_in_one) == 0.5
     kind = PredictionKind.TEXT
-    info = CompetitionInfo("", "dice", True, kind, "id", ("a", "b"), pa.array(["x", "y"]))
+    info = CompetitionInfo(
+        title="",
+        metric="dice",
+        greater_is_better=True,
+        kind=kind,
+        id_column="id",
+        columns=("a", "b"),
+        ids=pa.array(["x", "y"]),
+    )
     wrong = np.array([["1 2", ""], ["", "1"]], dtype=object)
     (fault,) = metric.faults(wrong, info)
     assert (fault.id, fault.column) == ("y", "b")

@@ -150,7 +150,16 @@ def test_another_teams_request_does_not_exist(web: WebSite) -> None:
         web.scorer.judge(web.site)
     assert bo.get(f"{API}/submissions").json()["requests"] == []
     # A submission that another command than the server stored.
-    answer = Answer("submission-9", -1, "Ada", "submit", "accepted", "2026-01-01", "", released=0.5)
+    answer = Answer(
+        request="submission-9",
+        seq=-1,
+        team="Ada",
+        kind="submit",
+        status="accepted",
+        received="2026-01-01",
+        judged="",
+        released=0.5,
+    )
     web.scorer.publisher.publish(answers=[answer])
     assert ada.get(f"/{NAME}/submissions/submission-9").status_code == 200
     assert bo.get(f"/{NAME}/submissions/submission-9").status_code == 404

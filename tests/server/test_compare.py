@@ -58,7 +58,15 @@ def event_of(one: Request) -> Event:
     }
     actor = f"{'member' if one.team else 'organiser'} {one.member}"
     kind = "submission" if one.team else "finalized"
-    return Event(one.seq, one.received.isoformat(), actor, kind, payload, "", "")
+    return Event(
+        sequence=one.seq,
+        time=one.received.isoformat(),
+        actor=actor,
+        kind=kind,
+        payload=payload,
+        previous="",
+        hash="",
+    )
 
 
 def compared(intake: Intake, events: list[Event], competition: str | None = None) -> Any:

@@ -130,7 +130,16 @@ def test_what_is_published_survives_the_scorer(tmp_path: Path) -> None:
     path = tmp_path / "c.sqlite"
     publisher = Publisher(path)
     answers = [
-        Answer(f"r{n}", n, "red" if n % 2 else "blue", "submit", "accepted", "", "", released=n / 8)
+        Answer(
+            request=f"r{n}",
+            seq=n,
+            team="red" if n % 2 else "blue",
+            kind="submit",
+            status="accepted",
+            received="",
+            judged="",
+            released=n / 8,
+        )
         for n in range(1, 6)
     ]
     publisher.publish(

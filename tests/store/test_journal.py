@@ -26,7 +26,15 @@ SCORING = Scoring("a", "f.csv", "ab", WHEN, "attempt")
 
 
 def event_of(number: int) -> Event:
-    return Event(number, WHEN, "host", "note", {}, "0" * 64, f"{number:064x}")
+    return Event(
+        sequence=number,
+        time=WHEN,
+        actor="host",
+        kind="note",
+        payload={},
+        previous="0" * 64,
+        hash=f"{number:064x}",
+    )
 
 
 def record_of(number: int) -> SubmissionRecord:

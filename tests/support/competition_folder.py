@@ -102,7 +102,15 @@ def _leave_out_digests(connection: duckdb.DuckDBPyConnection) -> None:
     rows = connection.execute("SELECT * FROM events ORDER BY sequence").fetchall()
     for sequence, time, actor, kind, text, *_ in rows:
         payload = {name: value for name, value in json.loads(text).items() if name != "facts"}
-        event = Event(sequence, as_text(time), actor, kind, payload, previous, "")
+        event = Event(
+            sequence=sequence,
+            time=as_text(time),
+            actor=actor,
+            kind=kind,
+            payload=payload,
+            previous=previous,
+            hash="",
+        )
         new = [canonical_json(payload), previous, event.computed_hash()]
         connection.execute(
             "UPDATE events SET payload = ?, previous = ?, hash = ? WHERE sequence = ?",

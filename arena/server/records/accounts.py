@@ -1099,27 +1099,27 @@ def _account(row: sqlite3.Row) -> Account:
 
 def _token(row: sqlite3.Row) -> Token:
     return Token(
-        row["token"],
-        row["account"],
-        row["name"],
-        row["scope"],
-        _sure_time(row["created"]),
-        _time(row["expires"]),
-        _time(row["used"]),
+        token=row["token"],
+        account=row["account"],
+        name=row["name"],
+        scope=row["scope"],
+        created=_sure_time(row["created"]),
+        expires=_time(row["expires"]),
+        used=_time(row["used"]),
     )
 
 
 def _invite(row: sqlite3.Row) -> Invite:
     return Invite(
-        row["invite"],
-        row["kind"],
-        row["competition"],
-        row["team"],
-        row["account"],
-        row["contact"],
-        _sure_time(row["created"]),
-        _time(row["expires"]),
-        row["uses"],
+        invite=row["invite"],
+        kind=row["kind"],
+        competition=row["competition"],
+        team=row["team"],
+        account=row["account"],
+        contact=row["contact"],
+        created=_sure_time(row["created"]),
+        expires=_time(row["expires"]),
+        uses=row["uses"],
     )
 
 

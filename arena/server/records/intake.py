@@ -255,7 +255,16 @@ class Intake:
             )
             seq = int(cursor.lastrowid or 0)
         return Request(
-            seq, request, competition, team, member, kind, key, fingerprint, payload, received
+            seq=seq,
+            request=request,
+            competition=competition,
+            team=team,
+            member=member,
+            kind=kind,
+            key=key,
+            fingerprint=fingerprint,
+            payload=payload,
+            received=received,
         ), True
 
     def _check_room(self, competition: str, team: str, room: Room) -> None:

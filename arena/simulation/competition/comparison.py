@@ -313,7 +313,18 @@ def _summary(name: str, measure: Measure, values: FloatArray, level: float) -> S
         reach = float(stats.t.ppf((1 + level) / 2, n - 1)) * error
         low, high = mean - reach, mean + reach
     least, most = float(values.min()), float(values.max())
-    return Summary(name, measure.name, n, mean, sd, error, low, high, least, most)
+    return Summary(
+        mechanism=name,
+        measure=measure.name,
+        seeds=n,
+        mean=mean,
+        sd=sd,
+        standard_error=error,
+        low=low,
+        high=high,
+        least=least,
+        most=most,
+    )
 
 
 def _difference(
@@ -340,7 +351,19 @@ def _difference(
         p = float(2 * stats.t.sf(abs(mean / error), n - 1))
     corrected = min(1.0, p * comparisons)
     shown = corrected < 1 - level
-    return Difference(measure.name, *names, n, mean, sd, low, high, corrected, shown)
+    first, second = names
+    return Difference(
+        measure=measure.name,
+        first=first,
+        second=second,
+        seeds=n,
+        mean=mean,
+        sd=sd,
+        low=low,
+        high=high,
+        p=corrected,
+        shown=shown,
+    )
 
 
 def _interval_of_shares(above: int, below: int, n: int, tail: float) -> tuple[float, float]:

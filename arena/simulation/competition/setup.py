@@ -106,7 +106,13 @@ def data_from_world(world: World, target: str = "y") -> CompetitionData:
         about["soft_labels"] = [CHANCE]
     table = pa.table(columns)
     return CompetitionData(
-        world.name, table, about, world.rows, population.features, world.classes, world.notes
+        name=world.name,
+        solution=table,
+        columns=about,
+        training=world.rows,
+        test=population.features,
+        classes=world.classes,
+        notes=world.notes,
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from arena.errors import InputError
-from arena.types import FloatArray
+from arena.types import FloatArray, IntArray
 from arena.utils.tabular import read_csv
 from arena.utils.text import printable
 
@@ -93,51 +93,47 @@ def read_boards(path: Path) -> tuple[PastBoard, ...]:
     return tuple(boards)
 
 
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of a file, by the meanings of its columns."""
+
+    path: Path
+    rows: Sequence[Sequence[str]]
+    places: Mapping[str, int]
+    """Meaning -> place of its column."""
+
+    @classmethod
+    def of(cls, path: Path) -> _Rows:
+        header, numbered = read_csv(path)
+        names = [name.lower() for name in header]
+        places = {
+            meaning: names.index(name)
+            for meaning, known in _COLUMNS.items()
+            for name in reversed(known)  # the first known name wins
+            if name in names
+        }
+        return cls(path, [row for _, row in numbered], places)
+
+    def texts(self, meaning: str) -> list[str]:
+        """Return the cells of a column; those that a short row lacks are empty."""
+        place = self.places[meaning]
+        return [row[place].strip() if place < len(row) else "" for row in self.rows]
+
+    def numbers(self, meaning: str) -> FloatArray:
+        """Return a column of numbers, NaN where a cell is none."""
+        return np.array([_number(text) for text in self.texts(meaning)])
+
+    def first_of(self, *meanings: str) -> str | None:
+        """Return the first of these columns that the file has."""
+        return next((one for one in meanings if one in self.places), None)
+
+
 def _read(path: Path) -> PastBoard:
-    shown = printable(str(path))
-    header, numbered = read_csv(path)
-    names, rows = [name.lower() for name in header], [row for _, row in numbered]
-    found = {
-        meaning: next(names.index(name) for name in known if name in names)
-        for meaning, known in _COLUMNS.items()
-        if set(known) & set(names)
-    }
-    if not {"private", "public", "score"} & set(found):
+    rows, shown = _Rows.of(path), printable(str(path))
+    score = rows.first_of("private", "public", "score")
+    if score is None:
         raise InputError(f"{shown} has no column private_score, public_score or score.")
-
-    def numbers(meaning: str, rows: Sequence[Sequence[str]] = rows) -> FloatArray:
-        at = found[meaning]
-        return np.array([_number(row[at] if at < len(row) else "") for row in rows])
-
-    if "board" in found:
-        board = _two_lists(path, rows, found)
-    else:
-        score = next(one for one in ("private", "public", "score") if one in found)
-        private = numbers(score)
-        public = numbers("public") if "public" in found else private
-        ranks = [one for one in ("private_rank", "rank", "public_rank") if one in found]
-        order = numbers(ranks[0]) if ranks else np.arange(len(rows), dtype=np.float64)
-        of_order = public if ranks[:1] == ["public_rank"] else private
-        sign = _direction(order, of_order)
-        entries = numbers("entries") if "entries" in found else None
-        if entries is not None and not np.isfinite(entries).any():
-            entries = None  # an empty column
-        last = np.array([_time(row, found["last"]) for row in rows]) if "last" in found else None
-        complete = np.isfinite(private) & np.isfinite(public)
-        if entries is not None:
-            complete &= np.isfinite(entries) & (entries >= 1)
-        if last is not None and not np.isfinite(last[complete]).all():
-            last = None
-        kept = np.flatnonzero(complete)
-        kept = kept[np.argsort(-sign * private[kept], kind="stable")]
-        board = PastBoard(
-            path.stem,
-            sign * private[kept],
-            sign * public[kept],
-            paired={"private", "public"} <= set(found),
-            entries=None if entries is None else entries[kept],
-            last=None if last is None or not len(kept) else _scaled(last[kept]),
-        )
+    board = _two_lists(rows) if "board" in rows.places else _one_list(rows, score)
     if board.n_teams < _LEAST_TEAMS:
         raise InputError(
             f"{shown} holds {board.n_teams} teams with scores; at least {_LEAST_TEAMS} are needed."
@@ -147,23 +143,59 @@ def _read(path: Path) -> PastBoard:
     return board
 
 
-def _two_lists(path: Path, rows: Sequence[Sequence[str]], found: Mapping[str, int]) -> PastBoard:
+def _one_list(rows: _Rows, score: str) -> PastBoard:
+    """Return the board of a file with a row for each team; ``score`` orders the teams."""
+    private = rows.numbers(score)
+    public = rows.numbers("public") if "public" in rows.places else private
+    ranked_by = rows.first_of("private_rank", "rank", "public_rank")
+    ranks = np.arange(len(private), dtype=np.float64)
+    if ranked_by is not None:
+        ranks = np.asarray(rows.numbers(ranked_by), dtype=np.float64)
+    sign = _direction(ranks, public if ranked_by == "public_rank" else private)
+    complete = np.isfinite(private) & np.isfinite(public)
+    entries = rows.numbers("entries") if "entries" in rows.places else None
+    if entries is not None and not np.isfinite(entries).any():
+        entries = None  # an empty column
+    if entries is not None:
+        complete &= np.isfinite(entries) & (entries >= 1)
+    kept = np.flatnonzero(complete)
+    kept = kept[np.argsort(-sign * private[kept], kind="stable")]
+    return PastBoard(
+        name=rows.path.stem,
+        private=sign * private[kept],
+        public=sign * public[kept],
+        paired={"private", "public"} <= set(rows.places),
+        entries=None if entries is None else entries[kept],
+        last=_last_times(rows, kept),
+    )
+
+
+def _last_times(rows: _Rows, kept: IntArray) -> FloatArray | None:
+    """Return the times of the last submissions of these teams, scaled; None: one is not known."""
+    if "last" not in rows.places or not len(kept):
+        return None
+    times = np.array([_time(text) for text in rows.texts("last")])[kept]
+    if not np.isfinite(times).all():
+        return None
+    return np.asarray((times - times.min()) / max(float(np.ptp(times)), 1.0))
+
+
+def _two_lists(rows: _Rows) -> PastBoard:
     """Return a board whose public and private lists stand one below the other, without teams."""
-    lists: dict[str, list[float]] = {"private": [], "public": []}
-    for row in rows:
-        name = row[found["board"]].strip().lower()
-        if name in lists and "score" in found and np.isfinite(one := _number(row[found["score"]])):
-            lists[name].append(one)
-    n_teams = min(map(len, lists.values()))
+    names = np.array([text.lower() for text in rows.texts("board")])
+    scores = rows.numbers("score") if "score" in rows.places else np.full(len(names), np.nan)
+    lists = [scores[(names == name) & np.isfinite(scores)] for name in ("private", "public")]
+    n_teams = min(map(len, lists))
     if not n_teams:
-        raise InputError(f"{printable(str(path))} holds no public or no private scores.")
-    signed = []
-    for name in ("private", "public"):
-        scores = np.array(lists[name])
-        signed.append(_direction(np.arange(len(scores), dtype=np.float64), scores) * scores)
+        raise InputError(f"{printable(str(rows.path))} holds no public or no private scores.")
     levels = (np.arange(n_teams) + 0.5) / n_teams
-    private, public = (np.quantile(one, 1 - levels) for one in signed)
-    return PastBoard(path.stem, private, public, paired=False)
+    private, public = (
+        np.quantile(
+            _direction(np.arange(len(values), dtype=np.float64), values) * values, 1 - levels
+        )
+        for values in lists
+    )
+    return PastBoard(rows.path.stem, private, public, paired=False)
 
 
 def _direction(order: FloatArray, scores: FloatArray) -> int:
@@ -173,10 +205,6 @@ def _direction(order: FloatArray, scores: FloatArray) -> int:
     return 1 if len(by_rank) == 0 or by_rank[0] >= by_rank[-1] else -1
 
 
-def _scaled(times: FloatArray) -> FloatArray:
-    return np.asarray((times - times.min()) / max(float(np.ptp(times)), 1.0))
-
-
 def _number(text: str) -> float:
     try:
         return float(text)
@@ -184,10 +212,10 @@ def _number(text: str) -> float:
         return np.nan
 
 
-def _time(row: Sequence[str], at: int) -> float:
+def _time(text: str) -> float:
     try:
-        time = datetime.fromisoformat(row[at].strip())
-        # Kaggle writes times of UTC without saying so.
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, IndexError):
+        time = datetime.fromisoformat(text)
+    except ValueError:
         return np.nan
+    # Kaggle writes times of UTC without saying so.
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()

@@ -138,13 +138,13 @@ def compare_metrics(
         low, high = _interval(np.append(agreements[name], np.repeat([-1.0, 1.0], added)), level)
         rows.append(
             MetricSeparation(
-                name,
-                means[name],
-                min(low, means[name]),
-                max(high, means[name]),
-                -float(lost.mean()),
-                p,
-                p < 1 - level,
+                metric=name,
+                tau=means[name],
+                tau_low=min(low, means[name]),
+                tau_high=max(high, means[name]),
+                difference=-float(lost.mean()),
+                p=p,
+                shown_worse=p < 1 - level,
             )
         )
     return tuple(rows)

@@ -438,7 +438,15 @@ def _read(
         degrees, rarest = _degrees_of_freedom(study)
         if others:
             agreements = _agreements(study, others, manager, int(rng.integers(2**32)), notes)
-    return Pilot(study, metric, degrees, agreements, tuple(notes), rarest, ranked.notes)
+    return Pilot(
+        study=study,
+        metric=metric,
+        degrees=degrees,
+        agreements=agreements,
+        notes=tuple(notes),
+        in_rarest_class=rarest,
+        of_scoring=ranked.notes,
+    )
 
 
 def _agreements(

@@ -318,17 +318,17 @@ def plan_rows(
         found.append(_plan_row(rows, true, until, until_by_other, scenarios, power))
         progress.advance()
     return Plan(
-        n_rows,
-        len(kept),
-        len(ordered) - len(distinct),
-        gap,
-        error,
-        degrees,
-        factor,
-        level,
-        tuple(found),
-        tuple(map(power.rows_for, _SHARES)),
-        tuple(
+        pilot_rows=n_rows,
+        submissions=len(kept),
+        copies=len(ordered) - len(distinct),
+        difference=gap,
+        standard_error=error,
+        degrees_of_freedom=degrees,
+        shrinkage=factor,
+        level=level,
+        rows=tuple(found),
+        power_rows=tuple(map(power.rows_for, _SHARES)),
+        best_wins_rows=tuple(
             _needed_rows(
                 share,
                 None if until is None else _quantile(until, share),
@@ -337,7 +337,7 @@ def plan_rows(
             )
             for share in _SHARES
         ),
-        tuple(
+        targets=tuple(
             _target_plan(
                 target,
                 scenarios,
@@ -400,15 +400,15 @@ def _plan_row(
     points = [wins_by_other] if wins is None else [wins, wins_by_other]
     intervals["best_wins"] = (min(least, *points), max(most, *points))
     return PlanRow(
-        rows,
-        power.single(rows),
-        power.corrected(rows),
-        float(widths.mean()),
-        float(winners.mean()),
-        float((winners == 0).mean()),
-        wins,
-        wins_by_other,
-        {**power.intervals(rows), **intervals},
+        test_rows=rows,
+        power=power.single(rows),
+        power_corrected=power.corrected(rows),
+        interval_width=float(widths.mean()),
+        winner_width=float(winners.mean()),
+        winner_shown=float((winners == 0).mean()),
+        best_wins=wins,
+        best_wins_nonparametric=wins_by_other,
+        intervals={**power.intervals(rows), **intervals},
     )
 
 

@@ -133,14 +133,14 @@ def coverage(
     assert first is not None  # noqa: S101 - there is at least one board
     found = [
         Coverage(
-            test_rows,
-            len(true),
-            kind,
-            settings.level,
-            settings.boards,
-            float(np.mean([one.all() for one in own])),
-            float(np.mean([one[best] for one in own])),
-            float(np.mean(own)),
+            test_rows=test_rows,
+            competitors=len(true),
+            kind=kind,
+            level=settings.level,
+            boards=settings.boards,
+            all_ranks=float(np.mean([one.all() for one in own])),
+            best=float(np.mean([one[best] for one in own])),
+            each=float(np.mean(own)),
         )
         for kind, own in held.items()
     ]

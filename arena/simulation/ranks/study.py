@@ -168,15 +168,17 @@ def compare_ranks(
             judged.append(coverage(world, metric, ranker, analysis, folder, own, rows, judging))
             progress.advance()
     return RankSimulation(
-        settings,
-        world.name,
-        metric.name,
-        scores,
-        tuple(win_frequency(scores, rows, count) for rows, count in settings.sizes),
-        tuple(rank_quantiles(scores, rows, count) for rows, count in settings.sizes),
-        tuple(one for found, _ in judged for one in found),
-        tuple(board for _, board in judged),
-        tuple(one for count in settings.competitors for one in _rows_needed(scores, count)),
+        settings=settings,
+        world=world.name,
+        metric=metric.name,
+        scores=scores,
+        win_frequency=tuple(win_frequency(scores, rows, count) for rows, count in settings.sizes),
+        ranks=tuple(rank_quantiles(scores, rows, count) for rows, count in settings.sizes),
+        coverage=tuple(one for found, _ in judged for one in found),
+        boards=tuple(board for _, board in judged),
+        rows_needed=tuple(
+            one for count in settings.competitors for one in _rows_needed(scores, count)
+        ),
     )
 
 

@@ -33,8 +33,15 @@ def solution(n_classes, seed=0):
     usage[::50] = Usage.IGNORED
     kind = PredictionKind.VALUE if n_classes is None else PredictionKind.LABEL
     return Solution(
-        "id", (Target("y", classes),), ("y",), kind, [], truth, usage, "",
-    )  # fmt: skip
+        id_column="id",
+        targets=(Target("y", classes),),
+        columns=("y",),
+        kind=kind,
+        ids=[],
+        truth=truth,
+        usage=usage,
+        sha256="",
+    )
 
 
 @pytest.mark.few(2)

@@ -100,8 +100,17 @@ def solution(chance, usage):
     ids = pa.array([str(row) for row in range(len(usage))])
     classes = ("a", "b") if chance.ndim == 1 else tuple("abc")
     truth = np.zeros(len(usage), dtype=np.intp)
-    return Solution("id", (Target("y", classes),), ("y",), PredictionKind.LABEL, ids, truth, usage,
-                    "", soft_labels=chance)  # fmt: skip
+    return Solution(
+        id_column="id",
+        targets=(Target("y", classes),),
+        columns=("y",),
+        kind=PredictionKind.LABEL,
+        ids=ids,
+        truth=truth,
+        usage=usage,
+        sha256="",
+        soft_labels=chance,
+    )
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

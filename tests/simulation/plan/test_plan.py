@@ -654,7 +654,17 @@ def test_pairs_that_always_differ_by_the_same_have_no_error():
 
 
 def test_a_row_of_a_plan_is_written_with_its_intervals():
-    row = PlanRow(100, 0.8, 0.7, 1.5, 0.5, 0.4, None, 0.6, {"power": (0.1, 0.9)})
+    row = PlanRow(
+        test_rows=100,
+        power=0.8,
+        power_corrected=0.7,
+        interval_width=1.5,
+        winner_width=0.5,
+        winner_shown=0.4,
+        best_wins=None,
+        best_wins_nonparametric=0.6,
+        intervals={"power": (0.1, 0.9)},
+    )
     assert row.to_dict() == {
         "test_rows": 100, "power": 0.8, "power_corrected": 0.7, "interval_width": 1.5,
         "winner_width": 0.5, "winner_shown": 0.4, "best_wins": None,
