@@ -119,9 +119,21 @@ def test_statistics_have_frames_documents_and_charts() -> None:
 def test_the_corrected_best_score_has_a_chart() -> None:
     winners = WinnerIntervals(np.arange(2), np.full(2, 0.75), np.full(2, 0.9), 0.95, 2, (None,) * 2)
     best = CorrectedBest(
-        estimate=0.8, low=0.75, high=0.9, level=0.95, observed=0.83, selected=np.array([0.5, 0.5]), choices=400, choices_left_out=0, effective_units=100.0, reason=None, winner_low=0.75, winner_high=0.89, winner_reason=None,
+        estimate=0.8,
+        low=0.75,
+        high=0.9,
+        level=0.95,
+        observed=0.83,
+        selected=np.array([0.5, 0.5]),
+        choices=400,
+        choices_left_out=0,
+        effective_units=100.0,
+        reason=None,
+        winner_low=0.75,
+        winner_high=0.89,
+        winner_reason=None,
         winners=winners,
-    )  # fmt: skip
+    )
     layers = best.chart().to_dict()["layer"]
     assert [layer["data"]["values"][0].get("at") for layer in layers] == [None, 0.83, 0.8]
     assert best.to_dict()["estimate"] == 0.8
