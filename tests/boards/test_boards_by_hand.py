@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from arena.competition.view import CompetitionView
 from arena.server.records.layout import Layout
 from board_routes import (
     BoardCase,
@@ -518,6 +519,32 @@ def test_a_served_competition_has_the_boards_worked_out_by_hand(
     assert differences(replace(case, private=published), shown) == {}
     assert differences(case, finalize(case, tmp_path)) == {}
     verify(case, tmp_path)
+
+
+def test_a_replay_has_the_public_board_worked_out_by_hand(tmp_path: Path) -> None:
+    ladder = next(case for case in CASES if case.name == "ladder")
+    exact = [PublicRow(1, "ant", 4, 4 / 5), PublicRow(2, "bee", 2, 3 / 5)]
+    by_python(replace(ladder, mechanism="full"), tmp_path)
+    with CompetitionView.open(tmp_path / "race") as competition:
+        replay = competition.replay([ladder.mechanism, "full"])
+    released, replayed = replay.released, replay.replayed
+    assert [board.mechanism for board in (released, *replayed)] == [
+        "full",
+        ladder.mechanism,
+        "full",
+    ]
+    for board, rows in ((released, exact), (replayed[0], ladder.public), (replayed[1], exact)):
+        assert [
+            PublicRow(*(row[name] for name in PublicRow._fields)) for row in board.standings
+        ] == [*rows]
+    # Of the five submissions: 2/5, 3/5 of bee, 3/5 of ant, 4/5 and 4/5 again.
+    scores = [[0.4, 0.6, 0.6, 0.8, 0.8], [0.5, 0.5, 0.5, 0.75, 0.75]]
+    document = replay.to_dict()["submissions"]
+    assert [one["released"] for one in document] == scores[0]
+    assert [one["replayed"] for one in document] == [
+        list(pair) for pair in zip(*scores[::-1], strict=True)
+    ]
+    assert [board.improvements for board in replayed] == [3, 4]
 
 
 @pytest.mark.slow

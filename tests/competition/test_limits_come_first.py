@@ -300,7 +300,6 @@ def test_a_new_name_that_looks_like_another_one_is_said_once(
     assert "A" in said[0]
 
 
-@pytest.mark.slow
 def test_what_a_metric_refuses_is_final_and_a_new_name_is_on_record(
     tmp_path: Path, plugin: Plugin, clock: Clock
 ) -> None:
