@@ -48,7 +48,7 @@ def layered(
 def titled(part: Any, words: Vocabulary) -> Any:
     """Return a specification, or a part of one, whose tooltips call the field ``team`` by its noun.
 
-    >>> titled({"tooltip": [{"field": "team"}]}, VOCABULARIES["cases"])
+    >>> titled({"tooltip": [{"field": "team"}]}, Vocabulary("algorithm", "algorithm", "case"))
     {'tooltip': [{'title': 'algorithm', 'field': 'team'}]}
     """
     if words == TEAMS:

@@ -68,6 +68,8 @@ def _ranks(result: ScoreResult) -> Iterator[Section]:
         "truly be the best if its bar reaches rank 1. The narrow bar describes how the rank "
         f"varies when {words.rows} are drawn again; it is no confidence interval."
     )
+    text += _only_the_first(result.standings, words)
+    yield Section("How certain each rank is", text, (), charts)
 
 
 def _wins(result: ScoreResult) -> Iterator[Section]:

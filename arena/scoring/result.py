@@ -223,13 +223,14 @@ class ScoreResult:
 def ranked_on(n_rows: int, split: str, words: Vocabulary = TEAMS) -> str:
     """Return what a board is ranked on.
 
-    >>> ranked_on(2000, "private"), ranked_on(300, "cases", VOCABULARIES["questions"])
+    >>> models = Vocabulary("model", "model", "question")
+    >>> ranked_on(2000, "private"), ranked_on(300, "cases", models)
     ('2,000 private rows', '300 questions')
 
     A metric that reads whole files has a solution of one row:
 
-    >>> ranked_on(1, "private"), ranked_on(1, "cases", VOCABULARIES["cases"])
-    ('the private data', '1 case')
+    >>> ranked_on(1, "private"), ranked_on(1, "cases", models)
+    ('the private data', '1 question')
     """
     if split == "cases":
         return plural(n_rows, words.row)
