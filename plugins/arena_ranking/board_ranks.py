@@ -16,7 +16,7 @@ from arena.types import FloatArray, IntArray, Vocabulary
 from arena.utils.memory import return_freed_memory
 from arena.utils.parallel import available_workers
 from arena_ranking.challenger.top import top_positions
-from arena_ranking.differences import floor_standard_errors
+from arena_ranking.differences import FEW_ROWS, floor_standard_errors
 from arena_ranking.evidence import PairwiseEvidence, pairwise_evidence
 from arena_ranking.near_duplicates import near_duplicates
 from arena_ranking.paired_tests import PairedTests, top_against_others
@@ -27,12 +27,12 @@ MOST_CANDIDATES = 6_000
 """The most candidates of all teams whose pairs are compared with each other; that takes 1.3 GB."""
 MOST_SKEWED, MOST_SKEWED_QUARTILE = 0.3, 0.35
 """The largest median over pairs of the skewness (divided by the square root of the units), and the
-largest upper quartile where scores have no two bounds, at which the ranks are reported at the
-nominal level. At a median of 0.14 (lognormal against uniform losses) nominal 95% rank sets covered
-on .95 to .97 of simulated boards, at 0.39 (2% of the rows with a loss of 50) on .90 to .93: a
-sample can contain too few of such rare errors for any method to detect. Of 4,000 boards of the last
-kind the median lets pass 172, on which the rank sets hold in .89, because the samples that lack
-these errors seem least skewed; the quartile lets pass 3."""
+largest upper quartile, at which the ranks are claimed. At a median of 0.14 (lognormal against
+uniform losses) nominal 95% rank sets covered on .95 to .97 of simulated boards, at 0.39 (2% of the
+rows with a loss of 50) on .90 to .93: a sample can contain too few of such rare errors for any
+method to detect. Of 4,000 boards of the last kind the median lets pass 172, on which the rank sets
+hold in .89, because the samples that lack these errors seem least skewed; the quartile lets pass
+3."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -133,13 +133,15 @@ def board_ranks(study: Study, *, all_pairs: bool = False, workers: int = 1) -> B
     needed_classes = traits_of(study.metric).needs_every_class
     reason = _not_offered(evidence, study.words, bounded=bounded, every_class=needed_classes)
     return_freed_memory()
-    pairs = _findings(study, own, own_scores, needed)
+    without_error = _error_of_still_pairs(evidence, range_of(study.metric), needed)
+    pairs = _findings(study, own, own_scores, needed, without_error)
     standard_errors = floor_standard_errors(
         evidence.standard_errors,
         evidence.differing,
         scores,
         n_units=evidence.n_units,
         needed=needed,
+        without_error=without_error,
         overwrite=True,
     )
     shapes = evidence.shapes
@@ -177,8 +179,23 @@ def board_ranks(study: Study, *, all_pairs: bool = False, workers: int = 1) -> B
     )
 
 
+def _error_of_still_pairs(
+    evidence: PairwiseEvidence, score_range: tuple[float, float], needed: float
+) -> float:
+    """Return the standard error of a difference that no single row changes, as of AUC 1 and 0.5.
+
+    As if ten rows of the rarest class could change it by the whole range of the metric.
+    """
+    units, (low, high) = evidence.fewest_in_class, score_range
+    return float(np.sqrt(FEW_ROWS) / units * (high - low)) if units >= needed else np.inf
+
+
 def _findings(
-    study: Study, evidence: PairwiseEvidence, scores: FloatArray, needed: float
+    study: Study,
+    evidence: PairwiseEvidence,
+    scores: FloatArray,
+    needed: float,
+    without_error: float,
 ) -> PairFindings:
     errors, differing, n_units = evidence.standard_errors, evidence.differing, evidence.n_units
     tests = None
@@ -194,7 +211,12 @@ def _findings(
         near_duplicates(errors, evidence.deviations, differing, n_units),
         tests,
         floor_standard_errors(
-            errors[among], differing[among], scores[first], n_units=n_units, needed=needed
+            errors[among],
+            differing[among],
+            scores[first],
+            n_units=n_units,
+            needed=needed,
+            without_error=without_error,
         ),
     )
 
@@ -215,9 +237,16 @@ def _not_offered(
             "decide any comparison."
         )
     pairs = np.triu_indices(min(m, 200), k=1)
-    middle, quartile = np.quantile(np.abs(evidence.skewness[pairs]), [0.5, 0.75])
-    skewed = middle > MOST_SKEWED or (quartile > MOST_SKEWED_QUARTILE and not bounded)
-    if units >= BONFERRONI_BELOW and skewed:
+    skewness = np.abs(evidence.skewness[pairs])
+    middle, quartile = np.quantile(skewness, [0.5, 0.75])
+    if bounded:
+        # Of right and wrong answers few rows may differ, which is no sign of larger errors.
+        several = evidence.differing[pairs] > FEW_ROWS
+        quartile = np.quantile(np.where(several, skewness, 0.0), 0.75)
+    few_units = units < BONFERRONI_BELOW
+    noise = np.sqrt(6) / units if few_units else 0.0  # of the skewness of a normal sample
+    median_counts = middle > MOST_SKEWED and not few_units
+    if median_counts or quartile > MOST_SKEWED_QUARTILE + noise:
         return (
             f"The differences between the scores rest on about {evidence.effective_units:.0f} of "
             f"{units:,} {words.rows}, which have very large errors, and a sample can hold too few "

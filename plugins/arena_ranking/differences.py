@@ -178,6 +178,7 @@ def floor_standard_errors(
     *,
     n_units: int | None = None,
     needed: float = 0.0,
+    without_error: float = np.inf,
     overwrite: bool = False,
 ) -> FloatArray:
     """Return standard errors that are safe for claims about ranks.
@@ -201,6 +202,8 @@ def floor_standard_errors(
         The number of rows, or clusters. None: more than differ.
     needed
         From :func:`arena_ranking.small_samples.sign_test_units`.
+    without_error
+        The standard error of two different scores that no single unit changes.
     overwrite
         Whether the given standard errors are changed, instead of a copy.
 
@@ -214,7 +217,9 @@ def floor_standard_errors(
     floored = standard_errors if overwrite else standard_errors.copy()
     for start in range(0, len(floored), _BLOCK):
         rows = slice(start, start + _BLOCK)
-        _floor_rows(floored[rows], differing[rows], scores[rows], scores, n_units, needed)
+        _floor_rows(
+            floored[rows], differing[rows], scores[rows], scores, n_units, needed, without_error
+        )
     return floored
 
 
@@ -225,6 +230,7 @@ def _floor_rows(
     scores: FloatArray,
     n_units: int | None,
     needed: float,
+    without_error: float,
 ) -> None:
     """Raise a block of rows in place; ``own`` are the scores of its submissions."""
     some_equal = differing < (np.inf if n_units is None else n_units)
@@ -238,4 +244,4 @@ def _floor_rows(
         # Not a constant difference, but one with an unknown standard error, such as that of
         # an F1 score of 0.
         floored[(floored == 0) & (differing < min(n_units, 255)) & (differing > 0)] = np.inf
-        floored[(differing == 0) & (own[:, np.newaxis] != scores)] = np.inf
+        floored[(differing == 0) & (own[:, np.newaxis] != scores)] = without_error

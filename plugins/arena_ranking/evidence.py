@@ -62,6 +62,8 @@ class PairwiseEvidence:
     rarest_class: int
     """The number of units in the rarest class, for a metric that is not defined without it or
     subtracts the mean of each class; else the number of units."""
+    fewest_in_class: int
+    """The number of units in the rarest class, for any metric of one label target."""
 
     @property
     def degrees_of_freedom(self) -> Pairwise:
@@ -95,6 +97,7 @@ class PairwiseEvidence:
             n_units=self.n_units,
             shapes=self.shapes.subset(positions),
             rarest_class=self.rarest_class,
+            fewest_in_class=self.fewest_in_class,
         )
 
 
@@ -161,6 +164,7 @@ def pairwise_evidence(study: Study, *, workers: int = 1) -> PairwiseEvidence:
         n_units=n_units,
         shapes=shapes,
         rarest_class=rarest,
+        fewest_in_class=_units_of_the_rarest_class(study, units, n_units, by_class=True),
     )
 
 

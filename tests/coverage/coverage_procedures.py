@@ -13,7 +13,11 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 import csranks
-from arena.evaluation.best_score import intervals_of_teams, winner_intervals
+from arena.evaluation.best_score import (
+    best_score_interval,
+    intervals_of_teams,
+    winner_intervals,
+)
 from arena.evaluation.ranks import best_of_each_team
 from arena.evaluation.score_intervals import ScoreErrors, score_errors
 from arena.interfaces import Study
@@ -69,10 +73,14 @@ class Procedure:
 def ranks_held(
     merit: np.ndarray, low: IntArray, high: IntArray, *, offered: bool = True
 ) -> Outcome:
-    """Return whether all rank sets hold every rank that is true; the width is their mean."""
+    """Return whether all rank sets hold every rank that is true; the width is their mean.
+
+    Of several that are equal and the best, the first is the best one: the others may have rank 2.
+    """
     better = (merit > merit[:, np.newaxis]).sum(axis=1)
     worse = (merit < merit[:, np.newaxis]).sum(axis=1)
-    held = (low <= 1 + better) & (len(merit) - worse <= high)
+    others = (merit == merit.max()) & (np.arange(len(merit)) != np.argmax(merit))
+    held = (low <= np.where(others, 2, 1 + better)) & (len(merit) - worse <= high)
     return Outcome(bool(held.all()), float((high - low).mean()), offered)
 
 
@@ -182,12 +190,30 @@ def winners(drawn: Drawn, places: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 
 def best_score(drawn: Drawn) -> Outcome:
-    """The interval for the best true score."""
-    _, low, high = winners(drawn, 1)
-    best = true_scores(drawn)[[np.argmax(drawn.merit)]]
-    return Outcome(
-        bool(holds(best, low, high)[0]), float(high[0] - low[0]), bool(low[0] <= high[0])
+    """The interval for the best true score, from the teams that may be first."""
+    study, ranks = drawn.study, _of_board(own_ranks, drawn)
+    found = best_score_interval(
+        _of_board(errors_of_scores, drawn),
+        study.with_all_candidates().resampled,
+        greater_is_better=study.metric.greater_is_better,
+        level=study.level,
+        teams=drawn.board.teams,
+        may_be_first=None if study.candidates is not None else ranks.possible_winner,
     )
+    low, high = (np.array([end]) for end in found.ends)
+    return _of_first(true_scores(drawn)[[np.argmax(drawn.merit)]], low, high, ranks)
+
+
+def winner_score(drawn: Drawn) -> Outcome:
+    """The interval for the winner's own true score."""
+    which, low, high = winners(drawn, 1)
+    return _of_first(true_scores(drawn)[which], low, high, _of_board(own_ranks, drawn))
+
+
+def _of_first(true: np.ndarray, low: np.ndarray, high: np.ndarray, ranks: BoardRanks) -> Outcome:
+    """Return the outcome of one interval, which is withheld with the ranks."""
+    offered = bool(low[0] <= high[0]) and ranks.not_offered is None
+    return Outcome(bool(holds(true, low, high)[0]), float(high[0] - low[0]), offered)
 
 
 def prize_winners(drawn: Drawn) -> Outcome:
@@ -249,6 +275,7 @@ PROCEDURES: tuple[Procedure, ...] = (
     Procedure("possible top 3", possible_top, suits=_several_prizes),
     Procedure("csranks stepdown", csranks_stepdown, competitor=True),
     Procedure("csranks cstaubest", csranks_tau_best, competitor=True),
+    Procedure("winner's score", winner_score, has_scores),
     Procedure("best score", best_score, has_scores),
     Procedure("best score, bootstrap maximum", bootstrap_maximum, has_scores, competitor=True),
     Procedure("first three", prize_winners, has_scores),

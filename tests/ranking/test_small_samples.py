@@ -14,6 +14,8 @@ from scipy.special import ndtri
 from arena.errors import UsageError
 from arena.evaluation.clusters import cluster_leverage
 from arena.interfaces import Candidates
+from arena.plugin.manager import PluginManager
+from arena.scoring.rank import MeanOfCases
 from arena_ranking.analysis import Ranks
 from arena_ranking.board_ranks import board_ranks
 from arena_ranking.differences import floor_standard_errors, standard_errors_from_values
@@ -176,8 +178,6 @@ def test_equal_submissions_on_few_groups_are_not_told_apart(study_of, metrics, g
 
 def test_two_groups_with_the_same_difference_decide_nothing(study_of):
     """Influence values have the error of a numerical slope; it is no standard error."""
-    from arena.plugin.manager import PluginManager
-
     rng, clusters = np.random.default_rng(0), np.repeat([0, 1], 5)
     predictions = rng.integers(0, 2, (30, 10))
     predictions[-2:] = [[1, 1, 1, 1, 0] * 2, [1, 1, 1, 0, 0] * 2]
@@ -187,8 +187,6 @@ def test_two_groups_with_the_same_difference_decide_nothing(study_of):
 
 
 def test_auc_like_metrics_need_positives(study_of):
-    from arena.plugin.manager import PluginManager
-
     metric = PluginManager().metrics.resolve("roc_auc")
     truth = np.zeros(300, dtype=np.intp)
     truth[:2] = 1
@@ -206,8 +204,6 @@ def test_auc_like_metrics_need_positives(study_of):
 def test_a_metric_that_subtracts_the_mean_of_each_class_has_the_units_of_the_rarest(
     study_of, name, units
 ):
-    from arena.plugin.manager import PluginManager
-
     rng, truth = np.random.default_rng(0), np.repeat([0, 1, 2], [36, 20, 4])
     sent = np.where(rng.random((5, 60)) < 0.6, truth, (truth + 1) % 3)
     sent[:, -4:-2] = 0  # two of the four of the rarest class are wrong, and two right
@@ -475,3 +471,46 @@ def test_halves_of_a_matrix_follow_the_submissions():
     limited = part.limited(10)
     assert (limited.degrees_of_freedom[j, k] == np.minimum(degrees[first, second], 10)).all()
     assert (limited.skewness[j, k] == skewness[first, second]).all()
+
+
+# -- what used to be claimed, or missed ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["roc_auc", "gini", "mcc", "balanced_accuracy", "quadratic_weighted_kappa", "f1",
+     "concordance_index", "accuracy"],
+)  # fmt: skip
+def test_a_perfect_submission_beats_a_constant_one(study_of, name):
+    """No single row changes either score, so that neither has a standard error."""
+    metric = PluginManager().metrics.resolve(name)
+    for n, tiers in ((400, [1, 2]), (8, [1, 1])):
+        truth = np.arange(n) % 2
+        scores = np.array([truth, np.zeros(n)])
+        sent = scores if name in ("roc_auc", "gini") else scores.astype(int)
+        study = replace(study_of(metric, truth, sent, resamples=50), classes=("a", "b"))
+        assert board_ranks(study).tier.tolist() == tiers
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_a_handful_of_cases_decides_nothing(study_of, n):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        values = rng.choice([0.1, 0.5, 0.9], (4, n)) + 0.001 * rng.random((4, n))
+        sets = board_ranks(study_of(MeanOfCases("mean", True), np.zeros(n), values, resamples=50))
+        assert sets.possible_winner.all()
+
+
+@pytest.mark.parametrize(("n", "most"), [(50, 0), (40, 5)])
+def test_ranks_are_withheld_where_half_of_the_teams_fail_rarely_and_completely(study_of, n, most):
+    """Dice of equal true means; a sample of 40 without these failures cannot be told (.13)."""
+    offered = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        odd = (np.arange(10) % 2 == 1)[:, None]
+        noise = np.sqrt(0.7) * rng.normal(size=n) + np.sqrt(0.3) * rng.normal(size=(10, n))
+        dice = np.clip(np.where(odd, 0.9, 0.882) + 0.03 * noise, 0, 1)
+        dice[(rng.random((10, n)) < 0.02) & odd] = 0
+        study = study_of(MeanOfCases("dice", True, (0.0, 1.0)), np.zeros(n), dice, resamples=50)
+        offered += board_ranks(study).not_offered is None
+    assert offered <= most

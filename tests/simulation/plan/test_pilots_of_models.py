@@ -52,7 +52,10 @@ def test_plan_and_simulation_agree_with_the_truth(kind, manager, tmp_path):
 
     settings = RanksRequest(test_rows=GRID, competitors=(N_MODELS,), tests=100, boards=0)
     metric = manager.metrics.resolve("brier")
-    simulated = compare_ranks(world, metric, manager.analyses.resolve("ranks"), folder, settings)
+    simulated = compare_ranks(
+        world, metric, manager.rankers.resolve("simultaneous"), manager.analyses.resolve("ranks"),
+        folder, settings,
+    )  # fmt: skip
     for one in simulated.win_frequency:
         # Both are estimates: 0.05 is three standard errors of a share of 400 tests and more.
         assert one.low - 0.05 <= truth[one.test_rows] <= one.high + 0.05
