@@ -477,7 +477,7 @@ def _winners_of_places(
     signed = sign * errors.scores
     m = len(signed)
     counting = _counting(signed, teams)
-    order = np.lexsort((errors.spread[counting], -signed[counting]))
+    order = np.lexsort((errors.standard_errors[counting], -signed[counting]))
     deviations, correlated = _standardised(resampled, sign)
     tail, spent = (1 - level) / 2, 0.0
     contenders = [np.ones(m, dtype=np.bool_) for _ in counts]
@@ -498,10 +498,7 @@ def _winners_of_places(
         beaten = [signed <= signed[winner] for winner in winners] if places > 1 else [winners]
         upper = [np.fmax.reduce(high[own]) for own in beaten]
         ends = np.sort([sign * low[winners], sign * np.array(upper)], axis=0)
-        reasons = tuple(
-            errors.why_none(int(winner), *own)
-            for winner, own in zip(winners, ends.T.tolist(), strict=True)
-        )
+        reasons = tuple(errors.why_none(int(winner)) for winner in winners)
         ends[:, [reason is not None for reason in reasons]] = np.nan
         found.append(WinnerIntervals(prizes, ends[0], ends[1], level, int(able.sum()), reasons))
     winner, able = int(counting[order[0]]), contenders[0]
@@ -509,7 +506,7 @@ def _winners_of_places(
     low, high = (near[0], far[1]) if greater_is_better else (-near[1], -far[0])
     most = np.fmax.reduce(high[able if may_be_first is None else may_be_first])
     least, most = sorted((sign * float(low[winner]), sign * float(most)))
-    reason = errors.why_none(winner, least, most)
+    reason = errors.why_none(winner)
     nothing = float("nan")
     best = BestScoreInterval((least, most) if reason is None else (nothing, nothing), reason)
     return found, best
@@ -547,9 +544,7 @@ def intervals_of_teams(
     near, far = interval_ends(errors, flattering), interval_ends(errors, float(-ndtri(tail)))
     low, high = (near[0], far[1]) if study.metric.greater_is_better else (far[0], near[1])
     counting = study.candidates.counting
-    none = np.array([
-        errors.why_none(int(at), float(low[at]), float(high[at])) is not None for at in counting
-    ])  # fmt: skip
+    none = np.array([errors.why_none(int(at)) is not None for at in counting])
     return np.where(none, np.nan, low[counting]), np.where(none, np.nan, high[counting])
 
 

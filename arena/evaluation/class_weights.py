@@ -17,15 +17,13 @@ from arena.types import FloatArray, PredictionKind
 _MOST_VALUES = 4e6
 
 
-def class_weights(
-    metric: Metric, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
-) -> FloatArray | None:
-    """Return ``(n,)`` changes of a score of labels per row, from the metric itself.
+def class_weights(metric: Metric, truth: npt.NDArray[Any]) -> FloatArray | None:
+    """Return ``(n,)`` changes of a score per row of each class, from the metric itself.
 
-    All rows of a class get the right label, and then that of the next class; each row has an equal
-    share of the difference of the two scores. In the balanced accuracy of K classes, the share of a
-    row in a class of r rows is ``1 / (K r)``: a wrong row of a rare class costs much, and the few
-    rows that the class has may not show one.
+    All rows are right, and then those of a class get the label of the next class; each of them has
+    an equal share of the difference of the two scores. In the balanced accuracy of K classes, the
+    share of a row in a class of r rows is ``1 / (K r)``: a wrong row of a rare class costs much,
+    and the few rows that the class has may not show one.
 
     Parameters
     ----------
@@ -33,36 +31,37 @@ def class_weights(
         Bound to the rows, if it needs that.
     truth
         ``(n,)`` codes.
-    prediction
-        ``(n,)`` codes: a typical submission, which keeps its predictions of the other classes.
 
     Returns
     -------
-    None for predictions other than labels, where more than ``4e6`` of them would be scored, and
-    where the metric fails on them.
+    None for predictions other than labels and class probabilities, where more than ``4e6`` of them
+    would be scored, and where the metric fails on them.
 
     Examples
     --------
     >>> from arena.plugin.manager import PluginManager
     >>> balanced = PluginManager().metrics.resolve("balanced_accuracy")
     >>> truth = np.array([0, 0, 1, 1, 1, 1, 2, 2])
-    >>> class_weights(balanced, truth, np.zeros(8, dtype=int)).round(3)[[0, 2, 6]].tolist()
+    >>> class_weights(balanced, truth).round(3)[[0, 2, 6]].tolist()
     [0.167, 0.083, 0.167]
     """
     codes, of_row, sizes = np.unique(truth, return_inverse=True, return_counts=True)
     k = len(codes)
-    if metric.prediction is not PredictionKind.LABEL or 2 * k * len(truth) > _MOST_VALUES:
+    probable = metric.prediction in (PredictionKind.CLASS_PROBABILITIES, PredictionKind.SCORE)
+    width = int(codes[-1]) + 1 if probable and k > 2 else 1
+    if not (probable or metric.prediction is PredictionKind.LABEL):
         return None
-    changed = np.tile(prediction, (2, k, 1))
+    if (k + 1) * len(truth) * width > _MOST_VALUES:
+        return None
+    changed = np.tile(truth, (k + 1, 1))
     for at in range(k):
-        changed[:, at, of_row == at] = codes[[[at], [(at + 1) % k]]]
+        changed[at, of_row == at] = codes[(at + 1) % k]
+    predictions = np.eye(width)[changed] if width > 1 else changed
     failures: list[tuple[int, ScoringError]] = []
-    submissions = ArrayPredictions(changed.reshape(2 * k, -1))
     try:
-        scores = full_scores(metric, truth, submissions, failures=failures)
+        scores = full_scores(metric, truth, ArrayPredictions(predictions), failures=failures)
     except UNDEFINED:
         return None
     if not np.isfinite(scores).all():
         return None
-    right, wrong = scores.reshape(2, k)
-    return np.asarray((np.abs(right - wrong) / sizes)[of_row])
+    return np.asarray((np.abs(scores[-1] - scores[:-1]) / sizes)[of_row])

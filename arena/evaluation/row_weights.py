@@ -66,12 +66,9 @@ def row_weights_of(metric: Metric) -> FloatArray | None:
     return single.weights if isinstance(single, _Weighted) else None
 
 
-def is_weighted_mean(metric: Metric) -> bool:
-    """Return whether a score is the weighted mean of row values, up to its unit and origin."""
-    if not isinstance(metric, _WeightedMean) or not isinstance(metric.metric, HasRowValues):
-        return False
-    low, middle, high = metric.metric.from_mean(np.array([0.25, 0.5, 0.75])).tolist()
-    return bool(abs(low + high - 2 * middle) <= 1e-12 * (abs(low) + abs(high)))
+def weighted_row_metric(metric: Metric) -> Metric | None:
+    """Return the pointwise metric of which a score is that of the weighted mean; None: none is."""
+    return metric.metric if isinstance(metric, _WeightedMean) else None
 
 
 def effective_rows(weights: FloatArray) -> float:

@@ -15,13 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import InputError, UsageError
+from arena.evaluation.score_intervals import own_intervals
+from arena.evaluation.statistic_errors import errors_from_standard_errors
 from arena.types import FloatArray, IntArray
 from arena_bayes_error.checks import class_counts
 from arena_bayes_error.dirichlet import corrected_resamples, expected_bias
 from arena_bayes_error.estimate import (
     BayesErrorEstimate,
     Options,
-    bounded_interval,
     mean_of_rows,
 )
 from arena_bayes_error.estimators import refuse_single_labels, row_floor
@@ -225,14 +226,16 @@ def _corrected(
     # Resampled groups of unequal size vary too little, as much as the mean's own error says.
     inflation = units.standard_error / plain if plain > 0 else 1.0
     error *= inflation * math.sqrt(g / (g - 1))
-    ends = bounded_interval(
-        corrected,
-        replace(units, standard_error=error),
+    errors = errors_from_standard_errors(
+        np.array([min(max(corrected, 0.0), top)]),
+        np.array([error]),
+        np.clip([2 * g / max(units.kurtosis - 1, 1e-9)], 1.0, max(units.most_degrees, 1.0)),
         g,
-        top,
-        estimate.level,
+        (0.0, top),
         limit_units=math.inf if error > 0 else seen_by(groups.sum(axis=1), n_classes) * g,
     )
+    low, high = own_intervals(errors, estimate.level)
+    ends = (float(low[0]), float(high[0])) if np.isfinite(high[0]) else (0.0, top)
     return replace(estimate, corrected=corrected, corrected_interval=ends)
 
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from arena.errors import UsageError
-from arena.evaluation.score_intervals import errors_from_moments, interval_ends
+from arena.evaluation.mean_bounds import Units, lower_bounds, upper_bounds
 from arena.intake.table import RowNumber
 from arena.interfaces import FloorSettings
 from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, FloatArray
 from arena.utils.tabular import as_json
-from arena_bayes_error.sampling import Moments, blocks, group_codes, mean_loss
+from arena_bayes_error.sampling import blocks, group_codes, mean_loss
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -171,7 +171,6 @@ def mean_of_rows(
         total.add(rows, loss_of(rows))
     error = total.standard_error()
     generator = np.random.default_rng(0) if rng is None else rng
-    units = total.moments()
     drawn = "rows are" if codes is None else "groups of rows, not the rows, are"
     return BayesErrorEstimate(
         kind=kind,
@@ -186,12 +185,7 @@ def mean_of_rows(
         delta=delta,
         bias_bound=bias_bound,
         bounded_interval=bounded_interval(
-            total.mean,
-            units,
-            total.n_units,
-            top,
-            level,
-            limit_units=seen / total.share_of_squares(),
+            total.units(), top, level, another=total.n_units * total.share_of_squares() / seen
         ),
         assumptions=(f"The {drawn} drawn independently from {population}.", *assumptions),
     )
@@ -217,49 +211,33 @@ def t_interval(mean: float, error: float, n: int, level: float) -> tuple[float, 
 
 
 def bounded_interval(
-    mean: float,
-    units: Moments,
-    n_units: int,
-    top: float,
-    level: float,
-    *,
-    limit_units: float = math.inf,
+    units: Units, top: float, level: float, *, another: float = 1.0
 ) -> tuple[float, float]:
-    """Return the interval of a mean of values in [0, top], from the moments of its units.
+    """Return the interval of the mean of the units of one submission, with values in [0, top].
 
-    That of a score with a range (:func:`~arena.evaluation.score_intervals.interval_ends`): the
-    mean is a proportion of so many rows as its standard error is worth, with the ends of Clopper
-    and Pearson and the t of its degrees of freedom. A t interval around the mean fails where few
-    rows have an error: with errors of .3 to .5 on 3% of the rows, nominal 95% held on .60, .85 and
-    .91 of 400 simulated samples of 30, 100 and 300 rows.
+    The bounds of :mod:`arena.evaluation.mean_bounds` hold for every distribution of independent
+    units, also where errors are too rare to be in the sample.
 
     Parameters
     ----------
-    limit_units
-        The number of independent values that bounds the variance of the mean, and is used alone
-        where no value differs; infinite: no bound.
+    units
+        What each unit tells of the mean.
+    top
+        The largest value of a row.
+    another
+        How many units of the mean size, at most, another unit with the value 0 or ``top`` counts
+        for: more than 1 with groups of unequal size, or if not every error shows.
 
-    >>> none = Moments(standard_error=0.0, kurtosis=3.0, most_degrees=29)
-    >>> low, high = bounded_interval(0.0, none, 30, 0.5, 0.95, limit_units=30)
+    >>> low, high = bounded_interval(Units.of(np.zeros((1, 30))), 0.5, 0.95)
     >>> low, round(high, 3)
     (0.0, 0.058)
     """
-    from scipy.special import ndtri
-
-    errors = errors_from_moments(
-        np.array([min(max(mean, 0.0), top)]),
-        np.array([units.standard_error]),
-        np.array([units.kurtosis]),
-        np.zeros(1),
-        n_units,
-        score_range=(0.0, top),
-        limit_units=limit_units,
-    )
-    degrees = np.clip(errors.degrees_of_freedom, 1.0, max(units.most_degrees, 1.0))
-    low, high = interval_ends(
-        replace(errors, degrees_of_freedom=degrees), float(ndtri((1 + level) / 2))
-    )
-    return (float(low[0]), float(high[0])) if np.isfinite(high[0]) else (0.0, top)
+    mean = np.average(units.values, weights=units.counts, axis=1)
+    worst = mean + another * (np.array([[0.0], [top]]) - mean)
+    tail = np.full(1, (1 - level) / 2)
+    low = float(lower_bounds(units, worst[0], tail)[0])
+    high = float(upper_bounds(units, worst[1], tail)[0])
+    return max(low, 0.0), min(high, top)
 
 
 def percentile_interval(values: FloatArray, level: float) -> tuple[float, float]:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from arena.errors import UsageError
 from arena.evaluation.clusters import cluster_leverage, size_degrees_of_freedom
+from arena.evaluation.mean_bounds import Units
 from arena.types import FloatArray, IntArray
 
 _ROWS = 2**15
@@ -58,6 +59,9 @@ class MeanLoss(Protocol):
 
     def moments(self) -> Moments:
         """Return what an interval needs to know of the units."""
+
+    def units(self) -> Units:
+        """Return what each unit tells of the mean, around it, for one submission."""
 
     def resampled(self, resamples: int, rng: np.random.Generator) -> FloatArray:
         """Return ``(resamples,)`` means of bootstrap resamples of the units."""
@@ -137,6 +141,11 @@ class _OfRows:
             self.n_units - 1,
         )
 
+    def units(self) -> Units:
+        some = self._counts > 0
+        counts = self._counts[some].astype(np.float64)
+        return Units((self._sums[some] / counts)[np.newaxis], counts[np.newaxis])
+
     def resampled(self, resamples: int, rng: np.random.Generator) -> FloatArray:
         return _of_bins(self._counts, self._sums, resamples, rng)
 
@@ -184,6 +193,10 @@ class _OfGroups:
             _kurtosis(total, float(np.square(squares).sum()), g),
             size_degrees_of_freedom(self._codes),
         )
+
+    def units(self) -> Units:
+        moved = self._shifts() * cluster_leverage(self._codes) * self.n_units
+        return Units.of(self.mean + moved[np.newaxis])
 
     def resampled(self, resamples: int, rng: np.random.Generator) -> FloatArray:
         g = self.n_units

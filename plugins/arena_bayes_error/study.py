@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from arena.evaluation.best_score import MOST_DRAWS, CorrectedBest, Draws, corrected_best_on
 from arena.evaluation.bootstrap import draw_resamples
-from arena.evaluation.score_intervals import errors_from_resamples
+from arena.evaluation.score_intervals import errors_of_means
 from arena.evaluation.standard_errors import standard_error_of_mean
 from arena.interfaces import HasRowValues, Study
 from arena.types import FloatArray, IntArray, PredictionKind, WeightArray
@@ -198,15 +198,8 @@ def _headroom(
                 del chosen_on
 
     draws = Draws.of(m, score_under, parts(), packed=at_once < resamples)
-    n_units = n if study.clusters is None else len(np.unique(study.clusters))
     found = corrected_best_on(
-        errors_from_resamples(
-            above.mean(axis=1, dtype=np.float64),
-            resampled,
-            n_units,
-            score_range=(0.0, 1.0),
-            limit_units=n_units,
-        ),
+        errors_of_means(above, (0.0, 1.0), study.clusters),
         resampled,
         draws,
         greater_is_better=False,

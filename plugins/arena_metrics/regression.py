@@ -86,7 +86,7 @@ class RootMeanSquaredLogError(Pointwise):
     def traits(self) -> MetricTraits:
         """Predictions and targets must be above -1."""
         above = (_LOWEST_LOG, 1e100)
-        return MetricTraits(prediction_range=above, truth_range=above)
+        return MetricTraits(prediction_range=above, truth_range=above, score_range=(0.0, np.inf))
 
     @np.errstate(over="ignore")
     def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:

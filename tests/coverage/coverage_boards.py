@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
+from arena.interfaces import Metric
+
 __all__ = ["CELLS", "Board", "Cell"]
 
 Array = npt.NDArray[Any]
@@ -44,7 +46,7 @@ class Cell:
     """A way to draw boards."""
 
     name: str
-    metric: str
+    metric: str | Metric
     draw: Callable[[Rng], Board]
     level: float = 0.95
     skewed: bool = False
@@ -59,6 +61,8 @@ class Cell:
     """The rows are not independent, which arena cannot know: the cell shows what that costs."""
     resamples: int | None = None
     """The number of resamples in a campaign; None: the usual one."""
+    kind: str = "shares and other scores"
+    """The page of the tables on which the cell stands."""
 
 
 # -- groups ----------------------------------------------------------------------------------------

@@ -145,7 +145,8 @@ def drawn_boards(
     cell: Cell, boards: int, *, first: int = 0, seed: int = 0, resamples: int = 1000
 ) -> Iterator[Drawn]:
     """Draw boards of a cell from number ``first`` on, and score and resample each."""
-    metric = _metrics().metrics.resolve(cell.metric)
+    named = isinstance(cell.metric, str)
+    metric = _metrics().metrics.resolve(cell.metric) if named else cell.metric
     if cell.opaque:
         metric = _Opaque(metric)
     for number in range(first, first + boards):

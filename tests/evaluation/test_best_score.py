@@ -21,12 +21,12 @@ from arena.evaluation.best_score import (
 )
 from arena.evaluation.bootstrap import draw_resamples
 from arena.evaluation.score_intervals import (
-    ScoreErrors,
     errors_from_resamples,
     interval_ends,
     own_intervals,
     score_errors,
 )
+from arena.evaluation.statistic_errors import Statistics
 from arena.interfaces import Candidates
 from arena.types import MetricTraits
 from thinned import examples
@@ -64,15 +64,17 @@ def correct(values, chosen_on=None, judged_on=None, *, larger=True, score_under=
 
 def errors_of(scores, spread=0.1, score_range=UNBOUNDED, degrees=np.inf, limit_units=np.inf):
     scores = np.asarray(scores, dtype=float)
-    return ScoreErrors(
+    spread = np.broadcast_to(np.asarray(spread, dtype=float), scores.shape)
+    return Statistics(
         scores=scores,
-        spread=np.broadcast_to(np.asarray(spread, dtype=float), scores.shape),
-        degrees_of_freedom=np.full(len(scores), float(degrees)),
         score_range=score_range,
         n_units=100,
+        standard_errors=spread,
+        degrees_of_freedom=np.full(len(scores), float(degrees)),
+        assumption="",
+        reasons=(None,) * len(scores),
+        spread=spread,
         limit_units=limit_units,
-        heavy=np.zeros(len(scores), dtype=bool),
-        skewness=np.zeros((2, len(scores))),
     )
 
 
@@ -448,14 +450,14 @@ def test_submissions_far_behind_cost_nothing():
 
 def test_an_interval_is_withheld_with_the_reason():
     values = np.random.default_rng(0).random((3, 40))
-    errors = replace(errors_of(values.mean(axis=1)), heavy=np.ones(3, dtype=bool))
+    errors = replace(errors_of(values.mean(axis=1)), reasons=("Too few rows.",) * 3)
     drawn = draws(40, 120)
     best = corrected_best_score(
         errors, means(values)(drawn, np.arange(3)), means(values), drawn, drawn == 0,
         greater_is_better=True,
     )  # fmt: skip
     assert np.isnan([best.low, best.high, *best.winners.low, *best.winners.high]).all()
-    assert "rows or groups dominate the score" in best.reason
+    assert best.reason == "Too few rows."
     assert np.isfinite(best.estimate)
     assert best.to_dict()["low"] is None
 

@@ -1,0 +1,312 @@
+"""Intervals of scores that are functions of means over rows, or groups of them.
+
+A mean of values in a known range has bounds that hold for every distribution
+(:mod:`arena.evaluation.mean_bounds`). Where losses have no upper bound, none can: a sample may lack
+the largest ones. The bounds then assume that the tail of the largest losses goes on beyond them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.evaluation.mean_bounds import Units, lower_bounds, upper_bounds
+from arena.evaluation.row_weights import weighted_row_metric
+from arena.evaluation.sampling_units import SamplingUnits, block_size
+from arena.evaluation.score_errors import FEWEST_UNITS, Ends, ScoreErrors, too_few_units, unmoved
+from arena.evaluation.scores import influence_values, slope_of_score
+from arena.interfaces import HasRowValues, Metric, Study, traits_of
+from arena.types import TEAMS, FloatArray, IntArray, PredictionKind, Vocabulary
+from arena.utils.read_only import read_only
+
+__all__ = [
+    "UnitMeans",
+    "errors_from_influence",
+    "errors_from_rows",
+    "errors_of_means",
+    "range_of",
+    "unit_influence",
+]
+
+_TAIL_SHARE, _TAIL_UNITS, _MOST_EXCESS = 1.4, 20, 5.0
+"""The tail is that of the ``1.4 sqrt(U)`` largest of at least 20 units, and its mean excess at most
+5: chosen by ``tests/coverage/derive_tail.py``."""
+
+ToScore: TypeAlias = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class UnitMeans(ScoreErrors):
+    """Scores that are functions of means over units, whose values lie in a known range."""
+
+    units: Units
+    """On the scale of the mean."""
+    worst: FloatArray
+    """``(2, m)`` the smallest and the largest value that another unit can have."""
+    to_score: ToScore
+    """Monotone: from the scale of the mean to the score."""
+
+    def ends(self, tail: FloatArray) -> Ends:
+        """Return the bounds of :mod:`arena.evaluation.mean_bounds` as scores."""
+        bounds = np.stack([
+            lower_bounds(self.units, self.worst[0], tail),
+            upper_bounds(self.units, self.worst[1], tail),
+        ])  # fmt: skip
+        with np.errstate(over="ignore", invalid="ignore"):
+            low, high = np.sort(self.to_score(bounds), axis=0)
+        return low, high
+
+
+@dataclass(slots=True)
+class _Found:
+    """What was read of the submissions, block by block."""
+
+    units: list[Units]
+    worst: list[FloatArray]
+    errors: list[FloatArray]
+    degrees: list[FloatArray]
+
+
+def errors_of_means(
+    values: npt.NDArray[np.floating[Any]],
+    value_range: tuple[float, float],
+    clusters: IntArray | None = None,
+) -> UnitMeans:
+    """Return the uncertainty of the means of ``(m, n)`` values of rows in a known range.
+
+    An end of the range may be infinite. With ``(n,)`` clusters, these are drawn and not the rows.
+    """
+    sampling = SamplingUnits.of(values.shape[1], clusters)
+    found, step = _Found([], [], [], []), block_size(values.shape[1])
+    for start in range(0, len(values), step):
+        block = values[start : start + step].astype(np.float64)
+        _add_block(found, sampling, block, value_range, None)
+    scores = values.mean(axis=1, dtype=np.float64)
+    return _unit_means(found, sampling, scores, value_range, value_range, _same)
+
+
+def errors_from_rows(study: Study, sampling: SamplingUnits) -> ScoreErrors | None:
+    """Return the uncertainty of functions of means over rows; None where the score is none."""
+    metric = weighted_row_metric(study.metric) or study.metric
+    if not isinstance(metric, HasRowValues):
+        return None
+    row_range, truth = _row_range(metric, study), study.truth
+    found = _Found([], [], [], [])
+    for _, block in study.predictions.blocks(block_size(truth.size)):
+        with np.errstate(all="ignore"):
+            values = np.asarray(metric.row_values(*read_only((truth, block))), dtype=np.float64)
+            if not np.isfinite(values).all():
+                return None
+            other = None
+            if np.isfinite(row_range).sum() == 1:
+                other = _opposite(metric, truth, block)
+        _add_block(found, sampling, values, row_range, other)
+        slope = np.abs(slope_of_score(metric, sampling.moved(sampling.means(values))[0]))
+        found.errors[-1] = found.errors[-1] * slope
+    score_range = range_of(study.metric)
+    if np.isfinite(row_range).all():
+        score_range = _narrowed(score_range, metric, row_range)
+    return _unit_means(
+        found, sampling, study.scores, score_range, row_range, metric.from_mean, words=study.words
+    )
+
+
+def errors_from_influence(study: Study, sampling: SamplingUnits) -> UnitMeans | None:
+    """Return the uncertainty of scores without two bounds, linearised; None for a black box."""
+    found, unbounded = _Found([], [], [], []), (-np.inf, np.inf)
+    for start, block in study.predictions.blocks(block_size(study.truth.size)):
+        values = unit_influence(study, sampling, block)
+        if values is None:
+            return None
+        scores = study.scores[start : start + len(block)]
+        _add_shifts(found, sampling, scores, values, unbounded, scores[:, np.newaxis] + values)
+    score_range = range_of(study.metric)
+    return _unit_means(
+        found, sampling, study.scores, score_range, unbounded, _same, words=study.words
+    )
+
+
+def unit_influence(
+    study: Study, sampling: SamplingUnits, block: npt.NDArray[Any]
+) -> FloatArray | None:
+    """Return ``(k, U)`` influence values of units, which sum to 0; None for a black box."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        values = influence_values(study.metric, study.truth, block)
+    if values is None or not np.isfinite(values).all():
+        return None
+    values = sampling.sums(values - values.mean(axis=1, keepdims=True))
+    values = values * (sampling.n_units / sampling.n)
+    return values if sampling.leverage is None else values * sampling.leverage
+
+
+def _add_block(
+    found: _Found,
+    sampling: SamplingUnits,
+    values: FloatArray,
+    row_range: tuple[float, float],
+    other: FloatArray | None,
+) -> None:
+    means = sampling.means(values)
+    opposite = None if other is None else sampling.means(other)
+    _add_shifts(found, sampling, *sampling.moved(means), row_range, means, opposite)
+
+
+def _add_shifts(
+    found: _Found,
+    sampling: SamplingUnits,
+    mean: FloatArray,
+    shifts: FloatArray,
+    row_range: tuple[float, float],
+    means: FloatArray,
+    other: FloatArray | None = None,
+) -> None:
+    """Add the units of a block, and the worst value that another unit could have.
+
+    An end of the range that is infinite is replaced by the mean excess of the tail towards it: the
+    expected value of a unit beyond the largest one, seen from the other end (Hill 1975).
+    """
+    low, high = row_range
+    moved = (mean - shifts.mean(axis=1))[:, np.newaxis] + shifts
+    smallest, largest = np.nanmin(means, axis=1), np.nanmax(means, axis=1)
+    base, top = (low if np.isfinite(low) else smallest), (high if np.isfinite(high) else largest)
+    if not np.isfinite(high):
+        end = largest if other is None else np.maximum(largest, np.nanmax(other, axis=1))
+        beyond = _mean_excess(moved - moved.min(axis=1, keepdims=True)) * (largest - base)
+        high = np.maximum(base + beyond, end)
+    if not np.isfinite(low):
+        end = smallest if other is None else np.minimum(smallest, np.nanmin(other, axis=1))
+        beyond = _mean_excess(moved.max(axis=1, keepdims=True) - moved) * (top - smallest)
+        low = np.minimum(top - beyond, end)
+    worst = mean + sampling.another * (np.stack(np.broadcast_arrays(low, high, mean)[:2]) - mean)
+    found.worst.append(worst)
+    found.units.append(Units.of(moved))
+    found.errors.append(sampling.standard_errors(shifts))
+    found.degrees.append(sampling.degrees_of_freedom(shifts))
+
+
+def _unit_means(
+    found: _Found,
+    sampling: SamplingUnits,
+    scores: FloatArray,
+    score_range: tuple[float, float],
+    row_range: tuple[float, float],
+    to_score: ToScore,
+    words: Vocabulary = TEAMS,
+) -> UnitMeans:
+    bounded = bool(np.isfinite(row_range).all())
+    units, effective = Units.joined(found.units), sampling.n_units / sampling.another
+    few = too_few_units(sampling.n_units, effective, words) if effective < FEWEST_UNITS else None
+    reasons = [
+        None if bounded else unmoved(words) if equal else few
+        for equal in units.largest == units.smallest
+    ]
+    drawn = words.rows if sampling.clusters is None else f"groups of {words.rows}"
+    assumption = (
+        f"Holds for any distribution of independent {drawn} with values from {row_range[0]:g} to "
+        f"{row_range[1]:g} (Gaffke 2005)."
+        if bounded
+        else f"Assumes independent {drawn}, and that the tail of the largest losses goes on beyond "
+        "them (Hill 1975), to at most five times the largest one."
+    )
+    return UnitMeans(
+        scores=scores,
+        score_range=score_range,
+        n_units=sampling.n_units,
+        standard_errors=np.concatenate(found.errors),
+        degrees_of_freedom=np.concatenate(found.degrees),
+        assumption=assumption,
+        reasons=tuple(reasons),
+        units=units,
+        worst=np.concatenate(found.worst, axis=1),
+        to_score=to_score,
+    )
+
+
+def _mean_excess(lengths: FloatArray) -> FloatArray:
+    """Return ``(k,)`` how far a unit beyond the largest of ``(k, U)`` lies, over the largest.
+
+    In a tail of index g it is expected at ``1 / (1 - g)``. Hill's estimate of g counts with one
+    standard error, because larger values are those that a sample lacks.
+
+    >>> _mean_excess(np.linspace(0, 1, 100)[np.newaxis]).round(2).tolist()
+    [1.12]
+    """
+    count, n_units = len(lengths), lengths.shape[1]
+    if n_units < _TAIL_UNITS:
+        return np.full(count, _MOST_EXCESS)
+    k = int(np.ceil(_TAIL_SHARE * np.sqrt(n_units)))
+    largest = np.partition(lengths, n_units - k - 1, axis=1)[:, n_units - k - 1 :]
+    q = largest[:, :1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        index = np.where(q[:, 0] > 0, np.log(largest[:, 1:] / q).mean(axis=1), 1.0)
+    index = np.minimum(index * (1 + 1 / np.sqrt(k)), 1 - 1 / _MOST_EXCESS)
+    return np.asarray(1 / (1 - index))
+
+
+def _row_range(metric: Any, study: Study) -> tuple[float, float]:
+    """Return the range of row values: declared, or as the range of scores implies."""
+    traits = traits_of(metric)
+    if traits.row_range is not None:
+        return traits.row_range
+    if not np.isfinite(traits.score_range).any() and _counts_rows(metric, study):
+        return 0.0, 1.0
+    with np.errstate(all="ignore"):
+        zero = float(metric.from_mean(np.zeros(1))[0])
+        ends = [
+            end for end in traits.score_range if np.isfinite(end)
+            and float(metric.from_mean(np.full(1, end))[0]) == end
+        ]  # fmt: skip
+    if zero in traits.score_range:
+        return 0.0, (max(ends) if max(ends, default=0.0) > 0 else np.inf)
+    low, high = traits.score_range
+    return (low if low in ends else -np.inf), (high if high in ends else np.inf)
+
+
+def _opposite(metric: Any, truth: npt.NDArray[Any], block: npt.NDArray[Any]) -> FloatArray | None:
+    """Return ``(k, n)`` losses that the same predictions could have had; None: unknown.
+
+    With the error on the other side, or with the label that a prediction finds least likely: errors
+    that cost much more than others can be too rare to be seen.
+    """
+    values: Any = None
+    if metric.prediction is PredictionKind.CLASS_PROBABILITIES and truth.ndim == 1:
+        values = [metric.row_values(one.argmin(axis=1), one[np.newaxis])[0] for one in block]
+    elif np.issubdtype(truth.dtype, np.floating) and block.shape[1:] == truth.shape:
+        values = metric.row_values(
+            truth, np.clip(2 * truth - block, *traits_of(metric).prediction_range)
+        )
+    values = np.asarray(values, dtype=np.float64) if values is not None else None
+    return values if values is not None and np.isfinite(values).all() else None
+
+
+def _counts_rows(metric: Any, study: Study) -> bool:
+    """Return whether the first block has row values 0 and 1 only: the score is a proportion."""
+    probes = np.array([0.3, 0.7])
+    if not (metric.from_mean(probes) == probes).all():
+        return False
+    _, block = next(iter(study.predictions.blocks(block_size(len(study.truth)))))
+    values = np.asarray(metric.row_values(study.truth, block))
+    return bool(((values == 0) | (values == 1)).all())
+
+
+def _same(mean: FloatArray) -> FloatArray:
+    return mean
+
+
+def range_of(metric: Metric) -> tuple[float, float]:
+    """Return the declared range of a metric's scores, narrowed by the range of its row values."""
+    traits = traits_of(metric)
+    if isinstance(metric, HasRowValues) and traits.row_range is not None:
+        return _narrowed(traits.score_range, metric, traits.row_range)
+    return traits.score_range
+
+
+def _narrowed(
+    score_range: tuple[float, float], metric: Any, row_range: tuple[float, float]
+) -> tuple[float, float]:
+    low, high = np.sort(metric.from_mean(np.asarray(row_range, dtype=np.float64))).tolist()
+    return max(score_range[0], low), min(score_range[1], high)
