@@ -69,7 +69,8 @@ class CaseSettings:
     """``fault``: an algorithm without a value for every case is not ranked; ``worst``: a missing
     value is the worst one; or the number that it is."""
     value_range: tuple[float, float] | None = None
-    """The range of a value; None: as the files state, else [0, 1] if all values lie there."""
+    """The range of a value; None: as the files state, else [0, 1] if all values lie there and
+    larger is better, and [0, inf) for losses."""
     columns: CaseColumns = field(default_factory=CaseColumns)
     format: str | None = None
     """``table``, or the name of a reader of a plugin; None: recognised from the files."""
@@ -291,7 +292,7 @@ def _range(
                 f"{given[0]:.10g} to {given[1]:.10g}."
             )
         return given
-    if low >= 0 and high <= 1:
+    if low >= 0 and high <= 1 and greater:
         notes.append("All values lie between 0 and 1, which is taken as their range; else pass "
                      "--value-range.")  # fmt: skip
         return 0.0, 1.0

@@ -107,14 +107,15 @@ def _of_estimate(found: BayesErrorEstimate) -> Iterator[str]:
         else (f"{found.estimate:.3%}", interval)
     )
     groups = "" if found.n_clusters is None else f" in {found.n_clusters:,} groups"
-    why = (
-        " and corrected for the few labels per row with a Dirichlet distribution"
-        if corrected
-        else ""
-    )
+    yield from _model_free(found)
+    start = "The lowest error rate that any classifier can reach on rows like these is"
+    if corrected:
+        start = (
+            "If the probabilities of the rows follow a Dirichlet distribution, the lowest error "
+            "rate that any classifier can reach on rows like these is"
+        )
     yield (
-        f"The lowest error rate that any classifier can reach on rows like these is {about}, "
-        f"estimated from {found.n:,} rows{groups}{why} ({level_text(found.level)} "
+        f"{start} {about}, estimated from {found.n:,} rows{groups} ({level_text(found.level)} "
         f"interval: {low:.3%} to {high:.3%})."
     )
     if corrected:
@@ -122,7 +123,6 @@ def _of_estimate(found: BayesErrorEstimate) -> Iterator[str]:
     if found.bias_bound is not None and found.bias_bound != (0, 0):
         which = "That" if corrected else "It"
         yield f"{which} is too low by at most {_points(-found.bias_bound[0])}: labels are few."
-    yield from _model_free(found)
     raw = "uncorrected estimate" if corrected else "estimate"
     yield (
         f"With a probability of {1 - found.delta:.0%} the {raw} is within {_points(found.bound)} "
@@ -138,9 +138,9 @@ def _model_free(found: BayesErrorEstimate) -> Iterator[str]:
         return
     (low, high), (least, most) = found.moment_bounds, found.moment_interval
     yield (
-        f"Without assuming a distribution, the counts bound it between {low:.3%} and {high:.3%}; "
-        f"with sampling error, between {least:.3%} and {most:.3%} ({level_text(found.level)} "
-        f"confidence)."
+        "The lowest error rate that any classifier can reach on rows like these lies between "
+        f"{least:.3%} and {most:.3%} ({level_text(found.level)} confidence, for any distribution "
+        f"of the probabilities; between {low:.3%} and {high:.3%} without sampling error)."
     )
     if found.corrected is not None and not least <= found.corrected <= most:
         yield (

@@ -59,7 +59,7 @@ def errors_of(scores, error, score_range=UNBOUNDED, degrees=np.inf, limit_units=
         ("f1", Statistics, "influence values"),
         ("spearman", Statistics, "influence values"),
         ("r2", Widest, "The wider of two"),
-        ("pearson", Widest, "The wider of two"),
+        ("pearson", Statistics, "influence values"),
         (DICE, UnitMeans, "any distribution"),
         (MedianOfCases("median", greater_is_better=True), OrderStatistics, "order statistics"),
     ],

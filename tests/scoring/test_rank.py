@@ -154,8 +154,10 @@ def test_missing_values_are_faults_or_the_worst_or_a_number() -> None:
     worst = rank(table, greater_is_better=True, missing="worst")
     assert scores_of(worst) == {"a": 0.5, "b": 0.4}
     assert any("Missing values count as 0: 1 of them" in note for note in worst.notes)
-    loss = rank(table, greater_is_better=False, missing="worst")
+    loss = rank(table, greater_is_better=False, missing="worst", value_range=(0, 1))
     assert scores_of(loss)["a"] == 0.75
+    # A loss that happens to lie below 1 may be larger.
+    assert rank(table, greater_is_better=False).study.metric.value_range == (0.0, np.inf)
     number = rank(table, greater_is_better=True, missing=0.2)
     assert scores_of(number)["a"] == 0.55
     below = rank(table, greater_is_better=True, missing=-2)

@@ -60,7 +60,10 @@ def rank(
         tuple[float, float] | None,
         typer.Option(
             metavar="LOW HIGH",
-            help="The range of a value; an end may be inf.  [default: 0 1 if all values lie there]",
+            help=(
+                "The range of a value; an end may be inf.  [default: 0 1 if all values lie there "
+                "and larger is better; 0 inf for losses]"
+            ),
         ),
     ] = None,
     algorithm: Annotated[
