@@ -161,7 +161,8 @@ def _bounds_of(
     if not (np.isfinite(best) and 0 < lost < np.inf):
         return None
     reach = _rounded_up(_TIMES_A_SCORE * lost)
-    return (best - reach, best) if metric.greater_is_better else (best, best + reach)
+    end = float(f"{best - reach if metric.greater_is_better else best + reach:.10g}")
+    return min(end, best), max(end, best)
 
 
 def _rounded_up(value: float) -> float:

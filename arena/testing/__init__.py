@@ -1,6 +1,7 @@
 """The conformance suite for plugin authors: tests that what a plugin provides must pass.
 
-There is one for metrics, mechanisms, rankers, analyses and competitors.
+There is one for metrics, mechanisms, rankers, analyses, competitors and readers of cases, and one
+for a plugin as a whole, which calls each of its hooks.
 
 In a plugin's own tests::
 
@@ -9,7 +10,8 @@ In a plugin's own tests::
     def test_my_metric():
         check_metric(WithinTenPercent()).require()
 
-``arena metrics NAME --check`` runs the same checks on an installed metric.
+``arena metrics NAME --check`` runs the same checks on an installed metric; so do the commands
+``mechanisms``, ``analyses`` and ``competitors``.
 """
 
 from arena.testing.analyses import check_analysis, check_ranker, example_study
@@ -17,6 +19,7 @@ from arena.testing.competitors import CompetitorProblem, check_competitor, compe
 from arena.testing.conformance import Check, Conformance, Outcome
 from arena.testing.mechanisms import check_mechanism
 from arena.testing.metrics import check_metric
+from arena.testing.plugins import check_case_reader, check_plugin
 from arena.testing.problems import MetricProblem, problem_for
 
 __all__ = [
@@ -26,9 +29,11 @@ __all__ = [
     "MetricProblem",
     "Outcome",
     "check_analysis",
+    "check_case_reader",
     "check_competitor",
     "check_mechanism",
     "check_metric",
+    "check_plugin",
     "check_ranker",
     "competitor_problem",
     "example_study",

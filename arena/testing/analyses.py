@@ -12,6 +12,7 @@ from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.ranks import minimum_ranks
 from arena.evaluation.scores import full_scores, score_under_weights
 from arena.interfaces import Analysis, Ranker, RankSets, Study, SuitsStudies
+from arena.plugin.returned import checked
 from arena.testing.conformance import Check, Conformance, Outcome, Verdict, run_checks
 from arena.testing.examples import MeanAbsolute
 from arena.types import DEFAULT_LEVEL, Finding
@@ -110,9 +111,12 @@ def _run(subject: tuple[Analysis, Study]) -> Finding:
 
 
 def _finds_something(subject: tuple[Analysis, Study]) -> Verdict:
-    finding = _run(subject)
-    if not isinstance(finding, Finding):
-        return Outcome.FAILED, "run must return a Finding."
+    finding = checked(_run(subject), Finding)
+    if finding.analysis != subject[0].name:
+        return (
+            Outcome.FAILED,
+            f"The finding is of {finding.analysis!r}, not of {subject[0].name!r}.",
+        )
     if not finding.verdict.strip().endswith((".", "!", "?")):
         return Outcome.FAILED, "The verdict must be a sentence."
     return _OK
@@ -120,9 +124,9 @@ def _finds_something(subject: tuple[Analysis, Study]) -> Verdict:
 
 def _documents_it(subject: tuple[Analysis, Study]) -> Verdict:
     try:
-        json.dumps(as_json(dict(_run(subject).document)), allow_nan=False)
-    except TypeError as error:
-        return Outcome.FAILED, f"The document is not JSON: {error}."
+        json.dumps(dict(_run(subject).document), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        return Outcome.FAILED, f"The document is not JSON without NaN and arrays: {error}."
     return _OK
 
 

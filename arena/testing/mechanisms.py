@@ -6,15 +6,18 @@ import copy
 import json
 import pickle
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from arena.interfaces import Evaluation, Mechanism
+from arena.plugin.returned import checked
 from arena.testing.conformance import Conformance, Outcome, Verdict, run_checks
 from arena.types import Release
 
 _N_ROWS, _N_SUBMISSIONS = 1_000, 40
+_SEEDS = 25
 _OK: Verdict = (Outcome.OK, "")
 
 
@@ -69,10 +72,30 @@ def _scores(releases: list[Release]) -> list[float]:
 
 def _releases_numbers(mechanism: Mechanism) -> Verdict:
     releases = _history(mechanism)
-    if not all(isinstance(release, Release) for release in releases):
-        return Outcome.FAILED, "release must return a Release."
-    if not np.isfinite(_scores(releases)).all():
-        return Outcome.FAILED, "A released score is not finite."
+    try:
+        for release in releases:
+            checked(release, Release)
+    except (TypeError, ValueError) as error:
+        return Outcome.FAILED, f"release: {error}."
+    return _OK
+
+
+def _keeps_the_direction(mechanism: Mechanism) -> Verdict:
+    """Compare what two teams of clearly different scores are shown, in both directions."""
+    for better in (True, False):
+        shown = []
+        for score in (0.2, 0.8):
+            one = replace(_evaluations()[0], score=score, greater_is_better=better)
+            releases = [
+                mechanism.release({}, one, np.random.default_rng(seed)) for seed in range(_SEEDS)
+            ]
+            marks = [one.score if one.ranked_by is None else one.ranked_by for one in releases]
+            shown.append(float(np.mean(marks)))
+        if shown[1] < shown[0]:  # scores are shown in the metric's own sign
+            return Outcome.FAILED, (
+                f"With greater_is_better={better} a score of 0.8 is shown as less than one of 0.2: "
+                f"a released score must keep the direction of the metric."
+            )
     return _OK
 
 
@@ -112,6 +135,7 @@ def _keeps_its_state_small(mechanism: Mechanism) -> Verdict:
 
 _CHECKS = (
     ("numbers", _releases_numbers),
+    ("the direction of the metric", _keeps_the_direction),
     ("the same history twice", _is_a_function_of_its_arguments),
     ("a restart", _survives_a_restart),
     ("the state it is given", _leaves_the_state),

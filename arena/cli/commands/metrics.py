@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from arena.cli import options
 from arena.cli.completion import complete_metric
 from arena.cli.console import console, print_document
-from arena.errors import UsageError
+from arena.cli.items import (
+    checked_item,
+    finish_checks,
+    parameters_of,
+    refuse_check_without_name,
+)
 from arena.interfaces import (
     HasInfluenceValues,
     HasResample,
@@ -21,11 +25,7 @@ from arena.interfaces import (
     traits_of,
 )
 from arena.plugin.manager import PluginManager
-from arena.utils.progress import stage
 from arena.utils.text import printable
-
-if TYPE_CHECKING:
-    from arena.testing import Conformance
 
 app = typer.Typer(add_completion=False)
 
@@ -58,8 +58,7 @@ def metrics(
     The families at the end of the list make metrics on demand, such as sklearn:jaccard_score.
     With --check, the exit code is 1 if the metric does not meet arena's requirements.
     """
-    if check and name is None:
-        raise UsageError("--check needs the name of a metric.")
+    refuse_check_without_name(name, check)
     manager = PluginManager()
     registry = manager.metrics
     if name is not None:
@@ -75,35 +74,19 @@ def metrics(
         }
         for family in registry.families
     ]
-    conformance = _checked(registry.resolve(name)) if check and name is not None else None
+    conformance = None
+    if check and name is not None:
+        from arena.testing import check_metric
+
+        conformance = checked_item(check_metric, registry.resolve(name))
     if as_json:
         document = {"schema": "arena/metrics/1", "metrics": found, "families": families}
         print_document(document | {"check": conformance.to_dict() if conformance else None})
     elif name is not None:
         _print_one(found[0])
-        if conformance is not None:
-            _print_checks(conformance)
     else:
         _print_all(found, families)
-    if conformance is not None and conformance.failed:
-        raise typer.Exit(1)
-
-
-def _checked(metric: Metric) -> Conformance:
-    from arena.testing import check_metric
-
-    with stage("Checking the metric"):
-        return check_metric(metric)
-
-
-def _print_checks(conformance: Conformance) -> None:
-    out = console()
-    for one in conformance.checks:
-        line = f"{one.outcome:9} {one.name}" + (f": {one.message}" if one.message else "")
-        out.print(printable(line), soft_wrap=True)
-    failed = len(conformance.failed)
-    of_all = f"{len(conformance.checks)} checks"
-    out.print(f"{failed} of {of_all} failed." if failed else f"None of {of_all} failed.")
+    finish_checks(conformance, as_json=as_json)
 
 
 def _form(family: MetricFamily) -> dict[str, str]:
@@ -119,21 +102,11 @@ def _document(name: str, metric: Metric, plugin: str) -> dict[str, Any]:
         "plugin": plugin,
         "greater_is_better": metric.greater_is_better,
         "prediction": str(metric.prediction),
-        "parameters": _parameters(metric),
+        "parameters": parameters_of(metric),
         "capabilities": [name for name, kind, _ in _CAPABILITIES if isinstance(metric, kind)],
         "needs_every_class": traits.needs_every_class,
         "stratify_by_class": traits.stratify_by_class,
         "description": (type(metric).__doc__ or "").strip().split("\n\n")[0],
-    }
-
-
-def _parameters(metric: Metric) -> dict[str, Any]:
-    if not dataclasses.is_dataclass(metric):
-        return {}
-    return {
-        field.name: getattr(metric, field.name)
-        for field in dataclasses.fields(metric)
-        if field.init
     }
 
 

@@ -1,0 +1,125 @@
+"""Lists what plugins provide of one kind, describes one item, or runs its conformance checks."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from arena.cli.console import console, print_document
+from arena.errors import UsageError
+from arena.plugin.manager import PluginManager
+from arena.utils.progress import stage
+from arena.utils.text import printable
+
+if TYPE_CHECKING:
+    from arena.testing import Conformance
+
+
+def show_items(
+    kind: str,
+    name: str | None,
+    check: Callable[[Any], Conformance] | None,
+    *,
+    column: str,
+    as_json: bool,
+) -> None:
+    """Print the items of a kind, or one of them; exit with 1 if a check fails.
+
+    Parameters
+    ----------
+    kind
+        The attribute of the plugin manager, such as ``mechanisms``, and the name of the command.
+    check
+        The conformance suite, if the item is to be checked.
+    column
+        The heading of the descriptions.
+
+    Raises
+    ------
+    UsageError
+        If no item is named for the checks.
+    """
+    refuse_check_without_name(name, check)
+    manager = PluginManager()
+    registry = getattr(manager, kind)
+    if name is None:
+        found = [_document(one.name, one.item, one.plugin) for one in registry]
+    else:
+        found = [_document(name, registry.resolve(name), registry.plugin_of(name))]
+    conformance = checked_item(check, registry.resolve(name)) if check and name else None
+    if as_json:
+        document = {"schema": f"arena/{kind}/1", kind: found}
+        print_document(document | {"check": conformance.to_dict() if conformance else None})
+    elif name is None:
+        _print_all(found, registry.kind, column)
+    else:
+        _print_one(found[0])
+    finish_checks(conformance, as_json=as_json)
+
+
+def refuse_check_without_name(name: str | None, check: object) -> None:
+    """Raise UsageError if an item is to be checked and none is named."""
+    if check and name is None:
+        raise UsageError("--check needs the name of one.")
+
+
+def checked_item(check: Callable[[Any], Conformance], item: Any) -> Conformance:
+    """Return the results of a conformance suite, with a note while it runs."""
+    with stage(f"Checking {item.name}"):
+        return check(item)
+
+
+def finish_checks(conformance: Conformance | None, *, as_json: bool) -> None:
+    """Print the results of the checks for people; exit with 1 if one failed."""
+    if conformance is None:
+        return
+    if not as_json:
+        out = console()
+        for one in conformance.checks:
+            line = f"{one.outcome:9} {one.name}" + (f": {one.message}" if one.message else "")
+            out.print(printable(line), soft_wrap=True)
+        failed, of_all = len(conformance.failed), f"{len(conformance.checks)} checks"
+        out.print(f"{failed} of {of_all} failed." if failed else f"None of {of_all} failed.")
+    if conformance.failed:
+        raise typer.Exit(1)
+
+
+def parameters_of(item: Any) -> dict[str, Any]:
+    """Return the parameters of an item with their values: the fields of a dataclass."""
+    fields = dataclasses.fields(item) if dataclasses.is_dataclass(item) else ()
+    return {one.name: getattr(item, one.name) for one in fields if one.init and one.name != "name"}
+
+
+def _document(name: str, item: Any, plugin: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "plugin": plugin,
+        "parameters": parameters_of(item),
+        "description": " ".join((type(item).__doc__ or "").split("\n\n")[0].split()),
+    }
+
+
+def _print_all(found: list[dict[str, Any]], kind: str, column: str) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in (kind, column, "parameters", "plugin"):
+        table.add_column(heading, no_wrap=heading == kind)
+    for one in found:
+        parameters = ", ".join(f"{key}={value}" for key, value in one["parameters"].items())
+        cells = (one["name"], one["description"], parameters, one["plugin"])
+        table.add_row(*map(printable, cells))
+    console().print(table)
+
+
+def _print_one(one: dict[str, Any]) -> None:
+    out = console()
+    out.print(printable(one["name"]), style="bold")
+    out.print(printable(one["description"]), soft_wrap=True)
+    for key, value in one["parameters"].items():
+        out.print(f"Parameter {key} = {value!r}.", soft_wrap=True)
+    out.print(f"From the plugin {printable(one['plugin'])}.")

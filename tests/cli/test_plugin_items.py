@@ -1,0 +1,40 @@
+"""The commands that list what plugins provide have one form, and check what is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from program import run_here
+
+ITEMS = {
+    "metrics": "accuracy",
+    "mechanisms": "ladder(eta=0.02)",
+    "competitors": "boosting",
+    "analyses": "bootstrap-ranks",
+}
+
+
+@pytest.mark.parametrize("kind", ITEMS)
+def test_items_are_listed_described_and_checked(tmp_path: Path, kind: str) -> None:
+    listed = run_here(kind, "--json", cwd=tmp_path)
+    assert listed.returncode == 0, listed.stderr
+    document = json.loads(listed.stdout)
+    assert (document["schema"], document["check"]) == (f"arena/{kind}/1", None)
+    name = ITEMS[kind]
+    if kind == "analyses":
+        name = document["analyses"][0]["name"]
+    checked = run_here(kind, name, "--check", "--json", cwd=tmp_path)
+    assert checked.returncode == 0, checked.stderr
+    found = json.loads(checked.stdout)
+    assert [one["name"] for one in found[kind]] == [name]
+    assert {one["outcome"] for one in found["check"]["checks"]} <= {"ok", "lacking", "not tried"}
+    said = run_here(kind, name, "--check", cwd=tmp_path)
+    assert "checks failed." in said.stdout
+    nameless = run_here(kind, "--check", cwd=tmp_path)
+    assert (nameless.returncode, nameless.stdout) == (2, "")
+    unknown = run_here(kind, "no-such-thing", cwd=tmp_path)
+    assert unknown.returncode == 1
+    assert "There is no" in unknown.stderr
