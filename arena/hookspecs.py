@@ -105,8 +105,8 @@ def read_predictions(path: Path, competition: CompetitionInfo) -> Any:
     means: not my format.
 
     The hook itself is called in arena's own process. If its parser may crash on a damaged file, or
-    take too long, call it with :func:`arena.utils.processes.call_limited`, which returns an
-    ``Ended`` in such a case; then raise ``ValueError``.
+    take too long, call it with :func:`arena.utils.processes.call_limited`, which returns the
+    table, or an ``Ended`` in such a case; then raise ``ValueError``.
     """
 
 

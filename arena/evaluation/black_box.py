@@ -40,7 +40,7 @@ from arena.utils.engines import Engine, cluster_in_use
 from arena.utils.finished_tasks import FinishedTasks, tasks_in_use
 from arena.utils.located import located
 from arena.utils.parallel import Progress, run_tasks
-from arena.utils.processes import Confinement, Ended, run_limited, start_clock
+from arena.utils.processes import Confinement, Ended, run_limited, sendable, start_clock
 from arena.utils.read_only import read_only
 from arena.utils.task_digests import array_digest, digest_of
 
@@ -102,6 +102,7 @@ def scorer_of(metric: Metric, truth: npt.NDArray[Any], prediction: npt.NDArray[A
     return _OnDrawnRows(metric, truth, prediction)
 
 
+@sendable
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scored:
     """The result of a task."""

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from arena.intake.columns import SubmissionForm
 from arena.intake.submission import ReadSubmission, parse_submission, parse_table
-from arena.types import Fault, Solution
-from arena.utils.processes import Ended, Limits, call_limited, prepare_limited
+from arena.types import Fault, PredictionKind, Solution
+from arena.utils.processes import AnswerError, Ended, Limits, call_limited, prepare_limited
 
 _SECONDS = 60
 """CPU time for a small competition; 200,000 rows with two faults each took 2 s."""
@@ -154,7 +155,7 @@ def _in_another_process(
     form: SubmissionForm, parse: Callable[..., ReadSubmission], *task: Any
 ) -> ReadSubmission:
     processor_seconds, seconds = seconds_of(form)
-    answer: ReadSubmission | Ended | str
+    answer: Any
     try:
         answer = call_limited(
             _parse_apart,
@@ -165,16 +166,68 @@ def _in_another_process(
             purpose=__name__,
             shared=form,
         )
+        if isinstance(answer, ReadSubmission):
+            return checked(answer, form)
     except MemoryError as error:  # the process could not send its answer
         answer = type(error).__name__
-    if isinstance(answer, ReadSubmission):
-        return answer
+    except AnswerError as error:
+        logging.getLogger("arena").warning("The process that reads files was broken: %s", error)
+        return unread(Ended(too_long=False, seconds=seconds))
     if isinstance(answer, str):
         logging.getLogger("arena").warning(
             "A fault in arena: reading a submission file ended with %s. The file was rejected.",
             answer,
         )
     return unread(answer)
+
+
+def checked(read: ReadSubmission, form: SubmissionForm) -> ReadSubmission:
+    """Return what a process read that a hostile file may have taken over.
+
+    Raises
+    ------
+    AnswerError
+        If no file of this form has these values or faults: compiled metrics rely on them.
+    """
+    try:
+        is_possible = (
+            all(_is_fault(fault) for fault in read.faults)
+            and type(read.sha256) is str
+            and type(read.crashed) is bool
+            and bool(read.faults) == (read.values is None)
+            and (read.values is None or _are_possible(read.values, form))
+        )
+    except (AttributeError, TypeError, ValueError):
+        is_possible = False
+    if not is_possible:
+        raise AnswerError("No file of this form has these values or faults.")
+    return read
+
+
+def _is_fault(fault: Fault) -> bool:
+    optional = (fault.id, fault.column, fault.cause)
+    return (
+        type(fault) is Fault
+        and all(type(text) is str for text in (fault.kind, fault.message))
+        and all(text is None or type(text) is str for text in optional)
+        and (fault.row is None or type(fault.row) is int)
+        and type(fault.count) is int
+    )
+
+
+def _are_possible(values: npt.NDArray[Any], form: SubmissionForm) -> bool:
+    is_text = form.kind is PredictionKind.TEXT
+    if values.shape != (len(form.ids), len(form.columns)):
+        return False
+    if values.dtype != (object if is_text else np.float64):
+        return False
+    if is_text:  # arena.utils.processes.plain refuses other objects
+        return True
+    if form.kind is PredictionKind.LABEL:
+        classes = np.array([len(target.classes or ()) for target in form.targets])
+        return bool(((values >= 0) & (values < classes) & (values == np.floor(values))).all())
+    low, high = form.layout(form.names[: 1 + len(form.columns)]).bounds
+    return bool((np.isfinite(values) & (values >= low) & (values <= high)).all())
 
 
 def unread(why: Ended | str) -> ReadSubmission:

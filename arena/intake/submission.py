@@ -41,6 +41,7 @@ from arena.intake.row_sets import fold_rows
 from arena.intake.table import Bounds, RawTable
 from arena.types import Fault, FloatArray, PredictionKind
 from arena.utils.lazy import pc
+from arena.utils.processes import sendable
 
 if TYPE_CHECKING:
     from arena.intake.mask_files import MaskTable
@@ -56,6 +57,10 @@ READING_ERRORS = (pa.ArrowException, OSError, ValueError, MemoryError, csv.Error
 """Exceptions of parsers on damaged files that arena's own checks did not detect."""
 
 
+sendable(Fault)
+
+
+@sendable
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadSubmission:
     """The result of reading a submission file: values or faults."""

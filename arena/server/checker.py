@@ -3,15 +3,14 @@
 This user can enter neither the competition's folder nor the records of the server.
 The process listens on a Unix socket that only the scorer's user can reach. The scorer sends the
 form of a submission, which has no labels, and the bytes of a file; the answer is values or faults.
-A hostile file may have taken over the process that reads it: the answer is therefore JSON and
-numbers, never pickled objects, and is checked like a file.
+A hostile file may have taken over the process that reads it: the answer is therefore never pickled
+(see :mod:`arena.utils.processes.plain`), and is checked like a file.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import logging
 import os
 import pickle
@@ -21,21 +20,15 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, fields
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from arena.errors import StoreError
 from arena.intake.columns import SubmissionForm
-from arena.intake.reader import parse_limited, seconds_of, unread
+from arena.intake.reader import checked, parse_limited, seconds_of, unread
 from arena.intake.submission import ReadSubmission
 from arena.server.marker import reachable
-from arena.types import Fault, PredictionKind
-from arena.utils.processes import Ended
-from arena.utils.strict_json import parse_json
+from arena.utils.processes import AnswerError, Ended, decode, encode
 
 _LOGGER = logging.getLogger("arena.server.checker")
 _LENGTH = struct.Struct(">Q")
@@ -46,8 +39,8 @@ _GRACE_SECONDS = 60.0
 _START_SECONDS = 30.0
 """Time for which the scorer tries to connect: the process may just be started again."""
 _MOST_IDLE = 8
-_INVALID = (ValueError, TypeError, KeyError, UnicodeError, MemoryError, RecursionError)
-"""Exceptions from decoding an answer that was not written by :func:`_reply`."""
+_MOST_PARTS = 2
+"""Of an answer: its JSON, and one array."""
 
 
 # -- messages ----------------------------------------------------------------------------------
@@ -59,17 +52,17 @@ def _send(sock: socket.socket, *parts: bytes) -> None:
         sock.sendall(part)
 
 
-def _receive_exactly(sock: socket.socket, size: int) -> bytes:
+def _receive_exactly(sock: socket.socket, size: int) -> bytearray:
     content = bytearray()
     while len(content) < size:
         part = sock.recv(min(size - len(content), _PART))
         if not part:
             raise ConnectionResetError("The other side closed the connection.")
         content += part
-    return bytes(content)
+    return content
 
 
-def _receive(sock: socket.socket, most: int) -> bytes:
+def _receive(sock: socket.socket, most: int) -> bytearray:
     (size,) = _LENGTH.unpack(_receive_exactly(sock, _LENGTH.size))
     if size > most:
         raise ValueError(f"A message of {size:,} bytes is longer than {most:,}.")
@@ -113,14 +106,7 @@ class RemoteReader:
         except ConnectionError:
             sock.close()
             return unread(ended)
-        except (
-            ValueError,
-            TypeError,
-            KeyError,
-            UnicodeError,
-            MemoryError,
-            RecursionError,
-        ) as error:
+        except (AnswerError, ValueError, IndexError, MemoryError) as error:
             _LOGGER.warning("The process that reads files gave no valid answer: %s", error)
             sock.close()
             return unread(ended)
@@ -200,55 +186,13 @@ def _ask(sock: socket.socket, path: Path, form: SubmissionForm | None) -> str:
 
 
 def _answer(sock: socket.socket, form: SubmissionForm, digest: str) -> ReadSubmission:
-    head = parse_json(_receive(sock, _MOST_HEAD + form.max_memory))
-    faults = tuple(_fault(one) for one in head["faults"])
-    sha256 = digest if head["hashed"] is True else ""
-    if faults:
-        return ReadSubmission(None, faults, sha256, head["crashed"] is True)
-    shape = (len(form.ids), len(form.columns))
-    if form.kind is PredictionKind.TEXT:
-        return ReadSubmission(_checked_texts(head["texts"], shape), (), sha256)
-    content = _receive(sock, 8 * shape[0] * shape[1])
-    values = np.frombuffer(bytearray(content), dtype="<f8").reshape(shape).astype(float, copy=False)
-    _check_numbers(values, form)
-    return ReadSubmission(values, (), sha256)
-
-
-_FAULT_FIELDS = {one.name for one in fields(Fault)}
-
-
-def _fault(told: Any) -> Fault:
-    if set(told) != _FAULT_FIELDS:
-        raise ValueError("A fault has other fields.")
-    for key, value in told.items():
-        numeric = key in {"row", "count"}
-        right = type(value) is (int if numeric else str)
-        if not right and (value is not None or key in {"kind", "message", "count"}):
-            raise TypeError(f"The {key} of a fault is {type(value).__name__}.")
-    return Fault(**told)
-
-
-def _checked_texts(told: Any, shape: tuple[int, int]) -> npt.NDArray[Any]:
-    values = np.empty(shape, dtype=object)
-    if len(told) != shape[0]:
-        raise ValueError("The answer has another number of rows.")
-    for row, cells in enumerate(told):
-        if len(cells) != shape[1] or any(type(cell) is not str for cell in cells):
-            raise ValueError("A row of the answer does not have one text per column.")
-        values[row] = cells
-    return values
-
-
-def _check_numbers(values: npt.NDArray[np.float64], form: SubmissionForm) -> None:
-    """Refuse numbers that no file could have: compiled metrics rely on them."""
-    if form.kind is PredictionKind.LABEL:
-        classes = np.array([len(target.classes or ()) for target in form.targets])
-        valid = (values >= 0) & (values < classes) & (values == np.floor(values))
-    else:
-        low, high = form.layout(form.names[: 1 + len(form.columns)]).bounds
-        valid = np.isfinite(values) & (values >= low) & (values <= high)
-    if not valid.all():
-        raise ValueError("The answer has numbers that no file can have.")
+    n_parts = _receive(sock, 1)[0]
+    if n_parts > _MOST_PARTS:
+        raise AnswerError(f"An answer has {n_parts} parts.")
+    read = decode([_receive(sock, _MOST_HEAD + form.max_memory) for _ in range(n_parts)])
+    if not isinstance(read, ReadSubmission):
+        raise AnswerError("An answer is no values and no faults.")
+    return checked(replace(read, sha256=digest if read.sha256 else ""), form)
 
 
 # -- the checker's side ------------------------------------------------------------------------
@@ -307,14 +251,5 @@ def _serve(sock: socket.socket) -> None:
 
 
 def _reply(sock: socket.socket, read: ReadSubmission) -> None:
-    head: dict[str, Any] = {
-        "faults": [asdict(one) for one in read.faults],
-        "hashed": bool(read.sha256),
-        "crashed": read.crashed,
-    }
-    if read.values is None:
-        _send(sock, json.dumps(head).encode())
-    elif read.values.dtype == object:
-        _send(sock, json.dumps({**head, "texts": read.values.tolist()}).encode())
-    else:
-        _send(sock, json.dumps(head).encode(), read.values.astype("<f8").tobytes())
+    parts = encode(read)
+    _send(sock, bytes([len(parts)]), *parts)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,14 +17,13 @@ from arena.errors import StoreError
 from arena.intake import read_solution, read_submission
 from arena.intake.columns import SubmissionForm
 from arena.intake.reader import parse_limited, read_by
+from arena.intake.submission import ReadSubmission
 from arena.server import checker
 from arena.server.checker import RemoteReader, listen, serve_files
-from arena.types import PredictionKind, Solution
+from arena.types import Fault, PredictionKind, Solution
+from arena.utils.processes import encode
 
 ROWS = 5
-FAULT = {
-    "kind": "k", "message": "m", "row": 1, "id": None, "column": None, "count": 1, "cause": None,
-}  # fmt: skip
 
 
 def solution_of(folder: Path, kind: PredictionKind) -> Solution:
@@ -86,32 +86,45 @@ def test_a_process_can_be_told_who_reads_its_files(tmp_path: Path) -> None:
     assert read_submission(path, solution).values is not None
 
 
-def head(**changes: object) -> bytes:
-    return json.dumps({"faults": [], "hashed": True, "crashed": False, **changes}).encode()
+def answer_of(values: Any, *faults: Any, **changes: Any) -> list[bytes]:
+    parts = encode(replace(ReadSubmission(values, faults, "0"), **changes))
+    return [bytes([len(parts)]), *parts]
 
 
-def numbers(*values: float) -> bytes:
-    return np.array(values, "<f8").tobytes()
+def numbers(*values: float) -> Any:
+    return np.array(values)[:, np.newaxis]
+
+
+def texts(*values: Any) -> Any:
+    made = np.empty((len(values), 1), dtype=object)
+    made[:, 0] = values
+    return made
+
+
+HALF, FAULT = [0.5] * 4, Fault("k", "m", 1)
 
 
 @pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("kind", "parts"),
     [
-        (PredictionKind.PROBABILITY, [b"\x80\x04K\x01."]),
-        (PredictionKind.PROBABILITY, [head(), numbers(*[0.5] * 4)]),
-        (PredictionKind.PROBABILITY, [head(), numbers(*[0.5] * 4, np.nan)]),
-        (PredictionKind.PROBABILITY, [head(), numbers(*[0.5] * 4, 1.5)]),
-        (PredictionKind.LABEL, [head(), numbers(0, 1, 0, 1, 2)]),
-        (PredictionKind.LABEL, [head(), numbers(0, 1, 0, 1, -1)]),
-        (PredictionKind.LABEL, [head(), numbers(0, 1, 0, 1, 0.5)]),
-        (PredictionKind.TEXT, [head(texts=[["a"]] * 4)]),
-        (PredictionKind.TEXT, [head(texts=[["a"]] * 4 + [[1]])]),
-        (PredictionKind.TEXT, [head()]),
-        (PredictionKind.TEXT, [head(faults=[{**FAULT, "row": "1"}])]),
-        (PredictionKind.TEXT, [head(faults=[{**FAULT, "message": None}])]),
-        (PredictionKind.TEXT, [head(faults=[{**FAULT, "more": 1}])]),
-        (PredictionKind.TEXT, [head(faults=7)]),
+        (PredictionKind.PROBABILITY, [b"\x01", b"\x80\x04K\x01."]),
+        (PredictionKind.PROBABILITY, [b"\x01", *encode(7)]),
+        (PredictionKind.PROBABILITY, [b"\x09"]),
+        (PredictionKind.PROBABILITY, answer_of(numbers(*HALF))),
+        (PredictionKind.PROBABILITY, answer_of(numbers(*HALF, np.nan))),
+        (PredictionKind.PROBABILITY, answer_of(numbers(*HALF, 1.5))),
+        (PredictionKind.PROBABILITY, answer_of(texts(*["0.5"] * 5))),
+        (PredictionKind.LABEL, answer_of(numbers(0, 1, 0, 1, 2))),
+        (PredictionKind.LABEL, answer_of(numbers(0, 1, 0, 1, -1))),
+        (PredictionKind.LABEL, answer_of(numbers(0, 1, 0, 1, 0.5))),
+        (PredictionKind.TEXT, answer_of(texts(*["a"] * 4))),
+        (PredictionKind.TEXT, answer_of(texts(*["a"] * 5), FAULT)),
+        (PredictionKind.TEXT, answer_of(None)),
+        (PredictionKind.TEXT, answer_of(None, replace(FAULT, row="1"))),
+        (PredictionKind.TEXT, answer_of(None, replace(FAULT, message=None))),
+        (PredictionKind.TEXT, answer_of(None, "a fault")),
+        (PredictionKind.TEXT, answer_of(None, faults=7)),
         (PredictionKind.TEXT, []),
     ],
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import faulthandler
+import json
 import os
+import pickle
 import signal
 import socket
 import struct
@@ -156,20 +158,39 @@ def take_two_parts(seconds: float) -> str:
     return "done"
 
 
-def only_in_a_worker() -> None:
-    from arena.utils.processes import in_worker
-
-    if not in_worker():
-        raise RuntimeError("this can be read only in the worker")
+class Unsendable:
+    """Not among the types of an answer."""
 
 
-class Unreadable:
+class _Executed:
+    """What runs a command when it is unpickled."""
+
+    def __init__(self, path: str) -> None:
+        self._command = f"touch {path}"
+
     def __reduce__(self) -> Any:
-        return only_in_a_worker, ()
+        return os.system, (self._command,)
 
 
-def return_unreadable() -> Unreadable:
-    return Unreadable()
+def forge(content: str, path: str) -> None:
+    """Send on every socket what a process could send that a hostile file has taken over."""
+    body = {
+        "pickle": pickle.dumps((1, True, _Executed(path), True)),
+        "name": json.dumps({"tuple": [1, True, {"os.system": {"command": path}}, True]}).encode(),
+        "shape": b"[1, true]",
+        "order": json.dumps({"tuple": [1, False, "no exception", True]}).encode(),
+        "array": json.dumps({"tuple": [1, True, {"array": ["O", [1], True]}, True]}).encode(),
+        "error": json.dumps(
+            {"tuple": [1, False, {"error": ["builtins", "exec", [f"open({path!r}, 'w')"]]}, True]}
+        ).encode(),
+        "deep": b"[" * 4000,
+    }[content]
+    for descriptor in range(3, 64):
+        try:
+            os.write(descriptor, struct.pack("!QQ", len(body), 0) + body)
+        except OSError:
+            continue
+    time.sleep(FOREVER)
 
 
 def end_or_count(shared: list[int] | None = None) -> int | str:

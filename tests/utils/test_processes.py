@@ -15,6 +15,7 @@ import pytest
 
 import escaping_tasks as tasks
 from arena.utils.processes import (
+    AnswerError,
     Confinement,
     Ended,
     Limits,
@@ -162,10 +163,22 @@ def test_confinement_and_purpose_choose_the_process() -> None:
     assert process("first") == first
 
 
-def test_a_result_that_cannot_be_read_here_is_an_error() -> None:
-    with pytest.raises(RuntimeError, match="only in the worker"):
-        list(run_limited(tasks.return_unreadable, [()], workers=1, seconds=60.0))
+def test_a_result_that_cannot_be_sent_is_an_error() -> None:
+    with pytest.raises(TypeError, match="a Unsendable cannot be sent"):
+        list(run_limited(tasks.Unsendable, [()], workers=1, seconds=60.0))
     assert list(run_limited(pow, [(2, 3)], workers=1, seconds=60.0)) == [8]
+
+
+@pytest.mark.parametrize("content", ["pickle", "name", "shape", "order", "array", "error", "deep"])
+def test_no_answer_of_a_hijacked_process_is_executed(tmp_path: Path, content: str) -> None:
+    for call in (
+        lambda *task: call_limited(tasks.forge, *task, seconds=60.0),
+        lambda *task: list(run_limited(tasks.forge, [task], workers=1, seconds=60.0)),
+    ):
+        with pytest.raises(AnswerError, match="no valid answer"):
+            call(content, str(tmp_path / "executed"))
+    assert not (tmp_path / "executed").exists()
+    assert call_limited(pow, 2, 3, seconds=60.0) == 8
 
 
 @LINUX

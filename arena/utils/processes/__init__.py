@@ -24,16 +24,21 @@ from arena.utils.processes.calls import call_limited, prepare_limited, run_limit
 from arena.utils.processes.child import in_worker, start_clock
 from arena.utils.processes.limits import HAS_LIMITS, Confinement, Ended, Limits
 from arena.utils.processes.linux import descendants
+from arena.utils.processes.plain import AnswerError, decode, encode, sendable
 
 __all__ = [
     "HAS_LIMITS",
+    "AnswerError",
     "Confinement",
     "Ended",
     "Limits",
     "call_limited",
+    "decode",
     "descendants",
+    "encode",
     "in_worker",
     "prepare_limited",
     "run_limited",
+    "sendable",
     "start_clock",
 ]

@@ -27,9 +27,10 @@ def call_limited(
     """Return ``function(*task)`` from another process, or :class:`Ended` if that process died.
 
     Thread-safe: concurrent calls use different processes. A process is kept for the next call with
-    the same purpose and limits, unless it still holds a quarter of the memory limit. An exception
-    in the function is raised here. If a process ends within its limits, the call is made once more:
-    something else may have killed it.
+    the same purpose and limits, unless it still holds a quarter of the memory limit. The result has
+    a type of :mod:`~arena.utils.processes.plain`, because the process may have read a hostile file.
+    An exception in the function is raised here. If a process ends within its limits, the call is
+    made once more: something else may have killed it.
 
     Parameters
     ----------
@@ -139,7 +140,8 @@ def run_limited(
 
     Yields
     ------
-    The result, or :class:`Ended` for a task whose process ended. An exception is raised here.
+    The result, of a type of :mod:`~arena.utils.processes.plain`, or :class:`Ended` for a task whose
+    process ended. An exception is raised here.
 
     Examples
     --------

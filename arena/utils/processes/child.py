@@ -16,7 +16,8 @@ from typing import Any, Protocol
 from arena.utils.parallel import enter_folder, one_thread_each
 from arena.utils.processes import linux
 from arena.utils.processes.limits import HAS_LIMITS, SLACK, Limits
-from arena.utils.processes.messages import portable, receive, send
+from arena.utils.processes.messages import answer as send_answer
+from arena.utils.processes.messages import receive
 
 _KEPT_SHARE = 0.25
 """Share of its memory limit that a process may still hold after a call to be kept for the next one.
@@ -171,7 +172,7 @@ def _run_tasks(pipe: Any, requests: Any, file: Any, policy: _Policy) -> None:
     global _clock  # noqa: PLW0603 - one clock per worker process
 
     def answer(*message: Any) -> None:
-        send(pipe, file, message, without_copies=True)
+        send_answer(pipe, file, message)
 
     own = os.getpid()
     number = 0
@@ -182,7 +183,7 @@ def _run_tasks(pipe: Any, requests: Any, file: Any, policy: _Policy) -> None:
         except (EOFError, OSError):
             return
         except Exception as error:  # noqa: BLE001 - raised in the parent process
-            answer(number + 1, False, portable(error), True)
+            answer(number + 1, False, error, True)
             continue
         kept = shared or kept
         enter_folder(folder)
@@ -198,12 +199,12 @@ def _run_tasks(pipe: Any, requests: Any, file: Any, policy: _Policy) -> None:
             answer(number, good, result, reusable)
         except OSError:
             return
-        except Exception as error:  # noqa: BLE001 - the result cannot be pickled
-            answer(number, False, portable(error), reusable)
+        except Exception as error:  # noqa: BLE001 - the result cannot be sent
+            answer(number, False, error, reusable)
 
 
 def _call(function: Callable[..., Any], task: tuple[Any, ...]) -> tuple[bool, Any]:
     try:
         return True, function(*task)
     except BaseException as error:  # noqa: BLE001 - raised in the parent process
-        return False, portable(error)
+        return False, error

@@ -9,20 +9,24 @@ worker sends
   time limit starts again;
 - ``(number, succeeded, result or exception, reusable)`` at the end.
 
+Requests are pickled. Answers never are, because a worker may have read a hostile file: see
+:mod:`arena.utils.processes.plain`.
+
 A message starts with two numbers of eight bytes: the length of what follows, and the number of its
-parts in the shared file. Without such parts the pickled message follows; otherwise the length of
-each part. Long messages and the content of the arrays of an answer are such parts: so no message is
-longer than a socket's buffer, and sending one never waits for a suspended worker.
+parts in the shared file. Without such parts the message follows; otherwise the length of each part.
+Long messages and the content of arrays are such parts: so no message is longer than a socket's
+buffer, and sending one never waits for a suspended worker.
 """
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
+
+from arena.utils.processes.plain import AnswerError, decode, encode
 
 _KEPT_BYTES = 2**24
 """A shared file that is larger is emptied after each message."""
@@ -40,42 +44,58 @@ def shared_file() -> Any:
     return tempfile.TemporaryFile(buffering=0)
 
 
-def send(pipe: Any, file: Any, message: Any, *, without_copies: bool = False) -> None:
-    """Send a message; without copies of its arrays, those that are read-only stay so."""
+def send(pipe: Any, file: Any, request: Any) -> None:
+    """Send a request to a worker."""
     import pickle
 
-    buffers: list[pickle.PickleBuffer] = []
-    apart = buffers.append if without_copies else None
     stream = io.BytesIO()  # pickle.dumps copies long strings of bytes several times
-    pickle.Pickler(stream, protocol=5, buffer_callback=apart).dump(message)
-    body: bytes | memoryview = stream.getbuffer()
-    parts: list[memoryview] = []
-    if buffers or len(body) > _SHORT:
-        parts = [stream.getbuffer(), *(buffer.raw() for buffer in buffers)]
+    pickle.Pickler(stream, protocol=5).dump(request)
+    _send(pipe, file, [stream.getbuffer()])
+
+
+def answer(pipe: Any, file: Any, message: Any) -> None:
+    """Send an answer of a worker.
+
+    Raises
+    ------
+    TypeError
+        If it has a type that cannot be sent; nothing was sent.
+    """
+    _send(pipe, file, encode(message))
+
+
+def _send(pipe: Any, file: Any, parts: Sequence[Any]) -> None:
+    body = bytes(parts[0]) if len(parts) == 1 and len(parts[0]) <= _SHORT else b""
+    if not body:
         file.seek(0)
         for part in parts:
-            rest = part
+            rest = memoryview(part)
             while rest:
                 rest = rest[file.write(rest) :]
-        body = struct.pack(f"!{len(parts)}Q", *map(len, parts))
-    pipe.sendall(_HEAD.pack(len(body), len(parts)) + body)
+        body, n_parts = struct.pack(f"!{len(parts)}Q", *map(len, parts)), len(parts)
+    else:
+        n_parts = 0
+    pipe.sendall(_HEAD.pack(len(body), n_parts) + body)
 
 
 def receive(pipe: Any, file: Any) -> Any:
-    """Return the next message from the file of a socket that blocks; EOFError at its end."""
+    """Return the next request from the file of a socket that blocks; EOFError at its end."""
+    import pickle
+
     head = pipe.read(_HEAD.size)
     if len(head) < _HEAD.size:
         raise EOFError
     length, n_parts = _HEAD.unpack(head)
-    return _message(pipe.read(length), n_parts, file)
+    (content,) = _parts(pipe.read(length), n_parts, file)
+    return pickle.loads(content)  # noqa: S301 - from the process that started this one
 
 
-def _message(body: bytes, n_parts: int, file: Any) -> Any:
-    import pickle
-
+def _parts(body: bytes, n_parts: int, file: Any) -> list[Any]:
     if not n_parts:
-        return pickle.loads(body)  # noqa: S301 - from our own process
+        return [body]
     sizes = struct.unpack(f"!{n_parts}Q", body)
+    if sum(sizes) > os.fstat(file.fileno()).st_size:
+        raise AnswerError("A process wrote less than it announced.")
     parts = [bytearray(size) for size in sizes]
     file.seek(0)
     for part in parts:
@@ -83,22 +103,28 @@ def _message(body: bytes, n_parts: int, file: Any) -> Any:
         while rest:
             count = file.readinto(rest)
             if not count:
-                raise RuntimeError("a worker process wrote less than it announced")
+                raise AnswerError("A process wrote less than it announced.")
             rest = rest[count:]
     if sum(sizes) > _KEPT_BYTES:
         file.truncate(0)
-    return pickle.loads(parts[0], buffers=parts[1:])  # noqa: S301 - from our own process
+    return parts
 
 
 class Messages:
-    """Collects the messages of a worker as they arrive, without waiting for the rest of one."""
+    """Collects the answers of a worker as they arrive, without waiting for the rest of one."""
 
     def __init__(self, pipe: Any, file: Any) -> None:
         self._pipe, self._file = pipe, file
         self._arrived = bytearray()
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield the messages that are complete; EOFError after the last one of a closed socket."""
+        """Yield the answers that are complete; EOFError after the last one of a closed socket.
+
+        Raises
+        ------
+        AnswerError
+            If something else was sent.
+        """
         start = _HEAD.size
         while True:
             try:
@@ -114,19 +140,4 @@ class Messages:
                     break
                 body = bytes(self._arrived[start : start + length])
                 del self._arrived[: start + length]
-                yield _message(body, n_parts, self._file)
-
-
-def portable(error: BaseException) -> Exception:
-    """Return an exception that can be pickled and is no SystemExit or KeyboardInterrupt."""
-    import pickle
-
-    with contextlib.suppress(Exception):
-        if isinstance(error, Exception) and isinstance(
-            pickle.loads(pickle.dumps(error)),  # noqa: S301 - our own
-            type(error),
-        ):
-            return error
-    with contextlib.suppress(Exception):
-        return RuntimeError(f"{type(error).__name__}: {error}")
-    return RuntimeError(type(error).__name__)
+                yield decode(_parts(body, n_parts, self._file))

@@ -16,7 +16,8 @@ from typing import Any, ClassVar, TypeVar
 
 from arena.utils.parallel import working_folder
 from arena.utils.processes.limits import HAS_LIMITS, SLACK, Confinement, Ended, Limits
-from arena.utils.processes.messages import Messages, portable, send, shared_file
+from arena.utils.processes.messages import Messages, send, shared_file
+from arena.utils.processes.plain import AnswerError
 
 _TIME_IS_UP = 1
 """The exit code of a process that :mod:`faulthandler` terminates."""
@@ -31,6 +32,7 @@ _SECONDS_TO_END = 6.0
 _LONGEST_WAIT = 10**6
 """Seconds; the system's own limits are higher."""
 _MOST_IDLE = 8
+_NO_ANSWER = "A process sent no valid answer."
 _ANY_LIMITS: Any = object()
 """Stands for the limits of a prepared worker, which its first task decides."""
 
@@ -94,6 +96,8 @@ class Worker:
         dead = self.process.poll() is not None  # polled before the pipe, which may still hold data
         try:
             for number, good, result, reusable in self._messages:
+                if good is False and not isinstance(result, Exception):
+                    raise AnswerError(_NO_ANSWER)
                 if number != self._number:  # from a process that an earlier task forked
                     continue
                 if good is None:
@@ -108,9 +112,9 @@ class Worker:
                 return good, result
         except (EOFError, OSError):
             dead = True
-        except Exception as error:  # noqa: BLE001 - the answer cannot be unpickled
+        except Exception as error:  # noqa: BLE001 - it is no answer
             self.kill()
-            return False, portable(error)
+            return False, error if isinstance(error, AnswerError) else AnswerError(_NO_ANSWER)
         if dead:
             too_long = self._was_too_long()
             self.kill()
