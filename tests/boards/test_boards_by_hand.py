@@ -416,9 +416,9 @@ s2  Private  no  | no  | no  | no
 s3  Private  yes | yes | no  | yes
 s4  Private  yes | yes | yes | no
 """,
-        public=[  # as they were released
-            PublicRow(1, "ant", 1, 2 / 2),
-            PublicRow(2, "bee", 2, 1 / 2),
+        public=[  # by the corrected labels, by which the first file has 1 / 2
+            PublicRow(1, "bee", 2, 2 / 2),
+            PublicRow(1, "ant", 3, 2 / 2),
         ],
         private=[
             # Its last file is now its best on the public rows: 2 / 2, not 1 / 2.

@@ -60,6 +60,12 @@ def test_every_key_has_a_comment() -> None:
             assert lines[at - 1].startswith("# ")
 
 
+def test_letters_of_any_alphabet_are_written_as_they_are() -> None:
+    assert 'title = "Größe 大"' in settings_as_toml(
+        given_settings(competition={"title": "Größe 大"})
+    )
+
+
 def test_the_comment_of_a_key_lists_its_choices() -> None:
     listed = 0
     for section in Settings.model_fields.values():

@@ -70,6 +70,19 @@ def test_a_clip_bounds_what_a_row_can_cost(tmp_path: Path) -> None:
     assert released == pytest.approx(0.1 * 2 - 0.9 * math.log(0.99))
 
 
+@pytest.mark.parametrize(
+    ("scope", "said"),
+    [("team", "for at most 7 submissions"), ("rank", "with no limit on submissions")],
+)
+def test_a_limit_of_submissions_is_the_budget_of_a_team_and_not_of_a_rank(
+    tmp_path: Path, scope: str, said: str
+) -> None:
+    with create(
+        tmp_path, public={"mechanism": "ladder", "scope": scope}, limits={"total": 7}
+    ) as competition:
+        assert said in " ".join(competition.notes)
+
+
 @pytest.mark.slow
 def test_a_step_too_large_is_said_once_the_baseline_is_known(tmp_path: Path) -> None:
     sections: Any = {

@@ -410,4 +410,5 @@ def test_decisions_and_their_refusals_leave_one_event_each(
             known = answers_in(competition.events())[one.request]
             assert (known.status, known.message) == (one.status, one.message)
         digest = queued_requests.published_digest(competition._state)
-        assert digest == competition.events()[10].payload["sha256"]
+        (published,) = competition.events(queued_requests.PUBLISHED)
+        assert digest == published.payload["sha256"]

@@ -58,7 +58,7 @@ def made(folder: Path) -> Competition:
         folder / "c",
         folder / "solution.csv",
         Settings.model_validate(
-            {"metric": {"name": "black_box_rmse"}, "analysis": {"resamples": 40}}
+            {"metric": {"name": "black_box_rmse"}, "analysis": {"resamples": 100}}
         ),
         public_share=0.5,
         seed=1,
