@@ -2,8 +2,8 @@
 
     python tests/coverage/derive_tail.py --boards 1000
 
-Printed for each shape of losses and number of rows: coverage and median width over the true mean, at
-nominal 95%, for several largest mean excesses, without and with one standard error of the index.
+Printed for each shape of losses and number of rows: coverage and median width over the true mean
+at nominal 95%, for several largest mean excesses, without and with one standard error of the index.
 The choice is the smallest excess that holds on .94 of the samples of 50 rows and more.
 """
 
