@@ -272,85 +272,103 @@ def plan_rows(
     """
     grid = list(test_rows or [max(2, round(n_rows * step)) for step in _STEPS])
     _check(grid, level, prizes, top)
-    ordered = best_first(scores, greater_is_better=greater_is_better)
-    distinct = ordered[_distinct(resampled[ordered])]
-    if len(distinct) < 2:
-        raise UsageError("A plan needs at least two submissions that differ, to compare them.")
-    sign = 1.0 if greater_is_better else -1.0
-    own = sign * round_significant(scores[distinct])
-    gap = _gap(own, difference)
-    errors = sign * resampled[distinct]
-    errors = errors - errors.mean(axis=1, keepdims=True)
-    rng = rng or np.random.default_rng(0)
-    kept = np.arange(min(MOST_SUBMISSIONS, len(own)))
-    true = draw_normal(own, errors, kept, _DRAWN, rng)
-    fresh = normal_errors(errors[kept], rng)
-    factor = shrinkage(own, errors)
-    true_by_other = draw_nonparametric(own, errors, kept, _DRAWN, rng)
+    rng, progress = rng or np.random.default_rng(0), progress or NoProgress()
+    pilot = _Distinct.of(scores, resampled, greater_is_better=greater_is_better)
+    best, errors = pilot.scores[:MOST_SUBMISSIONS], pilot.errors[:MOST_SUBMISSIONS]
+    gap = _gap(pilot.scores, difference)
+    normal, nonparametric, fresh, factor = _draw_true_scores(pilot, rng)
+    by_prior = [nonparametric, normal] if factor else [nonparametric]
     degrees = degrees_of_freedom or float(max((n_units or n_rows) - 1, 1))
     drawn_degrees = degrees_with_resamples(degrees, errors.shape[1])
-    until = rows_until_the_best_leads(true, fresh, n_rows) if factor else None
-    until_by_other = rows_until_the_best_leads(true_by_other, fresh, n_rows)
-    deviations = pair_errors(errors[kept])
-    pairs = deviations[np.triu_indices(len(kept), k=1)]
-    error = float(np.median(pairs[pairs > 0])) if (pairs > 0).any() else 0.0
     deciding = _Deciding(
-        deviations,
-        largest_error(errors[kept], 1 - PAIRS * (1 - level)),
-        level,
-        degrees / n_rows,
-        (n_units or n_rows) / n_rows,
+        deviations=pair_errors(errors),
+        critical=largest_error(errors, 1 - PAIRS * (1 - level)),
+        level=level,
+        degrees_per_row=degrees / n_rows,
+        units_per_row=(n_units or n_rows) / n_rows,
     )
+    power = _Power.of(deciding, gap, n_rows, deviation_bounds(drawn_degrees, level))
+    critical = deciding.critical_value(n_rows)
     scenarios = _Scenarios.of(
-        [true_by_other, *([true] if factor else [])],
-        draw_flat(own[kept], errors[kept], drawn_degrees, _SCENARIOS, rng),
-        least_favourable(own[kept], errors[kept], deciding.critical_value(n_rows)),
+        by_prior,
+        draw_flat(best, errors, drawn_degrees, _SCENARIOS, rng),
+        least_favourable(best, errors, critical),
         deciding,
         fresh,
         n_rows,
         level,
     )
-    power = _Power(gap, error, len(pairs), n_rows, level, deviation_bounds(drawn_degrees, level))
-    progress = progress or NoProgress()
+    until = [rows_until_the_best_leads(true, fresh, n_rows) for true in by_prior]
     progress.start("Planning", len(grid))
-    found = []
-    for rows in grid:
-        found.append(_plan_row(rows, true, until, until_by_other, scenarios, power))
+    rows = []
+    for count in grid:
+        rows.append(_plan_row(count, normal, until, scenarios, power))
         progress.advance()
     return Plan(
         pilot_rows=n_rows,
-        submissions=len(kept),
-        copies=len(ordered) - len(distinct),
+        submissions=len(best),
+        copies=len(scores) - len(pilot.scores),
         difference=gap,
-        standard_error=error,
+        standard_error=power.error,
         degrees_of_freedom=degrees,
         shrinkage=factor,
         level=level,
-        rows=tuple(found),
+        rows=tuple(rows),
         power_rows=tuple(map(power.rows_for, _SHARES)),
         best_wins_rows=tuple(
-            _needed_rows(
-                share,
-                None if until is None else _quantile(until, share),
-                _quantile(until_by_other, share),
-                *scenarios.rows_for(share),
-            )
-            for share in _SHARES
+            _needed_rows(share, until, *scenarios.rows_for(share)) for share in _SHARES
         ),
         targets=tuple(
             _target_plan(
                 target,
                 scenarios,
-                [true_by_other, *([true] if factor else [])],
-                least_favourable_for(
-                    own[kept], errors[kept], target, deciding.critical_value(n_rows)
-                ),
+                by_prior,
+                least_favourable_for(best, errors, target, critical),
                 grid,
                 rng,
             )
-            for target in targets_for(len(kept), prizes, top)
+            for target in targets_for(len(best), prizes, top)
         ),
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Distinct:
+    """The submissions of a pilot without copies, the best first."""
+
+    scores: FloatArray
+    """``(k,)``, larger is better."""
+    errors: FloatArray
+    """``(k, B)`` by which a resample differs from the mean over the resamples."""
+
+    @classmethod
+    def of(cls, scores: FloatArray, resampled: FloatArray, *, greater_is_better: bool) -> _Distinct:
+        ordered = best_first(scores, greater_is_better=greater_is_better)
+        kept = ordered[_distinct(resampled[ordered])]
+        if len(kept) < 2:
+            raise UsageError("A plan needs at least two submissions that differ, to compare them.")
+        sign = 1.0 if greater_is_better else -1.0
+        errors = sign * resampled[kept]
+        return cls(
+            sign * round_significant(scores[kept]), errors - errors.mean(axis=1, keepdims=True)
+        )
+
+
+def _draw_true_scores(
+    pilot: _Distinct, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    """Return true scores by both priors, errors of new rows, and the shrinkage.
+
+    Returns
+    -------
+    ``(k, S)`` true scores by the normal and by the nonparametric prior, ``(k, S)`` errors on rows
+    like the pilot's, and the shrinkage: with 0, sampling error explains all differences.
+    """
+    kept = np.arange(min(MOST_SUBMISSIONS, len(pilot.scores)))
+    normal = draw_normal(pilot.scores, pilot.errors, kept, _DRAWN, rng)
+    fresh = normal_errors(pilot.errors[kept], rng)
+    nonparametric = draw_nonparametric(pilot.scores, pilot.errors, kept, _DRAWN, rng)
+    return normal, nonparametric, fresh, shrinkage(pilot.scores, pilot.errors)
 
 
 def _check(grid: Sequence[int], level: float, prizes: int, top: int) -> None:
@@ -374,8 +392,7 @@ def _gap(own: FloatArray, difference: float | None) -> float:
 def _plan_row(
     rows: int,
     true: FloatArray,
-    until: FloatArray | None,
-    until_by_other: FloatArray,
+    until: Sequence[FloatArray],
     scenarios: _Scenarios,
     power: _Power,
 ) -> PlanRow:
@@ -385,19 +402,17 @@ def _plan_row(
     ----------
     true
         ``(k, S)`` true scores under the normal prior.
-    until, until_by_other
-        The rows from which on the best one leads, under the normal prior (None: sampling error
-        explains all differences) and under the nonparametric one.
+    until
+        The rows from which on the best one leads, under the nonparametric prior and, unless
+        sampling error explains all differences, under the normal one.
     """
     scale = float(np.sqrt(power.n_rows / rows))
     boards = true[:, :_BOARDS] + scale * scenarios.fresh[:, :_BOARDS]
     pair, alone = scenarios.deciding.on_the_pilot(rows)
     widths, winners = board_widths(boards, scale * pair, scale * alone)
-    wins = None if until is None else float((until <= rows).mean())
-    wins_by_other = float((until_by_other <= rows).mean())
+    points = [float((leading <= rows).mean()) for leading in until]
     intervals = scenarios.intervals(rows)
     least, most = intervals["best_wins"]
-    points = [wins_by_other] if wins is None else [wins, wins_by_other]
     intervals["best_wins"] = (min(least, *points), max(most, *points))
     return PlanRow(
         test_rows=rows,
@@ -406,8 +421,8 @@ def _plan_row(
         interval_width=float(widths.mean()),
         winner_width=float(winners.mean()),
         winner_shown=float((winners == 0).mean()),
-        best_wins=wins,
-        best_wins_nonparametric=wins_by_other,
+        best_wins=points[1] if len(points) > 1 else None,
+        best_wins_nonparametric=points[0],
         intervals={**power.intervals(rows), **intervals},
     )
 
@@ -443,8 +458,7 @@ def _target_plan(
         counts = [np.quantile(one, share, axis=1, method="inverted_cdf") for one in spread]
         low = float(np.ceil(min(float(np.quantile(one, tail / 2)) for one in counts)))
         high = None if has_ties(worst, target) else max(_quantile(at_worst, share), low)
-        normal = _quantile(until[1], share) if len(until) > 1 else None
-        needed.append(_needed_rows(share, normal, _quantile(until[0], share), low, high))
+        needed.append(_needed_rows(share, until, low, high))
     return TargetPlan(target, tuple(shares), tuple(needed))
 
 
@@ -583,6 +597,20 @@ class _Power:
     bounds: Interval
     """Factors that the standard error is within at the level."""
 
+    @classmethod
+    def of(cls, deciding: _Deciding, gap: float, n_rows: int, bounds: Interval) -> _Power:
+        """Return it with the median standard error over all pairs."""
+        pairs = deciding.deviations[np.triu_indices(len(deciding.deviations), k=1)]
+        moving = pairs[pairs > 0]
+        return cls(
+            gap=gap,
+            error=float(np.median(moving)) if len(moving) else 0.0,
+            pairs=len(pairs),
+            n_rows=n_rows,
+            level=deciding.level,
+            bounds=bounds,
+        )
+
     def corrected(self, rows: int, factor: float = 1.0) -> float:
         """Return the power on a number of rows, corrected for all pairs."""
         return self.single(rows, factor, self.pairs)
@@ -609,12 +637,19 @@ class _Power:
 
 
 def _needed_rows(
-    share: float, normal: float | None, other: float, low: float, high: float | None
+    share: float, until: Sequence[FloatArray], low: float, high: float | None
 ) -> NeededRows:
-    """Return the rows with an interval that holds under either prior, as those of the shares."""
-    points = [one for one in (normal, other) if one is not None]
+    """Return the rows with an interval that holds under either prior, as those of the shares.
+
+    ``until`` is that of the nonparametric prior and, if it can be used, of the normal one.
+    """
+    points = [_quantile(leading, share) for leading in until]
     return NeededRows(
-        share, normal, other, min(low, *points), None if high is None else max(high, *points)
+        probability=share,
+        test_rows=points[1] if len(points) > 1 else None,
+        nonparametric=points[0],
+        low=min(low, *points),
+        high=None if high is None else max(high, *points),
     )
 
 
