@@ -482,3 +482,8 @@ def test_a_step_that_nothing_can_pass_is_said() -> None:
                 baseline=None,
             )
         )
+
+
+def test_the_default_threshold_is_four_over_the_root_of_the_rows() -> None:
+    assert [Thresholdout()._threshold(rows) for rows in (4, 10_000)] == [1.0, 0.04]
+    assert Thresholdout(threshold=0.2)._threshold(10_000) == 0.2

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from arena.errors import MetricError, ScoringError
@@ -188,3 +189,21 @@ def is_there(group: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def test_the_probabilities_that_kaggles_module_refuses() -> None:
+    """Certain predictions, of exactly 0 and 1, are probabilities."""
+    from arena_metrics.foreign.kaggle_metric_utilities import (
+        ParticipantVisibleError,
+        verify_valid_probabilities,
+    )
+
+    verify_valid_probabilities(pd.DataFrame({"a": [1.0, 0.25], "b": [0.0, 0.75]}), "submission")
+    for columns, said in (
+        ({"a": ["x"], "b": [1.0]}, "must be numeric"),
+        ({"a": [-0.5], "b": [1.5]}, "at least zero"),
+        ({"a": [1.5], "b": [0.0]}, "no greater than one"),
+        ({"a": [0.5], "b": [0.4]}, "add up to one"),
+    ):
+        with pytest.raises(ParticipantVisibleError, match=f"values in submission .*{said}"):
+            verify_valid_probabilities(pd.DataFrame(columns), "submission")
