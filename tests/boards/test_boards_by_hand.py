@@ -468,7 +468,23 @@ s3  Private  30 | 33  | 43
 )
 
 
-each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+OF_SCORES = {
+    "best on private", "groups", "weights", "targets", "masks", "pairs", "rounded",
+}  # fmt: skip
+"""Cases about scores: the default run finalizes them from Python, and the others by commands."""
+
+
+def each_case(*slow: str) -> pytest.MarkDecorator:
+    """Return all cases, some of which only the slow run takes."""
+    return pytest.mark.parametrize(
+        "case",
+        [
+            pytest.param(case, marks=pytest.mark.slow if case.name in slow else (), id=case.name)
+            for case in CASES
+        ],
+    )
+
+
 served_cases = pytest.mark.parametrize(
     "case",
     [case for case in CASES if case.name in {"baseline", "chosen", "disqualified"}],
@@ -476,19 +492,18 @@ served_cases = pytest.mark.parametrize(
 )
 
 
-@each_case
+@each_case()
 def test_a_scored_folder_has_the_board_worked_out_by_hand(case: BoardCase, tmp_path: Path) -> None:
     assert differences(case, by_score(case, tmp_path), scored=True) == {}
 
 
-@pytest.mark.few(3)
-@each_case
+@each_case(*{case.name for case in CASES} - OF_SCORES)
 def test_data_in_memory_have_the_board_worked_out_by_hand(case: BoardCase, tmp_path: Path) -> None:
     assert differences(case, by_score_of_python(case), scored=True) == {}
     assert differences(case, by_python(case, tmp_path)) == {}
 
 
-@each_case
+@each_case(*OF_SCORES)
 def test_a_finalized_competition_has_the_boards_worked_out_by_hand(
     case: BoardCase, tmp_path: Path
 ) -> None:

@@ -247,7 +247,7 @@ UNREADABLE: dict[str, Callable[[Path], None]] = {
 }  # fmt: skip
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_what_cannot_be_an_export_is_told_in_one_line(there: Path, name: str) -> None:
     UNREADABLE[name](there / "out")

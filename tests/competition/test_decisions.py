@@ -13,6 +13,7 @@ from arena.errors import UsageError
 from small_competition import START, Clock, file_of, made
 
 
+@pytest.mark.slow
 def test_a_selection_after_the_deadline_is_marked_as_late(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:

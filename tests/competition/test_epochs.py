@@ -112,7 +112,7 @@ def test_the_best_of_several_baselines_decides_what_is_said_of_the_step(
         assert "Choose a smaller eta" in note
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [(0.6, 0.8), (0.8, 0.6)], ids=["rising", "falling"])
 def test_a_start_from_the_baseline_is_from_the_best_of_several(
     tmp_path: Path, order: tuple[float, float]
@@ -155,6 +155,7 @@ def test_a_restart_between_any_two_submissions_changes_nothing(
     assert releases(tmp_path / "restarted", 1) == releases(tmp_path / "open", 1)
 
 
+@pytest.mark.slow
 def test_an_answer_does_not_depend_on_other_teams(tmp_path: Path) -> None:
     public = {"mechanism": "ladder-free"}
     files = history(tmp_path, 5)

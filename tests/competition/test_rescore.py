@@ -16,6 +16,7 @@ from program import run_here, write_csv
 from small_competition import Clock, file_of, made
 
 
+@pytest.mark.slow
 def test_a_change_of_a_limit_is_recorded_and_counts_at_once(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:

@@ -129,6 +129,7 @@ def test_an_export_with_renamed_and_merged_teams_verifies(
     assert "submission 1: team is a, and events.jsonl records d" in problem
 
 
+@pytest.mark.slow
 def test_a_private_board_is_out_of_date_after_a_change_of_teams(
     competition: Competition, tmp_path: Path
 ) -> None:
