@@ -16,6 +16,8 @@ from arena.plugin.returned import problem_of_item
 from arena.plugin.specification import Specification, parse_specification
 
 _Item = TypeVar("_Item")
+_FIXED = {"name", "greater_is_better", "prediction"}
+"""Fields of an item that are no parameters: another direction would reverse the board."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +302,7 @@ def _with_parameters(entry: Entry[_Item], parameters: Mapping[str, Any], kind: s
     if not parameters:
         return entry.item
     fields = (
-        [field.name for field in dataclasses.fields(entry.item) if field.init]
+        [one.name for one in dataclasses.fields(entry.item) if one.init and one.name not in _FIXED]
         if dataclasses.is_dataclass(entry.item)
         else []
     )

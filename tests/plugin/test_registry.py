@@ -121,3 +121,19 @@ class Named:
     """What an item must have."""
 
     numerator = 0
+
+
+@pytest.mark.parametrize("parameter", ["greater_is_better=false", "name=other", "prediction=value"])
+def test_what_an_item_declares_is_no_parameter(parameter: str) -> None:
+    @dataclass(frozen=True)
+    class Metric:
+        step: float = 0.1
+        name: str = "mine"
+        greater_is_better: bool = True
+        prediction: str = "label"
+
+    registry = Registry[Metric]("metric")
+    registry.add("mine", Metric(), plugin="mine")
+    assert registry.resolve("mine(step=0.2)").step == 0.2
+    with pytest.raises(UsageError, match="has no parameter .* Its parameters: step"):
+        registry.resolve(f"mine({parameter})")

@@ -1,6 +1,7 @@
 """A mechanism: the board moves in steps."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from arena.types import Release
 
@@ -10,7 +11,7 @@ class Steps:
     """Release a team's score once it beats the last release by a step: ``steps(step=0.02)``."""
 
     step: float = 0.01
-    name: str = "steps"
+    name: ClassVar[str] = "steps"
 
     def release(self, state, evaluation, rng):
         best = state.get("best")

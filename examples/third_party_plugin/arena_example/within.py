@@ -1,6 +1,7 @@
 """A metric: how often a prediction is near the truth."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,9 +14,9 @@ class Within(PointwiseMetric):
     """Share of predictions within some percent of the truth: ``within(percent=5)``."""
 
     percent: float = 10.0
-    name: str = "within"
-    greater_is_better: bool = True
-    prediction: PredictionKind = PredictionKind.VALUE
+    name: ClassVar[str] = "within"
+    greater_is_better: ClassVar[bool] = True
+    prediction: ClassVar[PredictionKind] = PredictionKind.VALUE
 
     def __post_init__(self):
         if not self.percent > 0:
