@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import httpx2 as httpx
 import pytest
 from joserfc import jwt
 from joserfc.jwk import RSAKey
@@ -833,3 +834,47 @@ def test_each_sign_in_ends_the_browsers_old_session(site: Any, provider: FakePro
         assert web.site.accounts.session(old) is None
         old = new
     assert client.get(f"/{NAME}/team").status_code == 200
+
+
+HOSTILE_ANSWERS = [
+    {"state": value} for value in ("", "\x00", "\ufffd", "x" * 5_000, "../..", "\u0130", "9" * 500)
+] + [
+    {"code": value} for value in ("", "\x00", "\ufffd", "x" * 5_000, "\r\na: b", "'", "\u202e")
+] + [
+    {"iss": value} for value in ("", "http://127.0.0.1:1", "javascript:x", "\x00", "x" * 5_000)
+]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_no_answer_that_was_changed_on_its_way_signs_in(site: Any, provider: FakeProvider) -> None:
+    """Each parameter is replaced, doubled or left out; the sealed cookie has any bit flipped."""
+    web = site()
+    web.site.buckets.take = lambda *_: 0
+    tried = 0
+    for changes in [*HOSTILE_ANSWERS, *({"state": bit} for bit in range(40))]:
+        client = web.browser()
+        location = httpx.URL(provider.sign_in(begin(client)))
+        parameters = dict(location.params)
+        ((name, value),) = changes.items()
+        if isinstance(value, int):
+            cookie = next(one for one in client.cookies.jar if one.value and "sign-in" in one.name)
+            place = value * max(len(cookie.value) // 40, 1) % len(cookie.value)
+            letter = "A" if cookie.value[place] != "A" else "B"
+            changed = cookie.value[:place] + letter + cookie.value[place + 1 :]
+            client.cookies.clear()
+            client.cookies.set(cookie.name, changed)
+        else:
+            parameters[name] = value
+        answer = client.get(str(location.copy_with(params=parameters)))
+        # An issuer that is stated must be the right one; a client need not be told it.
+        assert answer.status_code in {400, 401, 403, 503}, (changes, answer.status_code)
+        assert "__Host-arena" not in client.cookies
+        tried += 1
+    for name in ("state", "code"):
+        client = web.browser()
+        location = provider.sign_in(begin(client))
+        doubled = client.get(f"{location}&{name}=x")
+        assert doubled.status_code in {400, 401, 403}
+        assert "__Host-arena" not in client.cookies
+        tried += 1
+    assert tried > 55

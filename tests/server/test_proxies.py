@@ -259,6 +259,27 @@ def test_uploads_boards_and_events_pass_through_a_proxy(web: WebSite, client: ht
     assert len(list(web.site.uploads.folder.iterdir())) == before
 
 
+FORGED = (
+    "192.0.2.1", "127.0.0.1", "::1", "192.0.2.1, 127.0.0.1", "127.0.0.1, 192.0.2.1", "unknown",
+    "127.0.0.1:80", "[::1]:80", "fe80::1%eth0", ",", "x" * 4_000, "1.2.3.4," * 500,
+    "\"127.0.0.1\"", "_hidden", "0x7f000001", "2130706433",
+)  # fmt: skip
+
+
+def test_no_client_chooses_the_address_that_is_counted(web: WebSite, client: httpx.Client) -> None:
+    """Whatever is forwarded by the client, all of its requests count for its own address."""
+    for name in ("x-forwarded-for", "X-Forwarded-For", "forwarded", "x-real-ip", "via"):
+        for value in FORGED:
+            client.post("/sign-in", data={"key": "x"}, headers={**ORIGIN, name: value})
+    counted = {key for key in web.site.buckets._counts if key[0] == "sign in"}  # type: ignore[index]
+    assert counted == {("sign in", "127.0.0.1")}
+    plain = client.get(
+        f"/{NAME}/rules", headers={"x-forwarded-proto": "http", "x-forwarded-host": "evil.example"}
+    )
+    assert "strict-transport-security" in plain.headers
+    assert "evil.example" not in plain.text
+
+
 def is_nginx(client: httpx.Client) -> bool:
     return client.get("/health").headers["server"].startswith("nginx")
 

@@ -79,7 +79,7 @@ _LOGGER = logging.getLogger("arena.server.web")
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
-def problem_of(error: Exception) -> Problem | None:  # noqa: PLR0911 - one for each exception
+def problem_of(error: Exception) -> Problem | None:  # noqa: PLR0911, PLR0912 - one for each exception
     """Return the problem that an exception of the records means, if it is one of those expected."""
     match error:
         case Problem():
@@ -127,6 +127,13 @@ def problem_of(error: Exception) -> Problem | None:  # noqa: PLR0911 - one for e
             return Problem(413, str(error))
         case OSError() if error.errno in _FULL:
             return _disk_full()
+        case OSError():  # an entry that cannot be written, renamed or synced, as on a lost share
+            _LOGGER.error("A file of the server cannot be written or read: %s.", error)
+            return Problem(
+                503,
+                _("The server cannot write its files. Tell the organiser: nothing was counted."),
+                {"Retry-After": "60"},
+            )
         case sqlite3.OperationalError() if "full" in str(error):
             return _disk_full()
         case sqlite3.OperationalError():
