@@ -276,12 +276,15 @@ def test_signs_that_contradict_the_labels_are_said_first(folder):
     assert "contradict" not in run_here("bayes-error", *arguments, cwd=folder).stdout
 
 
-def test_the_corrected_value_is_the_one_to_quote(folder):
+def test_what_holds_for_any_distribution_comes_before_what_assumes_one(folder):
     counts = np.random.default_rng(2).multinomial(4, [0.6, 0.4], 500)
     np.savetxt(folder / "counts.csv", counts, fmt="%d", delimiter=",")
     printed = ask(folder, "counts.csv", "--kind", "counts")
     said = run_here("bayes-error", "counts.csv", "--kind", "counts", cwd=folder).stdout
-    first, raw, bias = said.splitlines()[:3]
+    free, first, raw, bias = said.splitlines()[:4]
+    least, most = printed["moment_interval"]
+    assert f"lies between {least:.3%} and {most:.3%} (95% confidence, for any" in free
+    assert first.startswith("If the probabilities of the rows follow a Dirichlet distribution")
     assert f"is about {printed['corrected']:.3%}, estimated" in first
     assert f"Uncorrected: {printed['estimate']:.3%}" in raw
     assert f"at most {-100 * printed['bias_bound'][0]:.3f} percentage points" in bias
