@@ -151,6 +151,21 @@ def mixed_losses(m: int, n: int, *, skew: str) -> Callable[[Rng], Board]:
     return draw
 
 
+def rare_failures(m: int, n: int) -> Callable[[Rng], Board]:
+    """Draw Brier losses of mean .118; every other submission's are 1 on 2 % of the rows."""
+
+    def draw(rng: Rng) -> Board:
+        noise = np.sqrt(0.7) * rng.normal(size=n) + np.sqrt(0.3) * rng.normal(size=(m, n))
+        odd = (np.arange(m) % 2 == 1)[:, np.newaxis]
+        losses = np.clip(np.where(odd, 0.1, 0.118) + 0.03 * noise, 0, 1)
+        losses[(rng.random((m, n)) < 0.02) & odd] = 1.0
+        truth, of_truth = rng.integers(0, 2, n), 1 - np.sqrt(losses)
+        predictions = np.where(truth == 1, of_truth, 1 - of_truth)
+        return Board(truth, predictions, np.full(m, 0.118))
+
+    return draw
+
+
 # -- labels ----------------------------------------------------------------------------------------
 
 
@@ -298,6 +313,10 @@ CELLS: tuple[Cell, ...] = (
     Cell("accuracy .99, n=300, m=2", "accuracy", labels(2, 300, 0.99)),
     Cell("mse, n=10, m=2", "mse", residuals(2, 10)),
     Cell("mse, n=5, m=5", "mse", residuals(5, 5)),
+    Cell("mse, n=3, m=5", "mse", residuals(5, 3)),
+    Cell("mse, n=4, m=2", "mse", residuals(2, 4)),
+    Cell("accuracy, 3 groups of 50, m=5", "accuracy",
+         labels(5, 150, 0.8, clusters=even_groups(150, 3))),
     # groups
     *(
         Cell(f"mse, {g} groups", "mse", residuals(30, 400, clusters=even_groups(400, g)))
@@ -349,6 +368,7 @@ CELLS: tuple[Cell, ...] = (
          certain(30, 1000, 0.02, mixed=True), skewed=True),
     Cell("mae, 2 % of 50 against uniform, n=200", "mae",
          mixed_losses(10, 200, skew="rare"), skewed=True),
+    Cell("Brier, half fail on 2 %, n=200", "brier", rare_failures(10, 200), skewed=True),
     # several submissions of a team
     Cell("accuracy, one team with 50 candidates", "accuracy",
          labels(54, 500, 0.8, teams=_CANDIDATES)),

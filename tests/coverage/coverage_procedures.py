@@ -219,7 +219,7 @@ def _of_first(true: np.ndarray, low: np.ndarray, high: np.ndarray, ranks: BoardR
 def prize_winners(drawn: Drawn) -> Outcome:
     """The intervals for the true scores of the first three, all at once."""
     which, low, high = winners(drawn, 3)
-    given = np.isfinite(low)
+    given = np.isfinite(low) & (_of_board(own_ranks, drawn).not_offered is None)
     held = holds(true_scores(drawn)[which], low, high)
     width = float((high - low)[given].mean()) if given.any() else np.nan
     return Outcome(bool(held[given].all()), width, bool(given.any()))
