@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from arena.competition.final_selection import board_ranks, choose_finals
 from arena.competition.judging_plugins import record_plugins
 from arena.competition.kept_board import KEPT, restored, to_keep
+from arena.competition.rebuild import CAUSES, Mark
 from arena.competition.state import CompetitionState, secondary_metrics
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import UsageError
@@ -245,27 +246,45 @@ def outdated(state: CompetitionState) -> str | None:
     It is after a rescore, a changed setting of the final rule or the analysis, or a change in
     which submissions count. None as well if no board is stored. Nothing is computed.
     """
-    return _outdated(state, lambda: _counted(state))
+    found = _outdated(state, lambda: _counted(state))
+    if found is None:
+        return None
+    what, _ = found
+    return f"The private board is older than {what}: run arena finalize again."
 
 
-def _outdated(state: CompetitionState, count: Callable[[], _Counted]) -> str | None:
-    events = state.store.events("finalized", "rescored", "configuration")
+def final_mark(state: CompetitionState) -> Mark | None:
+    """Return since when the stored private board no longer holds, and why, for everybody."""
+    found = _outdated(state, lambda: _counted(state))
+    return None if found is None else found[1]
+
+
+def _outdated(state: CompetitionState, count: Callable[[], _Counted]) -> tuple[str, Mark] | None:
+    """Return what the stored private board is older than, for the organiser and for everybody."""
+    events = state.store.events("finalized", "selection", *CAUSES)
     kept = next((event for event in reversed(events) if event.kind == "finalized"), None)
     if kept is None:
         return None
     later = [event for event in events if event.sequence > kept.sequence]
     recorded = [change for event in later for change in event.payload.get("changes", ())]
-    if any(event.kind == "rescored" for event in later):
-        what = "the last rescore"
-    elif changed := _changed_settings(state.settings, [*recorded, *state.unrecorded]):
+    rescores = [event for event in later if event.kind == "rescored"]
+    if rescores:
+        return "the last rescore", Mark(rescores[0].time, CAUSES["rescored"])
+    if changed := _changed_settings(state.settings, [*recorded, *state.unrecorded]):
+        settings = [event for event in later if event.kind == "configuration"]
+        time = settings[0].time if settings else state.clock().isoformat()
         what = f"the change of {', '.join(changed)} in {CONFIG_NAME}"
-    else:
-        counted = count()
-        same = kept.payload["finals"] == _listed(counted.finals)
-        if same and not _other_baseline(state, counted.baseline):
-            return None
-        what = "a change of the submissions that count"
-    return f"The private board is older than {what}: run arena finalize again."
+        return what, Mark(time, "a setting of the final board was changed")
+    counted = count()
+    same = kept.payload["finals"] == _listed(counted.finals)
+    if same and not _other_baseline(state, counted.baseline):
+        return None
+    decision = next((event for event in later if event.kind != "configuration"), None)
+    mark = Mark(
+        state.clock().isoformat() if decision is None else decision.time,
+        CAUSES.get("" if decision is None else decision.kind, "other submissions count"),
+    )
+    return "a change of the submissions that count", mark
 
 
 def _changed_settings(settings: Settings, changes: Sequence[Sequence[Any]]) -> list[str]:
@@ -384,8 +403,11 @@ def for_everybody(
     rows: Sequence[Mapping[str, Any]],
     *,
     also: Sequence[str] = (),
+    mark: Mark | None = None,
 ) -> dict[str, Any]:
     """Return the public parts of a private board and its rows; ``also`` names more columns.
+
+    ``mark``: since when and why it no longer holds.
 
     Only the parts named here are published. The documents of the analyses are not: they have
     counts of labels (``effective_units``) and name copied submissions, as the notes and file names
@@ -394,6 +416,7 @@ def for_everybody(
     corrected = document.get("best_score_corrected")
     return {
         **{key: document[key] for key in _PUBLIC_KEYS},
+        "mark": None if mark is None else asdict(mark),
         "verdicts": [one["verdict"] for one in document["findings"] if one["analysis"] == "ranks"],
         "best_score_corrected": corrected
         and {key: corrected[key] for key in ("estimate", "low", "high")},

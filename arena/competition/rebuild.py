@@ -46,6 +46,30 @@ CAUSES: Mapping[str, str] = {
 """The kind of an event after which the board can change -> what happened, for everybody."""
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A sign on a board whose facts changed after it was shown."""
+
+    time: str
+    """When they changed: ISO 8601, UTC."""
+    cause: str
+    """What changed, as the end of a sentence; one of :data:`CAUSES`, or as short."""
+
+    def sentence(self, beginning: str) -> str:
+        """Return the mark as a sentence.
+
+        >>> Mark("2026-03-01T12:00:00+00:00", CAUSES["rescored"]).sentence("Changed")
+        'Changed on 2026-03-01 12:00 UTC: all submissions were scored again.'
+        """
+        return f"{beginning} on {self.time[:16].replace('T', ' ')} UTC: {self.cause}."
+
+
+def rebuilt_mark(store: Store) -> Mark | None:
+    """Return when and why the public board was last rebuilt, or None."""
+    events = store.events(REBUILT)
+    return Mark(events[-1].time, CAUSES[events[-1].payload["cause"]]) if events else None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class BoardFacts:
     """What the releases of the public board follow from."""

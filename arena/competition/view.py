@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from arena.competition.board_notes import board_notes
 from arena.competition.final_selection import public_board
+from arena.competition.rebuild import Mark, rebuilt_mark
 from arena.competition.state import CompetitionState, clock_set_back, read_state
 from arena.config import CONFIG_NAME, DATABASE_NAME, Settings, read_settings
 from arena.errors import UsageError
@@ -208,7 +209,9 @@ class CompetitionView:
         return answers_in(self._state.store.events(SET_ASIDE))
 
     def published_private_leaderboard(self) -> dict[str, Any] | None:
-        """Return the private board for everybody: None unless it was published and is current.
+        """Return the private board for everybody: None unless it was published last.
+
+        Its ``mark`` says since when and why it no longer holds, if a fact changed since.
 
         It has the rows of :meth:`private_leaderboard` under ``leaderboard``, and otherwise the
         content of the final page for participants: no file names, counts of labels, faults or
@@ -231,7 +234,20 @@ class CompetitionView:
             }
             for row in self.private_leaderboard()
         ]
-        return finalize.for_everybody(self.final_result(), rows, also=self.published_scores)
+        return finalize.for_everybody(
+            self.final_result(), rows, also=self.published_scores, mark=self.mark(private=True)
+        )
+
+    def mark(self, *, private: bool) -> Mark | None:
+        """Return when and why the facts of a board last changed after it was shown, or None.
+
+        The public board was released again since; the private board no longer holds.
+        """
+        if not private:
+            return rebuilt_mark(self._state.store)
+        from arena.competition import finalize
+
+        return finalize.final_mark(self._state)
 
     @property
     def published_scores(self) -> tuple[str, ...]:

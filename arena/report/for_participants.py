@@ -20,6 +20,9 @@ def facts_for_participants(competition: CompetitionView) -> tuple[tuple[str, str
     if deadline is not None:
         ended = competition.has_ended
         facts.append(("Ended" if ended else "Deadline", f"{deadline:%Y-%m-%d %H:%M} UTC"))
+    mark = competition.mark(private=False)
+    if mark is not None:
+        facts.append(("Scores released again", f"{_minute(mark.time)} UTC: {mark.cause}"))
     last = competition.last_event()
     if last is not None:
         facts.append(("Updated", f"{_minute(last.time)} UTC"))

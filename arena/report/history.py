@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from arena.competition.rebuild import CAUSES, REBUILT
 from arena.competition.server_settings import SERVED
 from arena.store import Event
 from arena.types import Section, Table
@@ -58,6 +59,14 @@ def _epoch(payload: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _rebuilt(payload: Mapping[str, Any]) -> list[str]:
+    released = len(payload["released"])
+    return [
+        f"The public board was released again for {released:,} submissions: "
+        f"{CAUSES[payload['cause']]}."
+    ]
+
+
 def _configuration(payload: Mapping[str, Any]) -> list[str]:
     return [f"{_change(key, change)}." for key, *change in payload.get("changes", ())]
 
@@ -85,6 +94,7 @@ def _change(what: str, values: Sequence[Any]) -> str:
 
 
 _DESCRIPTIONS: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
+    REBUILT: _rebuilt,
     "configuration": _configuration,
     "epoch": _epoch,
     "repair": _repair,

@@ -86,7 +86,15 @@ _RELEASE = Release(0.5, True)
 
 def _info() -> CompetitionInfo:
     ids = pa.array([f"r{at}" for at in range(_N_ROWS)])
-    return CompetitionInfo("Title", "mae", False, PredictionKind.VALUE, "id", ("y",), ids)
+    return CompetitionInfo(
+        title="Title",
+        metric="mae",
+        greater_is_better=False,
+        kind=PredictionKind.VALUE,
+        id_column="id",
+        columns=("y",),
+        ids=ids,
+    )
 
 
 def _listing(kind: str) -> Callable[[PluginManager], Any]:

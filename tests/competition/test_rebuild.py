@@ -149,6 +149,26 @@ def test_the_board_after_a_change_is_the_replayed_one(tmp_path: Path, cause: str
         assert causes == [cause]
 
 
+@pytest.mark.parametrize("change", [disqualified, merged, rescored])
+def test_a_published_result_is_marked_at_once_and_until_the_next_one(
+    tmp_path: Path, change: Callable[[Competition, Path], None]
+) -> None:
+    sections = {"public": {"mechanism": "ladder-free"}, "analysis": {"resamples": 20}}
+    with create(tmp_path, **sections) as competition:
+        send(competition, tmp_path, ("B", 50), ("C", 55), ("A", 90), ("A", 61), ("C", 80))
+        competition.finalize()
+        assert competition.mark(private=True) is None
+        change(competition, tmp_path)
+        mark = competition.mark(private=True)
+        assert mark is not None
+        assert mark.cause in CAUSES.values()
+    with reopen(tmp_path) as competition:
+        assert competition.mark(private=True) == mark
+        competition.finalize()
+        assert competition.mark(private=True) is None
+        assert competition.mark(private=False) is not None
+
+
 def test_noise_is_fresh_where_a_score_changed_and_the_same_where_not(tmp_path: Path) -> None:
     noisy = {"mechanism": "noisy-ladder"}
     with create(tmp_path, public=noisy) as competition:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -59,6 +60,9 @@ def leaderboard(
         metric = competition.board_metric
         display = competition.settings.display(public=not private)
         notes = () if private else competition.board_notes(document["standings"])
+        mark = competition.mark(private=False)
+        if not private and mark is not None:
+            notes = (mark.sentence("The scores of this board were released again"), *notes)
     if as_json:
         print_document(document)
     elif as_csv:
@@ -93,6 +97,7 @@ def _document(competition: CompetitionView, *, private: bool) -> dict[str, Any]:
         ).greater_is_better,
         "split": "private" if private else "public",
         "standings": (competition.private_leaderboard() if private else competition.leaderboard()),
+        "mark": None if (mark := competition.mark(private=private)) is None else asdict(mark),
         "head": competition.head(),
     }
 

@@ -145,6 +145,8 @@ class CompetitionFacts:
     tie_metric: str = ""
     """The metric that orders teams with the same score on the final board, if ties are
     ``secondary``."""
+    mark: Mapping[str, str] | None = None
+    """``time`` and ``cause`` of the last rebuild of the public board."""
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> CompetitionFacts:

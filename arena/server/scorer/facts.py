@@ -45,6 +45,7 @@ def facts(competition: CompetitionView, name: str, server: ServerSection) -> Com
         unit=display.unit,
         ties=settings.final.ties,
         tie_metric=next(iter(settings.metric.secondary), ""),
+        mark=None if (mark := competition.mark(private=False)) is None else asdict(mark),
     )
 
 

@@ -24,6 +24,7 @@ def info(call: Call) -> models.Info:
         mechanism=facts.mechanism,
         mechanism_text=facts.mechanism_text,
         deadline=facts.deadline,
+        mark=None if facts.mark is None else dict(facts.mark),
         phase=state.phase,
         columns=list(facts.columns),
         rows=facts.rows,

@@ -138,6 +138,9 @@ class Info(BaseModel):
     mechanism: str
     mechanism_text: str
     deadline: Time | None
+    mark: dict[str, str] | None = Field(
+        None, description="When (time) and why (cause) the public board was last released again."
+    )
     phase: str = Field(description="starting, open, closed, finalized or published.")
     columns: list[str]
     rows: int

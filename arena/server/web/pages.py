@@ -161,6 +161,7 @@ async def _private(call: Call) -> Response:
         call,
         "private.html",
         verdicts=document.get("verdicts", []),
+        mark=document.get("mark"),
         rows=rows[(page - 1) * ROWS : page * ROWS],
         total=len(rows),
         page=page,
