@@ -37,7 +37,7 @@ def _job(given: Mapping[str, Any]) -> int:
     CasesPlanRequest,
     arguments={"solution": "SOLUTION", "submissions": "SUBMISSIONS"},
     choose=_job,
-    columns=("id", "targets", "usage", "positive", "cluster", "weight", "submission"),
+    columns=("id", "targets", "usage", "positive", "classes", "cluster", "weight", "submission"),
     of_metric={"lower_is_better": options.LowerIsBetter},
 )
 @output_options()
