@@ -18,9 +18,12 @@ from arena.scoring.submissions import read_truth
 from arena.types import PredictionKind, SolutionColumns, Usage
 
 _MOST_LISTED = 12
+_SUITABLE = "default"
+"""The answer for which ``init`` chooses the parameters by the metric and the public rows."""
 _MECHANISMS = {
-    "ladder-free": "shows only clear improvements; best protection, no parameter",
-    "ladder": "the same with a fixed step",
+    _SUITABLE: "shows only clear improvements: ladder-free, with the bounds and the noise that "
+    "this metric needs",
+    "ladder": "shows improvements by at least a fixed step",
     "kaggle": "shows every score, rounded; teams can overfit the public rows",
     "full": "shows every score at full precision; no protection",
 }
@@ -110,13 +113,16 @@ def _metric(manager: PluginManager) -> str:
         return text
 
 
-def _mechanism(manager: PluginManager) -> str:
+def _mechanism(manager: PluginManager) -> str | None:
+    """Ask for a mechanism; None: the one that suits the metric."""
     known = {entry.name for entry in manager.mechanisms}
     say_note("Mechanism of the public board:")
     for name, cost in _MECHANISMS.items():
         say_note(f"  {name}: {cost}")
     while True:
         text = str(typer.prompt("Mechanism", default=next(iter(_MECHANISMS)))).strip()
+        if text == _SUITABLE:
+            return None
         if text.partition("(")[0] in known:
             return text
         say_note(f"There is no mechanism {text!r}; 'arena mechanisms' lists them.")

@@ -54,7 +54,7 @@ def test_init_asks_and_prints_the_command_that_says_the_same(
     for sentence in (
         "There is no file nothing.csv.",
         "There is no metric 'auc'. Similar: ",
-        "ladder-free: shows only clear improvements",
+        "default: shows only clear improvements: ladder-free, with the bounds",
         "There is no mechanism 'shield'",
     ):
         assert sentence in shown
@@ -67,6 +67,16 @@ def test_init_asks_and_prints_the_command_that_says_the_same(
         assert made.settings.limits.per_day == 3
         assert made.settings.public.mechanism == "kaggle"
         assert made.solution.targets[0].classes == ("dog", "cat")
+
+
+def test_the_default_mechanism_is_left_to_init(
+    solution: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(typer, "prompt", lambda text, *, default, **_: default)
+    given = {"folder": Path("c"), "solution": solution, "metric": "roc_auc"}
+    said = ask(PluginManager(), given)
+    assert said["mechanism"] is None
+    assert "--mechanism" not in as_command(said)
 
 
 def test_init_without_a_terminal_says_what_is_missing(tmp_path: Path) -> None:

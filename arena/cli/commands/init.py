@@ -55,7 +55,7 @@ def init(
         str | None,
         typer.Option(
             help="Mechanism of the public board; 'arena mechanisms' lists them.  [default: "
-            "ladder-free, or kaggle for a metric without bounds]",
+            "ladder-free, with the bounds and the noise that the metric needs]",
             autocompletion=complete_mechanism,
         ),
     ] = None,
