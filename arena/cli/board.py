@@ -69,6 +69,9 @@ def _print_standings(document: Row, out: Console, display: BoardDisplay, words: 
         f"rate and prize share: {document['resamples']:,} resamples of the {words.rows}, seed "
         f"{document['seed']}."
     )
+    assumption = document["best_score_corrected"].get("assumption")
+    if assumption and any(row.get("score_low") is not None for row in standings):
+        out.print(printable(assumption))
 
 
 def _print_best(document: Row, out: Console, score: Show) -> None:

@@ -93,6 +93,8 @@ class CorrectedBest(Tabular):
     """Number of draws without a score on the other rows, e.g. because a class is missing there."""
     effective_units: float
     """Number of normally distributed rows with equal information about the standard error."""
+    assumption: str
+    """What the intervals of scores assume, in a sentence."""
     reason: str | None
     """Why the interval is withheld, in a sentence; None: it is given."""
     winner_low: float
@@ -308,6 +310,7 @@ def corrected_best_on(
         choices=len(draws.sizes) + draws.left_out,
         choices_left_out=left_out,
         effective_units=float(errors.effective_units[winner]),
+        assumption=errors.assumption,
         reason=best.reason,
         winner_low=own[0],
         winner_high=own[1],

@@ -66,9 +66,7 @@ def errors_of_medians(study: Study, sampling: SamplingUnits) -> OrderStatistics:
         n_units=sampling.n_units,
         standard_errors=np.nanstd(study.resampled, axis=1) if study.resampled.size else shares,
         degrees_of_freedom=degrees,
-        assumption=(
-            f"Holds for any distribution of independent {study.words.rows} (order statistics)."
-        ),
+        assumption=f"Score intervals assume only independent {study.words.rows} (order statistic).",
         reasons=tuple(
             f"There are too few {study.words.rows} for an interval of a median." if few else None
             for _ in range(m)

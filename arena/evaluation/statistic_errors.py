@@ -108,8 +108,9 @@ def errors_of_statistics(study: Study, sampling: SamplingUnits) -> ScoreErrors |
         range_of(study.metric),
         limit_units,
         most,
-        f"Assumes that the score varies like a share of independent {study.words.rows}, with the "
-        "variance of its influence values and Student's t (Korn and Graubard 1998).",
+        f"Score intervals assume that the score varies like a share of independent "
+        f"{study.words.rows}, with the variance of its influence values and Student's t (Korn and "
+        "Graubard 1998).",
         study.words,
     )
 
@@ -223,8 +224,8 @@ def errors_from_resamples(
         score_range,
         limit_units,
         most_units,
-        "Assumes a nearly normal score, with the variance of its resamples and Student's t; errors "
-        "too rare to be in the sample are not allowed for.",
+        "Score intervals assume a nearly normal score, with the variance of its resamples and "
+        "Student's t; errors too rare to be in the sample are not allowed for.",
         words,
     )
 

@@ -206,11 +206,11 @@ def _unit_means(
     ]
     drawn = words.rows if sampling.clusters is None else f"groups of {words.rows}"
     assumption = (
-        f"Holds for any distribution of independent {drawn} with values from {row_range[0]:g} to "
+        f"Score intervals assume only independent {drawn} with values from {row_range[0]:g} to "
         f"{row_range[1]:g} (Gaffke 2005)."
         if bounded
-        else f"Assumes independent {drawn}, and that the tail of the largest losses goes on beyond "
-        "them (Hill 1975), to at most five times the largest one."
+        else f"Score intervals assume independent {drawn}, and that the tail of the largest losses "
+        "goes on beyond them (Hill 1975), to at most five times the largest one."
     )
     return UnitMeans(
         scores=scores,

@@ -175,10 +175,11 @@ def _winners(result: ScoreResult) -> tuple[Table, ...]:
 
 def _intervals(result: ScoreResult) -> str:
     words = result.words
+    assumption = result.best_score_corrected.get("assumption", "")
     return (
-        f"Each interval is for one score alone, at {_level(result)}. Two {words.teams} whose "
-        "intervals overlap may still be told apart, since both were scored on the same "
-        f"{words.rows}: the board's rank intervals and tiers take account of that. "
+        f"Each interval is for one score alone, at {_level(result)}. {assumption} Two "
+        f"{words.teams} whose intervals overlap may still be told apart, since both were scored "
+        f"on the same {words.rows}: the board's rank intervals and tiers take account of that. "
         f"{words.teams.capitalize()} far behind are left out of the picture."
         + _only_the_first(result.standings, words)
     )

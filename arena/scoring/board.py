@@ -507,6 +507,7 @@ def _best_score(board: PrivateBoard | None, reason: str | None) -> Mapping[str, 
             "high": best.high,
             "reason": best.reason,
             "effective_units": best.effective_units,
+            "assumption": best.assumption,
             "winners": [
                 {
                     "place": place,

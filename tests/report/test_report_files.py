@@ -128,6 +128,7 @@ def test_the_corrected_best_score_has_a_chart() -> None:
         choices=400,
         choices_left_out=0,
         effective_units=100.0,
+        assumption="Independent rows.",
         reason=None,
         winner_low=0.75,
         winner_high=0.89,
