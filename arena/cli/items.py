@@ -42,9 +42,9 @@ def show_items(
     UsageError
         If no item is named for the checks.
     """
-    refuse_check_without_name(name, check)
     manager = PluginManager()
     registry = getattr(manager, kind)
+    refuse_check_without_name(registry.kind, name, check)
     if name is None:
         found = [_document(one.name, one.item, one.plugin) for one in registry]
     else:
@@ -60,10 +60,11 @@ def show_items(
     finish_checks(conformance, as_json=as_json)
 
 
-def refuse_check_without_name(name: str | None, check: object) -> None:
-    """Raise UsageError if an item is to be checked and none is named."""
+def refuse_check_without_name(kind: str, name: str | None, check: object) -> None:
+    """Raise UsageError if an item of a kind, such as ``metric``, is checked without a name."""
     if check and name is None:
-        raise UsageError("--check needs the name of one.")
+        article = "an" if kind[0] in "aeiou" else "a"
+        raise UsageError(f"--check needs the name of {article} {kind}.")
 
 
 def checked_item(check: Callable[[Any], Conformance], item: Any) -> Conformance:
@@ -88,9 +89,17 @@ def finish_checks(conformance: Conformance | None, *, as_json: bool) -> None:
 
 
 def parameters_of(item: Any) -> dict[str, Any]:
-    """Return the parameters of an item with their values: the fields of a dataclass."""
+    """Return the parameters of an item with their values: the fields of a dataclass.
+
+    A function is no parameter: arena itself hands it to the item.
+    """
     fields = dataclasses.fields(item) if dataclasses.is_dataclass(item) else ()
-    return {one.name: getattr(item, one.name) for one in fields if one.init and one.name != "name"}
+    values = {
+        field.name: getattr(item, field.name)
+        for field in fields
+        if field.init and field.name != "name"
+    }
+    return {name: value for name, value in values.items() if not callable(value)}
 
 
 def _document(name: str, item: Any, plugin: str) -> dict[str, Any]:

@@ -24,8 +24,6 @@ from scipy.special import betaincinv, ndtri
 
 from arena.types import FloatArray, IntArray
 
-__all__ = ["Units", "lower_bounds", "upper_bounds"]
-
 _KEPT = 128
 """Values at either end of a sample that are kept one by one."""
 _BINS = 256

@@ -14,8 +14,6 @@ from arena.evaluation.unit_means import range_of
 from arena.interfaces import Study
 from arena.types import FloatArray
 
-__all__ = ["OrderStatistics", "errors_of_medians"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class OrderStatistics(ScoreErrors):

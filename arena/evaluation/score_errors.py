@@ -10,8 +10,6 @@ import numpy as np
 
 from arena.types import FloatArray, Vocabulary
 
-__all__ = ["FEWEST_UNITS", "Ends", "ScoreErrors", "Widest", "too_few_units", "unmoved"]
-
 Ends: TypeAlias = tuple[FloatArray, FloatArray]
 """``(m,)`` lower and upper ends."""
 FEWEST_UNITS = 4.5

@@ -22,14 +22,6 @@ from arena.evaluation.unit_means import range_of, unit_influence
 from arena.interfaces import Study
 from arena.types import TEAMS, FloatArray, IntArray, Vocabulary
 
-__all__ = [
-    "Statistics",
-    "errors_from_resamples",
-    "errors_from_standard_errors",
-    "errors_of_statistics",
-    "information",
-]
-
 _NOISE = 1e-8
 """Influence values come from a numerical slope: a smaller relative spread is rounding error."""
 _FEW_IN_CLASS = 10

@@ -23,15 +23,6 @@ from arena.interfaces import HasRowValues, Metric, Study, traits_of
 from arena.types import TEAMS, FloatArray, IntArray, PredictionKind, Vocabulary
 from arena.utils.read_only import read_only
 
-__all__ = [
-    "UnitMeans",
-    "errors_from_influence",
-    "errors_from_rows",
-    "errors_of_means",
-    "range_of",
-    "unit_influence",
-]
-
 _TAIL_SHARE, _TAIL_UNITS, _MOST_EXCESS = 1.4, 20, 5.0
 """The tail is that of the ``1.4 sqrt(U)`` largest of at least 20 units, and its mean excess at most
 5: chosen by ``tests/coverage/derive_tail.py``."""
@@ -274,13 +265,23 @@ def _opposite(metric: Any, truth: npt.NDArray[Any], block: npt.NDArray[Any]) -> 
     """
     values: Any = None
     if metric.prediction is PredictionKind.CLASS_PROBABILITIES and truth.ndim == 1:
-        values = [metric.row_values(one.argmin(axis=1), one[np.newaxis])[0] for one in block]
+        values = [
+            metric.row_values(_least_likely(prediction), prediction[np.newaxis])[0]
+            for prediction in block
+        ]
     elif np.issubdtype(truth.dtype, np.floating) and block.shape[1:] == truth.shape:
         values = metric.row_values(
             truth, np.clip(2 * truth - block, *traits_of(metric).prediction_range)
         )
     values = np.asarray(values, dtype=np.float64) if values is not None else None
     return values if values is not None and np.isfinite(values).all() else None
+
+
+def _least_likely(prediction: npt.NDArray[Any]) -> IntArray:
+    """Return ``(n,)`` codes of the least likely label; ``(n,)`` holds that of the second of two."""
+    if prediction.ndim == 1:
+        return (prediction < 0.5).astype(np.intp)
+    return np.asarray(prediction.argmin(axis=1))
 
 
 def _counts_rows(metric: Any, study: Study) -> bool:

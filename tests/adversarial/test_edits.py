@@ -708,7 +708,9 @@ def is_upgraded_from_the_oldest(folder: Path) -> None:
 
 
 def is_rescored_and_finalized(folder: Path) -> None:
-    with Competition.open(folder / "c", clock=Clock()) as competition:
+    clock = Clock()
+    clock.now += timedelta(days=2)  # after the last event
+    with Competition.open(folder / "c", clock=clock) as competition:
         competition.rescore(apply=True)
         competition.finalize(intervals=False)
 

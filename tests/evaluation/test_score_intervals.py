@@ -295,6 +295,7 @@ def test_a_mean_without_bounds_may_lean_to_both_sides():
     [
         ("quantile_loss(alpha=0.95)", np.zeros(40), np.ones((1, 40)), 0.95),
         ("log_loss", np.zeros(40, int), np.tile([0.999, 0.001], (1, 40, 1)), -np.log(0.001)),
+        ("log_loss", np.zeros(40, int), np.full((1, 40), 0.001), -np.log(0.001)),
     ],
 )
 def test_an_error_that_the_sample_lacks_counts_as_it_would_cost(

@@ -58,7 +58,7 @@ def metrics(
     The families at the end of the list make metrics on demand, such as sklearn:jaccard_score.
     With --check, the exit code is 1 if the metric does not meet arena's requirements.
     """
-    refuse_check_without_name(name, check)
+    refuse_check_without_name("metric", name, check)
     manager = PluginManager()
     registry = manager.metrics
     if name is not None:
