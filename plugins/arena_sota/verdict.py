@@ -110,8 +110,8 @@ def who_counts(n_given: int, n_distinct: int, n_counting: int) -> str:
     """Return why fewer teams are counted than there are scores, or an empty text.
 
     >>> who_counts(43, 41, 40)
-    'Of 43 scores, 40 are counted: 2 near-duplicates and 1 score no better than guessing are left \
-out.'
+    'The model of selection counts 40 of 43 scores: 2 near-duplicates and 1 score no better than \
+guessing are left out.'
     >>> who_counts(43, 43, 43)
     ''
     """
@@ -122,7 +122,8 @@ out.'
         return ""
     are = "is" if copies + guesses == 1 else "are"
     return (
-        f"Of {n_given:,} scores, {n_counting:,} are counted: {' and '.join(said)} {are} left out."
+        f"The model of selection counts {n_counting:,} of {n_given:,} scores: "
+        f"{' and '.join(said)} {are} left out."
     )
 
 

@@ -145,7 +145,7 @@ def test_the_analysis_of_an_accuracy_board():
     assert document["n_teams"] == 40
     assert document["sota"] < document["observed_maximum"]
     assert abs(document["sota"] - 0.8) < abs(document["observed_maximum"] - 0.8)
-    assert finding.verdict.startswith("Of 41 scores, 40 are counted")
+    assert finding.verdict.startswith("The model of selection counts 40 of 41 scores")
     assert f"{document['sota']:.4f}" not in finding.verdict
     assert finding.verdict.endswith("1 near-duplicate is left out.")
     assert document == run(study).document

@@ -357,7 +357,7 @@ def test_what_a_verdict_says_at_its_limits():
 def test_who_counts_is_said_in_the_right_number():
     assert who_counts(5, 5, 5) == ""
     assert who_counts(1_005, 1_004, 1_004) == (
-        "Of 1,005 scores, 1,004 are counted: 1 near-duplicate is left out."
+        "The model of selection counts 1,004 of 1,005 scores: 1 near-duplicate is left out."
     )
     assert who_counts(5, 5, 4).endswith("counted: 1 score no better than guessing is left out.")
     assert who_counts(5, 3, 3).endswith("counted: 2 near-duplicates are left out.")

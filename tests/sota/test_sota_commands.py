@@ -138,7 +138,10 @@ def test_estimate_says_who_does_not_count(tmp_path):
     rows = [("a", 0.95), ("b", 0.94), ("c", 0.55), ("d", 0.4)]
     write_csv(tmp_path / "board.csv", ["team", "score"], rows)
     told = run_here("sota", "estimate", "board.csv", "--rows", 100, "--rho", 0.9, cwd=tmp_path)
-    assert "Of 4 scores, 3 are counted: 1 score no better than guessing is left out" in told.stdout
+    assert (
+        "The model of selection counts 3 of 4 scores: 1 score no better than guessing is left out"
+        in told.stdout
+    )
     assert "1 team scores too low" in told.stdout
     assert "give a smaller --rho" in told.stdout.replace("\n", " ")
 
