@@ -359,8 +359,10 @@ def test_who_counts_is_said_in_the_right_number():
     assert who_counts(1_005, 1_004, 1_004) == (
         "The model of selection counts 1,004 of 1,005 scores: 1 near-duplicate is left out."
     )
-    assert who_counts(5, 5, 4).endswith("counted: 1 score no better than guessing is left out.")
-    assert who_counts(5, 3, 3).endswith("counted: 2 near-duplicates are left out.")
+    assert who_counts(5, 5, 4).endswith(
+        "4 of 5 scores: 1 score no better than guessing is left out."
+    )
+    assert who_counts(5, 3, 3).endswith("3 of 5 scores: 2 near-duplicates are left out.")
     assert who_counts(5, 4, 3).endswith(
         "1 near-duplicate and 1 score no better than guessing are left out."
     )
