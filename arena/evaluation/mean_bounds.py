@@ -27,6 +27,7 @@ from arena.types import FloatArray, IntArray
 _KEPT = 128
 """Values at either end of a sample that are kept one by one."""
 _BINS = 256
+_NOISE = 1e-12
 _CELLS = 2**20
 """Of a block of submissions whose bounds are found together."""
 
@@ -132,8 +133,9 @@ def lower_bounds(units: Units, worst: FloatArray, tail: FloatArray) -> FloatArra
     [0.867]
     """
     counts, top, worst = units.counts, units.largest, np.minimum(worst, units.smallest)
-    at_top = units.values == top[:, np.newaxis]
-    two = (at_top | (units.values == worst[:, np.newaxis]) | (counts == 0)).all(axis=1)
+    noise = _NOISE * (top - worst)  # of values that were moved by their mean and back
+    at_top = units.values >= (top - noise)[:, np.newaxis]
+    two = (at_top | (units.values <= (worst + noise)[:, np.newaxis]) | (counts == 0)).all(axis=1)
     right, total = np.where(at_top, counts, 0.0).sum(axis=1), counts.sum(axis=1)
     bounds = worst + (top - worst) * betaincinv(right, total - right + 1, tail)
     others = np.flatnonzero(~two)

@@ -604,18 +604,6 @@ def test_a_team_with_many_equal_candidates_keeps_its_level(study_of, metrics, co
     assert (held >= 36).all()  # without the candidates about 24 and 5
 
 
-@pytest.mark.slow
-def test_an_interval_that_ends_beyond_a_hundred_times_the_score_is_withheld():
-    for degrees, is_given in ((30.0, True), (2.6, False)):
-        errors = replace(
-            errors_of([2.0, 2.1, 2.2], 0.6, (0.0, np.inf)), degrees_of_freedom=np.full(3, degrees)
-        )
-        found = best_score_interval(errors, joint(0.0, 3), greater_is_better=False, level=0.99)
-        assert np.isfinite(found.ends).all() == is_given
-        assert (found.reason is None) == is_given
-    assert "more than 100 times as far from 0 as the score" in found.reason
-
-
 def test_several_numbers_of_places_share_their_computation_and_nothing_else():
     values = np.random.default_rng(0).normal(0, 1, (30, 80))
     values[:5] += 1.5

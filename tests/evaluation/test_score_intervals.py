@@ -49,7 +49,7 @@ def errors_of(scores, error, score_range=UNBOUNDED, degrees=np.inf, limit_units=
 @pytest.mark.parametrize(
     ("name", "procedure", "said"),
     [
-        ("accuracy", UnitMeans, "any distribution of independent rows with values from 0 to 1"),
+        ("accuracy", UnitMeans, "only independent rows with values from 0 to 1"),
         ("brier", UnitMeans, "values from 0 to 2"),
         ("log_loss", UnitMeans, "the tail of the largest losses"),
         ("mse", UnitMeans, "the tail of the largest losses"),
@@ -60,8 +60,8 @@ def errors_of(scores, error, score_range=UNBOUNDED, degrees=np.inf, limit_units=
         ("spearman", Statistics, "influence values"),
         ("r2", Widest, "The wider of two"),
         ("pearson", Statistics, "influence values"),
-        (DICE, UnitMeans, "any distribution"),
-        (MedianOfCases("median", greater_is_better=True), OrderStatistics, "order statistics"),
+        (DICE, UnitMeans, "only independent rows"),
+        (MedianOfCases("median", greater_is_better=True), OrderStatistics, "order statistic"),
     ],
 )
 def test_every_kind_of_score_has_its_procedure_and_says_what_it_assumes(
