@@ -89,7 +89,9 @@ def create(folder: Path, history: History) -> None:
             "public": {"mechanism": history.mechanism, "scope": history.scope},
         }
     )
-    Competition.create(folder / "c", folder / "solution.csv", settings, seed=1).close()
+    Competition.create(
+        folder / "c", folder / "solution.csv", settings, seed=1, clock=lambda: START
+    ).close()
 
 
 def make(folder: Path, history: History) -> None:
