@@ -33,6 +33,13 @@ _ANALYSIS_STREAM = (2**32 - 1, 3)
 
 _SECTIONS_OF_THE_BOARD = {"final", "analysis"}
 
+FINAL_CAUSES: Mapping[str, str] = {
+    **CAUSES,
+    "configuration": "a setting of the final board was changed",
+    "selection": "other submissions count",
+}
+"""The kind of an event after which a stored result can change -> what happened, for everybody."""
+
 _RULE_NOTES: Mapping[str, str] = {
     "best_private": (
         "Each team is ranked by its best submission on these same rows. This makes every score "
@@ -261,7 +268,7 @@ def final_mark(state: CompetitionState) -> Mark | None:
 
 def _outdated(state: CompetitionState, count: Callable[[], _Counted]) -> tuple[str, Mark] | None:
     """Return what the stored private board is older than, for the organiser and for everybody."""
-    events = state.store.events("finalized", "selection", *CAUSES)
+    events = state.store.events("finalized", *FINAL_CAUSES)
     kept = next((event for event in reversed(events) if event.kind == "finalized"), None)
     if kept is None:
         return None
@@ -269,12 +276,12 @@ def _outdated(state: CompetitionState, count: Callable[[], _Counted]) -> tuple[s
     recorded = [change for event in later for change in event.payload.get("changes", ())]
     rescores = [event for event in later if event.kind == "rescored"]
     if rescores:
-        return "the last rescore", Mark(rescores[0].time, CAUSES["rescored"])
+        return "the last rescore", Mark(rescores[0].time, FINAL_CAUSES["rescored"])
     if changed := _changed_settings(state.settings, [*recorded, *state.unrecorded]):
         settings = [event for event in later if event.kind == "configuration"]
         time = settings[0].time if settings else state.clock().isoformat()
         what = f"the change of {', '.join(changed)} in {CONFIG_NAME}"
-        return what, Mark(time, "a setting of the final board was changed")
+        return what, Mark(time, FINAL_CAUSES["configuration"])
     counted = count()
     same = kept.payload["finals"] == _listed(counted.finals)
     if same and not _other_baseline(state, counted.baseline):
@@ -282,7 +289,7 @@ def _outdated(state: CompetitionState, count: Callable[[], _Counted]) -> tuple[s
     decision = next((event for event in later if event.kind != "configuration"), None)
     mark = Mark(
         state.clock().isoformat() if decision is None else decision.time,
-        CAUSES.get("" if decision is None else decision.kind, "other submissions count"),
+        FINAL_CAUSES["selection" if decision is None else decision.kind],
     )
     return "a change of the submissions that count", mark
 

@@ -53,7 +53,7 @@ class Mark:
     time: str
     """When they changed: ISO 8601, UTC."""
     cause: str
-    """What changed, as the end of a sentence; one of :data:`CAUSES`, or as short."""
+    """What changed, as the end of a sentence; one of :data:`CAUSES` or of ``FINAL_CAUSES``."""
 
     def sentence(self, beginning: str) -> str:
         """Return the mark as a sentence.

@@ -264,7 +264,7 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
         "UPDATE releases SET submission = 77 WHERE release = 1",
         "Release 1 .* was changed",
     ),
-    "epoch": ("UPDATE releases SET epoch = 3 WHERE release = 1", "Release 1 .* was changed"),
+    "epoch": ("UPDATE releases SET epoch = 9 WHERE release = 1", "Release 1 .* was changed"),
     "time of a release": (
         "UPDATE releases SET released = '2020-01-01' WHERE release = 1",
         "Release 1 ",
@@ -412,7 +412,7 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
     "table more": (["CREATE TABLE x (a INTEGER)", "SELECT 1"], "table x .* is not of arena"),
     "view in its place": (
         ["ALTER TABLE truth RENAME TO x", "CREATE VIEW truth AS FROM x"],
-        "table truth of the database is missing",
+        "view truth of the database is not of arena",
     ),
     "column more": (["ALTER TABLE texts ADD COLUMN x INTEGER", "SELECT 1"], "column texts.x"),
     "column dropped": (

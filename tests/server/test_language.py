@@ -12,10 +12,13 @@ from babel.messages.extract import extract
 from babel.messages.pofile import read_po
 
 import arena.server
+from arena.competition.finalize import FINAL_CAUSES
+from arena.competition.rebuild import CAUSES
 from arena.interfaces import ExplainsScores
 from arena.plugin.manager import PluginManager
 from arena.server.web.language import LANGUAGES, LOCALE
 from arena.server.web.problems import TITLES
+from arena_mechanisms.ladder import LadderFree
 from web_site import NAME, WebSite
 
 ROOT = Path(arena.server.__file__).parent
@@ -31,10 +34,12 @@ def marked() -> Iterator[Any]:
             with path.open("rb") as file:
                 for _line, text, _comments, _context in extract(method, file, KEYWORDS):
                     yield text
-    yield from TITLES.values()
-    for one in PluginManager().mechanisms:
-        if isinstance(one.item, ExplainsScores):
-            yield one.item.for_participants
+    for table in (TITLES, CAUSES, FINAL_CAUSES):
+        yield from table.values()
+    mechanisms = [entry.item for entry in PluginManager().mechanisms]
+    for mechanism in (*mechanisms, LadderFree(noise=1.0)):  # noise changes its text
+        if isinstance(mechanism, ExplainsScores):
+            yield mechanism.for_participants
 
 
 @pytest.mark.slow
