@@ -16,7 +16,7 @@ from typing import Any
 
 from arena.errors import ArenaError, DuplicateNameError, PluginError
 from arena.utils.located import located
-from arena.utils.text import printable
+from arena.utils.text import printable, printable_lines
 
 ANY_FAILURE = (Exception, SystemExit)
 """What the code of a plugin may raise: it may also call exit, which must not end the program."""
@@ -81,7 +81,7 @@ def log_failure(error: ArenaError, subject: str) -> None:
     log = logging.getLogger("arena")
     log.warning("%s: %s", printable(subject), error)
     for note in getattr(error, "__notes__", ()):
-        log.debug("%s", note)
+        log.debug("%s", printable_lines(note))  # it may quote what a team sent
 
 
 @contextlib.contextmanager

@@ -15,6 +15,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,13 @@ from arena.evaluation.scores import full_scores
 from arena.interfaces import HasRowValues, Metric, traits_of
 from arena.plugin.manager import PluginManager
 from arena.public_board.instances import InstanceRelease, MemoryLog
-from arena.public_board.releaser import Releaser, ScoredSubmission, make_releaser
+from arena.public_board.mechanism import public_rows
+from arena.public_board.releaser import (
+    Releaser,
+    ScoredSubmission,
+    make_releaser,
+    read_public_rows,
+)
 from arena.store import Store
 from arena.types import PredictionKind, Solution, Target
 
@@ -65,7 +72,8 @@ class Case:
 
     def releaser(self) -> Releaser:
         """Return a releaser as a process begins."""
-        return make_releaser(self.settings, self.solution, self.store, self.manager, 1)
+        read = partial(read_public_rows, self.store, public_rows(self.solution))
+        return make_releaser(self.settings, self.solution, read, self.manager, 1)
 
 
 class UnchangedLog(MemoryLog):

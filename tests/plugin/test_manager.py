@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import traceback
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ import pytest
 
 from arena.errors import ArenaError, DuplicateNameError, PluginError, UnknownNameError
 from arena.hookspecs import hookimpl
-from arena.plugin.info import attributed, attributed_unquoted
+from arena.plugin.info import attributed, attributed_unquoted, log_failure
 from arena.plugin.manager import PluginManager
 from arena.types import RULE_FAILED, CompetitionInfo, Fault, PredictionKind
 
@@ -286,6 +287,17 @@ def test_a_plugin_that_failed_is_named_where_its_item_is_missed(
     for registry in (manager.metrics, manager.mechanisms, manager.analyses, manager.competitors):
         with pytest.raises(UnknownNameError, match="There is no .*broken.*" + said):
             registry.resolve("broken")
+
+
+def test_a_logged_note_cannot_move_the_cursor(caplog: pytest.LogCaptureFixture) -> None:
+    error = ArenaError("The metric failed.")
+    error.add_note("Traceback:\nKeyError: \x1b[31m")
+    with caplog.at_level(logging.DEBUG, "arena"):
+        log_failure(error, "team.csv")
+    assert [record.message for record in caplog.records] == [
+        "team.csv: The metric failed.",
+        "Traceback:\nKeyError: \\x1b[31m",
+    ]
 
 
 def test_a_plugin_that_is_installed_later_is_found(site: Path) -> None:

@@ -174,6 +174,7 @@ class _Executed:
 
 def forge(content: str, path: str) -> None:
     """Send on every socket what a process could send that a hostile file has taken over."""
+    code = f"open({path!r}, 'w')"
     body = {
         "pickle": pickle.dumps((1, True, _Executed(path), True)),
         "name": json.dumps({"tuple": [1, True, {"os.system": {"command": path}}, True]}).encode(),
@@ -181,7 +182,7 @@ def forge(content: str, path: str) -> None:
         "order": json.dumps({"tuple": [1, False, "no exception", True]}).encode(),
         "array": json.dumps({"tuple": [1, True, {"array": ["O", [1], True]}, True]}).encode(),
         "error": json.dumps(
-            {"tuple": [1, False, {"error": ["builtins", "exec", [f"open({path!r}, 'w')"]]}, True]}
+            {"tuple": [1, False, {"error": ["builtins", "exec", [code], []]}, True]}
         ).encode(),
         "deep": b"[" * 4000,
     }[content]

@@ -55,9 +55,12 @@ def test_records_tables_and_errors_are_the_same_after() -> None:
     assert (received.faults, received.sha256, received.crashed) == (read.faults, "0", True)
     table = pa.table({"id": ["a", None], "y": [0.5, 1.0]})
     assert decode(encode(table)).equals(table)
-    error = decode(encode(ScoringError("for the organiser", "kind", "shown")))
+    sent = ScoringError("for the organiser", "kind", "shown")
+    sent.add_note("for --verbose")
+    error = decode(encode(sent))
     assert (type(error), str(error)) == (ScoringError, "for the organiser")
     assert (error.kind, error.shown) == ("kind", "shown")
+    assert error.__notes__ == ["for --verbose"]
 
 
 class StrangeError(Exception):
@@ -69,8 +72,10 @@ class StrangeError(Exception):
 
 @pytest.mark.parametrize("error", [StrangeError(text="no"), SystemExit("no"), KeyboardInterrupt()])
 def test_of_another_error_the_message_is_sent(error: BaseException) -> None:
+    error.add_note("for --verbose")
     received = decode(encode(error))
     assert type(received) is RuntimeError
+    assert received.__notes__ == ["for --verbose"]
     assert str(received).startswith(type(error).__name__)
 
 
@@ -88,9 +93,10 @@ def test_other_types_are_refused(value: Any) -> None:
         {"array": ["<f8", [2**60], True]},
         {"texts": [[1], [7]]},
         {"texts": [[2], ["a"]]},
-        {"error": ["builtins", "exec", ["1"]]},
-        {"error": ["os", "system", ["true"]]},
-        {"error": ["arena.errors", "annotations", []]},
+        {"error": ["builtins", "exec", ["1"], []]},
+        {"error": ["os", "system", ["true"], []]},
+        {"error": ["arena.errors", "annotations", [], []]},
+        {"error": ["builtins", "ValueError", [], [7]]},
         {"arena.types.Fault": {"kind": "k"}},
         {"arena.types.Target": {"name": "y", "classes": None}},
         {"table": None},

@@ -127,15 +127,16 @@ def _array_tree(value: Any, apart: Callable[[Any], None]) -> Any:
 
 
 def _error(error: BaseException) -> list[Any]:
-    """Return the class of an exception and its arguments; of a foreign class, its message."""
+    """Return class, arguments and notes of an exception; of a foreign class, its message."""
     kind, arguments = type(error), list(error.args)
+    notes = [note for note in getattr(error, "__notes__", ()) if isinstance(note, str)]
     plain = all(isinstance(one, (str, int, float, type(None))) for one in arguments)
     if plain and _exception(kind.__module__, kind.__qualname__) is kind:
-        return [kind.__module__, kind.__qualname__, arguments]
+        return [kind.__module__, kind.__qualname__, arguments, notes]
     message = kind.__name__
     with contextlib.suppress(Exception):
         message = f"{message}: {error}"
-    return ["builtins", "RuntimeError", [message]]
+    return ["builtins", "RuntimeError", [message], notes]
 
 
 def _exception(module: str, name: str) -> type[Exception] | None:
@@ -162,11 +163,14 @@ def _value(tree: Any, part: Callable[[], Any]) -> Any:
 
 
 def _made_error(content: Sequence[Any]) -> Exception:
-    module, name, arguments = content
+    module, name, arguments, notes = content
     kind = _exception(module, name)
     if kind is None:
         raise ValueError(f"{name} is no exception of Python or arena")
-    return kind(*arguments)
+    error = kind(*arguments)
+    for note in notes:
+        error.add_note(note)  # refuses what is no text
+    return error
 
 
 def _texts(content: Sequence[Any]) -> Any:
