@@ -329,7 +329,8 @@ class TimeCheck:
                 f"Time runs backwards: event {event.sequence} ({shorten(event.kind)}, "
                 f"{shorten(event.time)}) is before event {latest.sequence} "
                 f"({shorten(latest.kind)}, {shorten(latest.time)}), which was recorded earlier. "
-                "The clock was set back, or an older arena imported a submission with its time. "
+                "The clock was set back, an older arena imported a submission with its time, or "
+                "the time of a request was changed in the queue. "
                 "The deadline and the limits of a day followed that time."
             )
             # Named once: what follows is compared with this event.

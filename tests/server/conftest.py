@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,14 @@ def created(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {"metric": {"name": "roc_auc"}, "limits": {"per_day": 3}, "final": {"rule": "chosen"}}
     )
     path = tmp_path / "race"
-    Competition.create(path, tmp_path / "solution.csv", settings, public_share=0.5, seed=1).close()
+    Competition.create(
+        path,
+        tmp_path / "solution.csv",
+        settings,
+        public_share=0.5,
+        seed=1,
+        clock=lambda: datetime(2026, 3, 1, tzinfo=UTC),  # before all clocks of tests
+    ).close()
     (path / "rules.md").write_text("# Rules\n")
     return path
 

@@ -120,7 +120,7 @@ EDITS = {
         "UPDATE requests SET payload = json_set(payload, '$.submissions[0]', 2) WHERE seq = 4",
         "request 4 .* in its selection",
     ),
-    "payload": ("UPDATE requests SET payload = '{' WHERE seq = 1", "request 1 .* in its time"),
+    "payload": ("UPDATE requests SET payload = '{' WHERE seq = 1", "request 1 .* in its file name"),
     "received": (
         "UPDATE requests SET received = '2020-01-01T00:00:00+00:00' WHERE seq = 3",
         "request 3 .* in its time",
@@ -324,7 +324,8 @@ def test_a_waiting_request_that_is_unreadable_does_not_stop_the_others(
     bad = send(layout, intake, "red", predictions(7))
     good = send(layout, intake, "green", predictions(8))
     intake.close()
-    edit(layout.intake, UNREADABLE[name].replace("{}", str(bad.seq)))
+    statement = UNREADABLE[name].replace("{}", str(bad.seq))
+    edit(layout.intake, statement)
     for _ in range(2):  # and the server starts again
         settle(there / "race", layout)
         public = Published(layout.public("race"))
@@ -333,7 +334,11 @@ def test_a_waiting_request_that_is_unreadable_does_not_stop_the_others(
         assert answer.status == "accepted"
         public.close()
     with Competition.open(there / "race") as competition:
-        assert competition.audit() == ()
+        told = "\n".join(competition.audit())
+    if "SET received" in statement:  # the edited time is in the record, and the audit names it
+        assert re.fullmatch(r"Time runs backwards: event 9 .*", told)
+    else:
+        assert told == ""
 
 
 PUBLISHED = [

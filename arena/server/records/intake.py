@@ -461,9 +461,12 @@ def _request(row: sqlite3.Row) -> Request:
         for name, value in dict(row).items()
     }
     try:
-        payload = parse_json(cells["payload"])
         received = datetime.fromisoformat(cells["received"]).astimezone(UTC)
-    except (ValueError, TypeError, OverflowError, RecursionError):
-        payload, received = {}, _UNKNOWN
+    except (ValueError, TypeError, OverflowError):
+        received = _UNKNOWN
+    try:
+        payload = parse_json(cells["payload"]) if received != _UNKNOWN else {}
+    except (ValueError, TypeError, RecursionError):
+        payload = {}
     cells |= {"payload": payload if isinstance(payload, dict) else {}, "received": received}
     return Request(**cells)
