@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,14 +16,15 @@ from arena.competition.quota import count_interrupted
 from arena.config import SAMPLE_NAME, Settings
 from arena.errors import ArenaError, UsageError
 from arena.evaluation.solution_metric import metric_of_solution
-from arena.intake import ReadSubmission, SubmissionFile, read_submission
 from arena.interfaces import Metric, kinds_of, source_of
 from arena.plugin.manager import PluginManager
-from arena.scoring.submissions import examine
 from arena.store import Store
 from arena.store.events import INEXACT
 from arena.types import PredictionKind, Solution, Usage
 from arena.utils.strict_json import parse_json
+
+if TYPE_CHECKING:
+    from arena.intake import ReadSubmission, SubmissionFile
 
 METRIC_CODE = "metric_code"
 """The key in the store for the code of a metric from a file of the organiser."""
@@ -108,6 +109,8 @@ class CompetitionState:
         if all(len(own) == len(names) for own, names in zip(codes, named, strict=True)):
             return None
         if solution.kind is PredictionKind.LABEL and (path := self.folder / SAMPLE_NAME).is_file():
+            from arena.intake import read_submission
+
             values = read_submission(path, solution).values
             for own, column in zip(codes, () if values is None else values.T, strict=False):
                 own |= set(column.tolist())
@@ -120,6 +123,8 @@ class CompetitionState:
         self, files: Sequence[SubmissionFile], *, workers: int = 1
     ) -> Iterator[tuple[SubmissionFile, ReadSubmission]]:
         """Yield each file of a participant with its predictions or its faults, in order."""
+        from arena.scoring.submissions import examine
+
         if not self._sendable:
             self._sendable.append(self.sendable)
         return examine(

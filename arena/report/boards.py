@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arena.report.columns import PUBLIC_COLUMNS, StandingColumn, ranked_columns
 from arena.report.model import Board, Column
-from arena.scoring.result import STANDING_COLUMNS, ScoreResult
 from arena.types import TEAMS, Vocabulary
 from arena.utils.formatting import BoardDisplay, Show, level_text, released_format, score_format
+
+if TYPE_CHECKING:
+    from arena.scoring.result import ScoreResult
 
 Row = Mapping[str, Any]
 _MOST_OTHERS = 20
@@ -39,6 +41,8 @@ def ranked_board(
 ) -> Board:
     """Return the board of ranked standings, with every column that they have."""
     score = score_format(standings, display)
+    from arena.scoring.result import STANDING_COLUMNS
+
     others = [key for key in (standings[0] if standings else ()) if key not in STANDING_COLUMNS]
     left_out = len(others) - _MOST_OTHERS
     kinds = (

@@ -8,9 +8,11 @@ the table has the two alphabets that share most letters with Latin.
 
 from __future__ import annotations
 
+import json
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
+from importlib import resources
 
 _LETTERS = str.maketrans(
     "АВЕЅІЈКМНОРСТУХаеорсухіјѕһӏԁԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧοναιρκυγχI1|0",  # noqa: RUF001
@@ -26,17 +28,19 @@ _VARIANTS = {"\u034f", *map(chr, range(0xFE00, 0xFE10))}
 def _prototypes() -> Mapping[int, str | int]:
     """Return for each confusable character what stands for all that look like it."""
     try:
-        from confusable_homoglyphs.confusables import confusables_data
+        folder = resources.files("confusable_homoglyphs")  # its modules load an HTTP client
     except ModuleNotFoundError:
         return _LETTERS
+    text_of_table = (folder / "confusables.json").read_text(encoding="utf-8")
+    confusables: Mapping[str, Sequence[Mapping[str, str]]] = json.loads(text_of_table)
     # The package lists for each text those that it is confused with: the same in both directions.
     representative: dict[str, str] = {}
-    for text in confusables_data:
+    for text in confusables:
         if text in representative:
             continue
         alike, left = {text}, [text]
         while left:
-            new = {one["c"] for one in confusables_data.get(left.pop(), ())} - alike
+            new = {one["c"] for one in confusables.get(left.pop(), ())} - alike
             alike |= new
             left += new
         # Letters before digits, which have no case; "rn" before "m", which is one letter.
