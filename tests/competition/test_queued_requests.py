@@ -14,6 +14,7 @@ import pytest
 from arena.competition import finalize, queued_requests, rescore
 from arena.competition.competition import Competition
 from arena.competition.queued_requests import QueuedRequest, RequestAnswer, answers_in
+from arena.competition.state import CompetitionState
 from arena.errors import InputError, MetricError, StoreError, UsageError
 from arena.intake import ReadSubmission
 from arena.plugin.manager import PluginManager
@@ -198,10 +199,10 @@ def test_a_file_that_ends_its_reader_twice_is_set_aside(
     tmp_path: Path, solution: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requests = [submit(tmp_path, seq) for seq in range(1, 4)]
-    examine, read = queued_requests.examine, []
+    examine, read = CompetitionState.examine, []
 
-    def crashing(files: Any, *args: Any, **rules: Any) -> Iterator[Any]:
-        for file, one in examine(files, *args, **rules):
+    def crashing(state: CompetitionState, files: Any, **rules: Any) -> Iterator[Any]:
+        for file, one in examine(state, files, **rules):
             read.append(file.path)
             crashed = file.path == requests[1].path or read.count(requests[0].path) == 1 == len(
                 read
@@ -209,7 +210,7 @@ def test_a_file_that_ends_its_reader_twice_is_set_aside(
             ended = ReadSubmission(None, (Fault("unreadable file", ""),), "", crashed=True)
             yield file, ended if crashed else one
 
-    monkeypatch.setattr(queued_requests, "examine", crashing)
+    monkeypatch.setattr(CompetitionState, "examine", crashing)
     with made(tmp_path, solution, clock, limits={"total": 2}) as competition:
         (*answers,) = process_all(competition, requests)
         assert [one.status for one in answers] == ["accepted", "set_aside", "accepted"]

@@ -63,6 +63,7 @@ def settings_of(rules: Rules, metric: str, mechanism: str) -> Settings:
     }
     return Settings.model_validate(
         {
+            "data": {"classes": ["0", "1"]},  # the few public rows may lack one
             "metric": {"name": metric},
             "public": {"mechanism": mechanism},
             "analysis": {"resamples": 2},
