@@ -127,6 +127,9 @@ def coverage(
         missing = {name for ends in _RANGES.values() for name in ends} - set(columns)
         if missing:
             raise PluginError(f"The analysis {analysis.name!r} delivers no {min(missing)}.")
+        for low, high in _RANGES.values():
+            columns[low] = _with_withheld(columns[low], 1)
+            columns[high] = _with_withheld(columns[high], len(true))
         for kind, (low, high) in _RANGES.items():
             held[kind].append(covers(columns[low], columns[high], ranks))
         first = first or _single(study, columns, ranks, test_rows)
@@ -145,6 +148,11 @@ def coverage(
         for kind, own in held.items()
     ]
     return tuple(found), first
+
+
+def _with_withheld(ranks: Sequence[int | None], end: int) -> list[int]:
+    """Return ends of ranges; a range that is withheld excludes no rank, up to this end."""
+    return [end if rank is None else rank for rank in ranks]
 
 
 def _study(
