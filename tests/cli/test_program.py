@@ -115,7 +115,7 @@ def test_metrics_are_listed(arena_here: Any) -> None:
     assert "sklearn:NAME" in shown
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize("encoding", [pytest.param("ascii", marks=pytest.mark.slow), "latin-1"])
 def test_what_a_terminal_cannot_show_is_replaced(arena: Any, encoding: str) -> None:
     listed = arena("metrics", environment={"PYTHONIOENCODING": encoding})
     assert listed.returncode == 0

@@ -303,7 +303,7 @@ def score(solution, submission, row_id_column_name):
 """
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_no_other_label_than_released_scores_tell_changes_a_byte(tmp_path: Path, name: str) -> None:
     metric, mechanism, sections = CASES[name]
