@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
 
 from arena.competition.competition import Competition
@@ -25,7 +26,8 @@ from arena.server.scorer.attempts import Attempts
 from arena.server.scorer.main import run
 from arena.server.scorer.scorer import Scorer
 from arena.store import database
-from served import predictions, send
+from program import write_csv
+from served import N_ROWS, predictions, send
 
 
 @contextmanager
@@ -316,3 +318,33 @@ def test_a_check_leaves_no_trace_on_record(folder: Path, layout: Layout) -> None
         assert len(scorer._competition.events()) == events
         public.close()
     intake.close()
+
+
+def test_after_a_rescore_a_team_sees_its_standing_score_only(
+    folder: Path, layout: Layout, tmp_path: Path
+) -> None:
+    """All its new scores together would tell which labels were corrected."""
+    intake = Intake(layout.intake)
+    for number in range(3):
+        send(layout, intake, "red", predictions(number))
+    with scorer_of(folder, layout) as scorer:
+        settle(scorer)
+        public = Published(layout.public("race"))
+        before = {answer.submission: answer.released for answer in public.answers("red")}
+        public.close()
+    rng = np.random.default_rng(2)
+    flipped = [(f"r{row}", int(rng.random() >= 0.5)) for row in range(N_ROWS)]
+    write_csv(tmp_path / "flipped.csv", ["id", "y"], flipped)
+    with Competition.open(folder) as competition:
+        competition.rescore(tmp_path / "flipped.csv", apply=True)
+        (row,) = competition.leaderboard()
+    with scorer_of(folder, layout):
+        public = Published(layout.public("race"))
+        after = {answer.submission: answer.released for answer in public.answers("red")}
+        about = public.competition()
+        public.close()
+    assert after == {**before, row["submission"]: row["score"]}
+    assert row["score"] == pytest.approx(1 - before[row["submission"]])
+    assert about is not None
+    assert about.mark is not None
+    assert about.mark["cause"] == "all submissions were scored again"

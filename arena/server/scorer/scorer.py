@@ -268,6 +268,7 @@ class Scorer:
         recorded = competition.answers()
         rows = {row["submission"]: row for row in competition.submissions()}
         records = {one.submission: one for one in competition.records()}
+        kept = _kept_after_a_rebuild(competition)
         answers, teams = [], set()
         for request in self._all_judged():
             if request.request not in recorded:
@@ -276,13 +277,15 @@ class Scorer:
             answer = self._answer(request, recorded[request.request])
             if answer.submission is not None:
                 row, record = rows[answer.submission], records[answer.submission]
-                answer = replace(answer, **_as_recorded(row, record))
+                released = answer.released if answer.submission in kept else row["released"]
+                answer = replace(answer, **_as_recorded(row, record), released=released)
             answers.append(answer)
             teams.add(answer.team)
         sent = {answer.submission for answer in answers}
         others = [number for number in rows if number not in sent]
         for seq, number in enumerate(others, start=-len(others)):
-            answers.append(_without_request(seq, rows[number], records[number]))
+            released = None if number in kept else rows[number]["released"]
+            answers.append(_without_request(seq, rows[number], records[number], released))
             teams.add(records[number].team)
         content = documents(competition, self._name, self._server)
         self._note_end(content["private"])
@@ -457,14 +460,27 @@ def _as_recorded(row: Mapping[str, Any], record: SubmissionRecord) -> dict[str, 
     return {
         "team": row["team"],
         "status": row["status"],
-        "released": row["released"],
         "selected": row["selected"],
         "faults": tuple(asdict(fault) for fault in record.faults),
         "sha256": record.sha256,
     }
 
 
-def _without_request(seq: int, row: Mapping[str, Any], record: SubmissionRecord) -> Answer:
+def _kept_after_a_rebuild(competition: Competition) -> set[int]:
+    """Return the submissions whose teams are still shown the score from before a rebuild.
+
+    Of the new releases a team sees its standing score only: all of them together would tell which
+    labels were corrected.
+    """
+    if competition.mark(private=False) is None:
+        return set()
+    standing = {row["submission"] for row in competition.leaderboard()}
+    return {row["submission"] for row in competition.submissions()} - standing
+
+
+def _without_request(
+    seq: int, row: Mapping[str, Any], record: SubmissionRecord, released: float | None
+) -> Answer:
     """Return the answer to a submission by another command, or from a former queue."""
     return Answer(
         request=f"submission-{record.submission}",
@@ -474,6 +490,7 @@ def _without_request(seq: int, row: Mapping[str, Any], record: SubmissionRecord)
         judged=record.received,
         submission=record.submission,
         file=record.file,
+        released=released,
         **_as_recorded(row, record),
     )
 
