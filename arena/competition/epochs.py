@@ -231,6 +231,7 @@ def _store_epoch(
         time=now,
     )
     transaction.put_meta("epoch", str(epoch))
+    transaction.put_meta("mechanism_epoch", str(epoch))
     payload: dict[str, Any] = {
         "epoch": after.public.epoch,
         "mechanism": [before.public.mechanism, after.public.mechanism],

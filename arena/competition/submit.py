@@ -142,6 +142,10 @@ class SubmissionHandler:
         self.teams: Teams = ledger.teams()
         self.epoch = ledger.epoch
         """The epoch of the releases; in another one, another handler is needed."""
+        self.mechanism_epoch = int(
+            state.store.meta("mechanism_epoch") or state.settings.public.epoch
+        )
+        """The epoch with which the mechanism began; those of a rebuilt board follow."""
         metric_name = state.settings.metric.specification
         self.judge = Judge(
             state.solution, state.metric, state.manager.metrics.plugin_of(metric_name)
@@ -215,7 +219,8 @@ class SubmissionHandler:
         incoming = self._incoming(request)
         first = self._find(transaction, incoming)
         if first is not None:
-            answer = self._answer(first, self._first_release(first))
+            recorded = state.store.first_release(first.submission, self.mechanism_epoch)
+            answer = self._answer(first, None if recorded is None else recorded.release)
             receipt = state.store.receipt(first.submission)
             return _Stored(replace(answer, receipt=receipt, known=True), None, None)
         quota = self._quota(request) if request.limited else None
@@ -337,11 +342,6 @@ class SubmissionHandler:
         if judgement.fault is COULD_NOT_BE_SCORED and incoming.key is None:
             return replace(incoming, key=self._unscored_key(incoming))
         return incoming
-
-    def _first_release(self, record: SubmissionRecord) -> Release | None:
-        state = self.state
-        recorded = state.store.release_of(record.submission, self.epoch)
-        return None if recorded is None else recorded.release
 
     def _answer(self, record: SubmissionRecord, release: Release | None) -> Submitted:
         released = release.score if release else None

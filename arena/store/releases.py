@@ -179,12 +179,15 @@ def select_shown(
     return cursor.execute(query, [epoch, revision]).fetchall()
 
 
-def select_release(
-    cursor: duckdb.DuckDBPyConnection, submission: int, epoch: int
+def select_first_release(
+    cursor: duckdb.DuckDBPyConnection, submission: int, since: int
 ) -> ReleaseRecord | None:
-    """Return the release of a submission in an epoch, if there is one."""
-    query = f"SELECT {_COLUMNS} FROM releases WHERE epoch = ? AND submission = ?"  # noqa: S608
-    rows = cursor.execute(query, [epoch, submission]).fetchall()
+    """Return the first release of a submission since an epoch, if there is one."""
+    query = (
+        f"SELECT {_COLUMNS} FROM releases "  # noqa: S608
+        "WHERE submission = ? AND epoch >= ? ORDER BY epoch LIMIT 1"
+    )
+    rows = cursor.execute(query, [submission, since]).fetchall()
     return _record(rows[0]) if rows else None
 
 

@@ -34,7 +34,7 @@ from arena.store.quotas import select_place
 from arena.store.releases import (
     ReleaseRecord,
     ScoreRecord,
-    select_release,
+    select_first_release,
     select_releases,
     select_scores,
     select_shown,
@@ -410,10 +410,10 @@ class Store:
             query = "SELECT 1 FROM instances WHERE epoch = ? LIMIT 1"
             return bool(cursor.execute(query, [epoch]).fetchall())
 
-    def release_of(self, submission: int, epoch: int) -> ReleaseRecord | None:
-        """Return the release of a submission in an epoch, or None."""
+    def first_release(self, submission: int, since: int) -> ReleaseRecord | None:
+        """Return the first release of a submission since an epoch, or None."""
         with self._database.reading() as cursor:
-            return select_release(cursor, submission, epoch)
+            return select_first_release(cursor, submission, since)
 
     def standings(
         self, epoch: int, *, greater_is_better: bool, excluded: Collection[int] = ()

@@ -43,6 +43,17 @@ def standings(competition: Competition) -> list[tuple[int | None, str, float, in
     ]
 
 
+def test_a_file_that_is_sent_again_gets_its_first_answer(tmp_path: Path) -> None:
+    with create(tmp_path, public={"mechanism": "ladder-free"}) as competition:
+        send(competition, tmp_path, ("A", 90))
+        first = competition.submit(file_right_on(tmp_path, 61), "A")
+        competition.disqualify(1, "a leak")
+        assert standings(competition) == [(1, "A", 0.61, 2)]
+        again = competition.submit(file_right_on(tmp_path, 61), "A")
+    assert again == first
+    assert (again.released, again.known) == (0.9, True)
+
+
 def test_a_disqualified_file_leaves_no_score_behind(tmp_path: Path) -> None:
     with create(tmp_path, public={"mechanism": "ladder-free"}) as competition:
         send(competition, tmp_path, ("A", 90), ("A", 61), ("A", 72), ("B", 81))
