@@ -25,6 +25,7 @@ from pydantic import (
 )
 
 from arena.errors import InputError, UsageError
+from arena.interfaces import Scope
 from arena.plugin.registry import nearest
 from arena.plugin.specification import with_parameters
 from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, USAGE_COLUMN, SolutionColumns
@@ -185,9 +186,10 @@ class PublicSection(_Section):
         "full",
         description="The release mechanism, e.g. kaggle(rounding=1e-5). List: arena mechanisms.",
     )
-    scope: Literal["team", "rank"] = Field(
+    scope: Scope = Field(
         "team",
-        description="The mechanism runs once per team or once per rank: team or rank.",
+        description="What has an instance of the mechanism, with a state of its own: each team, "
+        "each rank, or the competition as a whole: team, rank or competition.",
     )
     accepted_rows: Annotated[int, Field(ge=0)] = Field(
         0,

@@ -10,7 +10,7 @@ from typing import Any
 from arena.competition.final_selection import Candidate, public_board
 from arena.competition.state import CompetitionState
 from arena.config import PublicSection, Settings
-from arena.public_board.instances import Scope
+from arena.interfaces import Scope
 from arena.public_board.mechanism import public_rows, review_mechanism
 from arena.public_board.releaser import (
     Releaser,
@@ -154,6 +154,8 @@ def _release(
     if not public_rows(state.solution).any():
         return releases
     progress.start("Releasing again", len(history))
+    teams = state.ledger.teams()
+    history = [SubmissionRef(ref.submission, teams.stored(ref.team)) for ref in history]
     # As when they were submitted: a mechanism that bounds the values of rows scores them itself.
     scores = {one.submission: one.public for one in state.store.scores(state.revision)}
     for ref, released in release_again(releasers, history, state.store, state.solution, scores):

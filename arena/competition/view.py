@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from arena.competition.queued_requests import RequestAnswer
     from arena.competition.replay import Replay
     from arena.evaluation.similar import SimilarSubmissions
-    from arena.public_board.instances import Scope
+    from arena.interfaces import Scope
     from arena.scoring.board import BoardStudy
     from arena.scoring.result import ScoreResult
 
@@ -350,7 +350,8 @@ class CompetitionView:
         mechanisms
             Specifications such as ``ladder(eta=0.01)``.
         scope
-            An instance for each ``team`` or for each ``rank``; None: the current scope.
+            What has an instance of the mechanism: each ``team``, each ``rank``, or the whole
+            ``competition``; None: as now.
 
         Raises
         ------

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         Mechanism,
         PublicBoard,
         ReviewsBoard,
+        Scope,
     )
     from arena.interfaces.metrics import (
         BaseMetric,
@@ -129,6 +130,7 @@ __all__ = [
     "Reproduced",
     "Reproduction",
     "ReviewsBoard",
+    "Scope",
     "Standing",
     "Study",
     "SuitsStudies",
@@ -190,6 +192,7 @@ _MODULES = {
     "Reproduced": "papers",
     "Reproduction": "papers",
     "ReviewsBoard": "mechanisms",
+    "Scope": "mechanisms",
     "Standing": "competitors",
     "Study": "analyses",
     "SuitsStudies": "analyses",

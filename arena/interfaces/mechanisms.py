@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from arena.types import Release
+
+Scope: TypeAlias = Literal["team", "rank", "competition"]
+"""What has an instance of the mechanism, with a state: each team, each rank of the board, or the
+whole competition."""
 
 _TOLERANCE = 1e-11
 """Relative. Scores are rounded to 12 significant digits: a relative error of up to 5e-12."""
@@ -49,6 +53,9 @@ class Evaluation:
     """The range of all possible scores, if it is bounded: steps and noise are fractions of it."""
     baseline_submission: int | None = None
     """The id of the baseline's submission, for a paired comparison with it."""
+    team: str = ""
+    """A code of the team, the same for all of its submissions. It tells teams apart in a state that
+    they share, under ``scope = "competition"``; it stays when the team is renamed."""
 
     def beats(self, other: float, by: float = 0.0) -> bool:
         """Return whether the score is better than another by strictly more than ``by``.
@@ -102,6 +109,8 @@ class PublicBoard:
     suggested_clip: tuple[float, float] | None = None
     """Bounds for the row values, or else the score, from those of a constant prediction, where the
     scores are not bounded; None: unknown."""
+    scope: Scope = "team"
+    """What has an instance. A mechanism that compares teams needs ``competition``."""
 
 
 @runtime_checkable
@@ -144,6 +153,9 @@ class Mechanism(Protocol):
 
     A released score keeps the direction of the metric, also where it is a rank or a decile: with
     ``greater_is_better`` the board is sorted with the largest first.
+
+    The state is stored with each release. Under ``scope = "competition"``, where it is shared by
+    all teams, keep it to a number or two for each team.
     """
 
     @property

@@ -1,8 +1,8 @@
-"""Which instance of a mechanism releases a submission's score: its team's, or that of a rank.
+"""Which instance of a mechanism releases a score: its team's, that of a rank, or the only one.
 
 Blum and Hardt (2015, section 2.1) describe two ways to build a board from a mechanism that keeps
 one score: an instance for each team, or one for each rank, so that extra accounts reveal nothing
-more. Both work for any mechanism.
+more. Both work for any mechanism. A mechanism that compares teams has one instance for all.
 
 The instances hold no state that a transaction could lose: what they continue from is read from a
 :class:`ReleaseLog`, which is the store of a competition or, in a replay, a list in memory.
@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from hashlib import blake2b
+from typing import Any, Protocol, TypeAlias
 
+from arena.interfaces import Scope
 from arena.store import RANK, Holder, Holders
 from arena.types import Release
-
-Scope: TypeAlias = Literal["team", "rank"]
 
 ReleaseFn: TypeAlias = Callable[[Mapping[str, Any], float | None, int], Release]
 """What a mechanism releases for a submission, given the state of an instance, a score that it
@@ -29,7 +29,7 @@ class InstanceRelease:
     """A release, and the instance that made it."""
 
     instance: str
-    """The name of a team, or ``rank 1`` and so on."""
+    """The name of a team, ``rank 1`` and so on, or ``competition``."""
     release: Release
 
 
@@ -124,6 +124,21 @@ class PerTeam:
         return InstanceRelease(team, release(log.state_of(team), None, 0))
 
 
+class PerCompetition:
+    """One instance for all teams: a submission of any of them can change what others are shown.
+
+    The organiser's baseline has an instance of its own, so that it counts as no participant.
+    """
+
+    def __init__(self, *, outside: str | None = None) -> None:
+        self._outside = outside
+
+    def release(self, team: str, release: ReleaseFn, log: ReleaseLog) -> InstanceRelease:
+        """Return the release of the instance that all teams share."""
+        instance = "baseline" if team == self._outside else "competition"
+        return InstanceRelease(instance, release(log.state_of(instance), None, 0))
+
+
 class PerRank:
     """One instance per rank of the board; a submission is compared with each, best rank first.
 
@@ -170,6 +185,15 @@ def instances(scope: Scope, *, greater_is_better: bool, outside: str | None = No
     >>> per_team.release("a", lambda *_: Release(0.5, True), MemoryLog()).instance
     'a'
     """
-    if scope == "team":
-        return PerTeam()
-    return PerRank(greater_is_better=greater_is_better, outside=outside)
+    if scope == "rank":
+        return PerRank(greater_is_better=greater_is_better, outside=outside)
+    return PerTeam() if scope == "team" else PerCompetition(outside=outside)
+
+
+def team_code(team: str) -> str:
+    """Return the code by which a mechanism tells teams apart: a digest of the stored name.
+
+    >>> len(team_code("owls")), team_code("owls") == team_code("Owls")
+    (16, False)
+    """
+    return blake2b(team.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

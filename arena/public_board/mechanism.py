@@ -53,7 +53,7 @@ def public_metric(
 def submission_budget(settings: Settings) -> int | None:
     """Return how many submissions one instance can receive; None: unlimited or unknown.
 
-    An instance of a rank receives those of every team, however many there will be.
+    An instance that teams share receives those of every team, however many there will be.
     """
     return settings.limits.total if settings.public.scope == "team" else None
 
@@ -101,6 +101,7 @@ def review_mechanism(
         has_baseline=settings.competition.baseline is not None,
         baseline=baseline,
         suggested_clip=suggested,
+        scope=settings.public.scope,
     )
     plugin = manager.mechanisms.plugin_of(settings.public.mechanism)
     with attributed_unquoted(plugin, "reviewing the public board"):

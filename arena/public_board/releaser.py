@@ -32,6 +32,7 @@ from arena.public_board.instances import (
     MemoryLog,
     ReleaseLog,
     instances,
+    team_code,
 )
 from arena.public_board.mechanism import (
     clip_of,
@@ -198,6 +199,7 @@ class Releaser:
             standard_error_of_difference=error_of_difference,
             baseline=None if baseline is None else self._template.to_loss(baseline[0]),
             baseline_submission=None if baseline is None else baseline[1],
+            team=team_code(submission.team),
         )
 
         def ask(state: Mapping[str, Any], bound: float | None, position: int) -> Release:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import pickle
 from collections.abc import Mapping
@@ -18,11 +19,12 @@ from arena.types import Release
 
 _N_ROWS, _N_SUBMISSIONS = 1_000, 40
 _SEEDS = 25
+_N_TEAMS, _BYTES_PER_TEAM = 200, 100
 _OK: Verdict = (Outcome.OK, "")
 
 
 def check_mechanism(mechanism: Mechanism) -> Conformance:
-    """Check a mechanism on a synthetic history of one team's accuracies.
+    """Check a mechanism on accuracies of one team, and of many teams that share a state.
 
     Examples
     --------
@@ -81,22 +83,48 @@ def _releases_numbers(mechanism: Mechanism) -> Verdict:
 
 
 def _keeps_the_direction(mechanism: Mechanism) -> Verdict:
-    """Compare what two teams of clearly different scores are shown, in both directions."""
+    """Compare what two teams of clearly different scores are shown, in both directions.
+
+    They are the first ones, or come after other teams whose state they share.
+    """
     for better in (True, False):
-        shown = []
-        for score in (0.2, 0.8):
-            one = replace(_evaluations()[0], score=score, greater_is_better=better)
-            releases = [
-                mechanism.release({}, one, np.random.default_rng(seed)) for seed in range(_SEEDS)
-            ]
-            marks = [one.score if one.ranked_by is None else one.ranked_by for one in releases]
-            shown.append(float(np.mean(marks)))
-        if shown[1] < shown[0]:  # scores are shown in the metric's own sign
-            return Outcome.FAILED, (
-                f"With greater_is_better={better} a score of 0.8 is shown as less than one of 0.2: "
-                f"a released score must keep the direction of the metric."
-            )
+        for state in ({}, _shared_state(mechanism, greater_is_better=better)):
+            shown = []
+            for score in (0.2, 0.8):
+                one = replace(
+                    _evaluations()[-1], score=score, greater_is_better=better, team="a new team"
+                )
+                releases = [
+                    mechanism.release(state, one, np.random.default_rng(seed))
+                    for seed in range(_SEEDS)
+                ]
+                marks = [one.score if one.ranked_by is None else one.ranked_by for one in releases]
+                shown.append(float(np.mean(marks)))
+            if shown[1] < shown[0]:  # scores are shown in the metric's own sign
+                return Outcome.FAILED, (
+                    f"With greater_is_better={better} a score of 0.8 is shown as less than one of "
+                    f"0.2: a released score must keep the direction of the metric."
+                )
     return _OK
+
+
+def _shared_state(
+    mechanism: Mechanism, *, greater_is_better: bool = True, submissions: int = _N_SUBMISSIONS
+) -> Mapping[str, Any]:
+    """Return the state that submissions of as many teams leave in one instance."""
+    state: Mapping[str, Any] = {}
+    history = itertools.cycle(_evaluations())
+    for number, evaluation in enumerate(itertools.islice(history, submissions), start=1):
+        own = replace(
+            evaluation,
+            submission=number,
+            team=f"{number:016x}",
+            greater_is_better=greater_is_better,
+            budget=None,
+        )
+        state = mechanism.release(state, own, np.random.default_rng(number)).state
+        state = json.loads(json.dumps(dict(state), allow_nan=False))
+    return state
 
 
 def _is_a_function_of_its_arguments(mechanism: Mechanism) -> Verdict:
@@ -130,6 +158,12 @@ def _keeps_its_state_small(mechanism: Mechanism) -> Verdict:
     size = len(json.dumps(dict(_history(mechanism)[-1].state)))
     if size > 10_000:
         return Outcome.FAILED, f"After {_N_SUBMISSIONS} submissions its state has {size:,} bytes."
+    size = len(json.dumps(dict(_shared_state(mechanism, submissions=_N_TEAMS))))
+    if size > _BYTES_PER_TEAM * _N_TEAMS:
+        return Outcome.FAILED, (
+            f"After one submission of each of {_N_TEAMS} teams, under scope = competition, its "
+            f"state has {size:,} bytes: keep it to {_BYTES_PER_TEAM} for each team."
+        )
     return _OK
 
 

@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.special import stdtrit
 
-from arena.interfaces import Competitor, HasVariants, Mechanism
-from arena.public_board.instances import Scope
+from arena.interfaces import Competitor, HasVariants, Mechanism, Scope
 from arena.types import FloatArray
 from arena.utils.engines import Engine, cluster_in_use, local_engine
 from arena.utils.finished_tasks import tasks_in_use
@@ -101,7 +100,7 @@ class Campaign:
     repeats: int
     """Number of repetitions."""
     scope: Scope = "team"
-    """An instance of the mechanism for each team or for each rank."""
+    """What has an instance of the mechanism."""
     seed: int = 0
     """The seed of all random numbers."""
 

@@ -51,7 +51,8 @@ def attack(
     metric
         None: accuracy.
     scope
-        ``"team"`` or ``"rank"``: an instance of the mechanism for each; None: team.
+        ``"team"``, ``"rank"`` or ``"competition"``: what has an instance of the mechanism; None:
+        team.
     seed
         The random seed.
     budget

@@ -22,10 +22,11 @@ from arena.interfaces import (
     Move,
     PublicBoard,
     ReviewsBoard,
+    Scope,
     traits_of,
 )
 from arena.public_board.clipping import clip_values, conceivable_scores
-from arena.public_board.instances import InstanceRelease, MemoryLog, Scope, instances
+from arena.public_board.instances import InstanceRelease, MemoryLog, instances, team_code
 from arena.types import FloatArray, Release
 from arena_competitors.rows import Rows
 from arena_competitors.scoring import scorer
@@ -41,7 +42,7 @@ class BoardSettings:
     submissions: int
     """The number of submissions before the last one; passed to the mechanism as the budget."""
     scope: Scope = "team"
-    """Whether there is one instance of the mechanism per team or per rank."""
+    """What has an instance of the mechanism."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,6 +153,7 @@ class PublicBoardRun:
             submission=number,
             score=score,
             standard_error_of_difference=error_of_difference,
+            team=team_code(str(team)),
         )
 
         def release(state: Mapping[str, Any], bound: float | None, _: int) -> Release:
@@ -200,5 +202,6 @@ def review(name: str, mechanism: Mechanism, rows: Rows, settings: BoardSettings)
         budget=settings.submissions,
         has_baseline=baseline is not None,
         baseline=baseline,
+        scope=settings.scope,
     )
     return [f"{name}: {sentence}" for sentence in mechanism.review(board)]

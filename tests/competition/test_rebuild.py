@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
 from arena.competition.competition import Competition
 from arena.competition.rebuild import CAUSES, REBUILT
+from arena.interfaces import Scope
 from labelled_competition import IDS, N_ROWS, TRUTH, configure, create, reopen
 from program import write_csv
 
@@ -73,7 +74,7 @@ def test_a_disqualified_file_leaves_no_score_behind(tmp_path: Path) -> None:
 
 
 @pytest.mark.few(4)
-@pytest.mark.parametrize("scope", ["team", "rank"])
+@pytest.mark.parametrize("scope", get_args(Scope))
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_board_after_decisions_is_that_of_a_competition_without_the_file(
     tmp_path: Path, mechanism: str, scope: str

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 from pathlib import Path
+from typing import get_args
 
 import jsonschema
 import pytest
 
 from arena.competition.replay import CAUTION
 from arena.errors import InputError, UnknownNameError
+from arena.interfaces import Scope
 from labelled_competition import create, history, reopen
 from program import run_here
 
@@ -44,7 +46,7 @@ def test_the_mechanism_in_force_replays_what_was_released(played: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scope", ["team", "rank"])
+@pytest.mark.parametrize("scope", get_args(Scope))
 def test_a_replay_is_what_the_mechanism_would_have_released(
     played: Path, tmp_path: Path, scope: str
 ) -> None:

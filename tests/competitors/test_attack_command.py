@@ -146,7 +146,7 @@ def test_people_get_tables_and_a_picture(tmp_path: Path) -> None:
         (("--attack", "boostin"), 1, "Did you mean 'boosting'"),
         (("--mechanism", "laddr"), 1, "Did you mean"),
         (("--metric", "acuracy"), 1, "Did you mean 'accuracy'"),
-        (("--scope", "world"), 2, "--scope must be team or rank"),
+        (("--scope", "world"), 2, "--scope must be team, rank or competition"),
         (("--budget", -1), 2, "--budget"),
         (("--rows", 1), 2, "at least 2 public rows"),
         (("--rows", 50, "--total-rows", 40), 2, "as many rows in all"),

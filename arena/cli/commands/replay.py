@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -12,6 +12,7 @@ from arena.cli.completion import complete_mechanism
 from arena.cli.console import console, print_document, say_note
 from arena.cli.folder import Directory, Wait, look_at_competition
 from arena.competition.replay import CAUTION, Replay, ReplayedBoard
+from arena.interfaces import Scope
 from arena.plugin.specification import split_specifications
 from arena.report.terminal import print_table
 from arena.types import Table
@@ -33,8 +34,8 @@ def replay(
         ),
     ],
     scope: Annotated[
-        Literal["team", "rank"] | None,
-        typer.Option(help="An instance for each team or for each rank.  [default: as now]"),
+        Scope | None,
+        typer.Option(help="What has an instance of the mechanism.  [default: as now]"),
     ] = None,
     directory: Directory = None,
     wait: Wait = 0.0,
@@ -79,7 +80,8 @@ def _print_boards(replayed: Replay, display: BoardDisplay) -> None:
 
 
 def _named(board: ReplayedBoard) -> str:
-    return shorten(printable(board.mechanism), 40) + (" by rank" if board.scope == "rank" else "")
+    scope = "" if board.scope == "team" else f" by {board.scope}"
+    return shorten(printable(board.mechanism), 40) + scope
 
 
 def _cells(board: ReplayedBoard, display: BoardDisplay) -> Mapping[str, str]:

@@ -1,6 +1,7 @@
 """The hooks of this package: hooks provide objects, and the objects compute."""
 
 from arena.hookspecs import hookimpl
+from arena_example.deciles import Deciles
 from arena_example.lead import Lead, lead_sections
 from arena_example.steps import Steps
 from arena_example.within import Within
@@ -13,7 +14,7 @@ def provide_metrics():
 
 @hookimpl
 def provide_mechanisms():
-    return [Steps()]
+    return [Deciles(), Steps()]
 
 
 @hookimpl

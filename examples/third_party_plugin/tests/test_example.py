@@ -1,6 +1,8 @@
 """Conformance checks of the plugin's items, and one result of each."""
 
 import numpy as np
+import pytest
+from arena_example.deciles import Deciles
 from arena_example.lead import Lead
 from arena_example.steps import Steps
 from arena_example.within import Within
@@ -13,8 +15,9 @@ def test_the_metric():
     assert Within(percent=5).score(np.array([100.0, 100.0]), np.array([104.0, 106.0])) == 0.5
 
 
-def test_the_mechanism():
-    check_mechanism(Steps()).require()
+@pytest.mark.parametrize("mechanism", [Deciles(), Steps()])
+def test_the_mechanisms(mechanism):
+    check_mechanism(mechanism).require()
 
 
 def test_the_analysis():

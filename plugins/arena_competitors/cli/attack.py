@@ -61,7 +61,7 @@ def attack(
     ] = None,
     scope: Annotated[
         str | None,
-        typer.Option(help="An instance of the mechanism per team or rank.  [default: team]"),
+        typer.Option(help="One instance per team, rank or competition.  [default: team]"),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     budget: Annotated[

@@ -13,12 +13,11 @@ from typing import Any, get_args
 import numpy as np
 
 from arena.errors import UsageError
-from arena.interfaces import Competitor, Mechanism, Metric
+from arena.interfaces import Competitor, Mechanism, Metric, Scope
 from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
 from arena.plugin.specification import split_specifications
 from arena.public_board.clipping import conceivable_scores
-from arena.public_board.instances import Scope
 from arena.utils.engines import Engine
 from arena.utils.parallel import Progress
 from arena_competitors.advice import Verdict, advise, evaluate
@@ -192,7 +191,7 @@ def _scope(given: str | None) -> Scope:
         if scope == (given or "team"):
             known: Scope = scope
             return known
-    raise UsageError(f"--scope must be team or rank, not {given!r}.")
+    raise UsageError(f"--scope must be team, rank or competition, not {given!r}.")
 
 
 def _study(
