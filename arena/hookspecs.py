@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Mechanism,
         Metric,
         MetricFamily,
+        Modality,
         Paper,
         Ranker,
     )
@@ -65,6 +66,14 @@ def provide_rankers() -> Iterable[Ranker | Deferred] | None:
 
     A board has one ranker: ``simultaneous``, unless its settings name another one. If it fails, the
     board fails.
+    """
+
+
+@hookspec
+def provide_modalities() -> Iterable[Modality | Deferred] | None:
+    """Return ways in which submissions become arrays, for metrics. None means: no modality.
+
+    A metric holds its modality; to provide it makes it known and tested.
     """
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from pathlib import Path
@@ -24,8 +24,10 @@ __all__ = [
     "IntArray",
     "MetricTraits",
     "PredictionKind",
+    "RawTable",
     "Release",
     "RowContext",
+    "RowNumber",
     "Section",
     "Solution",
     "SolutionColumns",
@@ -40,6 +42,8 @@ __all__ = [
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.intp]
 WeightArray: TypeAlias = npt.NDArray[np.uint8]
+RowNumber: TypeAlias = Callable[[int], int]
+"""Position of a row in the table -> its line number in an editor."""
 
 DEFAULT_RESAMPLES = 1_000
 """Default number of bootstrap resamples of the rows."""
@@ -128,28 +132,28 @@ class MetricTraits:
     """A folder that the separate process can only read (Linux with user namespaces)."""
     extra_columns: tuple[str, ...] = ()
     """Columns of the solution other than targets; :class:`RowContext` holds those that exist."""
-    empty_cells: bool = True
-    """Whether a cell of a submission may be empty (``TEXT`` only)."""
     row_weights: bool = True
     """Whether ``score`` takes any weights that are not negative, and not only counts of rows."""
-    rows: str = "one"
-    """``any``: the solution and a submission may have any number of rows per id. Each id is then
-    one row, whose cells are the JSON lists of the texts of its rows (``TEXT`` only)."""
-    sent_columns: tuple[str, ...] = ()
-    """Columns of numbers that a submission has besides those of the solution (``TEXT`` with joint
-    targets only)."""
-    own_columns: tuple[str, ...] = ()
-    """Target columns of the solution that a submission does not have, in lower case (``TEXT`` with
-    joint targets only)."""
-    mask_files: bool = False
-    """Whether a submission may also be a folder or ZIP with one mask file per id, which become
-    run-length encodings in its only column (``TEXT`` only). If the solution has the extra columns
-    ``height`` and ``width`` (and ``depth``), the masks must have these sizes. Participants may know
-    the sizes; they are read in ignored rows too."""
-    whole_files: bool = False
-    """Whether solution and submissions are files of any format that the metric reads itself: each
-    is one row, whose cell :func:`arena.intake.file_of_cell` turns into name and bytes. There are
-    no intervals (``TEXT`` only)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RawTable:
+    """The content of a file before it is interpreted."""
+
+    names: tuple[str, ...]
+    """Column names as written; they may repeat."""
+    columns: tuple[Any, ...]
+    """``pyarrow.Array`` of each column: text from a CSV file, any flat type from Parquet."""
+    row_number: RowNumber
+    header_row: int | None = None
+    """The line number of the header; None for a file without lines."""
+    decimal_comma: bool = False
+    """Whether numbers may be written with a decimal comma."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.columns[0]) if self.columns else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +241,9 @@ class Solution:
     clusters: IntArray | None = None
     """``(n,)`` codes of the group of each row; groups are resampled whole."""
     extra: Mapping[str, FloatArray] = field(default_factory=dict)
-    """``(n,)`` of each of :attr:`MetricTraits.extra_columns` in the file, and the row weights under
-    :data:`ROW_WEIGHTS`; ignored rows are 0, except for sizes of masks."""
+    """``(n,)`` of each of :attr:`MetricTraits.extra_columns` and of the public columns of the
+    modality in the file, and the row weights under :data:`ROW_WEIGHTS`; ignored rows are 0, except
+    in public columns."""
     tasks: IntArray | None = None
     """``(n,)`` codes of the task of each row, if there are several; each is also ranked alone."""
     task_names: tuple[str, ...] = ()

@@ -67,13 +67,13 @@ def write_command_reference() -> None:
 
 
 def write_plugin_reference() -> None:
-    """Write the pages that list the metrics and the mechanisms from the plugins themselves."""
+    """Write the pages that list metrics, modalities and mechanisms from the plugins themselves."""
     from arena.plugin.manager import PluginManager
 
     manager = PluginManager()
-    for kind, registry in (("metrics", manager.metrics), ("mechanisms", manager.mechanisms)):
+    for kind in ("metrics", "modalities", "mechanisms"):
         lines = [f"# All {kind}", ""]
-        for entry in registry:
+        for entry in getattr(manager, kind):
             item = entry.item
             said = inspect.getdoc(type(item)) or ""
             summary = said.partition("\n\n")[0].replace("\n", " ")

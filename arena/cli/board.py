@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from arena.intake.faults import fault_lines, plural
+from arena.interfaces.faults import fault_lines, plural
 from arena.report.boards import Row, ranked_board
 from arena.report.terminal import print_columns
 from arena.scoring.best_score_text import intervals_at_the_top

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from arena.competition.submit import Submitted
-from arena.intake import fault_lines
+from arena.interfaces.faults import fault_lines
 from arena.utils.formatting import BoardDisplay, released_format
 from arena.utils.text import printable
 

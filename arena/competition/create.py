@@ -21,16 +21,16 @@ from arena.evaluation.binding import bind
 from arena.evaluation.domain import check_truth
 from arena.evaluation.solution_metric import metric_of_solution
 from arena.evaluation.standard_errors import standard_error_of_mean
-from arena.intake import SolutionSource, rows_of_cells
-from arena.interfaces import Metric, notes_of, traits_of
+from arena.intake import SolutionSource
+from arena.interfaces import Metric, Modality, modality_of, notes_of, traits_of
 from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
 from arena.public_board.advice import with_default_mechanism
 from arena.public_board.mechanism import find_mechanism, review_mechanism
 from arena.scoring.columns import meaning_of_columns
-from arena.scoring.submissions import is_number, read_truth
+from arena.scoring.submissions import read_truth
 from arena.store import Store
-from arena.types import MetricTraits, PredictionKind, Solution, Usage
+from arena.types import PredictionKind, Solution, Usage
 from arena.utils.atomic_write import atomic_write
 from arena.utils.tabular import write_csv
 from arena.utils.text import printable
@@ -123,9 +123,9 @@ def create_competition(
             payload["metric_sha256"] = sha256(code.encode("utf-8", "surrogatepass")).hexdigest()
         transaction.append_event("created", actor, payload, time=now)
     asked: Metric = manager.metrics.resolve(settings.metric.specification)
-    if not traits_of(asked).whole_files:
+    if modality_of(asked).has_rows:
         _write_sample(folder / SAMPLE_NAME, solution, settings, manager)
-    note = sample_note(solution, traits_of(asked))
+    note = sample_note(solution, modality_of(asked))
     (folder / SAMPLE_NOTE_NAME).write_text(note, encoding="utf-8")
     text = settings_as_toml(settings, {"metric": notes_of(asked)})
     # It can name a file of code, so only the owner may write it, under any umask.
@@ -226,7 +226,7 @@ def _shown_rows(solution: Solution) -> npt.NDArray[np.bool_]:
     return public if public.any() else solution.usage != np.uint8(Usage.IGNORED)
 
 
-def sample_values(solution: Solution, traits: MetricTraits) -> list[Any]:
+def sample_values(solution: Solution, metric: Metric) -> list[Any]:
     """Return a valid value for each column of a submission, the same on every row."""
     if solution.kind is PredictionKind.LABEL:
         truth = solution.truth[_shown_rows(solution)].reshape(-1, len(solution.targets))
@@ -239,47 +239,35 @@ def sample_values(solution: Solution, traits: MetricTraits) -> list[Any]:
         classes = solution.targets[0].classes or ()
         return [1 / max(len(classes), 2)] * len(solution.columns)
     if solution.kind is PredictionKind.TEXT:
-        return _sample_texts(solution, traits)
+        # Whether sets of rows are empty does not matter: the sample does not depend on it.
+        shown = solution.truth[_shown_rows(solution)].reshape(-1, len(solution.targets))
+        cells = {target.name: shown[:, j].tolist() for j, target in enumerate(solution.targets)}
+        sample = modality_of(metric).sample_cell
+        return [sample(column, cells.get(column, ())) for column in solution.columns]
     middle = 0.5 if solution.kind is PredictionKind.PROBABILITY else 0.0
-    return [float(np.clip(middle, *traits.prediction_range))] * len(solution.columns)
-
-
-def _sample_texts(solution: Solution, traits: MetricTraits) -> list[str]:
-    """Return 0 for each numeric column, and an empty cell for any other column.
-
-    Whether sets of rows are empty does not matter: the sample does not depend on it.
-    """
-    ranked = solution.truth[_shown_rows(solution)]
-    cells: list[Any] = list(ranked.reshape(len(ranked), -1).T)
-    if traits.rows == "any":
-        sets = (itertools.chain(*rows_of_cells(own)[0]) for own in cells)
-        cells = [[text for text in own if text.strip()] for own in sets]
-    truth = {target.name: own for target, own in zip(solution.targets, cells, strict=True)}
-    numbers = {name for name, own in truth.items() if all(map(is_number, own)) and len(own)}
-    numbers |= {*traits.sent_columns}
-    return ["0" if column in numbers else "" for column in solution.columns]
+    return [float(np.clip(middle, *traits_of(metric).prediction_range))] * len(solution.columns)
 
 
 def _write_sample(
     path: Path, solution: Solution, settings: Settings, manager: PluginManager
 ) -> None:
     metric = manager.metrics.resolve(settings.metric.specification)
-    values = sample_values(solution, traits_of(metric))
+    values = sample_values(solution, metric)
     with path.open("w", newline="", encoding="utf-8") as file:
         rows = ([identifier, *values] for identifier in solution.ids.to_pylist())
         write_csv(file, itertools.chain([[solution.id_column, *solution.columns]], rows))
 
 
-def sample_note(solution: Solution, traits: MetricTraits) -> str:
+def sample_note(solution: Solution, modality: Modality) -> str:
     """Return what participants must know of the file that they send, one sentence a line."""
-    if traits.whole_files:
+    if not modality.has_rows:
         return (
             "A submission is one file in the format that the metric reads. It is passed to the "
             "metric as it is, so that arena cannot write a sample: the organiser describes the "
             "format.\n"
         )
     meanings = [sentence.partition("; --positive")[0] for sentence in meaning_of_columns(solution)]
-    each = "one or more rows" if traits.rows == "any" else "one row"
+    each = "one row" if modality.most_rows == 1 else "one or more rows"
     lines = [
         f"{SAMPLE_NAME} is a valid submission. A submission has {each} for each of its "
         f"{solution.n_rows:,} ids, in any order, and these columns: "

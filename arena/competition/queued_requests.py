@@ -24,8 +24,8 @@ from arena.competition.submit import SubmissionHandler, SubmissionRequest, Submi
 from arena.config import CONFIG_NAME
 from arena.errors import ArenaError, StoreError, UsageError
 from arena.intake import named_file
-from arena.intake.faults import plural
 from arena.intake.folder import team_name
+from arena.interfaces.faults import plural
 from arena.store import Event, Store
 from arena.store.events import is_of_queue
 from arena.utils.parallel import NoProgress

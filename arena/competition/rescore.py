@@ -22,8 +22,8 @@ from arena.evaluation.domain import check_truth
 from arena.evaluation.scores import full_scores
 from arena.evaluation.solution_metric import metric_of_solution
 from arena.intake import SolutionSource
-from arena.intake.faults import plural, show
 from arena.interfaces import Metric, kinds_of, source_of
+from arena.interfaces.faults import plural, show
 from arena.scoring.board import within_range
 from arena.scoring.splits import rows_of
 from arena.store import ScoreRecord

@@ -34,8 +34,9 @@ from arena.config import Settings
 from arena.errors import InputError, UsageError
 from arena.evaluation.scores import is_black_box
 from arena.evaluation.solution_metric import metric_of_solution
-from arena.intake import describe, read_submission
+from arena.intake import read_submission
 from arena.interfaces import Metric, traits_of
+from arena.interfaces.faults import describe
 from arena.plugin.manager import PluginManager
 from arena.scoring.board import BoardRun
 from arena.store import Event, Store

@@ -32,6 +32,7 @@ from arena.interfaces import (
     NeedsRowContext,
     PredictionBlocks,
     PreparesSubmissions,
+    modality_of,
     traits_of,
 )
 from arena.types import FloatArray, IntArray, WeightArray
@@ -438,7 +439,7 @@ class _Kept:
         The files that a metric of whole files reads may change without their names.
         """
         tasks = tasks_in_use()
-        if tasks is None or traits_of(metric).whole_files:
+        if tasks is None or not modality_of(metric).has_rows:
             return None
         context = digest_of(what, metric, *map(array_digest, shared))
         if context is None and what == "resamples":  # others may be short

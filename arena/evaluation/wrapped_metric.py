@@ -1,10 +1,10 @@
-"""A metric that is computed by another one, and has its direction, kind and traits."""
+"""A metric that is computed by another one, and has its direction, kind, traits and modality."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from arena.interfaces import Metric, traits_of
+from arena.interfaces import Metric, Modality, modality_of, traits_of
 from arena.types import MetricTraits, PredictionKind
 
 
@@ -33,3 +33,8 @@ class WrappedMetric:
     def traits(self) -> MetricTraits:
         """The traits of the metric."""
         return traits_of(self.metric)
+
+    @property
+    def modality(self) -> Modality:
+        """The modality of the metric."""
+        return modality_of(self.metric)

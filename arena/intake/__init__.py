@@ -10,13 +10,6 @@ if TYPE_CHECKING:
     from arena.intake.case_table import CaseColumns, case_scores_of, read_case_table
     from arena.intake.columns import SubmissionForm
     from arena.intake.content import MAX_BYTES
-    from arena.intake.faults import (
-        FAULTS_OF_A_KIND,
-        describe,
-        fault_lines,
-        first_of_each_kind,
-        group_faults,
-    )
     from arena.intake.folder import SubmissionFile, find_submissions, named_file
     from arena.intake.manifest import ordered_by_manifest
     from arena.intake.mask_files import SHAPE_COLUMNS, SPACING_COLUMNS
@@ -33,7 +26,6 @@ if TYPE_CHECKING:
     from arena.intake.whole_file import file_of_cell, read_whole_solution, read_whole_submission
 
 __all__ = [
-    "FAULTS_OF_A_KIND",
     "MAX_BYTES",
     "SHAPE_COLUMNS",
     "SPACING_COLUMNS",
@@ -44,12 +36,8 @@ __all__ = [
     "SubmissionForm",
     "case_scores_of",
     "check_table",
-    "describe",
-    "fault_lines",
     "file_of_cell",
     "find_submissions",
-    "first_of_each_kind",
-    "group_faults",
     "named_file",
     "ordered_by_manifest",
     "parse_submission",
@@ -67,7 +55,6 @@ __all__ = [
 
 _MODULES = {
     "CaseColumns": "case_table",
-    "FAULTS_OF_A_KIND": "faults",
     "MAX_BYTES": "content",
     "ReadSubmission": "submission",
     "SHAPE_COLUMNS": "mask_files",
@@ -77,12 +64,8 @@ _MODULES = {
     "SubmissionForm": "columns",
     "case_scores_of": "case_table",
     "check_table": "reader",
-    "describe": "faults",
-    "fault_lines": "faults",
     "file_of_cell": "whole_file",
     "find_submissions": "folder",
-    "first_of_each_kind": "faults",
-    "group_faults": "faults",
     "named_file": "folder",
     "ordered_by_manifest": "manifest",
     "parse_submission": "submission",

@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from arena.intake.cells import Place
 from arena.intake.encoding import with_replaced_bytes
-from arena.intake.faults import FAULTS_OF_A_KIND, FaultList, clean, show
 from arena.intake.hashed_ids import locate_hashed
 from arena.intake.numbered_ids import locate_numbered
+from arena.interfaces.faults import FAULTS_OF_A_KIND, FaultList, clean, show
 from arena.types import Fault, IntArray
 from arena.utils.lazy import pc
 

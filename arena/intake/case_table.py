@@ -13,12 +13,12 @@ import pyarrow as pa
 from arena.errors import InputError, UsageError
 from arena.intake.cells import Place, numbers, points_for_commas, to_text
 from arena.intake.content import read_content
-from arena.intake.faults import FaultList, Refused, clean, describe, show, show_all
 from arena.intake.solution import MAX_SOLUTION_BYTES, SOLUTION_BOUNDS
 from arena.intake.submission import READING_ERRORS, read_table
-from arena.intake.table import RawTable, count_from_one
+from arena.intake.table import count_from_one
 from arena.interfaces import CaseScores
-from arena.types import FloatArray
+from arena.interfaces.faults import FaultList, Refused, clean, describe, show, show_all
+from arena.types import FloatArray, RawTable
 from arena.utils.lazy import pc
 
 _FAULTS_SHOWN = 5

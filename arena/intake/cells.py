@@ -6,7 +6,7 @@ Arrow casts numbers in one call; single cells are examined only where that fails
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import partial
@@ -17,9 +17,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arena.intake.encoding import with_replaced_bytes
-from arena.intake.faults import FaultList, clean, show
-from arena.intake.table import RowNumber
-from arena.types import Fault, FloatArray
+from arena.interfaces import CellFault
+from arena.interfaces.faults import FaultList, clean, show
+from arena.types import Fault, FloatArray, RowNumber
 from arena.utils.lazy import pc
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -116,6 +116,18 @@ def report_texts(
 
         positions = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
         faults.add_each(kind, positions.tolist(), fault)
+
+
+def report_cells(
+    found: Iterable[CellFault], names: Sequence[str], place: Place, faults: FaultList
+) -> None:
+    """Add the faults that a modality found in the cells of the columns with these names."""
+    for cell in found:
+
+        def fault(position: int, cell: CellFault = cell) -> Fault:
+            return place.fault(cell.kind, cell.message, position, names[cell.column])
+
+        faults.add_each(cell.kind, [cell.row], fault)
 
 
 def points_for_commas(columns: Sequence[Any], place: Place, faults: FaultList) -> tuple[Any, ...]:

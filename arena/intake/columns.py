@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from arena.intake.content import MAX_BYTES
-from arena.intake.faults import FaultList, show, show_all
 from arena.intake.table import Bounds
-from arena.types import PredictionKind, Solution, Target
+from arena.interfaces import TABLE, Modality
+from arena.interfaces.faults import FaultList, show, show_all
+from arena.types import IntArray, PredictionKind, Solution, Target
 
 PROBABILITIES = (PredictionKind.PROBABILITY, PredictionKind.CLASS_PROBABILITIES)
 _CUTOFF = 0.6
@@ -51,14 +51,9 @@ class SubmissionForm:
     """Closed range of valid numbers; probabilities must also be in [0, 1]."""
     max_bytes: int = MAX_BYTES
     """Maximum file size in bytes, compressed and decompressed."""
-    empty_cells: bool = True
-    """Whether a cell may be empty (text predictions only)."""
-    row_sets: bool = False
-    """Whether an id may have any number of rows (text predictions only)."""
-    mask_files: bool = False
-    """Whether the file may be a folder or ZIP of masks (text predictions in one column only)."""
-    mask_shapes: npt.NDArray[np.int64] | None = None
-    """``(n, 3)`` height, width and depth of the mask of each id; 0: unknown. None: all unknown."""
+    modality: Modality = TABLE
+    sizes: IntArray | None = None
+    """``(n, k)`` what :meth:`~arena.interfaces.Modality.sizes` knows of each id."""
     sendable: tuple[tuple[str, ...], ...] | None = None
     """For each target the labels that may be sent; None: all. The others are unknown to whoever
     sends a file, and so is whether they exist."""
@@ -66,16 +61,13 @@ class SubmissionForm:
     @classmethod
     def of(cls, solution: Solution, **rules: Any) -> SubmissionForm:
         """Return the form of a solution's submissions; ``rules`` are the fields after ``ids``."""
-        if rules.get("mask_files"):
-            from arena.intake.mask_files import shapes_of
-
-            rules["mask_shapes"] = shapes_of(solution.extra)
         return cls(
             solution.id_column,
             solution.columns,
             solution.targets,
             solution.kind,
             solution.ids,
+            sizes=rules.get("modality", TABLE).sizes(solution.extra),
             **rules,
         )
 
@@ -92,7 +84,7 @@ class SubmissionForm:
     @property
     def bounds(self) -> Bounds:
         """The largest table that is read in full, so that its faults can be reported."""
-        each = 10_000 if self.row_sets else 10
+        each = max(10, self.modality.most_rows)
         return Bounds(
             each * len(self.ids) + _MORE_ROWS, 2 * len(self.names) + _MORE_COLUMNS, self.max_bytes
         )

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from arena.intake.faults import FaultList, plural
+from arena.interfaces.faults import FaultList, plural
 
 CHANGED = "The file changed while it was read: send it again."
 """What is read must be what its sha256 is of, and one state of the file."""

@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from arena.intake.encoding import line_of
-from arena.intake.faults import FaultList, plural
-from arena.intake.table import Bounds, RawTable, RowNumbers
+from arena.intake.table import Bounds, RowNumbers
+from arena.interfaces.faults import FaultList, plural
+from arena.types import RawTable
 
 _DELIMITERS = (",", ";", "\t")
 _LINE_END = re.compile(rb"\r\n|\r|\n")

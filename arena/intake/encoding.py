@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from arena.intake.faults import FaultList
+from arena.interfaces.faults import FaultList
 from arena.types import Fault
 from arena.utils.lazy import pc
 

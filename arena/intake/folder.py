@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from arena.errors import InputError
-from arena.intake.faults import clean, show
+from arena.interfaces.faults import clean, show
 from arena.types import Fault
 from arena.utils.text import has_stacked_marks
 

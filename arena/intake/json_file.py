@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from arena.intake.faults import FaultList, clean
-from arena.intake.table import Bounds, RawTable, count_from_one
+from arena.intake.table import Bounds, count_from_one
+from arena.interfaces.faults import FaultList, clean
+from arena.types import RawTable
 from arena.utils.strict_json import unique_keys
 
 _START = re.compile(rb'\{\s*["}]|\[\s*[\[{]')

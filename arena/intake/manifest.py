@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from arena.errors import InputError
-from arena.intake.faults import show, show_all
 from arena.intake.folder import SubmissionFile, named_file
+from arena.interfaces.faults import show, show_all
 
 _MOST_BYTES = 200 * 2**20
 

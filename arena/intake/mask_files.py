@@ -28,11 +28,11 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from arena.intake.cells import Place
 from arena.intake.content import CHANGED, was_written
-from arena.intake.faults import FaultList, Refused, plural, show
-from arena.intake.table import RawTable, count_from_one
-from arena.types import Fault, FloatArray
+from arena.intake.table import count_from_one
+from arena.interfaces import CellFault
+from arena.interfaces.faults import FaultList, Refused, plural, show
+from arena.types import FloatArray, RawTable
 from arena.utils.lazy import pa
 
 SHAPE_COLUMNS = ("height", "width", "depth")
@@ -52,6 +52,8 @@ _MOST_LABELS = 1_000
 _MOST_BYTES = 2**29
 """Maximum size of one file, decompressed, and of its decoded pixels: 512 MiB."""
 _COUNTED_LABELS = 2**16
+_SECONDS_PER_MASK = 0.02
+_PIXELS_PER_SECOND = 5e6
 _PNG_GREY = 0
 """The type of a PNG without colours, transparency and palette."""
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -255,23 +257,19 @@ def pixels_beyond(masks: npt.NDArray[Any], shapes: npt.NDArray[np.int64]) -> npt
     return found
 
 
-def report_beyond(
-    masks: npt.NDArray[Any],
-    shapes: npt.NDArray[np.int64],
-    names: Sequence[str],
-    place: Place,
-    faults: FaultList,
-) -> None:
-    """Report ``(n, k)`` masks that end beyond the last pixel of their image."""
-    kind = "mask beyond the image"
-    for column, name in zip(masks.T, names, strict=True):
-
-        def fault(position: int, name: str = name) -> Fault:
-            sizes = _shape([size for size in shapes[position].tolist() if size])
+def masks_beyond(masks: npt.NDArray[Any], shapes: npt.NDArray[np.int64]) -> Iterator[CellFault]:
+    """Yield the ``(n, k)`` masks that end beyond the last pixel of their image."""
+    for column, cells in enumerate(masks.T):
+        for row in np.flatnonzero(pixels_beyond(cells, shapes)).tolist():
+            sizes = _shape([size for size in shapes[row].tolist() if size])
             message = f"The mask ends beyond the last pixel of the image, whose size is {sizes}."
-            return place.fault(kind, message, position, name)
+            yield CellFault("mask beyond the image", row, column, message)
 
-        faults.add_each(kind, np.flatnonzero(pixels_beyond(column, shapes)).tolist(), fault)
+
+def seconds_of_masks(n_masks: int, shapes: npt.NDArray[np.int64] | None) -> float:
+    """Return the processor seconds that reading masks of these ``(n, 3)`` sizes may take."""
+    pixels = 0 if shapes is None else np.maximum(shapes, 1).prod(axis=1)
+    return float(n_masks * _SECONDS_PER_MASK + np.sum(pixels) / _PIXELS_PER_SECOND)
 
 
 def run_lengths(mask: npt.NDArray[np.bool_]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,19 +10,19 @@ from typing import Any
 import pyarrow as pa
 
 from arena.intake.cells import to_text
-from arena.intake.faults import FaultList, show
 from arena.intake.mask_files import LABEL_SEPARATOR, MaskTable, mask_columns, read_masks
-from arena.intake.table import RawTable, count_from_one
-from arena.types import SolutionColumns
+from arena.intake.solution import SOLUTION_BOUNDS
+from arena.intake.submission import read_table
+from arena.intake.table import count_from_one
+from arena.interfaces import ReadFile
+from arena.interfaces.faults import FaultList, show
+from arena.types import RawTable, SolutionColumns
 
 MASK_COLUMN = "mask"
 """The column of the run-length encodings."""
 CASE_COLUMN, LABEL_COLUMN = "case", "label"
 """The columns that masks with several labels get: rows of a case belong together."""
 _ID = "id"
-
-ReadTable = Callable[[bytes, str], RawTable]
-"""Reads the bytes of a CSV file with this name."""
 
 
 def read_mask_solution(
@@ -31,9 +31,8 @@ def read_mask_solution(
     faults: FaultList,
     *,
     max_bytes: int,
-    read: ReadTable,
-) -> tuple[RawTable, str, SolutionColumns]:
-    """Return the table, its sha256, and the roles of its columns.
+) -> ReadFile:
+    """Return the masks of a folder or ZIP archive as the table of a solution.
 
     The table has a row for each case, or for each case and label if the files have several values:
     id, mask, the sizes and spacings, and ``case`` and ``label``; the masks of a case are then a
@@ -55,7 +54,7 @@ def read_mask_solution(
     if any(found.labels):
         named[CASE_COLUMN] = pa.array(found.cases, pa.string())
         named[LABEL_COLUMN] = pa.array(map(str, found.labels), pa.string())
-    others = _of_cases(found, columns.id, faults, read)
+    others = _of_cases(found, columns.id, faults)
     table = RawTable(
         (*named, *(name for name, _ in others)),
         (*named.values(), *(values for _, values in others)),
@@ -65,11 +64,11 @@ def read_mask_solution(
         columns = replace(columns, targets=(MASK_COLUMN,))
     if any(found.labels) and columns.cluster is None:
         columns = replace(columns, cluster=CASE_COLUMN)
-    return table, found.sha256, replace(columns, id=id_name)
+    return ReadFile(table, found.sha256, replace(columns, id=id_name))
 
 
 def _of_cases(
-    found: MaskTable, id_name: str | None, faults: FaultList, read: ReadTable
+    found: MaskTable, id_name: str | None, faults: FaultList
 ) -> Sequence[tuple[str, Any]]:
     """Return the columns of the CSV file beside the masks, one value for each mask."""
     if not found.tables:
@@ -78,7 +77,7 @@ def _of_cases(
         names = ", ".join(show(name) for name, _ in found.tables)
         faults.refuse("several tables", f"There are several CSV files: {names}. Keep one of them.")
     name, data = found.tables[0]
-    table = read(data, name)
+    table = read_table(data, (), SOLUTION_BOUNDS, faults, name=name)
     listed = list(table.names)
     key = next((one for one in (id_name, _ID) if one in listed), listed[0])
     ids = to_text(table.columns[listed.index(key)]).to_pylist()

@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 
 from arena.errors import InputError, UsageError
-from arena.intake.faults import plural, show, show_all
 from arena.intake.folder import SubmissionFile, find_submissions, named_file
+from arena.interfaces.faults import plural, show, show_all
 from arena.types import Solution
 
 _FORMS = "a path, a data frame, a dictionary of columns"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from arena.intake.faults import FaultList, Refused, clean, show
-from arena.intake.table import Bounds, RawTable, count_from_one
-from arena.types import Fault
+from arena.intake.table import Bounds, count_from_one
+from arena.interfaces.faults import FaultList, Refused, clean, show
+from arena.types import Fault, RawTable
 from arena.utils.lazy import pc
 
 MAGIC = b"PAR1"

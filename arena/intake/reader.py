@@ -29,8 +29,6 @@ _SECONDS = 60
 _WAITING = 10.0
 """Ratio of the limits on wall-clock time and CPU time, for busy machines."""
 _CELLS_PER_SECOND = 50_000
-_SECONDS_PER_MASK = 0.02
-_PIXELS_PER_SECOND = 5e6
 
 
 class FileReader(Protocol):
@@ -63,7 +61,7 @@ def read_submission(path: Path, solution: Solution, **rules: Any) -> ReadSubmiss
     solution
         Ids, columns and classes to check against. Labels are not sent to the worker process.
     rules
-        ``prediction_range``, ``max_bytes``, ``empty_cells``, ``row_sets`` and ``mask_files`` of
+        ``prediction_range``, ``max_bytes``, ``modality`` and ``sendable`` of
         :class:`~arena.intake.columns.SubmissionForm`.
 
     Examples
@@ -145,9 +143,7 @@ def seconds_of(form: SubmissionForm) -> tuple[int, float]:
     """Return the limits on the processor time and on the time of reading one file, in seconds."""
     cells = len(form.ids) * (1 + len(form.columns))
     seconds = _SECONDS + cells // _CELLS_PER_SECOND
-    if form.mask_files:
-        pixels = 0 if form.mask_shapes is None else np.maximum(form.mask_shapes, 1).prod(axis=1)
-        seconds += int(len(form.ids) * _SECONDS_PER_MASK + np.sum(pixels) / _PIXELS_PER_SECOND)
+    seconds += int(form.modality.seconds(len(form.ids), form.sizes))
     return seconds, _WAITING * seconds
 
 

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from arena.intake.cells import to_text
-from arena.intake.faults import FaultList, show
-from arena.intake.table import RawTable
+from arena.interfaces.faults import FaultList, show
+from arena.types import RawTable
 
 
 def fold_rows(

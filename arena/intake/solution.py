@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,17 +13,15 @@ import pyarrow as pa
 
 from arena.errors import InputError
 from arena.intake.alignment import find_duplicates
-from arena.intake.cells import Place, is_text, to_text
+from arena.intake.cells import Place, is_text, report_cells, to_text
 from arena.intake.content import read_content
-from arena.intake.faults import FaultList, Refused, clean, describe, plural, show, show_all
-from arena.intake.mask_files import holds_masks, report_beyond, shapes_of
-from arena.intake.mask_solution import read_mask_solution
 from arena.intake.memory import MemoryTable, SolutionSource
 from arena.intake.parquet_file import table_of_arrow
-from arena.intake.row_sets import fold_rows
 from arena.intake.submission import READING_ERRORS, SUM_TOLERANCE, read_table
-from arena.intake.table import Bounds, RawTable
+from arena.intake.table import Bounds
 from arena.intake.targets import TargetReading, read_extra, read_targets
+from arena.interfaces import TABLE, Modality, ReadFile
+from arena.interfaces.faults import FaultList, Refused, clean, describe, plural, show, show_all
 from arena.types import (
     ROW_WEIGHTS,
     USAGE_COLUMN,
@@ -33,6 +30,7 @@ from arena.types import (
     IntArray,
     MetricTraits,
     PredictionKind,
+    RawTable,
     Solution,
     SolutionColumns,
     Target,
@@ -57,6 +55,7 @@ def read_solution(
     kind: PredictionKind,
     columns: SolutionColumns = SolutionColumns(),  # noqa: B008 - frozen
     traits: MetricTraits = MetricTraits(),  # noqa: B008 - frozen
+    modality: Modality = TABLE,
 ) -> Solution:
     r"""Read and check the organiser's solution: a CSV or Parquet file, or a table in memory.
 
@@ -66,7 +65,7 @@ def read_solution(
     ----------
     path
         CSV (plain or gzip) or Parquet, recognised by content; at most 2 GiB. Or a table in memory.
-        For a metric of masks also a folder or ZIP with one mask file per case.
+        A modality may read other files, such as a folder with one mask file per case.
     kind
         What a submission must contain. It determines how the targets are read:
 
@@ -85,6 +84,8 @@ def read_solution(
     traits
         The declarations of the metric: range of targets, maximum number of classes, extra columns,
         and joint targets.
+    modality
+        How the file becomes rows and columns.
 
     Raises
     ------
@@ -101,23 +102,17 @@ def read_solution(
     (('y',), ('cat', 'dog'), array([0, 1]), array([0, 1], dtype=uint8))
     """
     faults = FaultList()
-    if traits.mask_files and isinstance(path, Path) and holds_masks(path):
-        table, sha256, columns = _read_masks(path, columns, faults)
-    else:
-        table, sha256 = _read(path, _named(columns), faults)
+    table, sha256, columns = _read(path, columns, modality, faults)
     _stop(path, faults)
     guessed = _guessed_usage(table, columns)
     if guessed is not None:
         columns = replace(columns, usage=guessed)
-    found = _assign(table.names, columns, traits, faults)
+    found = _assign(table.names, columns, traits, modality, faults)
     _stop(path, faults)
-    if traits.rows == "any":
-        single = {
-            name for name in (found.usage, columns.cluster, columns.tasks, columns.weight) if name
-        }
-        table = fold_rows(table, found.id, faults, single=single)
-        _stop(path, faults)
-    parts = _read_rows(table, found, kind, columns, traits, faults)
+    single = (found.usage, columns.cluster, columns.tasks, columns.weight)
+    table = modality.arrange(table, found.id, faults, {name for name in single if name})
+    _stop(path, faults)
+    parts = _read_rows(table, found, kind, columns, traits, modality, faults)
     _stop(path, faults)
     return Solution(id_column=found.id, kind=kind, sha256=sha256, guessed_usage=guessed, **parts)
 
@@ -169,7 +164,11 @@ def _usage_words(text: Any) -> Any:
 
 
 def _assign(
-    names: Sequence[str], columns: SolutionColumns, traits: MetricTraits, faults: FaultList
+    names: Sequence[str],
+    columns: SolutionColumns,
+    traits: MetricTraits,
+    modality: Modality,
+    faults: FaultList,
 ) -> _Roles:
     """Return the roles of the columns; missing, repeated and ambiguous names are faults."""
     for name in sorted({name for name in names if names.count(name) > 1}):
@@ -184,7 +183,8 @@ def _assign(
         message = f"There is no column {show(name)}. The file has {show_all(names)}."
         faults.add("missing column", message, column=name)
     taken = {id_name, usage, *_named(columns)}
-    extra = tuple(name for name in traits.extra_columns if name in names and name not in taken)
+    declared = (*traits.extra_columns, *modality.public_columns)
+    extra = tuple(name for name in declared if name in names and name not in taken)
     left = tuple(name for name in dict.fromkeys(names) if name not in {*taken, *extra})
     by_ids = traits.joint_targets and not left and bool(columns.submission)
     if not (columns.targets or by_ids) and len(left) != 1 and not (traits.joint_targets and left):
@@ -217,6 +217,7 @@ def _read_rows(
     kind: PredictionKind,
     columns: SolutionColumns,
     traits: MetricTraits,
+    modality: Modality,
     faults: FaultList,
 ) -> dict[str, Any]:
     """Return the row-wise parts of a solution; they are invalid if there are faults."""
@@ -227,10 +228,6 @@ def _read_rows(
     usage = _read_usage(cells[found.usage] if found.usage else None, ids, place, faults)
     ranked, comma = usage != Usage.IGNORED, table.decimal_comma
 
-    sent = columns.submission
-    if (traits.sent_columns or traits.own_columns) and not sent:
-        asked = (name for name in found.targets if name.lower() not in traits.own_columns)
-        sent = (*asked, *traits.sent_columns)
     reading = TargetReading(
         kind=kind,
         positive=columns.positive,
@@ -238,7 +235,7 @@ def _read_rows(
         max_classes=traits.max_classes,
         truth_range=traits.truth_range,
         decimal_comma=comma,
-        submission_columns=sent,
+        submission_columns=columns.submission or modality.sent_columns(found.targets),
     )
 
     def chosen(names: Sequence[str]) -> dict[str, Any]:
@@ -249,13 +246,12 @@ def _read_rows(
     soft = chosen(columns.soft_labels)
     soft_labels = _read_soft_labels(soft, ranked, targets.targets, comma, place, faults)
     tasks = _read_groups(cells, columns.tasks, "task", ranked, place, faults)
-    extra = chosen(found.extra)
-    # Sizes of masks are known in ignored rows too: else faults would tell which rows these are.
-    used = np.ones_like(ranked) if traits.mask_files else ranked
-    read = read_extra(extra, used, comma, place, faults) if extra else {}
-    if traits.mask_files and (shapes := shapes_of(read)) is not None:
-        truth = targets.truth.reshape(len(ids), -1)
-        report_beyond(truth, shapes, targets.columns, place, faults)
+    read: dict[str, FloatArray] = {}
+    for name in found.extra:
+        used = np.ones_like(ranked) if name in modality.public_columns else ranked
+        read |= read_extra(chosen([name]), used, comma, place, faults)
+    truth = targets.truth.reshape(len(ids), -1)
+    report_cells(modality.faults(truth, modality.sizes(read)), found.targets, place, faults)
     if columns.weight is not None:
         weights = _read_weights(chosen([columns.weight]), usage, comma, place, faults)
         usage = np.where(weights == 0, np.uint8(Usage.IGNORED), usage)
@@ -286,13 +282,19 @@ def _stop(path: SolutionSource, faults: FaultList) -> None:
     raise InputError("\n".join([head, *(f"  {line}" for line in lines)]))
 
 
-def _read(path: SolutionSource, expected: Sequence[str], faults: FaultList) -> tuple[RawTable, str]:
+def _read(
+    path: SolutionSource, columns: SolutionColumns, modality: Modality, faults: FaultList
+) -> ReadFile:
     try:
         if isinstance(path, MemoryTable):
-            return table_of_arrow(path.table, SOLUTION_BOUNDS, faults), path.sha256
+            table = table_of_arrow(path.table, SOLUTION_BOUNDS, faults)
+            return ReadFile(table, path.sha256, columns)
+        file = modality.read_solution(path, columns, MAX_SOLUTION_BYTES, faults)
+        if file is not None:
+            return file
         content = read_content(path, MAX_SOLUTION_BYTES, faults)
-        table = read_table(content.data, expected, SOLUTION_BOUNDS, faults, name=path.name)
-        return table, content.sha256.hexdigest()
+        table = read_table(content.data, _named(columns), SOLUTION_BOUNDS, faults, name=path.name)
+        return ReadFile(table, content.sha256.hexdigest(), columns)
     except Refused:
         pass  # the fault has been added
     except READING_ERRORS as error:
@@ -300,22 +302,6 @@ def _read(path: SolutionSource, expected: Sequence[str], faults: FaultList) -> t
     _stop(path, faults)
     message = f"The solution {show(path.name)} contains no table."
     raise InputError(message)
-
-
-def _read_masks(
-    path: Path, columns: SolutionColumns, faults: FaultList
-) -> tuple[RawTable, str, SolutionColumns]:
-    def read(data: bytes, name: str) -> RawTable:
-        return read_table(data, (), SOLUTION_BOUNDS, faults, name=name)
-
-    try:
-        return read_mask_solution(path, columns, faults, max_bytes=MAX_SOLUTION_BYTES, read=read)
-    except Refused:
-        pass  # the fault has been added
-    except READING_ERRORS as error:
-        faults.add("unreadable file", clean(str(error)))
-    _stop(path, faults)
-    raise InputError(f"The solution {show(path.name)} contains no masks.")
 
 
 def _check_ids(ids: Any, place: Place, faults: FaultList) -> None:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from arena.intake.cells import (
     label_codes,
     numbers,
     points_for_commas,
+    report_cells,
     report_texts,
     texts,
     to_text,
@@ -34,17 +35,13 @@ from arena.intake.columns import PROBABILITIES, Layout, SubmissionForm, match_co
 from arena.intake.content import read_content
 from arena.intake.csv_file import read_csv
 from arena.intake.encoding import to_utf8
-from arena.intake.faults import FaultList, Refused, clean, show, show_all
 from arena.intake.json_file import is_json, read_json
 from arena.intake.parquet_file import is_parquet, read_parquet, table_of_arrow
-from arena.intake.row_sets import fold_rows
-from arena.intake.table import Bounds, RawTable
-from arena.types import Fault, FloatArray, PredictionKind
+from arena.intake.table import Bounds
+from arena.interfaces.faults import FaultList, Refused, clean, show, show_all
+from arena.types import Fault, FloatArray, PredictionKind, RawTable
 from arena.utils.lazy import pc
 from arena.utils.processes import sendable
-
-if TYPE_CHECKING:
-    from arena.intake.mask_files import MaskTable
 
 SUM_TOLERANCE = 1e-3
 """Maximum deviation from 1 of the sum of a row's class probabilities."""
@@ -84,9 +81,12 @@ def parse_submission(path: Path, form: SubmissionForm) -> ReadSubmission:
     """
     faults, content, values, sha256 = FaultList(), None, None, ""
     try:
-        found = _read_masks(path, form, faults) if form.mask_files else None
-        if found is not None:
-            table, sha256 = found.table, found.sha256
+        names = (form.id_column, *form.columns)
+        file = form.modality.read_submission(
+            path, form.ids, names, form.sizes, form.max_bytes, faults
+        )
+        if file is not None:
+            table, sha256 = file.table, file.sha256
         else:
             content = read_content(path, form.max_bytes, faults)
             table = read_table(content.data, form.names, form.bounds, faults, name=path.name)
@@ -100,22 +100,6 @@ def parse_submission(path: Path, form: SubmissionForm) -> ReadSubmission:
             message = f"The file could not be read: it needs more than {most} of memory. {_SHORTER}"
         faults.add("unreadable file", message)
     return _answer(values, faults, sha256 if content is None else content.sha256.hexdigest())
-
-
-def _read_masks(path: Path, form: SubmissionForm, faults: FaultList) -> MaskTable | None:
-    """Return the masks of a folder or ZIP; None if the file is none of them."""
-    from arena.intake.mask_files import holds_masks, read_masks
-
-    if len(form.columns) != 1 or not holds_masks(path):
-        return None
-    return read_masks(
-        path,
-        (form.id_column, form.columns[0]),
-        faults,
-        max_bytes=form.max_bytes,
-        ids=form.ids,
-        shapes=form.mask_shapes,
-    )
 
 
 def parse_table(table: Any, source: Path | str, form: SubmissionForm) -> ReadSubmission:
@@ -178,8 +162,8 @@ def _predictions(
 ) -> npt.NDArray[Any] | None:
     """Return the values in the order of the solution; None if a column or an id is missing."""
     _refuse_missing_header(table, form, faults)
-    if form.row_sets and form.id_column in table.names:
-        table = fold_rows(table, form.id_column, faults)
+    if form.id_column in table.names:
+        table = form.modality.arrange(table, form.id_column, faults)
     layout = form.layout(table.names)
     found = match_columns(
         table.names,
@@ -201,12 +185,10 @@ def _predictions(
     if faults or len(cells) < len(layout.columns):
         return None
     kept = values[:, -1:] if layout.keeps_last else values
+    sizes = form.sizes if form.sizes is None or order is None else form.sizes[order]
+    report_cells(form.modality.faults(kept, sizes), form.columns, place, faults)
     if order is None:
         return np.ascontiguousarray(kept)
-    if form.mask_shapes is not None:
-        from arena.intake.mask_files import report_beyond
-
-        report_beyond(kept, form.mask_shapes[order], form.columns, place, faults)
     aligned = np.empty_like(kept, order="C")
     aligned[order] = kept
     return aligned
@@ -226,7 +208,7 @@ def _encode(
     if form.kind is _TEXT:
         for j, column in enumerate(columns):
             values[:, j] = texts(column)
-            report_texts(column, names[j], place, faults, empty_cells=form.empty_cells)
+            report_texts(column, names[j], place, faults, empty_cells=form.modality.empty_cells)
         return values
     if form.kind is PredictionKind.LABEL:
         classes = {target.name: target.classes or () for target in form.targets}

@@ -1,22 +1,17 @@
-"""The common result of all file readers: named columns, and row numbers in the file."""
+"""Row numbers in the file of each row of a table, and the largest table that is read."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 _CHUNK = 2**24
 _LF, _CR = 10, 13
-
-RowNumber: TypeAlias = Callable[[int], int]
-"""Position of a row in the table -> its line number in an editor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,26 +21,6 @@ class Bounds:
     rows: int
     columns: int
     unpacked_bytes: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RawTable:
-    """The content of a file before it is interpreted."""
-
-    names: tuple[str, ...]
-    """Column names as written; they may repeat."""
-    columns: tuple[Any, ...]
-    """``pyarrow.Array`` of each column: text from a CSV file, any flat type from Parquet."""
-    row_number: RowNumber
-    header_row: int | None = None
-    """The line number of the header; None for a file without lines."""
-    decimal_comma: bool = False
-    """Whether numbers may be written with a decimal comma."""
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return len(self.columns[0]) if self.columns else 0
 
 
 def count_from_one(position: int) -> int:

@@ -20,7 +20,7 @@ from arena.intake.cells import (
     texts,
     to_text,
 )
-from arena.intake.faults import FaultList, show, show_all
+from arena.interfaces.faults import FaultList, show, show_all
 from arena.types import FloatArray, IntArray, PredictionKind, Target
 from arena.utils.lazy import pc
 
@@ -45,7 +45,7 @@ class TargetReading:
     truth_range: tuple[float, float] = (-np.inf, np.inf)
     decimal_comma: bool = False
     submission_columns: tuple[str, ...] = ()
-    """For ``TEXT`` only; empty: the target columns."""
+    """Empty: the target columns, or one per class."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,7 +134,7 @@ def _read_values(
     ]
     truth = values[0] if len(values) == 1 else np.column_stack(values)
     targets = tuple(Target(name, None) for name in cells)
-    return ReadTargets(targets, tuple(cells), truth)
+    return ReadTargets(targets, reading.submission_columns or tuple(cells), truth)
 
 
 def _blank_ignored(column: Any, ranked: npt.NDArray[np.bool_]) -> Any:

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from arena.errors import InputError
 from arena.intake.content import read_raw
-from arena.intake.faults import FaultList, Refused, describe, show
 from arena.intake.submission import ReadSubmission
+from arena.interfaces.faults import FaultList, Refused, describe, show
 from arena.types import PredictionKind, Solution, Target, Usage
 
 _COLUMN, _ID = "file", "the file"

@@ -69,10 +69,12 @@ if TYPE_CHECKING:
         faults_of_predictions,
         faults_of_truth,
         kinds_of,
+        modality_of,
         notes_of,
         source_of,
         traits_of,
     )
+    from arena.interfaces.modalities import TABLE, CellFault, Modality, ReadFile, Table
     from arena.interfaces.papers import (
         Paper,
         PaperOptions,
@@ -83,11 +85,13 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "TABLE",
     "Analysis",
     "BaseMetric",
     "Candidates",
     "CaseReader",
     "CaseScores",
+    "CellFault",
     "ClipsScores",
     "Competitor",
     "Computation",
@@ -113,6 +117,7 @@ __all__ = [
     "Metric",
     "MetricFamily",
     "MetricFamilyOfFiles",
+    "Modality",
     "Move",
     "NeedsRowContext",
     "Notebook",
@@ -127,6 +132,7 @@ __all__ = [
     "PublicBoard",
     "RankSets",
     "Ranker",
+    "ReadFile",
     "Reproduced",
     "Reproduction",
     "ReviewsBoard",
@@ -134,9 +140,11 @@ __all__ = [
     "Standing",
     "Study",
     "SuitsStudies",
+    "Table",
     "faults_of_predictions",
     "faults_of_truth",
     "kinds_of",
+    "modality_of",
     "notes_of",
     "rounded",
     "source_of",
@@ -145,6 +153,12 @@ __all__ = [
 ]
 
 _MODULES = {
+    "TABLE": "modalities",
+    "Table": "modalities",
+    "CellFault": "modalities",
+    "Modality": "modalities",
+    "ReadFile": "modalities",
+    "modality_of": "metrics",
     "Analysis": "analyses",
     "BaseMetric": "metrics",
     "Candidates": "analyses",

@@ -21,6 +21,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from arena.interfaces.modalities import TABLE, Modality
 from arena.types import (
     CompetitionInfo,
     Fault,
@@ -79,6 +80,11 @@ class BaseMetric:
         return MetricTraits()
 
     @property
+    def modality(self) -> Modality:
+        """How what people send becomes arrays."""
+        return TABLE
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Sentences for the organiser, such as an assumed direction."""
         return ()
@@ -128,6 +134,12 @@ def traits_of(metric: Metric) -> MetricTraits:
     """Return the traits that a metric declares, or the defaults."""
     traits: MetricTraits = _declared(metric, "traits")
     return traits
+
+
+def modality_of(metric: Metric) -> Modality:
+    """Return the modality that a metric declares, or a plain table."""
+    modality: Modality = _declared(metric, "modality")
+    return modality
 
 
 def kinds_of(metric: Metric) -> tuple[PredictionKind, ...]:

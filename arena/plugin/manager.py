@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         FloorEstimator,
         Mechanism,
         Metric,
+        Modality,
         Paper,
         Ranker,
     )
@@ -221,6 +222,11 @@ class PluginManager:
     def rankers(self) -> Registry[Ranker]:
         """All rankers. Raises DuplicateNameError if a name occurs twice."""
         return self._registry("ranker", "provide_rankers", interfaces.Ranker)
+
+    @property
+    def modalities(self) -> Registry[Modality]:
+        """All modalities. Raises DuplicateNameError if a name occurs twice."""
+        return self._registry("modality", "provide_modalities", interfaces.Modality)
 
     @property
     def analyses(self) -> Registry[Analysis]:

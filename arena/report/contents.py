@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from arena.intake import describe, group_faults
+from arena.interfaces.faults import describe, group_faults
 from arena.plugin.manager import PluginManager
 from arena.report.boards import competition_board, private_board
 from arena.report.copies import copies_section

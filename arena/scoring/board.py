@@ -22,8 +22,8 @@ from arena.evaluation.predictions import block_size
 from arena.evaluation.ranks import best_first, minimum_ranks
 from arena.evaluation.row_weights import effective_rows
 from arena.evaluation.scores import full_scores, is_black_box
-from arena.intake.faults import plural
 from arena.interfaces import Metric, PredictionBlocks, Study, traits_of
+from arena.interfaces.faults import plural
 from arena.plugin.info import attributed_unquoted, log_failure
 from arena.plugin.manager import PluginManager
 from arena.scoring.private_board import (

@@ -11,9 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arena.errors import InputError
-from arena.intake import first_of_each_kind
-from arena.intake.faults import show
 from arena.interfaces import CaseScores
+from arena.interfaces.faults import first_of_each_kind, show
 from arena.types import Fault, FloatArray, IntArray
 
 

@@ -24,6 +24,7 @@ from arena.interfaces import (
     RankSets,
     Study,
     SuitsStudies,
+    modality_of,
     traits_of,
 )
 from arena.plugin.info import attributed_unquoted
@@ -389,7 +390,7 @@ def _resampled(
 
 def why_no_intervals(metric: Metric, settings: BoardSettings) -> str:
     """Return why a board gets no intervals, in a sentence; empty if it does."""
-    if traits_of(metric).whole_files:
+    if not modality_of(metric).has_rows:
         return "The metric reads whole files, so that no rows can be resampled."
     return "" if settings.intervals else "No intervals were requested."
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,6 @@ from arena.intake import (
     SolutionSource,
     SubmissionFile,
     check_table,
-    describe,
-    first_of_each_kind,
     read_submission,
     read_whole_submission,
 )
@@ -26,8 +25,10 @@ from arena.interfaces import (
     faults_of_predictions,
     faults_of_truth,
     kinds_of,
+    modality_of,
     traits_of,
 )
+from arena.interfaces.faults import describe, first_of_each_kind
 from arena.plugin.info import attributed_unquoted, log_failure
 from arena.plugin.manager import PluginManager
 from arena.store import Incoming, Store
@@ -41,6 +42,7 @@ from arena.types import (
     SubmissionRecord,
 )
 from arena.utils.parallel import Progress, run_tasks
+from arena.utils.text import is_number
 
 _UNCHECKED = Fault(
     "could not be checked",
@@ -73,7 +75,7 @@ def read_truth(path: SolutionSource, metric: Metric, columns: SolutionColumns) -
     UsageError
         If submission columns are given for a metric that uses the target columns.
     """
-    traits = traits_of(metric)
+    traits, modality = traits_of(metric), modality_of(metric)
     if columns.submission and not (
         metric.prediction is PredictionKind.TEXT and traits.joint_targets
     ):
@@ -81,14 +83,14 @@ def read_truth(path: SolutionSource, metric: Metric, columns: SolutionColumns) -
             f"{metric.name} reads the same columns from submissions as from the solution: omit "
             f"--columns (submission_columns in competition.toml)."
         )
-    if traits.whole_files:
+    if not modality.has_rows:
         if not isinstance(path, Path):
             raise UsageError(f"{metric.name} reads files itself: give the solution as a file.")
         from arena.intake import read_whole_solution
         from arena.intake.solution import MAX_SOLUTION_BYTES
 
         return read_whole_solution(path, MAX_SOLUTION_BYTES)
-    solution = _read_as(kinds_of(metric), path, columns, traits)
+    solution = _read_as(metric, path, columns)
     found = first_of_each_kind(_faults_of_truth(metric, solution))
     if found:
         lines = "\n".join(f"  {describe(fault)}" for fault in found)
@@ -108,37 +110,28 @@ def _faults_of_truth(metric: Metric, solution: Solution) -> Iterator[Fault]:
             yield from faults_of_truth(metric, truth[:, columns], info)
 
 
-def _read_as(
-    kinds: Sequence[PredictionKind],
-    path: SolutionSource,
-    columns: SolutionColumns,
-    traits: MetricTraits,
-) -> Solution:
+def _read_as(metric: Metric, path: SolutionSource, columns: SolutionColumns) -> Solution:
     """Read as the first kind; if that fails, as another kind whose labels are not numbers."""
     from arena.intake import read_solution
 
+    first, *others = kinds_of(metric)
+    read = partial(
+        read_solution,
+        path,
+        columns=columns,
+        traits=traits_of(metric),
+        modality=modality_of(metric),
+    )
     try:
-        return read_solution(path, kind=kinds[0], columns=columns, traits=traits)
+        return read(kind=first)
     except InputError:
-        for kind in kinds[1:]:
+        for kind in others:
             with contextlib.suppress(InputError):
-                solution = read_solution(path, kind=kind, columns=columns, traits=traits)
+                solution = read(kind=kind)
                 labels = [label for target in solution.targets for label in target.classes or ()]
                 if not any(is_number(label) for label in labels):
                     return solution
         raise
-
-
-def is_number(text: str) -> bool:
-    """Return whether Python can parse a text as a number.
-
-    >>> is_number("-1e3"), is_number("cat"), is_number("")
-    (True, False, False)
-    """
-    with contextlib.suppress(ValueError):
-        float(text)
-        return True
-    return False
 
 
 def examine(
@@ -173,15 +166,13 @@ def _examine_one(
 ) -> ReadSubmission:
     if file.faults:
         return ReadSubmission(values=None, faults=file.faults, sha256="")
-    traits = traits_of(metric)
+    modality = modality_of(metric)
     rules: dict[str, Any] = {
         **limits,
-        "prediction_range": traits.prediction_range,
-        "empty_cells": traits.empty_cells,
-        "row_sets": traits.rows == "any",
-        "mask_files": traits.mask_files,
+        "prediction_range": traits_of(metric).prediction_range,
+        "modality": modality,
     }
-    if traits.whole_files and file.table is None:
+    if not modality.has_rows and file.table is None:
         read = read_whole_submission(file.path, limits["max_bytes"])
     elif file.table is not None:
         read = check_table(file.table.table, file.table.sha256, solution, **rules)

@@ -21,6 +21,7 @@ _OK: Verdict = (Outcome.OK, "")
 _N_ROWS = 20
 _KINDS = (
     "metrics",
+    "modalities",
     "mechanisms",
     "rankers",
     "analyses",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import unicodedata
 
@@ -24,6 +25,18 @@ def has_stacked_marks(text: str) -> bool:
         run = run + 1 if unicodedata.category(character) in {"Mn", "Me"} else 0
         if run > _MOST_MARKS:
             return True
+    return False
+
+
+def is_number(text: str) -> bool:
+    """Return whether Python can parse a text as a number.
+
+    >>> is_number("-1e3"), is_number("cat"), is_number("")
+    (True, False, False)
+    """
+    with contextlib.suppress(ValueError):
+        float(text)
+        return True
     return False
 
 

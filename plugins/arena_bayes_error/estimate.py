@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from arena.errors import UsageError
 from arena.evaluation.mean_bounds import Units, lower_bounds, upper_bounds
-from arena.intake.table import RowNumber
 from arena.interfaces import FloorSettings
-from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, FloatArray
+from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, FloatArray, RowNumber
 from arena.utils.tabular import as_json
 from arena_bayes_error.sampling import blocks, group_codes, mean_loss
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from arena.errors import InputError, UsageError
 from arena.intake.cells import merge_equal_numbers
-from arena.intake.faults import show, show_all
 from arena.interfaces import FloorEstimate, FloorSettings
+from arena.interfaces.faults import show, show_all
 from arena.plugin.info import attributed
 from arena.plugin.manager import PluginManager
 from arena.types import DEFAULT_LEVEL

@@ -10,7 +10,7 @@ from arena.hookspecs import hookimpl
 if TYPE_CHECKING:
     from arena.interfaces import Deferred
 
-__all__ = ["provide_metrics"]
+__all__ = ["provide_metrics", "provide_modalities"]
 
 
 @hookimpl
@@ -19,3 +19,11 @@ def provide_metrics() -> Iterable[Deferred]:
     from arena_metrics.catalogue import METRICS
 
     return METRICS
+
+
+@hookimpl
+def provide_modalities() -> Iterable[Deferred]:
+    """Return the modalities other than plain tables."""
+    from arena_metrics.catalogue import MODALITIES
+
+    return MODALITIES

@@ -48,6 +48,15 @@ METRICS = (
 """Every metric with its default parameters, and the metric families."""
 
 
+MODALITIES = (
+    Deferred("row sets", "arena_metrics.modalities:RowSets"),
+    Deferred("boxes", "arena_metrics.modalities:Boxes"),
+    Deferred("masks", "arena_metrics.modalities:Masks"),
+    Deferred("whole file", "arena_metrics.modalities:WholeFile"),
+)
+"""Every modality other than plain tables."""
+
+
 def all_metrics() -> tuple[Metric | MetricFamily, ...]:
     """Return every metric with its default parameters, and the metric families; imports them.
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from arena.errors import MetricError, UsageError
 from arena.intake import rows_of_cells
-from arena.interfaces import BaseMetric
+from arena.interfaces import BaseMetric, Modality
 from arena.types import (
     CompetitionInfo,
     Fault,
@@ -26,12 +26,12 @@ from arena.types import (
     PredictionKind,
     RowContext,
 )
+from arena_metrics.modalities import BOXES, CROWD
 
 _CORNERS = (("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"))
 _SIZES = (("x", "y", "w", "h"), ("x", "y", "width", "height"), ("xmin", "ymin", "width", "height"))
 _CLASSES = ("class", "classid", "label", "category", "categoryid", "classname")
 _SCORES = ("score", "confidence", "conf")
-_CROWD = "iscrowd"
 _MOST_DETECTIONS = 100
 _RECALLS = np.linspace(0.0, 1.0, 101)
 
@@ -60,9 +60,9 @@ class _Columns:
                     score = next((plain.index(one) for one in _SCORES if one in plain), None)
                     if with_score and score is None:
                         break
-                    crowd = plain.index(_CROWD) if _CROWD in plain and not with_score else None
+                    crowd = plain.index(CROWD) if CROWD in plain and not with_score else None
                     return cls(box, sizes, label, score, crowd)  # type: ignore[arg-type]
-        known = {*itertools.chain(*_CORNERS, *_SIZES), *_CLASSES, *_SCORES, _CROWD}
+        known = {*itertools.chain(*_CORNERS, *_SIZES), *_CLASSES, *_SCORES, CROWD}
         if len(names) == 5 + with_score and not known & set(plain):
             return cls((1, 2, 3, 4), False, 0, 5 if with_score else None)
         need = "xmin, ymin, xmax, ymax (or x, y, width, height)" + (" and score" * with_score)
@@ -157,15 +157,17 @@ class MeanAveragePrecision(BaseMetric):
 
     @property
     def traits(self) -> MetricTraits:
-        """Several rows per id; a submission has a score besides the columns of the solution."""
+        """All columns are scored at once; resamples need whole counts of images."""
         return MetricTraits(
             score_range=(0.0, 1.0),
             joint_targets=True,
-            rows="any",
-            sent_columns=("score",),
-            own_columns=(_CROWD,),
             row_weights=False,
         )
+
+    @property
+    def modality(self) -> Modality:
+        """Several rows per id; a submission has a score besides the columns of the solution."""
+        return BOXES
 
     def for_rows(self, context: RowContext) -> MeanAveragePrecision:
         """Return the metric for rows with these column names.
@@ -219,7 +221,7 @@ class MeanAveragePrecision(BaseMetric):
         for row, cell in enumerate(truth[:, columns.crowd].tolist()):
             for text in rows_of_cells([cell])[0][0]:
                 if text.strip() not in {"", "0", "1"}:
-                    where = {"id": competition.ids[row].as_py(), "column": _CROWD}
+                    where = {"id": competition.ids[row].as_py(), "column": CROWD}
                     yield Fault("not 0 or 1", "A row of the id is neither 0 nor 1.", **where)
 
     def example(

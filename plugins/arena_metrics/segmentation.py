@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import MetricError
-from arena.intake import SHAPE_COLUMNS, SPACING_COLUMNS
+from arena.interfaces import Modality
 from arena.types import CompetitionInfo, Fault, FloatArray, MetricTraits, PredictionKind
 from arena_metrics.kernels.engine import choose_engine
 from arena_metrics.kernels.text_cells import MOST_DIGITS, cells_of
+from arena_metrics.modalities import MASKS
 from arena_metrics.pointwise import Pointwise
 
 _CELLS_PER_ROW_WEIGHT = 100
@@ -47,9 +48,12 @@ class MaskMetric(Pointwise):
         return MetricTraits(
             row_range=(0.0, 1.0),
             score_range=(0.0, 1.0),
-            extra_columns=(*SHAPE_COLUMNS, *SPACING_COLUMNS),
-            mask_files=True,
         )
+
+    @property
+    def modality(self) -> Modality:
+        """Run-length encodings, or files of masks."""
+        return MASKS
 
     def faults(
         self, predictions: npt.NDArray[Any], competition: CompetitionInfo

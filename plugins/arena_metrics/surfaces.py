@@ -253,8 +253,6 @@ class Hausdorff(_SurfaceMetric):
         """Distances are not negative."""
         return MetricTraits(
             score_range=(0.0, np.inf),
-            extra_columns=(*SHAPE_COLUMNS, *SPACING_COLUMNS),
-            mask_files=True,
         )
 
     def _of_distances(self, there: FloatArray, back: FloatArray) -> float:

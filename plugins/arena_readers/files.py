@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from arena.errors import ArenaError, InputError
-from arena.intake.faults import clean, show_all
+from arena.interfaces.faults import clean, show_all
 
 _START = 2**12
 _OTHER_FORM = (

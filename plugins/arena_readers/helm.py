@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from arena.errors import InputError
-from arena.intake.faults import show_all
 from arena.interfaces import CaseScores
+from arena.interfaces.faults import show_all
 from arena_readers.files import as_number, find, read_json, refuse, refusing
 
 _FILE = "per_instance_stats.json"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from arena.intake.faults import plural
+from arena.interfaces.faults import plural
 from arena.types import FloatArray
 
 HARDLY = 0.0005

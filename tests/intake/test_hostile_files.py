@@ -14,13 +14,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from arena.intake import (
-    FAULTS_OF_A_KIND,
-    ReadSubmission,
-    describe,
-    read_solution,
-    read_submission,
-)
+from arena.intake import ReadSubmission, read_solution, read_submission
+from arena.interfaces.faults import FAULTS_OF_A_KIND, describe
 from arena.types import PredictionKind, Solution
 from submission_files import N_ROWS, Send, Solve, rows_of
 from thinned import examples

@@ -32,14 +32,14 @@ from arena.intake import (
     read_solution,
 )
 from arena.intake.mask_files import run_lengths
-from arena.types import MetricTraits, PredictionKind, SolutionColumns, Target
+from arena.types import PredictionKind, SolutionColumns, Target
+from arena_metrics.modalities import MASKS
 from program import run_here
 from submission_files import kinds, only
 from thinned import examples
 
 SHAPE = (4, 6)
 CASES = ("a", "b", "c")
-TRAITS = MetricTraits(extra_columns=("height", "width", "depth"), mask_files=True)
 OTHER_VALUE = "has more than one value besides 0"
 
 
@@ -81,7 +81,7 @@ def form(ids: tuple[str, ...] = CASES, shape: tuple[int, ...] | None = SHAPE) ->
         shapes = np.tile([*shape, 0][:3], (len(ids), 1)).astype(np.int64)
     target, texts = Target("mask", None), pa.array(ids)
     return SubmissionForm(
-        "id", ("mask",), (target,), PredictionKind.TEXT, texts, mask_files=True, mask_shapes=shapes
+        "id", ("mask",), (target,), PredictionKind.TEXT, texts, modality=MASKS, sizes=shapes
     )
 
 
@@ -469,7 +469,7 @@ def test_an_archive_that_is_too_large_or_empty_is_refused(tmp_path: Path) -> Non
     (empty / "a.png").write_bytes(grey(GOOD))
     small = SubmissionForm(
         "id", ("mask",), (Target("mask", None),), PredictionKind.TEXT, pa.array(["a"]),
-        max_bytes=10, mask_files=True,
+        max_bytes=10, modality=MASKS,
     )  # fmt: skip
     assert kinds(parse_submission(empty, small)) == {"file too large"}
     assert kinds(parse_submission(zipped(tmp_path / "a.zip", {"a.png": b""}), small)) == {
@@ -491,17 +491,21 @@ def test_without_the_extra_the_message_says_what_to_install(
 def test_a_mask_beyond_the_image_is_a_fault_on_both_sides(tmp_path: Path) -> None:
     path = tmp_path / "solution.csv"
     path.write_text("id,mask,height,width\na,24 1,4,6\nb,,4,6\n")
-    options: dict[str, Any] = {"kind": PredictionKind.TEXT, "traits": TRAITS}
+    options: dict[str, Any] = {"kind": PredictionKind.TEXT, "modality": MASKS}
     columns = SolutionColumns(targets=("mask",))
     solution = read_solution(path, columns=columns, **options)
-    checked = SubmissionForm.of(solution, mask_files=True)
+    checked = SubmissionForm.of(solution, modality=MASKS)
     sent = tmp_path / "team.csv"
     sent.write_text("id,mask\nb,24 2\na,24 1\n")
     fault = only(parse_submission(sent, checked), "mask beyond the image")
     assert (fault.row, fault.id, fault.column) == (2, "b", "mask")
     assert "4 x 6" in fault.message
+    sent.write_text("id,mask\na,24 1\nb,24 2\n")
+    in_order = only(parse_submission(sent, checked), "mask beyond the image")
+    assert (in_order.row, in_order.id) == (3, "b")
+    sent.write_text("id,mask\nb,24 2\na,24 1\n")
     path.write_text("id,mask,height,width,Usage\na,24 1,4,6,Private\nb,,4,6,Ignored\n")
-    ignored = SubmissionForm.of(read_solution(path, columns=columns, **options), mask_files=True)
+    ignored = SubmissionForm.of(read_solution(path, columns=columns, **options), modality=MASKS)
     assert parse_submission(sent, ignored).faults == (fault,)  # says nothing about the usage
     path.write_text("id,mask,height,width\na,24 2,4,6\nb,,4,6\n")
     with pytest.raises(Exception, match="beyond the last pixel"):

@@ -14,13 +14,11 @@ import pytest
 from arena.errors import InputError
 from arena.intake import read_solution
 from arena.intake.mask_files import run_lengths
-from arena.types import MetricTraits, PredictionKind, Solution, SolutionColumns, Usage
+from arena.types import PredictionKind, Solution, SolutionColumns, Usage
+from arena_metrics import modalities
 from program import run_here
 
 SIZES = ("height", "width", "depth")
-TRAITS = MetricTraits(
-    extra_columns=(*SIZES, *(f"spacing_{name}" for name in SIZES)), mask_files=True
-)
 MASKS = {case: np.random.default_rng(at).random((4, 6)) < 0.4 for at, case in enumerate("abc")}
 
 
@@ -35,7 +33,10 @@ def write(folder: Path, arrays: dict[str, Any], table: str = "") -> Path:
 
 def read(path: Path, **columns: Any) -> Solution:
     return read_solution(
-        path, kind=PredictionKind.TEXT, columns=SolutionColumns(**columns), traits=TRAITS
+        path,
+        kind=PredictionKind.TEXT,
+        columns=SolutionColumns(**columns),
+        modality=modalities.MASKS,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arena.intake import FAULTS_OF_A_KIND, fault_lines, group_faults
+from arena.interfaces.faults import FAULTS_OF_A_KIND, fault_lines, group_faults
 from arena.types import PredictionKind, Solution
 from submission_files import Send, Solve, kinds, only, rows_of
 

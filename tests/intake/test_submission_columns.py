@@ -10,9 +10,11 @@ import pyarrow as pa
 import pytest
 
 from arena.intake.columns import SubmissionForm, match_columns
-from arena.intake.faults import FaultList
 from arena.intake.table import Bounds
+from arena.interfaces import TABLE
+from arena.interfaces.faults import FaultList
 from arena.types import PredictionKind, Target
+from arena_metrics.modalities import MASKS, ROW_SETS
 from submission_files import Send, Solve, kinds, only, rows_of
 
 
@@ -104,7 +106,7 @@ def test_the_bounds_of_a_file_follow_from_its_valid_form(solve: Solve) -> None:
     form = SubmissionForm.of(solve("id,y\n" + rows, PredictionKind.CLASS_PROBABILITIES))
     assert form.columns == form.classes == ("0", "1", "2")
     assert form.bounds == Bounds(10 * 30 + 100_000, 2 * 7 + 10_000, form.max_bytes)
-    sets = replace(form, row_sets=True)
+    sets = replace(form, modality=ROW_SETS)
     assert sets.bounds == Bounds(10_000 * 30 + 100_000, 2 * 7 + 10_000, form.max_bytes)
     memory = 2**28 + 16 * (form.ids.nbytes + 30 * 3 * 32)
     assert form.max_memory == memory
@@ -184,15 +186,16 @@ def test_probabilities_lie_in_the_range_of_predictions_and_between_0_and_1(
     assert _form(kind, ("y",), _TWO, **more).layout(["id", "y"]).bounds == bounds
 
 
-def test_a_form_allows_empty_cells_and_neither_sets_nor_masks(solve: Solve) -> None:
+def test_a_form_is_a_table_with_empty_cells_unless_another_modality_is_given(solve: Solve) -> None:
     form = _form(PredictionKind.TEXT, ("y", "z"), ("a",), ("b", "c"))
-    assert (form.empty_cells, form.row_sets, form.mask_files) == (True, False, False)
+    assert form.modality == TABLE
+    assert TABLE.empty_cells
     assert form.classes == ("a",)  # those of the first target
     assert form.names == ("id", "y", "z", "a")
     solution = solve("id,y\na,1\nb,2\n", PredictionKind.TEXT)
     sized = replace(solution, extra={"height": np.array([3.0, 4]), "width": np.array([5.0, 6])})
-    assert SubmissionForm.of(sized).mask_shapes is None
-    shapes = SubmissionForm.of(sized, mask_files=True).mask_shapes
+    assert SubmissionForm.of(sized).sizes is None
+    shapes = SubmissionForm.of(sized, modality=MASKS).sizes
     assert shapes is not None
     assert shapes.tolist() == [[3, 5, 0], [4, 6, 0]]
 

@@ -17,7 +17,7 @@ from pycocotools.cocoeval import COCOeval
 from arena import BoardSettings, ScoreSettings, SolutionColumns, score
 from arena.competition.create import sample_values
 from arena.errors import InputError, MetricError
-from arena.intake import read_solution
+from arena.scoring.submissions import read_truth
 from arena.types import CompetitionInfo, RowContext
 from arena_metrics.detection import MeanAveragePrecision
 
@@ -175,8 +175,8 @@ def test_the_sample_is_valid_and_does_not_say_whether_there_are_empty_images(
         f"id,class,xmin,ymin,xmax,ymax\na,cat,0,0,1,1\na,cat,2,2,3,3\n{empty}"
     )
     metric = MeanAveragePrecision()
-    solution = read_solution(tmp_path / "s.csv", kind=metric.prediction, traits=metric.traits)
-    assert sample_values(solution, metric.traits) == ["", "0", "0", "0", "0", "0"]
+    solution = read_truth(tmp_path / "s.csv", metric, SolutionColumns())
+    assert sample_values(solution, metric) == ["", "0", "0", "0", "0", "0"]
 
 
 def test_columns_that_are_missing_are_named(tmp_path: Path) -> None:

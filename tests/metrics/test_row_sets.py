@@ -15,6 +15,7 @@ from arena.errors import InputError, UsageError
 from arena.intake import SubmissionForm, parse_submission, read_solution
 from arena.plugin.manager import PluginManager
 from arena.types import MetricTraits, PredictionKind, RowContext, Solution
+from arena_metrics.modalities import ROW_SETS
 
 POINTS = """
 class ParticipantVisibleError(Exception):
@@ -32,13 +33,15 @@ SOLUTION = "id,experiment,x,Usage\n" + "".join(
     f"{row},t{row // 3},{row * 10},{'Public' if row // 3 % 3 == 0 else 'Private'}\n"
     for row in range(60)
 )
-TRAITS = MetricTraits(joint_targets=True, rows="any")
+TRAITS = MetricTraits(joint_targets=True)
 
 
 def read(path: Path, text: str, **columns: Any) -> Solution:
     path.write_text(text)
     given = SolutionColumns(**columns)
-    return read_solution(path, kind=PredictionKind.TEXT, columns=given, traits=TRAITS)
+    return read_solution(
+        path, kind=PredictionKind.TEXT, columns=given, traits=TRAITS, modality=ROW_SETS
+    )
 
 
 def sent(hits: int, every: int = 1) -> str:
@@ -55,7 +58,7 @@ def test_each_id_is_one_row_and_missing_ones_are_named(tmp_path: Path) -> None:
     assert solution.n_rows == 20
     assert solution.truth[1].tolist() == ['["3", "4", "5"]', '["30", "40", "50"]']
     assert solution.usage.tolist() == [0, 1, 1] * 6 + [0, 1]
-    form = SubmissionForm.of(solution, row_sets=True)
+    form = SubmissionForm.of(solution, modality=ROW_SETS)
     path = tmp_path / "t.csv"
     path.write_text("experiment,x,id\n" + "".join(f"t{at},1,a\nt{at},2,b\n" for at in range(19)))
     (fault,) = parse_submission(path, form).faults

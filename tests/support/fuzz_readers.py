@@ -25,13 +25,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from arena.intake import (
-    FAULTS_OF_A_KIND,
-    ReadSubmission,
-    SubmissionForm,
-    describe,
-    parse_submission,
-)
+from arena.intake import ReadSubmission, SubmissionForm, parse_submission
+from arena.interfaces.faults import FAULTS_OF_A_KIND, describe
 from arena.types import PredictionKind, Target
 from arena.utils.processes import Limits, call_limited
 

@@ -20,7 +20,7 @@ from arena.competition.competition import Competition
 from arena.competition.create import SAMPLE_NOTE_NAME, soft_label_warnings
 from arena.config import CONFIG_NAME, SAMPLE_NAME, DataSection, Settings
 from arena.errors import UsageError
-from arena.interfaces import Metric, notes_of, traits_of
+from arena.interfaces import Metric, modality_of, notes_of
 from arena.plugin.manager import PluginManager
 from arena.public_board.advice import protection_notes
 from arena.scoring.columns import meaning_of_columns, usage_note
@@ -183,7 +183,7 @@ def _say_what_was_made(folder: Path, competition: Competition) -> None:
     specification = competition.settings.metric.specification
     asked: Metric = competition.manager.metrics.resolve(specification)
     set_in = f"limits, the deadline and the final selection are set in {folder / CONFIG_NAME}."
-    if traits_of(asked).whole_files:
+    if not modality_of(asked).has_rows:
         example = "FILE"
         lines = [
             f"Created a competition in {folder}. The metric reads whole files: there is no public "

@@ -45,7 +45,6 @@ def masks(
     import csv
     import io
 
-    from arena.intake.faults import FaultList, Refused, fault_lines
     from arena.intake.mask_files import (
         SHAPE_COLUMNS,
         SPACING_COLUMNS,
@@ -54,6 +53,7 @@ def masks(
         read_masks,
     )
     from arena.intake.solution import MAX_SOLUTION_BYTES
+    from arena.interfaces.faults import FaultList, Refused, fault_lines
     from arena.utils.atomic_write import atomic_write
 
     try:

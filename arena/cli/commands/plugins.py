@@ -19,6 +19,7 @@ app = typer.Typer(add_completion=False)
 
 _KINDS = (
     "metrics",
+    "modalities",
     "mechanisms",
     "rankers",
     "analyses",
@@ -27,7 +28,7 @@ _KINDS = (
     "papers",
     "case_readers",
 )
-_SINGULAR = {"analyses": "analysis"}
+_SINGULAR = {"analyses": "analysis", "modalities": "modality"}
 
 
 @app.command()

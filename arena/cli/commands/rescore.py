@@ -12,7 +12,7 @@ from arena.cli import options
 from arena.cli.console import console, print_document, say_note
 from arena.cli.folder import Directory, Wait, open_competition
 from arena.competition.rescore import RankChange
-from arena.intake.faults import plural
+from arena.interfaces.faults import plural
 from arena.utils.progress import ProgressDisplay
 from arena.utils.requests import HERE, EngineChoice
 from arena.utils.tabular import as_json as plain_json

@@ -14,7 +14,8 @@ from arena.cli.options import AsJson
 from arena.cli.program import has_read_nothing
 from arena.cli.submission_output import print_answer
 from arena.errors import UsageError
-from arena.intake import describe, prepare_reader
+from arena.intake import prepare_reader
+from arena.interfaces.faults import describe
 from arena.public_board.advice import FULL_WARNING
 from arena.types import Fault
 from arena.utils.formatting import released_format

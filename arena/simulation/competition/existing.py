@@ -14,7 +14,6 @@ from arena.competition.view import CompetitionView
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import InputError
 from arena.plugin.manager import PluginManager
-from arena.scoring.submissions import is_number
 from arena.simulation.competition.folder import is_simulation
 from arena.simulation.competition.setup import CompetitionData
 from arena.simulation.data import LabelledRows, TrainingRows
@@ -27,7 +26,7 @@ from arena.types import (
     Solution,
     Usage,
 )
-from arena.utils.text import printable
+from arena.utils.text import is_number, printable
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,8 +20,8 @@ from arena.competition.state import CompetitionState
 from arena.config import CONFIG_NAME, DATABASE_NAME, SAMPLE_NAME, Settings
 from arena.errors import ArenaError, InputError, UsageError
 from arena.intake import read_submission
-from arena.intake.faults import plural
 from arena.interfaces import ComputesAhead, Participation
+from arena.interfaces.faults import plural
 from arena.plugin.info import attributed
 from arena.plugin.manager import PluginManager
 from arena.public_board.mechanism import public_rows

@@ -13,10 +13,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arena.errors import InputError
-from arena.scoring.submissions import is_number
 from arena.simulation.data import HUNDRED, TrainingRows, World
 from arena.simulation.drift import divide_with_drift
 from arena.types import USAGE_COLUMN, FloatArray
+from arena.utils.text import is_number
 
 CHANCE = "chance_of_positive"
 _ID = "id"

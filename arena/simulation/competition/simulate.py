@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from arena.intake.faults import plural
 from arena.interfaces import kinds_of
+from arena.interfaces.faults import plural
 from arena.plugin.manager import PluginManager
 from arena.simulation.competition.comparison import Comparison, Story, compare_mechanisms
 from arena.simulation.competition.prepare import prepare

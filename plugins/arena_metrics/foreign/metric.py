@@ -11,11 +11,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arena.errors import MetricError, ScoringError, UsageError
+from arena.interfaces import Modality, Table
 from arena.types import MetricTraits, PredictionKind, RowContext
 from arena.utils.processes import in_worker
 from arena_metrics.foreign.failures import as_number, submission_error
 from arena_metrics.foreign.kinds import WHOLE_FILES, Call, Request
 from arena_metrics.foreign.loading import function_of
+from arena_metrics.modalities import ROW_SETS, WHOLE_FILE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,20 +89,26 @@ class ForeignMetric:
 
     @property
     def traits(self) -> MetricTraits:
-        """Limits of one call; table metrics take all columns at once and allow empty cells."""
+        """Limits of one call; table metrics take all columns at once."""
         request = self.request
         table = request.kind.prediction is PredictionKind.TEXT
         return MetricTraits(
             joint_targets=table,
-            empty_cells=table,
-            rows=request.options["rows"],
             row_weights=request.takes_weights and not table,
-            whole_files=request.options.get("format") == WHOLE_FILES,
             time_limit=request.time_limit,
             memory_limit=request.memory_limit,
             network=request.network,
             folder=request.source.folder,
         )
+
+    @property
+    def modality(self) -> Modality:
+        """As the options say; tables of text may have empty cells."""
+        if self.request.options.get("format") == WHOLE_FILES:
+            return WHOLE_FILE
+        if self.request.options["rows"] == "any":
+            return ROW_SETS
+        return Table(empty_cells=self.request.kind.prediction is PredictionKind.TEXT)
 
     @property
     def notes(self) -> tuple[str, ...]:
