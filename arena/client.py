@@ -10,9 +10,9 @@ import http.client
 import json
 import ssl
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from arena.errors import ArenaError, UsageError
@@ -20,6 +20,8 @@ from arena.errors import ArenaError, UsageError
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
 _REPEAT = {408, 429, 502, 503, 504}
 _PROBLEM = "application/problem+json"
+_WHOLE, _PART = 200, 2**16
+_Answer = TypeVar("_Answer")
 
 
 class ServerError(ArenaError):
@@ -34,6 +36,11 @@ class ServerError(ArenaError):
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
         self.status = status
+
+
+def _digest_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class Client:
@@ -114,8 +121,7 @@ class Client:
         """
         path = Path(file)
         try:
-            with path.open("rb") as opened:
-                digest = hashlib.file_digest(opened, "sha256").hexdigest()
+            digest = _digest_of(path)
         except OSError as error:
             raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
         query = {"file": path.name} | ({"description": description} if description else {})
@@ -144,6 +150,54 @@ class Client:
             time.sleep(min(pause, max(end - time.monotonic(), 0.0)))
             pause = min(pause * 1.5, 10.0)
 
+    def files(self) -> list[dict[str, Any]]:
+        """Return the files that are offered: ``name``, ``bytes`` and ``sha256``."""
+        files: list[dict[str, Any]] = self._json("GET", "/files")["files"]
+        return files
+
+    def download(self, folder: str | Path, names: Sequence[str] | None = None) -> list[Path]:
+        """Download files into a folder and return their paths; by default all that are offered.
+
+        A file that is there already is not downloaded again if its digest is right, and an
+        interrupted download goes on where it ended.
+
+        Raises
+        ------
+        ServerError
+            If a file cannot be downloaded, or what arrived has another digest.
+        UsageError
+            If a name is not offered, or a file cannot be written.
+        """
+        offered = {one["name"]: one for one in self.files()}
+        unknown = [name for name in names or () if name not in offered]
+        if unknown:
+            raise UsageError(f"There is no file {unknown[0]!r}. There are: {', '.join(offered)}.")
+        root, paths = Path(folder).resolve(), []
+        for name in offered if names is None else names:
+            path = (root / name).resolve()
+            if not path.is_relative_to(root) or path == root:
+                raise ServerError(f"The server names a file outside the folder: {name!r}.")
+            paths.append(path)
+            if path.is_file() and _digest_of(path) == offered[name]["sha256"]:
+                continue
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._download(name, path, offered[name])
+            except OSError as error:
+                raise UsageError(f"{path} cannot be written: {error.strerror}.") from None
+        return paths
+
+    def _download(self, name: str, path: Path, offered: Mapping[str, Any]) -> None:
+        partial = path.with_name(f"{path.name}.{offered['sha256'][:8]}.part")
+        with partial.open("ab") as file:
+            while file.tell() < offered["bytes"]:
+                if not self._repeated(lambda: self._copy(name, offered["sha256"], file)):
+                    break
+        if _digest_of(partial) != offered["sha256"]:
+            partial.unlink()
+            raise ServerError(f"{name} arrived damaged, or was replaced meanwhile. Try again.")
+        partial.replace(path)
+
     def submissions(self) -> dict[str, Any]:
         """Return the team's requests, newest first, and how many submissions are left."""
         return self._json("GET", "/submissions")
@@ -163,12 +217,16 @@ class Client:
     ) -> dict[str, Any]:
         sent = {"Authorization": f"Bearer {self._token}", **(headers or {})}
         sent["Content-Type"] = "application/octet-stream" if file else "application/json"
+        return self._repeated(lambda: self._send(method, path, body, file, sent))
+
+    def _repeated(self, send: Callable[[], _Answer]) -> _Answer:
+        """Send a request until there is an answer, a few times at most."""
         failure = ServerError("")
         for attempt in range(self._attempts):
             if attempt:
                 time.sleep(failure.wait if isinstance(failure, _Busy) else min(2**attempt, 30))
             try:
-                return self._send(method, path, body, file, sent)
+                return send()
             except _Busy as busy:
                 failure = busy
             except (OSError, http.client.HTTPException) as error:
@@ -189,12 +247,7 @@ class Client:
         file: Path | None,
         headers: dict[str, str],
     ) -> dict[str, Any]:
-        kind = (
-            http.client.HTTPSConnection
-            if self._parts.scheme == "https"
-            else http.client.HTTPConnection
-        )
-        connection = kind(str(self._parts.hostname), self._parts.port, timeout=self._timeout)
+        connection = self._connection()
         try:
             if file is not None:
                 with file.open("rb") as opened:
@@ -211,10 +264,40 @@ class Client:
             found: dict[str, Any] = json.loads(text)
             return found
         # A redirection is not followed: it could send the token to another machine.
-        message = _message(response.getheader("Content-Type") or "", text, response.status)
-        if response.status in _REPEAT:
-            raise _Busy(message, response.status, response.getheader("Retry-After"))
-        raise ServerError(message, response.status)
+        raise _refusal(response, text)
+
+    def _copy(self, name: str, sha256: str, file: IO[bytes]) -> int:
+        """Append the rest of a file as it arrives; return how many bytes were added."""
+        connection, before = self._connection(), file.tell()
+        headers = {
+            "Authorization": f"Bearer {self._token}",
+            "Range": f"bytes={before}-",
+            "If-Range": f'"{sha256}"',
+        }
+        try:
+            connection.request("GET", f"{self._base}/files/{quote(name)}", headers=headers)
+            response = connection.getresponse()
+            if response.status not in {200, 206}:
+                raise _refusal(response, response.read())
+            if response.status == _WHOLE and before:  # it is another file now
+                file.truncate(0)
+            while chunk := response.read(_PART):
+                try:
+                    file.write(chunk)
+                    file.flush()
+                except OSError as error:
+                    raise UsageError(f"{name} cannot be written: {error.strerror}.") from None
+            return file.tell() - before
+        finally:
+            connection.close()
+
+    def _connection(self) -> http.client.HTTPConnection:
+        kind = (
+            http.client.HTTPSConnection
+            if self._parts.scheme == "https"
+            else http.client.HTTPConnection
+        )
+        return kind(str(self._parts.hostname), self._parts.port, timeout=self._timeout)
 
 
 class _Busy(ServerError):  # noqa: N818 - it asks to wait
@@ -223,6 +306,13 @@ class _Busy(ServerError):  # noqa: N818 - it asks to wait
     def __init__(self, message: str, status: int, after: str | None) -> None:
         super().__init__(message, status)
         self.wait = min(int(after), 60) if after is not None and after.isdigit() else 2
+
+
+def _refusal(response: http.client.HTTPResponse, text: bytes) -> ServerError:
+    message = _message(response.getheader("Content-Type") or "", text, response.status)
+    if response.status in _REPEAT:
+        return _Busy(message, response.status, response.getheader("Retry-After"))
+    return ServerError(message, response.status)
 
 
 def _message(kind: str, text: bytes, status: int) -> str:

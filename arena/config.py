@@ -284,6 +284,17 @@ class ServerSection(_Section):
     board: Literal["anyone", "members"] = Field(
         "anyone", description="Who sees the public leaderboard: anyone or members."
     )
+    files: Literal["anyone", "members", "accepted"] = Field(
+        "accepted",
+        description="Who downloads what is in the folder files/: anyone, members of a team, or "
+        "members who accepted the rules (accepted).",
+    )
+    organisers: tuple[str, ...] = Field(
+        (), description="Names of the organisers, for the citation of the competition."
+    )
+    colour: Annotated[str, Field(pattern="^(#[0-9a-fA-F]{6})?$")] = Field(
+        "", description="The colour of links and buttons, such as #0a5c9c; empty: blue."
+    )
     join: Literal["code", "invite", "open"] = Field(
         "code",
         description="How people register: code (one code for all, or an invitation link), invite "

@@ -25,6 +25,7 @@ ALLOWED = {
     "reader": SENDERS,
     "signed-in": SENDERS[2:],
     "member": ("reader", "member"),
+    "downloader": ("reader", "member", "organiser", "organiser's page"),
     "organiser": ("organiser", "organiser's page"),
 }
 SENT: dict[str, Any] = {
@@ -88,7 +89,7 @@ def test_every_endpoint_as_every_sender(senders: dict[str, TestClient], sender: 
     for one in ENDPOINTS:
         if one.path == "/events":
             continue  # it never ends
-        path = API + one.path.format(request="0" * 32, what="teams")
+        path = API + one.path.format(request="0" * 32, what="teams", file="a.csv")
         body = {"content": b""} if one.body in {bytes, None} else {"json": _sent(one)}
         if one.method == "GET":
             body = {}
@@ -100,8 +101,8 @@ def test_every_endpoint_as_every_sender(senders: dict[str, TestClient], sender: 
             assert answer.json()["detail"].endswith("."), case
         else:
             # 404: the request, account or team that is named does not exist.
-            named = {"/requests/{request}", "/private", "/admin/approve", "/admin/block",
-                     "/admin/merge", "/tokens", "/admin/announcements"}  # fmt: skip
+            named = {"/requests/{request}", "/files/{file}", "/private", "/admin/approve",
+                     "/admin/block", "/admin/merge", "/tokens", "/admin/announcements"}  # fmt: skip
             fine = {200, 201, 202, 409, 422} | ({404} if one.path in named else set())
             assert answer.status_code in fine, (case, answer.text)
 
@@ -116,7 +117,7 @@ def test_every_page_as_every_sender(web: WebSite) -> None:
         "organiser's page": web.browser(organiser),
     }
     for method, path, who, _scope, _handler in PAGES:
-        full = f"/{NAME}{path.format(request='0' * 32, what='teams')}"
+        full = f"/{NAME}{path.format(request='0' * 32, what='teams', page='p', file='f')}"
         for sender, browser in browsers.items():
             answer = browser.request(method, full)
             case = (method, path, sender)
@@ -124,7 +125,14 @@ def test_every_page_as_every_sender(web: WebSite) -> None:
                 missing = (
                     {404}
                     if "{request}" in path
-                    or path in {"/private", "/sample_submission.csv", "/admin/withdraw"}
+                    or path
+                    in {
+                        "/pages/{page}",
+                        "/files/{file}",
+                        "/private",
+                        "/sample_submission.csv",
+                        "/admin/withdraw",
+                    }
                     else set()
                 )
                 assert answer.status_code in {200, 303, 409, 415, 422, 400} | missing | (
@@ -410,7 +418,7 @@ def test_openapi_describes_the_routes(web: WebSite) -> None:
             if path.endswith("/events"):
                 continue  # it never ends
             answer = web.program().request(
-                method, path.format(competition=NAME, request="0", what="x")
+                method, path.format(competition=NAME, request="0", what="x", file="a")
             )
             case = (method, path, answer.status_code)
             assert str(answer.status_code) in operation["responses"], case

@@ -17,14 +17,34 @@ from web_site import NAME, RULES, WebSite, listening
 
 pytestmark = pytest.mark.slow  # a browser takes long to start
 
-PAGES = ("/", "/submit", "/submissions", "/team", "/rules", "/private", "/join", "/nothing",
-         "/announcements", "/admin", "/admin/teams")  # fmt: skip
+PAGES = ("/overview", "/pages/prizes", "/files", "/", "/submit", "/submissions", "/team", "/rules",
+         "/private", "/join", "/nothing", "/announcements", "/admin", "/admin/teams")  # fmt: skip
+
+
+OVERVIEW = r"""Forecast **churn**: the loss is $\frac{1}{n}\sum_i |y_i - \hat y_i|$.
+
+$$\text{score} = \sqrt{\sum_{i=1}^n \frac{(y_i - \hat y_i)^2}{n}}$$
+
+| column | meaning | example of a rather long text that a phone must not be widened by |
+|---|---|---|
+| y | left | 1 |
+"""
 
 
 @pytest.fixture
 def url(web: WebSite) -> Iterator[str]:
     """Serve a site with two teams, faults and a published private board."""
-    web.scorer.publish(rules=RULES)
+    digest = "0" * 64
+    file = {"name": "train.csv", "bytes": 123_456, "sha256": digest}
+    copies = web.site.settings.layout.shared(NAME)
+    copies.mkdir()
+    (copies / digest).write_bytes(b"")
+    pages = [("overview", OVERVIEW), ("_footer", "By *us*."), ("prizes", "# Prizes\n\nNone.")]
+    web.scorer.publish(
+        replace(web.facts, deadline="2030-01-01T00:00:00+00:00", public_rows=18),
+        rules=RULES,
+        folder={"pages": pages, "images": [], "files": [file]},
+    )
     for number, name in enumerate(("Ants <b>", "Bees")):
         member = web.person(f"Member of {name}", name, contact="m@example.org")
         web.site.accounts.accept_rules(NAME, member, web.site.competitions[NAME].rules()[1])

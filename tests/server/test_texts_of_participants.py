@@ -18,8 +18,8 @@ TEXTS = (
     "<svg/onload=alert(1) class=pwn>", "[a](javascript:alert(1))", "&lt;b class=pwn&gt;",
     "{{7*7}}", '=HYPERLINK("http://e")', "@SUM(1)", "a;=1+1", "+1|cmd", "-1+cmd",
 )  # fmt: skip
-PAGES = ("/", "/submit", "/submissions", "/team", "/join", "/private", "/announcements", "/admin",
-         "/admin/teams", "/rules")  # fmt: skip
+PAGES = ("/overview", "/pages/p", "/files", "/", "/submit", "/submissions", "/team", "/join",
+         "/private", "/announcements", "/admin", "/admin/teams", "/rules")  # fmt: skip
 TABLES = ("board", "admin/export/accounts", "admin/export/teams", "admin/export/requests",
           "admin/export/board")  # fmt: skip
 STARTS_A_FORMULA = re.compile(r"(^|[;|])\s*[=+@]|^-[^\d.]|^[\t\r]")
@@ -42,7 +42,12 @@ def test_no_text_of_a_participant_becomes_markup_or_a_formula(web: WebSite, brow
         fault = {"kind": text, "message": text, "id": text, "column": text, "cause": text}
         web.scorer.judge(web.site, faults=({**fault, "row": 3, "count": 1},))
     rows = [{"rank": at, "team": text, "score": 0.5} for at, text in enumerate(TEXTS, 1)]
-    web.scorer.publish(private={"leaderboard": rows}, rules="\n\n".join(TEXTS))
+    web.scorer.publish(
+        private={"leaderboard": rows}, rules="\n\n".join(TEXTS),
+        folder={"pages": [("overview", "\n\n".join(TEXTS)), ("p", "\n\n".join(TEXTS))],
+                "images": [], "files": [{"name": text, "bytes": 1, "sha256": "0" * 64}
+                                        for text in TEXTS]},
+    )  # fmt: skip
     web.site.announcements.post(NAME, "\n\n".join(TEXTS), "organiser")
     organiser = web.person("Org", organiser=True)
     opened: list[str] = []

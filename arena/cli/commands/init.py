@@ -15,6 +15,7 @@ import typer
 from arena.cli import options
 from arena.cli.completion import complete_mechanism
 from arena.cli.console import console, say_note
+from arena.cli.init_pages import PAGES_NAME, write_pages
 from arena.cli.init_questions import as_command, ask
 from arena.competition.competition import Competition
 from arena.competition.create import SAMPLE_NOTE_NAME, soft_label_warnings
@@ -142,6 +143,7 @@ def init(
         manager=manager,
         protected=mechanism is None,
     ) as competition:
+        write_pages(competition)
         _say_what_was_made(folder, competition)
         if (usage := competition.settings.data.usage) != columns.usage:
             say_note(usage_note(usage))
@@ -207,6 +209,8 @@ def _say_what_was_made(folder: Path, competition: Competition) -> None:
         *meaning_of_columns(competition.solution),
         *soft_label_warnings(competition.solution),
         *protection_notes(competition.settings, competition.solution, competition.manager, now),
+        f"Describe it to participants in {folder / PAGES_NAME}, where each page becomes a tab of "
+        f"arena serve; what is in {folder / 'files'} is offered for download.",
         "To submit a file and show the public board:",
         f"    arena submit {example} --team sample -C {where}",
         f"    arena leaderboard -C {where}",

@@ -37,6 +37,10 @@ class Layout:
         """Return the database that the scorer of a competition publishes."""
         return self.root / "public" / f"{competition}.sqlite"
 
+    def shared(self, competition: str) -> Path:
+        """Return the folder of copies that the scorer of a competition lets people download."""
+        return self.root / "public" / f"{competition}.files"
+
     def attempts(self, competition: str) -> Path:
         """Return the file in which a scorer notes the requests that it judges."""
         return self.root / "scorer" / f"{competition}.json"

@@ -145,6 +145,10 @@ class CompetitionFacts:
     tie_metric: str = ""
     """The metric that orders teams with the same score on the final board, if ties are
     ``secondary``."""
+    metric_text: str = ""
+    """What the metric measures, in the words of its author."""
+    public_rows: int = 0
+    """Rows behind the public board."""
     mark: Mapping[str, str] | None = None
     """``time`` and ``cause`` of the last rebuild of the public board."""
 
@@ -248,12 +252,14 @@ class Publisher:
         documents
             Texts and bytes are published as they are, anything else as JSON; None removes one.
         replace_all
-            First remove everything that was published before; readers see both at once.
+            First remove everything that was published before, except ``folder``, which does not
+            follow from the record; readers see both at once.
         """
         with self._lock, transaction(self._connection) as connection:
             if replace_all:
-                for table in ("documents", "answers", "teams", "names"):
+                for table in ("answers", "teams", "names"):
                     connection.execute(f"DELETE FROM {table}")  # noqa: S608
+                connection.execute("DELETE FROM documents WHERE name != 'folder'")
             for name, content in (documents or {}).items():
                 if content is None:
                     connection.execute("DELETE FROM documents WHERE name = ?", (name,))
@@ -337,6 +343,8 @@ class Published:
         ``sample_submission.csv``.
     ``rules``
         The file of ``[server] rules``, Markdown; absent without one. Its etag is its version.
+    ``folder``
+        :class:`~arena.server.records.shared_files.SharedFolder`.
     ``state``
         :class:`State`.
     ``check ID``

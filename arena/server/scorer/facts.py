@@ -8,7 +8,7 @@ from typing import Any
 
 from arena.competition.view import CompetitionView
 from arena.config import SAMPLE_NAME, ServerSection
-from arena.interfaces import ExplainsScores, Mechanism
+from arena.interfaces import ExplainsScores, Mechanism, Metric, source_of
 from arena.server.records.published import CompetitionFacts
 from arena.types import PredictionKind
 
@@ -45,6 +45,8 @@ def facts(competition: CompetitionView, name: str, server: ServerSection) -> Com
         unit=display.unit,
         ties=settings.final.ties,
         tie_metric=next(iter(settings.metric.secondary), ""),
+        metric_text=_metric_text(competition),
+        public_rows=solution.outline().n_public,
         mark=None if (mark := competition.mark(private=False)) is None else asdict(mark),
     )
 
@@ -53,7 +55,16 @@ def _mechanism_text(mechanism: Mechanism) -> str:
     """Return the mechanism's text for participants; else the first sentence of its class."""
     if isinstance(mechanism, ExplainsScores):
         return mechanism.for_participants
-    return " ".join((type(mechanism).__doc__ or "").split("\n\n")[0].split())
+    return _first_paragraph(mechanism)
+
+
+def _metric_text(competition: CompetitionView) -> str:
+    metric: Metric = competition.manager.metrics.resolve(competition.settings.metric.specification)
+    return "" if source_of(metric) is not None else _first_paragraph(metric)
+
+
+def _first_paragraph(item: object) -> str:
+    return " ".join((type(item).__doc__ or "").split("\n\n")[0].split())
 
 
 def documents(competition: CompetitionView, name: str, server: ServerSection) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from arena.server.records.published import Answer, Publisher, State, TeamFacts
 from arena.server.records.uploads import Uploads
 from arena.server.scorer.attempts import Attempts
 from arena.server.scorer.facts import documents, rules_of
+from arena.server.scorer.shared_folder import FolderReader
 from arena.types import Fault, SubmissionRecord
 
 _LOGGER = logging.getLogger("arena.server.scorer")
@@ -71,6 +72,13 @@ class Scorer:
         self._intake = Intake(layout.intake)
         self._attempts = Attempts.read(layout.attempts(name))
         self._publisher = Publisher(layout.public(name))
+        self._closing = threading.Event()
+        self._reader = FolderReader(
+            competition.folder,
+            layout.shared(name),
+            competition.solution.sha256,
+            self._closing.is_set,
+        )
         self._lock = threading.Lock()
         self._board_at, self._board_due = 0.0, False
         self._end: str | None = None
@@ -91,6 +99,7 @@ class Scorer:
 
     def close(self) -> None:
         """Close the files of the server; the competition stays open."""
+        self._closing.set()
         self._publisher.close()
         self._intake.close()
 
@@ -110,14 +119,18 @@ class Scorer:
         sqlite3.DatabaseError
             If what is published was removed: a new scorer publishes it again.
         """
-        over = threading.Event()
-        beating = threading.Thread(target=self._beat, args=(over,), daemon=True)
-        beating.start()
+        # Apart from each other: a large file takes longer to copy than a sign of life may be late.
+        threads = [
+            threading.Thread(target=one, daemon=True) for one in (self._beat, self._share_until)
+        ]
+        for one in threads:
+            one.start()
         try:
             self._judge_until(ended)
         finally:
-            over.set()
-            beating.join()
+            self._closing.set()
+            for one in threads:
+                one.join()
 
     def _judge_until(self, ended: Callable[[], bool]) -> None:
         seen, failures = -1, 0
@@ -438,9 +451,28 @@ class Scorer:
                 oldest=waiting[0].received.isoformat() if waiting else None,
             )
 
-    def _beat(self, stop: threading.Event) -> None:
+    def share(self) -> None:
+        """Publish ``pages/`` and ``files/`` of the folder if something in them changed."""
+        found = self._reader.changed()
+        if found is not None:
+            self._publisher.publish(documents={"folder": asdict(found)})
+            self._reader.remove_old_copies(found)
+
+    def _share_until(self) -> None:
+        said = ""
+        while not self._closing.is_set():
+            try:
+                self.share()
+                said = ""
+            except (OSError, sqlite3.Error) as error:  # the disk is full; it is tried again
+                if str(error) != said:
+                    _LOGGER.warning("pages/ and files/ cannot be published: %s.", error)
+                said = str(error)
+            self._closing.wait(_BEAT_SECONDS)
+
+    def _beat(self) -> None:
         """Publish the state every few seconds, also while a request takes long."""
-        while not stop.wait(_BEAT_SECONDS):
+        while not self._closing.wait(_BEAT_SECONDS):
             try:
                 self._set_state()
                 self._publisher.publish(state=self._state)

@@ -106,10 +106,7 @@ def check_may_submit(call: Call) -> Team:
         )  # fmt: skip
     if account.state == "waiting":
         raise Problem(403, _("The organiser has not approved your account yet. Try again later."))
-    text, version = call.competition.rules()
-    if text is not None and not call.site.accounts.accepted(
-        call.competition.name, account.account, version
-    ):
+    if not call.has_accepted_rules:
         raise Problem(
             403,
             _("Accept the rules first, on the page Rules. They may have changed since you did."),

@@ -21,7 +21,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from arena.server.records.accounts import Account
-from arena.server.web import actions, models
+from arena.server.web import actions, folder_pages, models
 from arena.server.web.body import announces_more, read_json, receive, whole_number
 from arena.server.web.call import Call
 from arena.server.web.documents import fault_line, info, request_state, token_state
@@ -75,6 +75,11 @@ class Endpoint:
     answer: type[BaseModel] | str = models.Message
     errors: tuple[int, ...] = ()
     query: Mapping[str, str] = field(default_factory=dict)
+
+
+def route_path(path: str) -> str:
+    """Return a path as a route: the name of a file may have slashes."""
+    return path.replace("{file}", "{file:path}")
 
 
 def _number(call: Call, name: str, default: int | None, most: int = 2**53) -> int | None:
@@ -768,6 +773,12 @@ ENDPOINTS = (
     Endpoint("GET", "/private", "reader", "read", _private,
              "The private board with its intervals, after it is published.",
              answer="application/json", errors=(404,)),
+    Endpoint("GET", "/files", "anyone", "read", folder_pages.list_files,
+             "The files that are offered for download, with their digests.",
+             answer=models.FileList),
+    Endpoint("GET", "/files/{file}", "downloader", "read", folder_pages.download,
+             "One of these files; with Range, a part of it.",
+             answer="application/octet-stream"),
     Endpoint("GET", "/announcements", "reader", "read", _announcements,
              "Announcements of the organiser, newest first.",
              answer=models.AnnouncementList),

@@ -22,7 +22,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arena.server.web import kaggle, pages
-from arena.server.web.api import ENDPOINTS, Endpoint
+from arena.server.web.api import ENDPOINTS, Endpoint, route_path
 from arena.server.web.call import Call, check_who
 from arena.server.web.cookies import MAX_BYTES, are_too_long, cookies_of
 from arena.server.web.language import _, choose, speak
@@ -234,7 +234,7 @@ def guarded(
 
 def _endpoint(site: Site, one: Endpoint) -> Route:
     return Route(
-        f"/api/v1/{{competition}}{one.path}",
+        f"/api/v1/{{competition}}{route_path(one.path)}",
         guarded(site, one.who, one.scope, one.handler, status=one.status),
         methods=[one.method],
     )

@@ -70,6 +70,13 @@ class Call:
         return team
 
     @property
+    def has_accepted_rules(self) -> bool:
+        """Whether the account accepted the rules as they are now; true if there are none."""
+        text, version = self.competition.rules()
+        accepted = self.site.accounts.accepted
+        return text is None or bool(accepted(self.competition.name, self.account.account, version))
+
+    @property
     def address(self) -> str:
         """The address that the request comes from, or its network: see :func:`network`."""
         return network(self.request.client.host if self.request.client else "")
@@ -95,11 +102,21 @@ class Call:
         return max(deadline + timedelta(days=30) - now, timedelta(days=1))
 
 
+def may_download(call: Call) -> bool:
+    """Return whether the sender may download the files of the competition."""
+    access, person = call.competition.limits.files, call.person
+    if access == "anyone" or person.organiser:
+        return True
+    if person.account is None or call.own_team is None or person.account.state == "waiting":
+        return False
+    return access == "members" or call.has_accepted_rules
+
+
 def check_who(call: Call, who: str, scope: str) -> None:
     """Refuse a request whose sender may not send it.
 
     ``who`` is ``anyone``, ``reader`` (anyone, or members only if the board is theirs),
-    ``signed-in``, ``member`` or ``organiser``.
+    ``downloader`` (as ``[server] files`` says), ``signed-in``, ``member`` or ``organiser``.
     """
     person = call.person
     if who == "anyone":
@@ -108,6 +125,16 @@ def check_who(call: Call, who: str, scope: str) -> None:
         if call.competition.limits.board == "anyone" or person.organiser:
             return
         who = "member"
+    if who == "downloader":
+        if may_download(call):
+            return
+        call.team  # noqa: B018 - 401 or 403 without an account or a team
+        raise Problem(
+            403,
+            _("Accept the rules first, on the page Rules. They may have changed since you did.")
+            if call.account.state != "waiting"
+            else _("The organiser has not approved your account yet. Try again later."),
+        )
     account = call.account
     if who == "organiser":
         if not account.organiser:

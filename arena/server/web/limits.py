@@ -66,6 +66,12 @@ class Limits:
 
     board: str = "anyone"
     """``anyone`` sees the board, or ``members`` only."""
+    files: str = "accepted"
+    """Who downloads the files: ``anyone``, ``members`` of a team, or those who ``accepted`` the
+    rules."""
+    colour: str = ""
+    """Of buttons and links, such as ``#0a5c9c``."""
+    organisers: tuple[str, ...] = ()
     join: str = "code"
     """How people register: ``invite``, ``code`` or ``open``."""
     approve: bool = False

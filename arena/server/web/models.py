@@ -271,6 +271,20 @@ class Health(BaseModel):
     seen: str = Field(description="The digest that a final step must send.")
 
 
+class FileState(BaseModel):
+    """A file that is offered for download."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+class FileList(BaseModel):
+    """The files that are offered for download."""
+
+    files: list[FileState]
+
+
 class Rows(BaseModel):
     """A list of records."""
 

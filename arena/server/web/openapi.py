@@ -15,6 +15,7 @@ from arena.server.web.problems import TITLES
 _PARAMETERS = {
     "competition": "The name of the competition.",
     "request": "The identifier that POST /submissions returned.",
+    "file": "The name of a file that GET /files lists.",
     "what": "accounts, acceptances, board, requests or teams.",
 }
 

@@ -13,7 +13,14 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from arena.server.records.announcements import version
-from arena.server.web import actions, admin_pages, api, language, provider_pages
+from arena.server.web import (
+    actions,
+    admin_pages,
+    api,
+    folder_pages,
+    language,
+    provider_pages,
+)
 from arena.server.web.body import read_fields, read_many, receive, whole_number
 from arena.server.web.call import Call
 from arena.server.web.cookies import cookies_of
@@ -28,8 +35,9 @@ from arena.server.web.people import (
     signed_in,
 )
 from arena.server.web.problems import EXPECTED, TITLES, Problem
+from arena.server.web.prose import markdown
 from arena.server.web.provider_pages import newcomer, newcomer_cookie
-from arena.server.web.rendering import Handler, markdown, refusals_on, render
+from arena.server.web.rendering import Handler, left, refusals_on, render
 from arena.server.web.shared import share
 from arena.server.web.site import Site
 
@@ -178,13 +186,6 @@ async def _show_submit(
     file: str = "",
 ) -> Response:  # fmt: skip
     team = call.own_team
-    text, version = call.competition.rules()
-    account = call.person.account
-    accepted = (
-        text is None
-        or account is None
-        or call.site.accounts.accepted(call.competition.name, account.account, version) is not None
-    )
     return _page(
         call,
         "submit.html",
@@ -193,7 +194,7 @@ async def _show_submit(
         checked=checked,
         file=file,
         left=actions.left(call, team) if team else None,
-        rules_accepted=accepted,
+        rules_accepted=call.person.account is None or call.has_accepted_rules,
         url=api.address(call, ""),
         has_sample=call.competition.published.etag("sample") is not None,
     )
@@ -425,7 +426,7 @@ async def _show_rules(
         "rules.html",
         status=status,
         problem=problem,
-        rules=markdown(text) if text is not None else None,
+        rules=markdown(text, base=f"/{call.competition.name}") if text is not None else None,
         version=version,
         accepted=call.site.accounts.accepted(call.competition.name, account.account, version)
         if account
@@ -511,9 +512,30 @@ class _PlainPages:
             request,
             None,
             "index.html",
-            competitions=list(self.site.competitions.values()),
+            groups=self._groups(),
             newcomer=newcomer(request, self.site),
         )
+
+    def _groups(self) -> list[tuple[str, list[dict[str, Any]]]]:
+        """Return the competitions by what a reader can do in them, the next deadline first."""
+        now = self.site.clock()
+        rows: dict[str, list[dict[str, Any]]] = {"open": [], "over": []}
+        for one in self.site.competitions.values():
+            facts, deadline = one.facts, one.deadline()
+            over = one.state().phase in actions.OVER or (deadline is not None and deadline < now)
+            rows["over" if over else "open"].append(
+                {
+                    "name": one.name,
+                    "title": facts.title or one.name,
+                    "deadline": facts.deadline,
+                    "left": left(facts.deadline, now) if facts.deadline else "",
+                    "metric": facts.board_metric,
+                    "teams": len(one.board()[0]) if one.limits.board == "anyone" else 0,
+                }
+            )
+        for group in rows.values():
+            group.sort(key=lambda row: (row["deadline"] or "9", row["title"]))
+        return [(_("Open"), rows["open"]), (_("Over"), rows["over"][::-1])]
 
     async def sign_in_page(
         self, request: Request, problem: Problem | None = None, then: str = ""
@@ -666,6 +688,7 @@ PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("POST", "/rules", "signed-in", "submit", _form(_show_rules, _accept)),
     ("GET", "/join", "anyone", "read", _join_page),
     ("POST", "/join", "anyone", "read", _form(_show_join, _join)),
+    *folder_pages.PAGES,
     *admin_pages.PAGES,
 )
 """Method, path below the competition, who, scope, handler."""
@@ -676,7 +699,11 @@ def routes(site: Site, guarded: Any) -> list[Route]:
     return [
         *_PlainPages(site).routes(),
         *(
-            Route(f"/{{competition}}{path}", guarded(site, who, scope, handler), methods=[method])
+            Route(
+                f"/{{competition}}{api.route_path(path)}",
+                guarded(site, who, scope, handler),
+                methods=[method],
+            )
             for method, path, who, scope, handler in PAGES
         ),
     ]

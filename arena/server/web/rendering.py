@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import UTC, datetime
-from functools import cache, lru_cache, wraps
+from datetime import UTC, datetime, timedelta
+from functools import cache, wraps
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -21,11 +21,14 @@ from arena.server.web import language
 from arena.server.web.call import Call
 from arena.server.web.documents import fault_line
 from arena.server.web.problems import EXPECTED, problem_of
+from arena.server.web.prose import markdown
 from arena.server.web.site import SILENT_AFTER, Site
 from arena.utils.formatting import BoardDisplay, released_format
 
 _HERE = Path(__file__).parent
 _BYTES = 1_000
+LOGOS = ("_logo.svg", "_logo.png", "_logo.webp", "_logo.jpg")
+"""Names of an image in ``pages/`` that is shown beside the title."""
 Handler = Callable[[Call], Awaitable[Response]]
 
 
@@ -39,6 +42,21 @@ def _when(value: str | datetime | None) -> Markup:
     return Markup('<time datetime="{}">{} UTC</time>').format(
         moment.isoformat(timespec="seconds"), shown
     )
+
+
+def left(deadline: str, now: datetime) -> str:
+    """Return the time until a deadline in the reader's language; empty if it has passed."""
+    time_left = datetime.fromisoformat(deadline) - now
+    if time_left <= timedelta(0):
+        return ""
+    days, hours = time_left.days, time_left.seconds // 3_600
+    if days >= 2:
+        return language.ngettext("{n} day left", "{n} days left", days).format(n=days)
+    hours += 24 * days
+    if hours:
+        return language.ngettext("{n} hour left", "{n} hours left", hours).format(n=hours)
+    minutes = time_left.seconds // 60
+    return language.ngettext("{n} minute left", "{n} minutes left", minutes).format(n=minutes)
 
 
 @pass_context
@@ -76,20 +94,6 @@ def _asset(name: str) -> str:
     return f"/static/{name}?v={digest}"
 
 
-@lru_cache(maxsize=256)
-def markdown(text: str, *, below: int = 0) -> Markup:
-    """Return an organiser's Markdown as a part of a page, its headings below those of a level."""
-    from markdown_it import MarkdownIt
-
-    # The preset js-default lets no HTML through and checks the addresses of links.
-    reader = MarkdownIt("js-default")
-    tokens = reader.parse(text)
-    for token in tokens:
-        if token.type in {"heading_open", "heading_close"}:
-            token.tag = f"h{min(int(token.tag[1:]) + below, 6)}"
-    return Markup(reader.renderer.render(tokens, reader.options, {}))  # noqa: S704
-
-
 @cache
 def environment() -> Environment:
     """Return the environment of the templates."""
@@ -104,7 +108,7 @@ def environment() -> Environment:
     made.install_gettext_callables(  # type: ignore[attr-defined]
         language._, language.ngettext, newstyle=True
     )
-    made.filters.update(when=_when, score=_score, size=_size, fault=fault_line)
+    made.filters.update(when=_when, left=left, score=_score, size=_size, fault=fault_line)
     made.globals.update(asset=_asset, arena_version=version("arena"), languages=language.LANGUAGES)
     return made
 
@@ -131,8 +135,15 @@ def render(
     }
     if call is not None:
         state = call.competition.state()
+        folder, base = call.competition.folder(), f"/{call.competition.name}"
+        names = {one.name for one in folder.images}
+        footer = folder.page("_footer")
         common |= {
-            "base": f"/{call.competition.name}",
+            "tabs": [one for one in folder.tabs() if one[0] not in {"overview", "data"}],
+            "has_data": bool(folder.files) or folder.page("data") is not None,
+            "logo": next((one for one in LOGOS if one in names), None),
+            "footer": None if footer is None else markdown(footer, below=2, base=base),
+            "base": base,
             "facts": call.competition.facts,
             "limits": call.competition.limits,
             "state": state,

@@ -17,6 +17,7 @@ from arena.server.records.intake import Intake, Request, Room
 from arena.server.records.layout import WebSettings
 from arena.server.records.mails import Mails
 from arena.server.records.published import CompetitionFacts, Document, Published, State
+from arena.server.records.shared_files import SharedFolder
 from arena.server.records.uploads import Uploads
 from arena.server.web.limits import Limits
 from arena.server.web.problems import Problem
@@ -154,6 +155,11 @@ class CompetitionSite:
         """Return the deadline in UTC."""
         deadline = self.facts.deadline
         return None if deadline is None else datetime.fromisoformat(deadline).astimezone(UTC)
+
+    def folder(self) -> SharedFolder:
+        """Return the pages and files of the competition's folder."""
+        found, _etag = self.held("folder", lambda one: SharedFolder.of(one.json()))
+        return found or SharedFolder()
 
     def rules(self) -> tuple[str | None, str]:
         """Return the rules as Markdown and their version; ``(None, "")`` if there are none."""

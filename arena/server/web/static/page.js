@@ -2,11 +2,34 @@
 // Everything works without this script. With it, boards and answers are live, times are also shown
 // in the reader's zone, and uploads show their progress.
 
-for (const time of document.querySelectorAll("time")) {
-  const moment = new Date(time.dateTime);
-  if (!Number.isNaN(moment.getTime())) {
-    time.title = moment.toLocaleString(document.documentElement.lang, {dateStyle: "full", timeStyle: "long"});
+const language = document.documentElement.lang;
+
+function showLocalTimes(root) {
+  for (const time of root.querySelectorAll("time")) {
+    const moment = new Date(time.dateTime);
+    if (Number.isNaN(moment.getTime()) || time.title) continue;
+    time.title = time.textContent;
+    time.textContent = moment.toLocaleString(language, {
+      year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short",
+    });
   }
+}
+showLocalTimes(document);
+
+// The last day is counted in hours, minutes and seconds.
+function countDown() {
+  for (const place of document.querySelectorAll("[data-countdown]")) {
+    const time = place.parentElement.querySelector("time");
+    const seconds = Math.floor((new Date(time.dateTime) - Date.now()) / 1000);
+    if (seconds < 0) place.hidden = true;
+    if (seconds < 0 || seconds > 86400) continue;
+    const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
+    place.textContent = `(${parts.map(part => String(part).padStart(2, "0")).join(":")})`;
+  }
+}
+if (document.querySelector("[data-countdown]")) {
+  countDown();
+  setInterval(countDown, 1000);
 }
 
 async function renew() {
@@ -17,7 +40,10 @@ async function renew() {
     // What a person is about to send is not replaced.
     if (place.querySelector("form input:checked, form :focus") || place.contains(document.activeElement)) continue;
     const fresh = page.querySelector(`[data-live="${place.dataset.live}"]`);
-    if (fresh) place.replaceWith(document.importNode(fresh, true));
+    if (!fresh) continue;
+    const added = document.importNode(fresh, true);
+    place.replaceWith(added);
+    showLocalTimes(added);
   }
 }
 
@@ -65,6 +91,7 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
       } else {
         document.querySelector("main").replaceWith(document.importNode(main, true));
         document.querySelector("main").focus();
+        showLocalTimes(document);
       }
       for (const button of buttons) button.disabled = false;
     });

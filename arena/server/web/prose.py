@@ -1,0 +1,130 @@
+"""An organiser's Markdown as a part of a page: tables, images and formulas, and no HTML."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from xml.etree import ElementTree
+
+from markupsafe import Markup, escape
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+_LONGEST_FORMULA = 4_000
+_ELEMENTS = {
+    "math", "menclose", "mfrac", "mi", "mmultiscripts", "mn", "mo", "mover", "mpadded",
+    "mphantom", "mprescripts", "mroot", "mrow", "ms", "mspace", "msqrt", "mstyle", "msub",
+    "msubsup", "msup", "mtable", "mtd", "mtext", "mtr", "munder", "munderover", "none",
+}  # fmt: skip
+_ATTRIBUTES = {
+    "accent", "accentunder", "align", "columnalign", "columnlines", "columnspacing", "depth",
+    "display", "displaystyle", "fence", "form", "height", "largeop", "linethickness",
+    "lspace", "mathsize", "mathvariant", "maxsize", "minsize", "movablelimits", "notation",
+    "rowalign", "rowlines", "rowspacing", "rspace", "scriptlevel", "separator", "stretchy",
+    "symmetric", "width",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=256)
+def markdown(text: str, *, below: int = 0, base: str = "") -> Markup:
+    """Return Markdown as HTML, its headings below those of a level.
+
+    Parameters
+    ----------
+    base
+        The competition's path: ``image.png`` is then one of ``pages/``, ``data.md`` a page, and
+        ``files/train.csv`` a file for download.
+    """
+    reader = _reader()
+    tokens = reader.parse(text)
+    for token in _all(tokens):
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(int(token.tag[1:]) + below, 6)}"
+        elif token.type == "table_open":
+            token.attrSet("tabindex", "0")
+        elif token.type == "image":
+            token.attrSet("src", _image(str(token.attrGet("src")), base))
+        elif token.type == "link_open":
+            token.attrSet("href", _link(str(token.attrGet("href")), base))
+    return Markup(reader.renderer.render(tokens, reader.options, {}))  # noqa: S704
+
+
+def _all(tokens: Iterable[Token]) -> Iterable[Token]:
+    for token in tokens:
+        yield token
+        yield from _all(token.children or ())
+
+
+@cache
+def _reader() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+    from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+    # The preset js-default lets no HTML through and checks the addresses of links.
+    return MarkdownIt("js-default").use(
+        dollarmath_plugin,
+        allow_labels=False,
+        allow_space=False,
+        allow_digits=False,
+        renderer=_formula,
+    )
+
+
+def _is_relative(address: str) -> bool:
+    parts = urlsplit(address)
+    return not parts.scheme and not parts.netloc and bool(parts.path) and parts.path[0] != "/"
+
+
+def _image(source: str, base: str) -> str:
+    if not base or not _is_relative(source):
+        return source
+    return f"{base}/pages/{source.removeprefix('pages/')}"
+
+
+def _link(target: str, base: str) -> str:
+    if not base or not _is_relative(target):
+        return target
+    name, _hash, fragment = target.removeprefix("pages/").partition("#")
+    if name.endswith(".md") and "/" not in name:
+        end = f"#{fragment}" if fragment else ""
+        page = name.removesuffix(".md")
+        return f"{base}/{page if page in {'overview', 'rules'} else f'pages/{page}'}{end}"
+    return f"{base}/{target}" if target.startswith("files/") else target
+
+
+def _formula(tex: str, options: dict[str, Any]) -> str:
+    """Return a formula as MathML; one that cannot be read, as it was written."""
+    from latex2mathml.converter import convert_to_element
+
+    try:
+        if len(tex) > _LONGEST_FORMULA:
+            raise ValueError
+        shown = "block" if options["display_mode"] else "inline"
+        element = convert_to_element(tex.strip(), display=shown)
+        _keep_mathematics(element)
+        written = ElementTree.tostring(element, encoding="unicode")
+        # A keyboard scrolls one that is wider than the page.
+        return f'<div class="wide" tabindex="0">{written}</div>' if shown == "block" else written
+    except Exception:  # noqa: BLE001 - of a library that reads an organiser's text
+        return f"<code>{escape(tex)}</code>"
+
+
+def _keep_mathematics(element: ElementTree.Element) -> None:
+    r"""Leave only elements and attributes of mathematics; texts are escaped when they are written.
+
+    latex2mathml writes characters as references, and lets the text of ``\text`` through.
+    """
+    for one in element.iter():
+        if one.tag not in _ELEMENTS:
+            one.tag = "mrow"
+        kept = {key: value for key, value in one.attrib.items() if key in _ATTRIBUTES}
+        one.attrib.clear()
+        one.attrib.update(kept)
+        one.text = html.unescape(one.text) if one.text else None
+        one.tail = html.unescape(one.tail) if one.tail else None
+    element.set("xmlns", "http://www.w3.org/1998/Math/MathML")
