@@ -7,7 +7,7 @@ computed from row values applies to it; a median is resampled exactly.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -99,14 +99,18 @@ class MedianOfCases(_OfCases):
         return predictions
 
 
-def ranks_within_cases(values: FloatArray, *, greater_is_better: bool) -> FloatArray:
-    """Return ``(m, n)`` ranks of m algorithms within each of n cases; ties take the minimum.
+def ranks_within_cases(
+    values: FloatArray, *, greater_is_better: bool, ties: Literal["average", "min"] = "average"
+) -> FloatArray:
+    """Return ``(m, n)`` ranks of m algorithms within each of n cases.
+
+    ``ties`` is ``average``, as in Friedman's test and critical-difference diagrams, or ``min``.
 
     >>> values = np.array([[0.9, 0.5], [0.8, 0.5], [0.1, 0.7]])
     >>> ranks_within_cases(values, greater_is_better=True).tolist()
-    [[1.0, 2.0], [2.0, 2.0], [3.0, 1.0]]
+    [[1.0, 2.5], [2.0, 2.5], [3.0, 1.0]]
     """
     from scipy.stats import rankdata
 
     signed = -values if greater_is_better else values
-    return np.asarray(rankdata(signed, method="min", axis=0), dtype=np.float64)
+    return np.asarray(rankdata(signed, method=ties, axis=0), dtype=np.float64)

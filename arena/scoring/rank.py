@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,8 @@ from arena.utils.progress import shown
 
 AGGREGATES = ("mean", "median", "rank-then-mean", "rank-then-median")
 """How the values of the cases become a score."""
+TIES = ("average", "min")
+"""The rank of algorithms with the same value on a case: the mean of their places, or the first."""
 TABLE = "table"
 """The format of CSV and Parquet files."""
 _SUFFIXES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq")
@@ -65,6 +67,8 @@ class CaseSettings:
     """None: as the files state, else assumed to be True, with a note."""
     aggregate: str = "mean"
     """One of :data:`AGGREGATES`."""
+    ties: Literal["average", "min"] = "average"
+    """One of :data:`TIES`, for ranks within a case."""
     missing: str | float = "fault"
     """``fault``: an algorithm without a value for every case is not ranked; ``worst``: a missing
     value is the worst one; or the number that it is."""
@@ -81,6 +85,8 @@ class CaseSettings:
             raise UsageError(
                 f"The aggregate must be one of {', '.join(AGGREGATES)}, not {self.aggregate!r}."
             )
+        if self.ties not in TIES:
+            raise UsageError(f"Ties take one of {', '.join(TIES)}, not {self.ties!r}.")
         if isinstance(self.missing, str) and self.missing not in ("fault", "worst"):
             raise UsageError(
                 f"A missing value is a fault, worst, or a finite number, not {self.missing!r}."
@@ -115,6 +121,7 @@ def rank(
     *,
     greater_is_better: bool | None = None,
     aggregate: str = "mean",
+    ties: Literal["average", "min"] = "average",
     missing: str | float = "fault",
     value_range: tuple[float, float] | None = None,
     columns: CaseColumns | None = None,
@@ -138,7 +145,10 @@ def rank(
         None: as the files state, else assumed to be True, with a note.
     aggregate
         ``mean`` or ``median`` of the values, or ``rank-then-mean`` or ``rank-then-median``: the
-        algorithms are ranked on each case (ties take the minimum), and the ranks are averaged.
+        algorithms are ranked on each case, and the ranks are averaged.
+    ties
+        The rank of algorithms with the same value on a case: ``average`` (of their places), as in
+        critical-difference diagrams, or ``min`` (the first of them).
     missing
         ``"fault"``, ``"worst"`` or a number; see :class:`CaseSettings`.
     value_range
@@ -178,6 +188,7 @@ def rank(
     settings = CaseSettings(
         greater_is_better=greater_is_better,
         aggregate=aggregate,
+        ties=ties,
         missing=missing,
         value_range=value_range,
         columns=columns or CaseColumns(),
@@ -345,7 +356,7 @@ def rank_table(
 ) -> ScoreResult:
     """Rank the algorithms of a table; see :func:`rank`."""
     matrix = table.matrix
-    values, metric = _scored(table, settings.aggregate)
+    values, metric = _scored(table, settings)
     cases = _as_solution(matrix)
     records = [
         SubmissionRecord(number, name, name, "", "accepted", "")
@@ -372,15 +383,15 @@ def rank_table(
     return result
 
 
-def _scored(table: CaseTable, aggregate: str) -> tuple[FloatArray, Metric]:
+def _scored(table: CaseTable, settings: CaseSettings) -> tuple[FloatArray, Metric]:
     """Return the ``(m, n)`` values, or ranks, and the metric that aggregates them."""
     values, better, ends = table.matrix.values, table.greater_is_better, table.value_range
-    first, _, then = aggregate.rpartition("-then-")
+    first, _, then = settings.aggregate.rpartition("-then-")
     kind = MeanOfCases if then == "mean" else MedianOfCases
     if not first:
         return values, kind(f"{then} {table.metric}", better, ends)
     m = len(values)
-    ranks = ranks_within_cases(values, greater_is_better=better)
+    ranks = ranks_within_cases(values, greater_is_better=better, ties=settings.ties)
     of_ranks = (1.0, float(m)) if m > 1 else (float("-inf"), float("inf"))
     return ranks, kind(f"{then} rank by {table.metric}", False, of_ranks)
 

@@ -64,6 +64,16 @@ def find(path: Path, pattern: str) -> Iterator[Path]:
         yield path
 
 
+def skipped(files: Sequence[Path], why: str) -> tuple[str, ...]:
+    """Return a note that names each file that a reader left out; none without such a file.
+
+    >>> skipped([Path("m/a.json"), Path("b.json")], "older runs")
+    ('Not read, because they are older runs: m/a.json, b.json.',)
+    """
+    names = ", ".join(str(Path(*file.parts[-2:])) for file in files)
+    return (f"Not read, because they are {why}: {names}.",) if names else ()
+
+
 def file_start(path: Path) -> bytes:
     """Return the first bytes of a file; none if it cannot be read."""
     try:

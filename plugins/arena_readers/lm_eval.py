@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,16 @@ import numpy as np
 
 from arena.errors import InputError
 from arena.interfaces import CaseScores
-from arena_readers.files import as_number, chosen, find, json_lines, read_json, refuse, refusing
+from arena_readers.files import (
+    as_number,
+    chosen,
+    find,
+    json_lines,
+    read_json,
+    refuse,
+    refusing,
+    skipped,
+)
 
 _PATTERN = "samples_*.jsonl"
 _NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d{2}-\d{2}T[\d.:-]+))?\.jsonl")
@@ -40,20 +49,31 @@ class LmEvalReader:
         ``exact_match,strict-match``.
         """
         newest: dict[tuple[Path, str], tuple[str, Path]] = {}
-        several = False
-        for file in find(path, _PATTERN):
-            named = _NAME.fullmatch(file.name)
-            if named is None:
-                continue
-            key, found = (file.parent, named["task"]), (named["date"] or "", file)
-            several |= key in newest
-            newest[key] = max(newest.get(key, found), found)
+        files = list(find(path, _PATTERN))
+        for file in files:
+            if named := _NAME.fullmatch(file.name):
+                key, found = (file.parent, named["task"]), (named["date"] or "", file)
+                newest[key] = max(newest.get(key, found), found)
         if not newest:
             raise refuse(path, f"there is no file {_PATTERN}")
-        note = "Of several runs of a model on a task, the newest counts."
-        notes = (note,) if several else ()
+        read = {file for _, file in newest.values()}
+        notes = skipped(
+            [file for file in files if file not in read and _NAME.fullmatch(file.name)],
+            "older runs of a model on a task",
+        )
+        notes += skipped(
+            [file for file in files if not _NAME.fullmatch(file.name)],
+            "not named samples_TASK_DATE.jsonl",
+        )
+        if len(tasks := list(dict.fromkeys(task for _, task in newest))) > 1:
+            notes += (
+                f"The questions of {len(tasks)} tasks count alike ({', '.join(tasks)}), as in a "
+                "group of lm-evaluation-harness that is weighted by size; --combine mean is the "
+                "mean over tasks.",
+            )
         for (folder, task), (date, file) in newest.items():
-            yield _read(file, task, _results(folder, date), value, notes)
+            part = _read(file, task, _results(folder, date), value)
+            yield replace(part, notes=(*part.notes, *notes))
 
 
 def _results(folder: Path, date: str) -> dict[str, Any]:
@@ -63,16 +83,15 @@ def _results(folder: Path, date: str) -> dict[str, Any]:
 
 
 @refusing
-def _read(
-    file: Path, task: str, results: dict[str, Any], value: str | None, notes: tuple[str, ...]
-) -> CaseScores:
+def _read(file: Path, task: str, results: dict[str, Any], value: str | None) -> CaseScores:
     metric, _, wanted_filter = (value or "").partition(",")
-    cases, values = [], []
+    cases, values, filters = [], [], {}
     for line in json_lines(file):
         if not isinstance(line, dict) or "doc_id" not in line:
             raise refuse(file, "a line is no sample of lm-evaluation-harness: it has no doc_id")
         metric = metric or chosen(None, line.get("metrics", []), file)
         own_filter = str(line.get("filter", "none"))
+        filters[own_filter] = True
         wanted_filter = wanted_filter or own_filter
         if own_filter != wanted_filter:
             continue
@@ -88,14 +107,32 @@ def _read(
         values.append(number)
     if not cases:
         raise refuse(file, f"it holds no sample with the filter {wanted_filter!r}")
+    notes = []
+    if len(filters) > 1 and "," not in (value or ""):
+        notes.append(
+            f"{task}: of the filters {', '.join(filters)} of the answers, {wanted_filter} counts; "
+            f"--value {metric},FILTER chooses another."
+        )
+    reported = results.get("results", {}).get(task, {}).get(f"{metric},{wanted_filter}")
+    mean = float(np.mean(values))
+    if as_number(reported) is not None and not np.isclose(mean, reported, rtol=1e-9, atol=0):
+        notes.append(
+            f"{task}: lm-evaluation-harness reports {metric} {reported:.10g} for "
+            f"{_model(file, results)}, which is not the mean of its questions, {mean:.10g}; the "
+            "board shows the mean."
+        )
     higher = results.get("higher_is_better", {}).get(task, {}).get(metric)
     return CaseScores(
-        algorithms=[str(results.get("model_name") or file.parent.name)] * len(cases),
+        algorithms=[_model(file, results)] * len(cases),
         cases=cases,
         values=np.array(values),
         tasks=[task] * len(cases),
         metric=metric,
         greater_is_better=higher if isinstance(higher, bool) else None,
-        notes=notes,
+        notes=tuple(notes),
         kind="questions",
     )
+
+
+def _model(file: Path, results: dict[str, Any]) -> str:
+    return str(results.get("model_name") or file.parent.name)

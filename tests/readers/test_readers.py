@@ -154,8 +154,11 @@ def test_filters_and_newer_runs_of_lm_eval(tmp_path: Path) -> None:
     (strict,) = LmEvalReader().read(tmp_path, None)
     assert records([strict])[0] == ("org__model", "gsm8k_cot", "0", 0.0)
     assert len(strict.values) == 3
-    assert any("newest counts" in note for note in strict.notes)
+    older, filters = sorted(strict.notes, reverse=True)[1], strict.notes[0]
+    assert older.endswith("org__model/samples_gsm8k_cot_2026-01-01T00-00-00.000001.jsonl.")
+    assert "of the filters strict-match, flexible-extract of the answers, strict-match" in filters
     (flexible,) = LmEvalReader().read(tmp_path, "exact_match,flexible-extract")
+    assert not any("of the filters" in note for note in flexible.notes)
     assert flexible.values.tolist() == [1.0, 1.0, 1.0]
     with pytest.raises(InputError, match="no value 'acc'; it has 'exact_match'"):
         list(LmEvalReader().read(tmp_path, "acc"))
@@ -208,30 +211,60 @@ def test_runs_of_helm_are_models_on_instances(tmp_path: Path) -> None:
     assert next(iter(HelmReader().read(run, "exact_match"))).algorithms[0] == "org_one"
 
 
-def test_results_of_mteb_are_models_on_subsets_of_tasks(tmp_path: Path) -> None:
-    for model, first in (("small", 0.25), ("large", 0.5)):
-        folder = tmp_path / f"org__{model}" / "abc123"
-        folder.mkdir(parents=True)
-        (folder / "model_meta.json").write_text(json.dumps({"name": f"org/{model}"}))
-        for task in ("STS12", "Banking"):
-            subsets = [
-                {"main_score": value, "hf_subset": subset, "languages": ["eng-Latn"]}
-                for subset, value in (("default", first), ("en", first + 0.25))
-            ]
-            document = {
-                "dataset_revision": "1",
-                "task_name": task,
-                "mteb_version": "2.26.24",
-                "scores": {"test": subsets},
-                "evaluation_time": 1.0,
-            }
-            (folder / f"{task}.json").write_text(json.dumps(document, indent=2))
+def result_of_mteb(folder: Path, task: str, splits: dict[str, list[float]]) -> Path:
+    scores = {
+        split: [
+            {"main_score": value, "hf_subset": str(at), "languages": ["eng-Latn"]}
+            for at, value in enumerate(values)
+        ]
+        for split, values in splits.items()
+    }
+    document = {
+        "dataset_revision": "1",
+        "task_name": task,
+        "mteb_version": "2.26.24",
+        "scores": scores,
+        "evaluation_time": 1.0,
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "model_meta.json").write_text(json.dumps({"name": f"org/{folder.parent.name}"}))
+    (folder / f"{task}.json").write_text(json.dumps(document, indent=2))
+    return folder / f"{task}.json"
+
+
+def test_a_model_has_the_mean_over_tasks_as_in_mteb(tmp_path: Path) -> None:
+    """Pooled subsets would say: small 0.7, large 0.6. By task it is 0.5 against 0.6."""
+    for model, many, single in (("small", 0.8, 0.2), ("large", 0.6, 0.6)):
+        folder = tmp_path / model / "abc123"
+        result_of_mteb(folder, "Massive", {"test": [many] * 5, "validation": [0.1] * 5})
+        result_of_mteb(folder, "STS12", {"test": [single]})
+    (tmp_path / "summary.json").write_text("{}")
+    (folder / "Old.json").write_text(json.dumps({"mteb_version": "1.1", "test": {"map": 0.5}}))
     result = ranked(tmp_path)
-    assert scores_of(result) == {"org/small": 0.375, "org/large": 0.625}
-    assert result.n_rows == 4
-    assert result.study is None or result.study.clusters.tolist() == [0, 0, 1, 1]
+    assert scores_of(result) == pytest.approx({"org/small": 0.5, "org/large": 0.6})
+    assert result.n_rows == 2
+    notes = " ".join(result.notes)
+    assert "no results of MTEB of version 1.12 or later: abc123/Old.json" in notes
+    assert "summary.json" in notes
+    assert "Massive: the mean over 5 subsets." in notes
+    assert "the split test counts, not validation" in notes
+    columns = CaseColumns(value="main_score,validation")
+    with pytest.raises(InputError, match="no value 'validation'; it has 'test'"):
+        ranked(tmp_path, columns=columns)
     with pytest.raises(InputError, match="no value 'map'; it has 'main_score'"):
         list(MtebReader().read(tmp_path, "map"))
+
+
+def test_another_aggregate_than_the_mean_is_named(tmp_path: Path) -> None:
+    shutil.copytree(DATA / "lm-eval", tmp_path / "runs")
+    for results in tmp_path.rglob("results_*small*.json"):
+        results.unlink()
+    results = next((tmp_path / "runs" / "ruled__small").glob("results_*.json"))
+    document = json.loads(results.read_text())
+    document["results"]["sums"]["acc,none"] = 0.25
+    results.write_text(json.dumps(document))
+    (named,) = [note for note in ranked(tmp_path).notes if "reports acc 0.25" in note]
+    assert "the board shows the mean" in named
 
 
 # -- all of them -----------------------------------------------------------------------------------

@@ -120,6 +120,16 @@ def test_aggregates_are_their_definitions(aggregate: str, expected: Any) -> None
     assert [row["score"] for row in result.standings] == pytest.approx(ordered)
 
 
+def test_equal_values_share_the_mean_of_their_places_or_the_first() -> None:
+    table = {"case": [1, 2, 3], "a": [0.9, 0.5, 0.5], "b": [0.1, 0.5, 0.5], "c": [0.5, 0.9, 0.5]}
+    shared = rank(table, greater_is_better=True, aggregate="rank-then-mean")
+    assert scores_of(shared) == pytest.approx({"a": 5.5 / 3, "b": 7.5 / 3, "c": 5 / 3})
+    first = rank(table, greater_is_better=True, aggregate="rank-then-mean", ties="min")
+    assert scores_of(first) == pytest.approx({"a": 4 / 3, "b": 2.0, "c": 4 / 3})
+    with pytest.raises(UsageError, match="average, min, not 'max'"):
+        rank(table, ties="max")
+
+
 def test_repeats_are_averaged_and_their_variance_is_told_apart() -> None:
     rng = np.random.default_rng(3)
     n, k = 4_000, 4

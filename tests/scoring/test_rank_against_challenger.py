@@ -60,6 +60,7 @@ def test_the_ranks_are_those_of_challenger(aggregate: str, task: str) -> None:
         wide,
         greater_is_better=True,
         aggregate=aggregate,
+        ties="min",
         board=BoardSettings(10, workers=1),
         manager=PluginManager(entry_points=False),
     )

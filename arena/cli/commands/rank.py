@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -20,7 +20,7 @@ from arena.cli.reporting import (
 from arena.errors import UsageError
 from arena.intake import CaseColumns
 from arena.plugin.manager import PluginManager
-from arena.scoring.rank import AGGREGATES, CaseSettings, rank_table, read_cases
+from arena.scoring.rank import AGGREGATES, TIES, CaseSettings, rank_table, read_cases
 from arena.scoring.settings import BoardSettings
 from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES
 from arena.utils.formatting import BoardDisplay
@@ -50,6 +50,12 @@ def rank(
     aggregate: Annotated[
         str, typer.Option(help=f"How values become a score: {', '.join(AGGREGATES)}.")
     ] = AGGREGATES[0],
+    ties: Annotated[
+        str,
+        typer.Option(
+            help="The rank of equal values on a case: average (of their places) or min (the first)."
+        ),
+    ] = TIES[0],
     missing: Annotated[
         str,
         typer.Option(
@@ -116,6 +122,7 @@ def rank(
     settings = CaseSettings(
         greater_is_better=None if lower_is_better is None else not lower_is_better,
         aggregate=aggregate,
+        ties=cast(Any, ties),  # checked there
         missing=_missing(missing),
         value_range=value_range,
         columns=CaseColumns(algorithm, case, value, task, cluster, repeat),
