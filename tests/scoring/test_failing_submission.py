@@ -2,45 +2,69 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
-from program import run_here, write_csv
+from arena import BoardSettings, ScoreSettings, score
+from arena.errors import MetricError
+from arena.hookspecs import hookimpl
+from arena.interfaces import BaseMetric
+from arena.plugin.manager import PluginManager
+from arena.scoring.result import ScoreResult
+from arena.types import PredictionKind
+from program import write_csv
 
 N = 8
 
 
-def _runs(length: int) -> list[tuple[str, str]]:
-    return [(f"i{at}", f"{11 + at} {length + at}") for at in range(N)]
+class Fussy(BaseMetric):
+    """The mean distance; fails on predictions above 100."""
+
+    name = "fussy"
+    greater_is_better = False
+    prediction = PredictionKind.VALUE
+
+    def score(
+        self,
+        truth: npt.NDArray[Any],
+        prediction: npt.NDArray[Any],
+        weight: npt.NDArray[Any] | None = None,
+    ) -> float:
+        if (prediction > 100).any():
+            raise MetricError("A prediction is too large for this metric.")
+        return float(np.average(np.abs(truth - prediction), weights=weight))
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("metric", ["hausdorff", "surface_dice"])
-def test_one_bad_mask_does_not_end_the_score_of_the_others(
-    tmp_path: Path, metric: str, caplog: pytest.LogCaptureFixture
+class _Plugin:
+    @hookimpl
+    def provide_metrics(self) -> list[Fussy]:
+        return [Fussy()]
+
+
+def test_one_failing_submission_does_not_end_the_score_of_the_others(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    header = ["id", "mask", "height", "width"]
-    write_csv(tmp_path / "solution.csv", header, [(*row, 8, 8) for row in _runs(5)])
-    for team, length in (("a", 5), ("b", 3)):
-        write_csv(tmp_path / "sent" / f"{team}.csv", ["id", "mask"], _runs(length))
-    beyond = [("i0", "60 9"), *_runs(5)[1:]]
-    write_csv(tmp_path / "with" / "a.csv", ["id", "mask"], _runs(5))
-    write_csv(tmp_path / "with" / "b.csv", ["id", "mask"], _runs(3))
-    write_csv(tmp_path / "with" / "late.csv", ["id", "mask"], beyond)
-    boards = {}
-    for folder in ("sent", "with"):
-        command = ("score", "solution.csv", folder, "--metric", metric, "--resamples", 20)
-        called = run_here(*command, "--json", cwd=tmp_path)
-        assert called.returncode == 0, called.stderr
-        boards[folder] = called
-    assert "late.csv" in boards["with"].stdout
+    manager = PluginManager()
+    manager.register(_Plugin(), "fussy")
+    write_csv(tmp_path / "solution.csv", ["id", "y"], [(f"i{i}", i) for i in range(N)])
+    for team, add in (("a", 0.5), ("b", 3.0), ("late", 200.0)):
+        rows = [(f"i{i}", i + add) for i in range(N)]
+        write_csv(tmp_path / f"{team}.csv", ["id", "y"], rows)
+
+    def board(*teams: str) -> ScoreResult:
+        return score(
+            tmp_path / "solution.csv",
+            [tmp_path / f"{team}.csv" for team in teams],
+            ScoreSettings(metric="fussy", board=BoardSettings(resamples=20)),
+            manager=manager,
+        )
+
+    found = board("a", "b", "late")
+    assert [(row["team"], row["score"]) for row in found.standings] == [("a", 0.5), ("b", 3.0)]
+    assert found.standings == board("a", "b").standings
     assert "late.csv" in caplog.text
-    assert "beyond the last pixel" in caplog.text
-    of = {name: _standings(called.stdout) for name, called in boards.items()}
-    assert of["with"] == of["sent"]
-
-
-def _standings(text: str) -> list[tuple[str, float]]:
-    return [(row["team"], row["score"]) for row in json.loads(text)["standings"]]
+    assert "too large for this metric" in caplog.text
