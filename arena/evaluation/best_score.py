@@ -471,7 +471,7 @@ def _winners_of_places(
 ) -> tuple[list[WinnerIntervals], BestScoreInterval]:
     """Return :func:`winner_intervals` for several numbers of places, with shared computation.
 
-    With them comes :func:`best_score_interval` from the contenders of the first number.
+    With them comes :func:`best_score_interval`, if the first number is 1.
     """
     check_level(level)
     if min(counts) < 1:
@@ -496,8 +496,12 @@ def _winners_of_places(
         prizes = order[:places]
         winners = counting[prizes]
         other = float(-ndtri(tail / len(winners)))
-        near, far = interval_ends(errors, flattering), interval_ends(errors, other)
-        low, high = (near[0], far[1]) if greater_is_better else (-near[1], -far[0])
+        if greater_is_better:
+            low, high = interval_ends(errors, flattering, other)
+        else:
+            high, low = (-end for end in interval_ends(errors, other, flattering))
+        if places == counts[0]:
+            signed_ends = low, high
         beaten = [signed <= signed[winner] for winner in winners] if places > 1 else [winners]
         upper = [np.fmax.reduce(high[own]) for own in beaten]
         ends = np.sort([sign * low[winners], sign * np.array(upper)], axis=0)
@@ -505,8 +509,7 @@ def _winners_of_places(
         ends[:, [reason is not None for reason in reasons]] = np.nan
         found.append(WinnerIntervals(prizes, ends[0], ends[1], level, int(able.sum()), reasons))
     winner, able = int(counting[order[0]]), contenders[0]
-    near, far = interval_ends(errors, criticals[0]), interval_ends(errors, float(-ndtri(tail)))
-    low, high = (near[0], far[1]) if greater_is_better else (-near[1], -far[0])
+    low, high = signed_ends
     most = np.fmax.reduce(high[able if may_be_first is None else may_be_first])
     least, most = sorted((sign * float(low[winner]), sign * float(most)))
     reason = errors.why_none(winner)
@@ -544,8 +547,9 @@ def intervals_of_teams(
         for own in np.split(order, np.flatnonzero(np.diff(study.candidates.team[order])) + 1):
             of_team = None if correlated is None else correlated[own]
             (flattering[own],) = _joint_criticals(of_team, [np.ones(len(own), np.bool_)], tail)
-    near, far = interval_ends(errors, flattering), interval_ends(errors, float(-ndtri(tail)))
-    low, high = (near[0], far[1]) if study.metric.greater_is_better else (far[0], near[1])
+    other = float(-ndtri(tail))
+    of_ends = (flattering, other) if study.metric.greater_is_better else (other, flattering)
+    low, high = interval_ends(errors, *of_ends)
     counting = study.candidates.counting
     none = np.array([errors.why_none(int(at)) is not None for at in counting])
     return np.where(none, np.nan, low[counting]), np.where(none, np.nan, high[counting])

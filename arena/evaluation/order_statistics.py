@@ -12,7 +12,7 @@ from arena.evaluation.sampling_units import SamplingUnits, block_size
 from arena.evaluation.score_errors import Ends, ScoreErrors
 from arena.evaluation.unit_means import range_of
 from arena.interfaces import Study
-from arena.types import FloatArray
+from arena.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -25,24 +25,28 @@ class OrderStatistics(ScoreErrors):
     """``(m,)`` numbers of independent cases with the same variance of the share of values below the
     median; n without clusters."""
 
-    def ends(self, tail: FloatArray) -> Ends:
+    def ends(self, below: FloatArray, above: FloatArray) -> Ends:
         """Return order statistics; with clusters those of Woodruff (1952).
 
         Where there are too few cases for an end, it is that of the range.
         """
         m, n = self.ordered.shape
+        positions, (lowest, highest) = np.arange(m), self.score_range
+        low, high = self._ranks(below), self._ranks(above)
+        return (
+            np.where(low == 0, lowest, self.ordered[positions, np.maximum(low, 1) - 1]),
+            np.where(high == 0, highest, self.ordered[positions, n - np.maximum(high, 1)]),
+        )
+
+    def _ranks(self, tail: FloatArray) -> IntArray:
+        """Return ``(m,)`` ranks of the ends, counted from that end; 0: there is none."""
+        n = self.ordered.shape[1]
         if (self.shares == n).all():  # P(at most rank - 1 values below the median) <= tail
-            rank = binom.ppf(tail, n, 0.5).astype(np.intp)
-        else:
-            half = self.shares / 2
-            student = -stdtrit(self.degrees_of_freedom, tail)
-            half *= np.minimum(np.square(ndtri(tail) / student), 1.0)
-            rank = np.floor(n * betaincinv(half, half + 1, tail)).astype(np.intp)
-        none, at = rank == 0, np.arange(m)
-        rank = np.maximum(rank, 1)
-        low, high = self.ordered[at, rank - 1], self.ordered[at, n - rank]
-        ends = self.score_range
-        return np.where(none, ends[0], low), np.where(none, ends[1], high)
+            return np.asarray(binom.ppf(tail, n, 0.5).astype(np.intp))
+        half = self.shares / 2
+        student = -stdtrit(self.degrees_of_freedom, tail)
+        half *= np.minimum(np.square(ndtri(tail) / student), 1.0)
+        return np.asarray(np.floor(n * betaincinv(half, half + 1, tail)).astype(np.intp))
 
 
 def errors_of_medians(study: Study, sampling: SamplingUnits) -> OrderStatistics:

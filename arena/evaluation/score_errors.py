@@ -35,8 +35,8 @@ class ScoreErrors:
     reasons: tuple[str | None, ...]
     """m sentences: why the interval of a submission is withheld; None: it is given."""
 
-    def ends(self, tail: FloatArray) -> Ends:
-        """Return the ends with ``(m,)`` probabilities beyond each, in natural sign."""
+    def ends(self, below: FloatArray, above: FloatArray) -> Ends:
+        """Return the ends, in natural sign, with ``(m,)`` probabilities below and above them."""
         raise NotImplementedError
 
     @property
@@ -55,9 +55,9 @@ class Widest(ScoreErrors):
 
     parts: Sequence[ScoreErrors]
 
-    def ends(self, tail: FloatArray) -> Ends:
+    def ends(self, below: FloatArray, above: FloatArray) -> Ends:
         """Return the smallest lower and the largest upper ends."""
-        lows, highs = zip(*(part.ends(tail) for part in self.parts), strict=True)
+        lows, highs = zip(*(part.ends(below, above) for part in self.parts), strict=True)
         return np.fmin.reduce(lows), np.fmax.reduce(highs)
 
 

@@ -104,11 +104,13 @@ def _widest(found: ScoreErrors, other: ScoreErrors | None) -> ScoreErrors:
     return Widest(**shared, parts=(found, other))
 
 
-def interval_ends(errors: ScoreErrors, critical: float | FloatArray) -> Ends:
+def interval_ends(
+    errors: ScoreErrors, critical: float | FloatArray, upper: float | FloatArray | None = None
+) -> Ends:
     """Return the ``(m,)`` ends of intervals at normal critical values, in natural sign.
 
-    The probability beyond each end is that of a normal variable beyond the critical value. The ends
-    lie within the range, and the score between them.
+    The probability beyond each end is that of a normal variable beyond the critical value, or
+    beyond ``upper`` for the upper end. The ends lie within the range, and the score between them.
 
     Examples
     --------
@@ -118,8 +120,11 @@ def interval_ends(errors: ScoreErrors, critical: float | FloatArray) -> Ends:
     >>> [float(end.round(4)[0]) for end in interval_ends(right, 1.959964)]
     [0.555, 0.9975]
     """
-    tail = np.broadcast_to(ndtr(-np.asarray(critical, dtype=np.float64)), errors.scores.shape)
-    low, high = errors.ends(tail)
+    tails = (
+        np.broadcast_to(ndtr(-np.asarray(value, dtype=np.float64)), errors.scores.shape)
+        for value in (critical, critical if upper is None else upper)
+    )
+    low, high = errors.ends(*tails)
     x, (lowest, highest) = errors.scores, errors.score_range
     return (
         np.clip(np.minimum(low, x), lowest, highest),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv, ndtri, stdtrit
 
 from arena.evaluation.class_weights import class_weights
+from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.row_weights import effective_rows
 from arena.evaluation.sampling_units import SamplingUnits, block_size
 from arena.evaluation.score_errors import (
@@ -18,12 +20,15 @@ from arena.evaluation.score_errors import (
     too_few_units,
     unmoved,
 )
+from arena.evaluation.scores import score_under_weights
 from arena.evaluation.unit_means import range_of, unit_influence
 from arena.interfaces import Study
 from arena.types import TEAMS, FloatArray, IntArray, Vocabulary
 
 _NOISE = 1e-8
 """Influence values come from a numerical slope: a smaller relative spread is rounding error."""
+_MOST_LEFT_OUT, _MOST_WEIGHTS = 200, 4e6
+"""Up to so many units each is left out in turn; with more, influence values are as good."""
 _FEW_IN_CLASS = 10
 """With fewer rows of a class, an error in it may be too rare to be seen: see class_weights."""
 _ROWS_PER_POSITIVE = 2.5
@@ -47,7 +52,7 @@ class Statistics(ScoreErrors):
     variance of a mean of n values in [a, b] is at most ``(x - a) (b - x) / n``, and that of a
     ROC AUC at most this with the rows of the rarer class (van Dantzig 1951). ``inf``: no bound."""
 
-    def ends(self, tail: FloatArray) -> Ends:
+    def ends(self, below: FloatArray, above: FloatArray) -> Ends:
         """Return ends with a t value for the normal one.
 
         With a range [a, b] they are those of Clopper and Pearson for ``1 / spread^2`` rows (Korn
@@ -56,42 +61,57 @@ class Statistics(ScoreErrors):
         """
         low, high = self.score_range
         x = self.scores
-        student = -stdtrit(self.degrees_of_freedom, tail)
         if not (np.isfinite(low) and np.isfinite(high)):
-            half = student * self.spread
+            down, up = (-stdtrit(self.degrees_of_freedom, t) * self.spread for t in (below, above))
             with np.errstate(over="ignore"):
                 if np.isfinite(low):
-                    return low + (x - low) * np.exp(-half), low + (x - low) * np.exp(half)
+                    return low + (x - low) * np.exp(-down), low + (x - low) * np.exp(up)
                 if np.isfinite(high):
-                    return high - (high - x) * np.exp(half), high - (high - x) * np.exp(-half)
-            return x - half, x + half
+                    return high - (high - x) * np.exp(down), high - (high - x) * np.exp(-up)
+            return x - down, x + up
+        share = (x - low) / (high - low)
+        units, units_above = self._units(below), self._units(above)
+        right, wrong = share * units, (1 - share) * units
+        least = np.where(right == 0, 0.0, betaincinv(right, wrong + 1, below))
+        right, wrong = share * units_above, (1 - share) * units_above
+        most = np.where(wrong == 0, 1.0, betaincinv(right + 1, wrong, 1 - above))
+        return low + (high - low) * least, low + (high - low) * most
+
+    def _units(self, tail: FloatArray) -> FloatArray:
+        """Return ``(m,)`` rows of a proportion with the same quantile of its error."""
+        student = -stdtrit(self.degrees_of_freedom, tail)
         limit = self.limit_units if np.isfinite(self.limit_units) else np.nan
         with np.errstate(divide="ignore", invalid="ignore"):
             needed = np.square(-ndtri(tail) / (student * self.spread))
         # The bound of the variance needs no estimate and therefore no t.
         known = np.isfinite(self.spread) | np.isfinite(limit)
-        units = np.where(known, np.fmax(needed, limit), np.nan)
-        share = (x - low) / (high - low)
-        right, wrong = share * units, (1 - share) * units
-        below = np.where(right == 0, 0.0, betaincinv(right, wrong + 1, tail))
-        above = np.where(wrong == 0, 1.0, betaincinv(right + 1, wrong, 1 - tail))
-        return low + (high - low) * below, low + (high - low) * above
+        return np.where(known, np.fmax(needed, limit), np.nan)
 
 
 def errors_of_statistics(study: Study, sampling: SamplingUnits) -> ScoreErrors | None:
     """Return the uncertainty from influence values; None for a black box."""
     errors, degrees = [], []
     classes = _classes(study)
-    for _, block in study.predictions.blocks(block_size(study.truth.size)):
+    left_out = (
+        classes is None
+        and study.truth.dtype.kind == "f"
+        and sampling.n_units <= _MOST_LEFT_OUT
+        and bool(np.isfinite(range_of(study.metric)).all())
+    )
+    for start, block in study.predictions.blocks(block_size(study.truth.size)):
         values = unit_influence(study, sampling, block)
         if values is None:
             return None
+        if left_out:
+            scores = study.scores[start : start + len(block)]
+            values = _jackknife_values(study, sampling, block, scores, values)
         errors.append(sampling.standard_errors(values))
         own = sampling.degrees_of_freedom(values)
         if classes is not None and sampling.clusters is None:
             own = np.minimum(own, _degrees_by_class(values, classes, sampling.weights))
         degrees.append(np.maximum(own, 1.0))
     limit_units, most = information(study, sampling)
+    variance = "the jackknife" if left_out else "its influence values"
     return errors_from_standard_errors(
         study.scores,
         np.concatenate(errors),
@@ -101,10 +121,33 @@ def errors_of_statistics(study: Study, sampling: SamplingUnits) -> ScoreErrors |
         limit_units,
         most,
         f"Score intervals assume that the score varies like a share of independent "
-        f"{study.words.rows}, with the variance of its influence values and Student's t (Korn and "
-        "Graubard 1998).",
+        f"{study.words.rows}, with the variance of {variance} and "
+        "Student's t (Korn and Graubard 1998).",
         study.words,
     )
+
+
+def _jackknife_values(
+    study: Study,
+    sampling: SamplingUnits,
+    block: npt.NDArray[Any],
+    scores: FloatArray,
+    influence: FloatArray,
+) -> FloatArray:
+    """Return ``(k, U)`` values whose spread is the jackknife's, which is rather too large.
+
+    One unit can carry so much of a variance that the slope at the sample says little of what the
+    score would be without it (Efron and Stein 1981). Influence values where this is undefined.
+    """
+    codes = np.arange(sampling.n) if sampling.clusters is None else sampling.clusters
+    units = sampling.n_units
+    if sampling.n * units > _MOST_WEIGHTS:
+        return influence
+    weights = (codes[:, np.newaxis] != np.arange(units)).astype(np.uint8)
+    without = score_under_weights(study.metric, study.truth, ArrayPredictions(block), weights)
+    values = (units - 1) * (scores[:, np.newaxis] - without)
+    defined = np.isfinite(values).all(axis=1, keepdims=True)
+    return np.where(defined, values - values.mean(axis=1, keepdims=True), influence)
 
 
 def errors_from_standard_errors(

@@ -41,11 +41,14 @@ class UnitMeans(ScoreErrors):
     to_score: ToScore
     """Monotone: from the scale of the mean to the score."""
 
-    def ends(self, tail: FloatArray) -> Ends:
+    def ends(self, below: FloatArray, above: FloatArray) -> Ends:
         """Return the bounds of :mod:`arena.evaluation.mean_bounds` as scores."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            ends = self.to_score(np.stack([self.units.smallest, self.units.largest]))
+        tails = (above, below) if (ends[0] > ends[1]).any() else (below, above)
         bounds = np.stack([
-            lower_bounds(self.units, self.worst[0], tail),
-            upper_bounds(self.units, self.worst[1], tail),
+            lower_bounds(self.units, self.worst[0], tails[0]),
+            upper_bounds(self.units, self.worst[1], tails[1]),
         ])  # fmt: skip
         with np.errstate(over="ignore", invalid="ignore"):
             low, high = np.sort(self.to_score(bounds), axis=0)

@@ -57,9 +57,9 @@ def errors_of(scores, error, score_range=UNBOUNDED, degrees=np.inf, limit_units=
         ("rmsle", UnitMeans, "the tail of the largest losses"),
         ("roc_auc", Statistics, "influence values"),
         ("f1", Statistics, "influence values"),
-        ("spearman", Statistics, "influence values"),
+        ("spearman", Statistics, "the jackknife"),
         ("r2", Widest, "The wider of two"),
-        ("pearson", Statistics, "influence values"),
+        ("pearson", Statistics, "the jackknife"),
         (DICE, UnitMeans, "only independent rows"),
         (MedianOfCases("median", greater_is_better=True), OrderStatistics, "order statistic"),
     ],
@@ -94,7 +94,9 @@ def test_values_of_too_many_rows_are_not_read(study_of, monkeypatch):
     assert "resamples" in found.assumption
 
 
-@pytest.mark.parametrize("name", ["accuracy", "mse", "rmse", "roc_auc", "r2", "balanced_accuracy"])
+@pytest.mark.parametrize(
+    "name", ["accuracy", "mse", "rmse", "roc_auc", "r2", "balanced_accuracy", "pearson", "spearman"]
+)
 def test_an_interval_does_not_depend_on_the_other_submissions(study_of, name):
     metric = METRICS.resolve(name)
     rng = np.random.default_rng(0)
