@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -112,3 +113,12 @@ def _noted(competition: _Opened, borrowed: contextlib.ExitStack) -> _Opened:
     for note in competition.notes:
         say_note(note)
     return competition
+
+
+def served_name(folder: Path) -> str:
+    """Return the name of a competition's folder as it appears in an address.
+
+    >>> served_name(Path("/srv/My Race_2"))
+    'my-race-2'
+    """
+    return re.sub("[^a-z0-9]+", "-", folder.name.lower()).strip("-") or "competition"

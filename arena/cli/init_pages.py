@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from arena.competition.competition import Competition
-from arena.competition.create import sample_note
+from arena.competition.create import SAMPLE_NOTE_NAME
 from arena.config import SAMPLE_NAME
-from arena.interfaces import traits_of
 from arena.types import Usage
 from arena.utils.text import printable
 
@@ -29,14 +28,13 @@ def write_pages(competition: Competition) -> list[str]:
     Pages that exist are left as they are.
     """
     solution = competition.solution
-    metric = competition.manager.metrics.resolve(competition.settings.metric.specification)
     targets = ", ".join(f"**{printable(one.name)}**" for one in solution.targets)
     overview = _OVERVIEW.format(
         targets=targets,
         n_rows=f"{solution.n_rows:,}",
         boards=_BOTH if (solution.usage == Usage.PUBLIC).any() else _PRIVATE,
     )
-    sentences = sample_note(solution, traits_of(metric)).splitlines()
+    sentences = (competition.folder / SAMPLE_NOTE_NAME).read_text(encoding="utf-8").splitlines()
     columns = [line.replace(SAMPLE_NAME, f"`{SAMPLE_NAME}`") for line in sentences]
     texts = {
         "overview.md": overview,

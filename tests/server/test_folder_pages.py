@@ -18,7 +18,7 @@ from arena.errors import UsageError
 from arena.server.records.layout import Layout
 from arena.server.scorer.shared_folder import FolderReader
 from arena.server.web.colours import contrast, style_sheet
-from arena.server.web.prose import markdown
+from arena.server.web.prose import Addresses, markdown
 from web_site import NAME, RULES, WebSite, listening
 
 TEXT = """# A race
@@ -196,7 +196,7 @@ def test_every_colour_can_be_read(colour: str) -> None:
 @given(st.text(alphabet="$\\{}[]()<>&\"'^_ abx1!#|\n", max_size=200))
 def test_no_markdown_becomes_a_script(text: str) -> None:
     """Every tag and attribute is one that Markdown or MathML has."""
-    page = str(markdown(text, base="/race"))
+    page = str(markdown(text, addresses=Addresses.served("race")))
     for tag, attributes in re.findall(r"<([a-z0-9]+)((?:\s[^>]*)?)>", page):
         assert tag not in {"script", "style", "iframe", "svg", "object", "b", "i"}
         assert not re.search(r"\bon\w+=|style=|javascript:", attributes)

@@ -1,14 +1,17 @@
-"""Export what another person needs to verify the board."""
+"""Export what another person needs to verify the board, or the competition as web pages."""
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from arena.cli.console import console
-from arena.cli.folder import Directory, Wait, open_competition
+from arena.cli.folder import Directory, Wait, look_at_competition, open_competition, served_name
+from arena.errors import InputError, UsageError
+from arena.utils.progress import ProgressDisplay
 from arena.utils.text import printable
 
 app = typer.Typer(add_completion=False)
@@ -17,14 +20,41 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def export(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new or empty folder.")],
+    site: Annotated[
+        bool,
+        typer.Option("--site", help="Static web pages for an archive: pages, rules, both boards."),
+    ] = False,
     directory: Directory = None,
     wait: Wait = 0.0,
 ) -> None:
     """Export the finalized competition: boards, settings, record, and the final submissions.
 
     With it and the solution file anyone can check the board: arena verify FOLDER SOLUTION.
-    The same competition gives the same bytes.
+    The same competition gives the same bytes. With --site the folder holds web pages instead, with
+    a citation file, so that a finished competition can stay on any web server.
     """
+    if site:
+        _export_site(folder, directory, wait)
+        return
     with open_competition(directory, wait) as competition:
         files = competition.export(folder)
     console().print(f"{len(files):,} files in {printable(str(folder))}.", soft_wrap=True)
+
+
+def _export_site(folder: Path, directory: Path | None, wait: float) -> None:
+    if importlib.util.find_spec("markdown_it") is None:
+        raise UsageError('--site needs the extra serve: pip install "arena[serve]".')
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder} exists and is not an empty folder: choose another one.")
+    from arena.server.archive import write_site
+
+    with look_at_competition(directory, wait) as competition, ProgressDisplay() as progress:
+        name = served_name(competition.folder)
+        try:
+            count = write_site(competition, name, folder, progress=progress)
+        except OSError as error:
+            raise InputError(f"{folder} cannot be written: {error.strerror}.") from error
+    console().print(
+        f"{count:,} files in {printable(str(folder))}; the first page is index.html.",
+        soft_wrap=True,
+    )

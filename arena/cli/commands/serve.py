@@ -6,7 +6,6 @@ import contextlib
 import importlib.util
 import logging
 import os
-import re
 import shutil
 import signal
 import socket
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from arena.cli.console import console, say_note
-from arena.cli.folder import borrow_served, find_folder
+from arena.cli.folder import borrow_served, find_folder, served_name
 from arena.config import CONFIG_NAME, DATABASE_NAME, Settings, read_settings
 from arena.errors import InputError, StoreError, UsageError
 
@@ -161,9 +160,9 @@ def _found(directories: list[Path], name: str) -> tuple[list[Served], Settings]:
     folders = [find_folder(one) for one in directories or [Path()]]
     if name and len(folders) > 1:
         raise UsageError("--name is for one competition: rename the folders of several.")
-    served = [Served(name or _name_of(folder), folder) for folder in folders]
+    served = [Served(name or served_name(folder), folder) for folder in folders]
     for one in served:
-        if name and one.name != _name_of(Path(name)):
+        if name and one.name != served_name(Path(name)):
             raise UsageError(f"{name!r} cannot be a name: use lower-case letters, digits, hyphens.")
         if one.name in RESERVED:
             raise UsageError(f"{one.name} is the address of a page: choose another with --name.")
@@ -178,15 +177,6 @@ def _found(directories: list[Path], name: str) -> tuple[list[Served], Settings]:
             "oidc_ in [server]."
         )
     return served, settings[0]
-
-
-def _name_of(folder: Path) -> str:
-    """Return the name of a folder as it appears in an address.
-
-    >>> _name_of(Path("/srv/My Race_2"))
-    'my-race-2'
-    """
-    return re.sub("[^a-z0-9]+", "-", folder.name.lower()).strip("-") or "competition"
 
 
 def _run_all(

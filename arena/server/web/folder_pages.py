@@ -13,7 +13,7 @@ from arena.server.web.call import Call, may_download
 from arena.server.web.colours import style_sheet
 from arena.server.web.language import _
 from arena.server.web.problems import Problem
-from arena.server.web.prose import markdown
+from arena.server.web.prose import Addresses, markdown
 from arena.server.web.rendering import Handler, render
 
 _IMAGE_TYPES = {
@@ -33,7 +33,9 @@ def share_of_rows(public: int, rows: int) -> str:
 
 def _prose(call: Call, name: str) -> Any:
     text = call.competition.folder().page(name)
-    return None if text is None else markdown(text, base=f"/{call.competition.name}")
+    return (
+        None if text is None else markdown(text, addresses=Addresses.served(call.competition.name))
+    )
 
 
 async def _overview(call: Call) -> Response:

@@ -35,7 +35,7 @@ from arena.server.web.people import (
     signed_in,
 )
 from arena.server.web.problems import EXPECTED, TITLES, Problem
-from arena.server.web.prose import markdown
+from arena.server.web.prose import Addresses, markdown
 from arena.server.web.provider_pages import newcomer, newcomer_cookie
 from arena.server.web.rendering import Handler, left, refusals_on, render
 from arena.server.web.shared import share
@@ -426,7 +426,9 @@ async def _show_rules(
         "rules.html",
         status=status,
         problem=problem,
-        rules=markdown(text, base=f"/{call.competition.name}") if text is not None else None,
+        rules=None
+        if text is None
+        else markdown(text, addresses=Addresses.served(call.competition.name)),
         version=version,
         accepted=call.site.accounts.accepted(call.competition.name, account.account, version)
         if account

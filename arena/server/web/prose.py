@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -30,15 +31,37 @@ _ATTRIBUTES = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where pages of a competition's folder lead: each has a place ``{}`` for a name."""
+
+    image: str
+    """Of ``curve.png``, which lies in ``pages/``."""
+    page: str
+    """Of ``data.md``."""
+    overview: str
+    rules: str
+    file: str
+    """Of ``files/train.csv``."""
+
+    @classmethod
+    def served(cls, competition: str) -> Addresses:
+        """Return the addresses of a served competition."""
+        base = f"/{competition}"
+        return cls(
+            image=f"{base}/pages/{{}}",
+            page=f"{base}/pages/{{}}",
+            overview=f"{base}/overview",
+            rules=f"{base}/rules",
+            file=f"{base}/files/{{}}",
+        )
+
+
 @lru_cache(maxsize=256)
-def markdown(text: str, *, below: int = 0, base: str = "") -> Markup:
+def markdown(text: str, *, below: int = 0, addresses: Addresses | None = None) -> Markup:
     """Return Markdown as HTML, its headings below those of a level.
 
-    Parameters
-    ----------
-    base
-        The competition's path: ``image.png`` is then one of ``pages/``, ``data.md`` a page, and
-        ``files/train.csv`` a file for download.
+    Without ``addresses`` relative links and images stay as they are written.
     """
     reader = _reader()
     tokens = reader.parse(text)
@@ -48,9 +71,9 @@ def markdown(text: str, *, below: int = 0, base: str = "") -> Markup:
         elif token.type == "table_open":
             token.attrSet("tabindex", "0")
         elif token.type == "image":
-            token.attrSet("src", _image(str(token.attrGet("src")), base))
+            token.attrSet("src", _image(str(token.attrGet("src")), addresses))
         elif token.type == "link_open":
-            token.attrSet("href", _link(str(token.attrGet("href")), base))
+            token.attrSet("href", _link(str(token.attrGet("href")), addresses))
     return Markup(reader.renderer.render(tokens, reader.options, {}))  # noqa: S704
 
 
@@ -80,21 +103,23 @@ def _is_relative(address: str) -> bool:
     return not parts.scheme and not parts.netloc and bool(parts.path) and parts.path[0] != "/"
 
 
-def _image(source: str, base: str) -> str:
-    if not base or not _is_relative(source):
+def _image(source: str, addresses: Addresses | None) -> str:
+    if addresses is None or not _is_relative(source):
         return source
-    return f"{base}/pages/{source.removeprefix('pages/')}"
+    return addresses.image.format(source.removeprefix("pages/"))
 
 
-def _link(target: str, base: str) -> str:
-    if not base or not _is_relative(target):
+def _link(target: str, addresses: Addresses | None) -> str:
+    if addresses is None or not _is_relative(target):
         return target
-    name, _hash, fragment = target.removeprefix("pages/").partition("#")
-    if name.endswith(".md") and "/" not in name:
-        end = f"#{fragment}" if fragment else ""
-        page = name.removesuffix(".md")
-        return f"{base}/{page if page in {'overview', 'rules'} else f'pages/{page}'}{end}"
-    return f"{base}/{target}" if target.startswith("files/") else target
+    if target.startswith("files/"):
+        return addresses.file.format(target.removeprefix("files/"))
+    name, mark, fragment = target.removeprefix("pages/").partition("#")
+    if not name.endswith(".md") or "/" in name:
+        return target
+    page = name.removesuffix(".md")
+    named = {"overview": addresses.overview, "rules": addresses.rules}
+    return named.get(page, addresses.page).format(page) + mark + fragment
 
 
 def _formula(tex: str, options: dict[str, Any]) -> str:

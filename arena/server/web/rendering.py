@@ -21,11 +21,12 @@ from arena.server.web import language
 from arena.server.web.call import Call
 from arena.server.web.documents import fault_line
 from arena.server.web.problems import EXPECTED, problem_of
-from arena.server.web.prose import markdown
+from arena.server.web.prose import Addresses, markdown
 from arena.server.web.site import SILENT_AFTER, Site
 from arena.utils.formatting import BoardDisplay, released_format
 
 _HERE = Path(__file__).parent
+STYLE = _HERE / "static" / "style.css"
 _BYTES = 1_000
 LOGOS = ("_logo.svg", "_logo.png", "_logo.webp", "_logo.jpg")
 """Names of an image in ``pages/`` that is shown beside the title."""
@@ -142,7 +143,9 @@ def render(
             "tabs": [one for one in folder.tabs() if one[0] not in {"overview", "data"}],
             "has_data": bool(folder.files) or folder.page("data") is not None,
             "logo": next((one for one in LOGOS if one in names), None),
-            "footer": None if footer is None else markdown(footer, below=2, base=base),
+            "footer": None
+            if footer is None
+            else markdown(footer, below=2, addresses=Addresses.served(call.competition.name)),
             "base": base,
             "facts": call.competition.facts,
             "limits": call.competition.limits,

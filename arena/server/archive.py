@@ -1,0 +1,142 @@
+"""A finished competition as static pages: an archive that needs no server."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from arena.competition.view import CompetitionView
+from arena.report import page as report_page
+from arena.report.competition import public_competition_report
+from arena.report.final_page import final_page
+from arena.server.records.published import CompetitionFacts
+from arena.server.records.shared_files import SharedFolder
+from arena.server.scorer.facts import facts as facts_of
+from arena.server.scorer.facts import rules_of
+from arena.server.scorer.shared_folder import FolderReader
+from arena.server.web.colours import style_sheet
+from arena.server.web.folder_pages import share_of_rows
+from arena.server.web.limits import Limits
+from arena.server.web.prose import Addresses, markdown
+from arena.server.web.rendering import LOGOS, STYLE, environment
+from arena.utils.atomic_write import atomic_folder
+from arena.utils.parallel import Progress
+
+_ADDRESSES = Addresses(
+    image="images/{}",
+    page="{}.html",
+    overview="index.html",
+    rules="rules.html",
+    file="files/{}",
+)
+_OWN_PAGES = {"index", "result", "board", "data", "rules"}
+
+
+def write_site(
+    competition: CompetitionView, name: str, folder: Path, *, progress: Progress | None = None
+) -> int:
+    """Write the pages, the boards, the rules and a citation file; return the number of files.
+
+    Files for download are copied if anyone may download them, and otherwise listed with digests.
+
+    Raises
+    ------
+    UsageError
+        If the competition was not finalized, or its board would differ by now.
+    OSError
+        If a file cannot be written.
+    """
+    result = report_page(final_page(competition, progress=progress))
+    server = competition.settings.server
+    facts, limits = facts_of(competition, name, server), Limits.of(server.model_dump())
+    with atomic_folder(folder) as partial:
+        copies = partial / ".copies"
+        shared = FolderReader(competition.folder, copies, competition.solution.sha256).changed()
+        shared = shared or SharedFolder()
+        for part, files in (
+            ("images", shared.images),
+            ("files", shared.files if limits.files == "anyone" else ()),
+        ):
+            for one in files:
+                target = partial / part / one.name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(one.path(copies), target)
+        shutil.rmtree(copies, ignore_errors=True)
+        texts = _pages(competition, facts, limits, shared)
+        texts |= {
+            "result.html": result,
+            "board.html": report_page(public_competition_report(competition)),
+            "style.css": STYLE.read_text(encoding="utf-8"),
+            "CITATION.cff": _citation(facts, limits, server.url),
+        }
+        if limits.colour:
+            texts["colours.css"] = style_sheet(limits.colour)
+        for file, text in texts.items():
+            (partial / file).write_text(text, encoding="utf-8")
+    return sum(path.is_file() for path in folder.rglob("*"))
+
+
+def _pages(
+    competition: CompetitionView, facts: CompetitionFacts, limits: Limits, shared: SharedFolder
+) -> dict[str, str]:
+    rules, footer = rules_of(competition, competition.settings.server), shared.page("_footer")
+    own = [(name, title) for name, title in shared.tabs() if name not in {"overview", *_OWN_PAGES}]
+    has_data = bool(shared.files) or shared.page("data") is not None
+    tabs = [
+        ("index", "Overview"),
+        ("result", "Final result"),
+        ("board", "Public board"),
+        *own,
+        *([("data", "Data")] if has_data else []),
+        *([("rules", "Rules")] if rules is not None else []),
+    ]
+    sources = {name: shared.page(name) for name, _title in own}
+    sources |= {"index": shared.page("overview")}
+    sources |= {"data": shared.page("data")} if has_data else {}
+    sources |= {"rules": rules} if rules is not None else {}
+    names = {one.name for one in shared.images}
+    common: dict[str, Any] = {
+        "facts": facts,
+        "limits": limits,
+        "tabs": tabs,
+        "logo": next((one for one in LOGOS if one in names), None),
+        "footer": None if footer is None else markdown(footer, below=2, addresses=_ADDRESSES),
+        "share": share_of_rows(facts.public_rows, facts.rows),
+        "files": shared.files,
+        "copied": limits.files == "anyone",
+        "now": datetime.fromisoformat(competition.events("finalized")[-1].time),
+        "url": competition.settings.server.url,
+    }
+    template = environment().get_template("archive.html")
+    return {
+        f"{name}.html": template.render(
+            common,
+            page=name,
+            title=dict(tabs)[name],
+            prose=None if text is None else markdown(text, addresses=_ADDRESSES),
+        )
+        for name, text in sources.items()
+    }
+
+
+def _citation(facts: CompetitionFacts, limits: Limits, url: str) -> str:
+    """Return a file in the Citation File Format; JSON texts are YAML texts too."""
+    lines = [
+        "cff-version: 1.2.0",
+        "message: Please cite this competition as below.",
+        "type: dataset",
+        f"title: {json.dumps(facts.title or facts.name, ensure_ascii=False)}",
+        "authors:",
+        *(
+            f"  - name: {json.dumps(one, ensure_ascii=False)}"
+            for one in limits.organisers or ("The organisers",)
+        ),
+    ]
+    if url:
+        lines.append(f"url: {json.dumps(url)}")
+    if facts.deadline:
+        lines.append(f"date-released: {facts.deadline[:10]}")
+    return "\n".join(lines) + "\n"
