@@ -7,17 +7,13 @@ The description of each setting is also its comment in the file and its text in 
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
-from urllib.parse import urlsplit
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     ValidationError,
     field_validator,
@@ -28,10 +24,11 @@ from arena.errors import InputError, UsageError
 from arena.interfaces import Scope
 from arena.plugin.registry import nearest
 from arena.plugin.specification import with_parameters
+from arena.server_section import ConfigSection, Count, ServerSection
 from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, USAGE_COLUMN, SolutionColumns
 from arena.utils.formatting import BoardDisplay
 from arena.utils.locations import check_location
-from arena.utils.text import EMAIL_ADDRESS, shorten
+from arena.utils.text import shorten
 
 CONFIG_NAME = "competition.toml"
 DATABASE_NAME = "arena.duckdb"
@@ -41,19 +38,9 @@ UNFINISHED_NAME = "unfinished"
 
 FinalRule = Literal["best_public", "last", "chosen", "best_private"]
 Ties = Literal["shared", "earliest", "secondary"]
-_Count = Annotated[int, Field(ge=1)]
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-_DOMAIN = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
 
 
-class _Section(BaseModel):
-    # Deferred: all sections are validated as a part of the settings, never each by itself.
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, str_strip_whitespace=True, defer_build=True
-    )
-
-
-class CompetitionSection(_Section):
+class CompetitionSection(ConfigSection):
     """Title, deadline and baseline."""
 
     title: str = Field("", description="The title shown above every leaderboard.")
@@ -80,7 +67,7 @@ _KEYS = {"target": "targets", "submission_columns": "submission"}
 """Keys of the section ``[data]`` that :class:`~arena.types.SolutionColumns` names differently."""
 
 
-class DataSection(_Section):
+class DataSection(ConfigSection):
     """The columns of the solution file."""
 
     id: str | None = Field(
@@ -131,7 +118,7 @@ class DataSection(_Section):
         return {key: getattr(columns, _KEYS.get(key, key)) for key in DataSection.model_fields}
 
 
-class MetricSection(_Section):
+class MetricSection(ConfigSection):
     """The metric."""
 
     name: str = Field(
@@ -179,7 +166,7 @@ class MetricSection(_Section):
         )
 
 
-class PublicSection(_Section):
+class PublicSection(ConfigSection):
     """The public leaderboard."""
 
     mechanism: str = Field(
@@ -196,19 +183,19 @@ class PublicSection(_Section):
         description="Public rows whose labels one submission may reveal; with more, arena serve "
         "--check does not call the board ready.",
     )
-    epoch: _Count = Field(
+    epoch: Count = Field(
         1, description="To change the mechanism after scores were released, increase this by 1."
     )
 
 
-class LimitsSection(_Section):
+class LimitsSection(ConfigSection):
     """Submission limits."""
 
-    per_day: _Count | None = Field(
+    per_day: Count | None = Field(
         None, description="Submissions per team and day. A day starts at 00:00 UTC."
     )
-    total: _Count | None = Field(None, description="Submissions per team in total.")
-    max_bytes: _Count = Field(
+    total: Count | None = Field(None, description="Submissions per team in total.")
+    max_bytes: Count = Field(
         200 * 2**20, description="Maximum file size in bytes, compressed and decompressed."
     )
     count_rejected: bool = Field(
@@ -216,7 +203,7 @@ class LimitsSection(_Section):
     )
 
 
-class FinalSection(_Section):
+class FinalSection(ConfigSection):
     """Final submissions and ties."""
 
     rule: FinalRule = Field(
@@ -224,7 +211,7 @@ class FinalSection(_Section):
         description="How a team's final submission is selected: best_public, last, chosen (by the "
         "team) or best_private (best private score, which is optimistically biased).",
     )
-    count: _Count = Field(
+    count: Count = Field(
         2, description="With the rule chosen: how many submissions a team may choose."
     )
     ties: Ties = Field(
@@ -235,7 +222,7 @@ class FinalSection(_Section):
     )
 
 
-class AnalysisSection(_Section):
+class AnalysisSection(ConfigSection):
     """Statistics of the private leaderboard."""
 
     resamples: Annotated[int, Field(ge=2)] = Field(
@@ -250,7 +237,7 @@ class AnalysisSection(_Section):
     )
 
 
-class StoreSection(_Section):
+class StoreSection(ConfigSection):
     """Where predictions are kept."""
 
     predictions: str | None = Field(
@@ -267,7 +254,7 @@ class StoreSection(_Section):
         return predictions
 
 
-class PluginsSection(_Section):
+class PluginsSection(ConfigSection):
     """Plugins that this competition depends on."""
 
     required: tuple[str, ...] = Field(
@@ -277,141 +264,7 @@ class PluginsSection(_Section):
     )
 
 
-class ServerSection(_Section):
-    """The web server, arena serve, which records these settings when it starts."""
-
-    url: str = Field("", description="The address that participants use, if a proxy is in front.")
-    board: Literal["anyone", "members"] = Field(
-        "anyone", description="Who sees the public leaderboard: anyone or members."
-    )
-    files: Literal["anyone", "members", "accepted"] = Field(
-        "accepted",
-        description="Who downloads what is in the folder files/: anyone, members of a team, or "
-        "members who accepted the rules (accepted).",
-    )
-    organisers: tuple[str, ...] = Field(
-        (), description="Names of the organisers, for the citation of the competition."
-    )
-    colour: Annotated[str, Field(pattern="^(#[0-9a-fA-F]{6})?$")] = Field(
-        "", description="The colour of links and buttons, such as #0a5c9c; empty: blue."
-    )
-    join: Literal["code", "invite", "open"] = Field(
-        "code",
-        description="How people register: code (one code for all, or an invitation link), invite "
-        "(an invitation link), or open (neither is needed).",
-    )
-    approve: bool = Field(
-        False, description="Whether the organiser approves each account: true or false."
-    )
-    oidc_issuer: str = Field(
-        "",
-        description="The provider of OpenID Connect that people can sign in with, such as "
-        "https://id.example.org; empty: none. The secret: ARENA_OIDC_CLIENT_SECRET.",
-    )
-    oidc_client_id: str = Field("", description="The name of this server at the provider.")
-    oidc_name: str = Field(
-        "", description="The name of the provider on the button; empty: its address."
-    )
-    oidc_domains: tuple[str, ...] = Field(
-        (), description="Domains of the e-mail addresses that it admits; none: all."
-    )
-    oidc_verified_email: bool = Field(
-        False,
-        description="Whether it admits verified e-mail addresses only, as it does with "
-        "oidc_domains: true or false.",
-    )
-    oidc_only: bool = Field(
-        False, description="Whether people can register only by signing in there: true or false."
-    )
-    team_size: _Count = Field(5, description="Members of a team.")
-    max_waiting: _Count = Field(2_000, description="Submissions that can wait to be judged.")
-    max_waiting_per_team: _Count = Field(3, description="Of these, submissions of one team.")
-    max_stored_bytes: Annotated[int, Field(ge=0)] = Field(
-        0,
-        description="Bytes on the disk of the files of one account: those that wait, are kept or "
-        "were uploaded and not submitted. 0: those of 20 files of [limits] max_bytes.",
-    )
-    uploads_per_minute: _Count = Field(6, description="Uploads per account and minute.")
-    reads_per_minute: _Count = Field(
-        6_000, description="Other requests per address and minute. Many may share an address."
-    )
-    header_seconds: Annotated[float, Field(gt=0)] = Field(
-        10.0, description="Seconds in which the header of a request must arrive."
-    )
-    body_seconds: Annotated[float, Field(gt=0)] = Field(
-        12.0, description="Seconds without progress after which an upload is refused."
-    )
-    bytes_per_second: _Count = Field(16_384, description="Minimum average speed of an upload.")
-    connections_per_address: _Count = Field(200, description="Open connections per address.")
-    listeners: _Count = Field(5_000, description="Open pages that are updated live.")
-    checkers: _Count = Field(1, description="Processes that read submissions at the same time.")
-    group: _Count = Field(16, description="Submissions that are stored together.")
-    publish_seconds: Annotated[float, Field(ge=0)] = Field(
-        1.0, description="Seconds after which a busy server publishes its leaderboard again."
-    )
-    keep_uploads_days: Annotated[float, Field(ge=0)] = Field(
-        0.0, description="Days for which an uploaded file is kept after it was judged."
-    )
-    trusted_proxies: tuple[str, ...] = Field(
-        (), description="Addresses of proxies whose forwarded addresses are believed."
-    )
-    rules: str = Field(
-        "rules.md", description="The file with the rules, relative to the competition's folder."
-    )
-    contact: str = Field("", description="How participants reach the organiser.")
-    smtp_host: str = Field("", description="The mail server; empty: arena sends no e-mail.")
-    smtp_port: Annotated[int, Field(ge=1, le=65_535)] = Field(
-        587, description="The mail server's port: mostly 587 for starttls, 465 for tls."
-    )
-    smtp_tls: Literal["starttls", "tls", "none"] = Field(
-        "starttls", description="Encryption to the mail server: starttls, tls or none."
-    )
-    smtp_user: str = Field("", description="The name to sign in with at the mail server.")
-    smtp_password_file: str = Field(
-        "",
-        description="A file with its password, which the web process can read. Without one: the "
-        "environment variable ARENA_SMTP_PASSWORD.",
-    )
-    smtp_from: str = Field("", description="The address that e-mail comes from.")
-    reminder_hours: Annotated[float, Field(ge=0)] = Field(
-        48.0,
-        description="Hours before the deadline at which members are reminded; 0: they are not.",
-    )
-
-    @model_validator(mode="after")
-    def _with_a_provider(self) -> Self:
-        if self.oidc_issuer and not _is_issuer(self.oidc_issuer):
-            raise ValueError('oidc_issuer must be an address such as "https://id.example.org"')
-        if self.oidc_issuer and not self.oidc_client_id:
-            raise ValueError("oidc_issuer needs oidc_client_id")
-        if self.oidc_only and not self.oidc_issuer:
-            raise ValueError("oidc_only needs oidc_issuer")
-        if not all(_DOMAIN.fullmatch(one) for one in self.oidc_domains):
-            raise ValueError('oidc_domains must be domains such as "example.org"')
-        return self
-
-    @model_validator(mode="after")
-    def _with_a_sender(self) -> Self:
-        if self.smtp_host and not EMAIL_ADDRESS.fullmatch(self.smtp_from):
-            raise ValueError('smtp_host needs smtp_from, such as "race@example.org"')
-        if self.smtp_user and self.smtp_tls == "none" and self.smtp_host not in _LOOPBACK:
-            raise ValueError('smtp_tls = "none" would send the password of smtp_user in the clear')
-        return self
-
-
-def _is_issuer(text: str) -> bool:
-    """Return whether a text is an issuer: encrypted, except on this machine, for tests."""
-    try:
-        url = urlsplit(text)
-        url.port  # noqa: B018 - raises if it is no number
-    except ValueError:
-        return False
-    encrypted = url.scheme == "https" or (url.scheme == "http" and url.hostname in _LOOPBACK)
-    plain = not (url.query or url.fragment or url.username or url.password)
-    return encrypted and plain and bool(url.hostname) and text.isprintable() and " " not in text
-
-
-class Settings(_Section):
+class Settings(ConfigSection):
     """All settings of a competition: the content of ``competition.toml``."""
 
     competition: CompetitionSection = Field(default_factory=CompetitionSection)

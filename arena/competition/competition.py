@@ -17,7 +17,7 @@ from arena.competition.submit import (
     submit_files,
 )
 from arena.competition.view import CompetitionView, now, organiser
-from arena.config import UNFINISHED_NAME, ServerSection, Settings
+from arena.config import UNFINISHED_NAME, Settings
 from arena.errors import InputError, UsageError
 from arena.intake import (
     SubmissionFile,
@@ -29,6 +29,7 @@ from arena.intake import (
 )
 from arena.intake.folder import team_name
 from arena.plugin.manager import PluginManager
+from arena.server_section import ServerSection
 from arena.types import Fault
 from arena.utils.collection import collection_paused
 from arena.utils.finished_tasks import resumable

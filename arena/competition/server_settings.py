@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from arena.competition.state import CompetitionState
-from arena.config import ServerSection
+from arena.server_section import ServerSection
 
 SERVED = "server settings"
 """The kind of the events: the first has all settings, each later one what changed."""

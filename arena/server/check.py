@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from arena.config import SAMPLE_NAME, ServerSection, Settings
+from arena.config import SAMPLE_NAME, Settings
 from arena.server.records.layout import OIDC_SECRET
+from arena.server_section import ServerSection
 
 _STORED_FACTOR = 3
 """Bytes on the disk for each byte of an upload: the file, the log and the database."""
@@ -94,9 +95,8 @@ def _of_provider(server: ServerSection) -> Iterator[str]:
         yield 'Signing in with oidc_issuer needs the extra oidc: pip install "arena[oidc]".'
         return
     from arena.server.web.openid import why_unusable
-    from arena.server.web.provider import ProviderSettings
 
-    reason = asyncio.run(why_unusable(ProviderSettings.of(server.model_dump())))
+    reason = asyncio.run(why_unusable(server))
     if reason:
         yield f"The provider {server.oidc_issuer} cannot be used: {reason}. Check oidc_issuer."
 

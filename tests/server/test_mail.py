@@ -169,11 +169,8 @@ def test_the_password_is_sent_to_the_right_server_only_and_never_logged(
             assert web.site.mails.counts(NAME) == {"waiting": 1}
             file = tmp_path / "password"
             file.write_text("right\n")
-            web.scorer.publish(
-                facts=replace(
-                    web.facts, server={**web.facts.server, "smtp_password_file": str(file)}
-                )
-            )
+            with_file = web.facts.server.model_copy(update={"smtp_password_file": str(file)})
+            web.scorer.publish(facts=replace(web.facts, server=with_file))
             web.offset += timedelta(hours=1)
             assert send_all(web) == 1
         assert set(seen) == {("race", "wr0ng-secret"), ("race", "right")}

@@ -23,12 +23,13 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from arena.cli.commands import serve
-from arena.config import ServerSection, Settings
+from arena.config import Settings
 from arena.server import check
 from arena.server.check import problems
 from arena.server.records.accounts import RefusedError
 from arena.server.records.layout import OIDC_SECRET
 from arena.server.web import openid, provider_pages
+from arena.server_section import ServerSection
 from fake_provider import (
     CALLBACK,
     CLIENT,
@@ -602,7 +603,7 @@ def test_settings_that_cannot_work_are_refused() -> None:
 
 def test_a_server_has_one_provider(site: Any, tmp_path: Path) -> None:
     web = site()
-    web.scorer.publish(facts=replace(web.facts, server={"oidc_issuer": ""}))
+    web.scorer.publish(facts=replace(web.facts, server=ServerSection()))
     assert web.site.provider() is None
     folders = []
     for name in ("a", "b"):

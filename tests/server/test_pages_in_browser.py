@@ -154,7 +154,9 @@ def test_the_pages_of_a_provider_are_accessible_and_lead_there_and_back(
     with fake_provider() as provider:
         provider.callback = f"{url}/sign-in/oidc/callback"
         keys = {"oidc_issuer": provider.issuer, "oidc_client_id": CLIENT, "oidc_name": "Uni"}
-        web.scorer.publish(facts=replace(web.facts, server={**web.facts.server, **keys}))
+        web.scorer.publish(
+            facts=replace(web.facts, server=web.facts.server.model_copy(update=keys))
+        )
         web.site.settings = replace(web.site.settings, url=url)
         for look in ({"color_scheme": "light"}, {"color_scheme": "dark"}):
             context = new_context(

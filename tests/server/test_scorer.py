@@ -107,7 +107,7 @@ def test_requests_are_judged_and_published_in_order(folder: Path, layout: Layout
         about = public.competition()
         assert about is not None
         assert (about.columns, about.rows, about.per_day) == (("id", "y"), 40, 3)
-        assert about.server["max_waiting"] == 2_000
+        assert about.server.max_waiting == 2_000
         rules = public.document("rules")
         assert rules is not None
         assert rules.body == b"# Rules\n"

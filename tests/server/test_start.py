@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from arena.server.records.layout import Layout, WebSettings
-from arena.server.web.limits import Limits
 from arena.server.web.site import Site
+from arena.server_section import ServerSection
 from web_site import NAME, WebSite
 
 
 def test_before_the_first_publication(tmp_path: Path) -> None:
     site = Site(WebSettings(Layout(tmp_path), (NAME,), "http://127.0.0.1:8000"))
     assert not site.is_published()
-    assert site.limits() == Limits()
+    assert site.limits() == ServerSection()
     assert site.trusted_proxies() == ()
     site.close()
 

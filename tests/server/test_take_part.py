@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 
 from arena.server.records.published import Answer, TeamFacts
 from arena.server.web import api
+from arena.server_section import ServerSection
 from web_site import NAME, ORIGIN, RULES, URL, WebSite
 
 FILE = ("mine.csv", b"id,y\na,0.5\n", "text/csv")
@@ -131,7 +132,9 @@ def test_registration_by_code(web: WebSite) -> None:
     taken = send(web.browser(), "/join", name="Cy", team="b", code=code)
     assert taken.status_code == 409
     assert "Another team is called b" in taken.text
-    web.scorer.publish(facts=replace(web.facts, server={"join": "code"}, baseline="Our Baseline"))
+    web.scorer.publish(
+        facts=replace(web.facts, server=ServerSection(join="code"), baseline="Our Baseline")
+    )
     web.scorer.publisher.publish(teams=[TeamFacts("Imported")], names={"Former": "Imported"})
     link = web.site.accounts.invite("register", competition=NAME)
     for name in ("our baseline", "IMPORTED", "former"):

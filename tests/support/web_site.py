@@ -19,6 +19,7 @@ from arena.server.records.layout import Layout, WebSettings
 from arena.server.records.published import Answer, CompetitionFacts, Publisher, State, TeamFacts
 from arena.server.web.app import create_app
 from arena.server.web.site import Buckets, Site
+from arena.server_section import ServerSection
 
 NAME = "churn"
 URL = "https://arena.example.org"
@@ -44,8 +45,12 @@ FACTS = CompetitionFacts(
     final_rule="chosen",
     final_count=2,
     baseline=None,
-    server={"join": "open", "reads_per_minute": 100_000, "uploads_per_minute": 1_000},
+    server=ServerSection(join="open", reads_per_minute=100_000, uploads_per_minute=1_000),
 )
+
+
+def _changed(server: ServerSection, keys: Mapping[str, Any]) -> ServerSection:
+    return ServerSection.of({**server.model_dump(), **keys})
 
 
 class FakeScorer:
@@ -127,12 +132,12 @@ class WebSite:
     ) -> None:
         """Serve the competition, and also those of other names with keys of their own."""
         facts = {key: server.pop(key) for key in list(server) if key in asdict(FACTS)}
-        self.facts = replace(FACTS, server={**FACTS.server, **server}, **facts)
+        self.facts = replace(FACTS, server=_changed(FACTS.server, server), **facts)
         self.offset = timedelta()
         layout = Layout(root)
         self.scorer = FakeScorer(layout, self.facts)
         for name, keys in (also or {}).items():
-            others = replace(self.facts, name=name, server={**self.facts.server, **keys})
+            others = replace(self.facts, name=name, server=_changed(self.facts.server, keys))
             publisher = Publisher(layout.public(name))
             publisher.publish(
                 documents={"competition": asdict(others), "board": []},

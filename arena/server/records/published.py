@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.server.records.sqlite import close, connect, damage, identity, transaction
+from arena.server_section import ServerSection
 from arena.utils.strict_json import parse_json
 
 _LOGGER = logging.getLogger(__name__)
@@ -134,8 +135,8 @@ class CompetitionFacts:
     """``best_public``, ``last``, ``chosen`` or ``best_private``."""
     final_count: int
     baseline: str | None
-    server: Mapping[str, Any] = field(default_factory=dict)
-    """The section ``[server]`` of ``competition.toml`` with its defaults."""
+    server: ServerSection = field(default_factory=ServerSection)
+    """The section ``[server]`` of ``competition.toml``."""
     decimals: int | None = None
     """Digits of scores on pages; None: six significant ones."""
     unit: str = ""
@@ -155,7 +156,8 @@ class CompetitionFacts:
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> CompetitionFacts:
         """Return the object that a JSON document describes."""
-        return cls(**{**document, "columns": tuple(document["columns"])})
+        server = ServerSection.of(document.get("server", {}))
+        return cls(**{**document, "columns": tuple(document["columns"]), "server": server})
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,12 +320,14 @@ def _put_document(connection: sqlite3.Connection, name: str, content: Any) -> No
 
 
 def _json(content: Any) -> str:
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":"), default=_time)
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"), default=_plain)
 
 
-def _time(value: Any) -> str:
+def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
+    if isinstance(value, ServerSection):
+        return value.model_dump(mode="json")
     raise TypeError(f"A {type(value).__name__} cannot be published.")
 
 

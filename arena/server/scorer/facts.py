@@ -7,9 +7,10 @@ from dataclasses import asdict
 from typing import Any
 
 from arena.competition.view import CompetitionView
-from arena.config import SAMPLE_NAME, ServerSection
+from arena.config import SAMPLE_NAME
 from arena.interfaces import ExplainsScores, Mechanism, Metric, source_of
 from arena.server.records.published import CompetitionFacts
+from arena.server_section import ServerSection
 from arena.types import PredictionKind
 
 _RULES_BYTES = 2**20
@@ -40,7 +41,7 @@ def facts(competition: CompetitionView, name: str, server: ServerSection) -> Com
         final_rule=settings.final.rule,
         final_count=settings.final.count,
         baseline=settings.competition.baseline,
-        server=server.model_dump(mode="json"),
+        server=server,
         decimals=display.decimals,
         unit=display.unit,
         ties=settings.final.ties,

@@ -14,7 +14,6 @@ from typing import Any, Self
 
 from arena.competition.competition import Competition
 from arena.competition.queued_requests import QueuedRequest, RequestAnswer
-from arena.config import ServerSection
 from arena.errors import StoreError
 from arena.server.compare import RecordedRequests
 from arena.server.records.intake import Intake, Request
@@ -24,6 +23,7 @@ from arena.server.records.uploads import Uploads
 from arena.server.scorer.attempts import Attempts
 from arena.server.scorer.facts import documents, rules_of
 from arena.server.scorer.shared_folder import FolderReader
+from arena.server_section import ServerSection
 from arena.types import Fault, SubmissionRecord
 
 _LOGGER = logging.getLogger("arena.server.scorer")

@@ -289,7 +289,7 @@ def register(
         raise Problem(
             403,
             _("To register, sign in with {name}, by the button on this page.").format(
-                name=provider.name
+                name=provider.provider_name
             ),
         )
     # A refusal leaves neither an account behind nor a link that was used.

@@ -15,7 +15,6 @@ from arena.server.web import actions, api
 from arena.server.web.body import read_fields, whole_number
 from arena.server.web.call import Call
 from arena.server.web.language import _
-from arena.server.web.mail import MailSettings
 from arena.server.web.problems import Problem
 from arena.server.web.rendering import Handler, refusals_on, render
 
@@ -71,7 +70,7 @@ async def _overview(
         exports=sorted(api.EXPORTS),
         announcements=call.site.announcements.of(name),
         longest=LONGEST,
-        may_mail=bool(MailSettings.of(call.competition.facts.server).smtp_host),
+        may_mail=bool(call.competition.facts.server.smtp_host),
     )
 
 

@@ -22,17 +22,17 @@ from starlette.responses import Response, StreamingResponse
 
 from arena.server.records.accounts import Account
 from arena.server.web import actions, folder_pages, models
-from arena.server.web.body import announces_more, read_json, receive, whole_number
+from arena.server.web.body import announces_more, receive, whole_number
 from arena.server.web.call import Call
-from arena.server.web.documents import fault_line, info, request_state, token_state
+from arena.server.web.documents import fault_line, info, request_state, shown, token_state
 from arena.server.web.events import stream, wake
 from arena.server.web.language import _
-from arena.server.web.mail import MailSettings, address_of, announcement_mails, invitation_mail
+from arena.server.web.mail import address_of, announcement_mails, invitation_mail
 from arena.server.web.problems import Problem
 from arena.server.web.shared import share
 from arena.utils.text import csv_cell
 
-Handler: TypeAlias = Callable[[Call], Awaitable[Any]]
+Handler: TypeAlias = Callable[..., Awaitable[Any]]
 
 MOST_ROWS = 500
 VALIDATE_SECONDS = 60.0
@@ -49,7 +49,8 @@ class Endpoint:
     who, scope
         As for :func:`~arena.server.web.call.check_who`.
     handler
-        Returns a model, or a response.
+        Called with the call and, if the body is a model, with the body; returns a model, or a
+        response.
     summary
         One sentence for the documentation.
     status
@@ -160,8 +161,7 @@ async def _events(call: Call) -> Response:
     )
 
 
-async def _join(call: Call) -> models.TeamState:
-    sent: models.Join = await read_json(call.request, call.competition.limits, models.Join)
+async def _join(call: Call, sent: models.Join) -> models.TeamState:
     actions.join(call, team=sent.team, code=sent.code, rules=sent.rules)
     return _team_state(call)
 
@@ -259,10 +259,7 @@ async def _request(call: Call) -> models.RequestState:
     return request_state(actions.sent_one(call, call.request.path_params["request"]))
 
 
-async def _select(call: Call) -> models.RequestState:
-    sent: models.Selection = await read_json(
-        call.request, call.competition.limits, models.Selection
-    )
+async def _select(call: Call, sent: models.Selection) -> models.RequestState:
     request = actions.select(call, sent.submissions)
     return request_state(actions.sent_one(call, request.request))
 
@@ -289,10 +286,7 @@ async def _team(call: Call) -> models.TeamState:
     return _team_state(call)
 
 
-async def _rename(call: Call) -> models.TeamState:
-    sent: models.TeamChange = await read_json(
-        call.request, call.competition.limits, models.TeamChange
-    )
+async def _rename(call: Call, sent: models.TeamChange) -> models.TeamState:
     actions.rename(call, sent.name)
     return _team_state(call)
 
@@ -344,13 +338,11 @@ def new_token(call: Call, name: str, scope: str, days: int | None) -> models.Tok
     return models.TokenMade(secret=secret, **token_state(token))
 
 
-async def _new_token(call: Call) -> models.TokenMade:
-    sent: models.NewToken = await read_json(call.request, call.competition.limits, models.NewToken)
+async def _new_token(call: Call, sent: models.NewToken) -> models.TokenMade:
     return new_token(call, sent.name, sent.scope, sent.days)
 
 
-async def _revoke(call: Call) -> models.Message:
-    sent: models.OldToken = await read_json(call.request, call.competition.limits, models.OldToken)
+async def _revoke(call: Call, sent: models.OldToken) -> models.Message:
     if not call.site.accounts.revoke(call.account.account, sent.token):
         raise Problem(404, "You have no such token. GET /tokens lists them.")
     return models.Message(message="The token was revoked.")
@@ -380,7 +372,7 @@ async def _announcements(call: Call) -> models.AnnouncementList:
 def announce(call: Call, text: str, *, mail: bool) -> models.AnnouncementPosted:
     """Post an announcement; with ``mail`` also send it to the members of all teams."""
     facts = call.competition.facts
-    if mail and not MailSettings.of(facts.server).smtp_host:
+    if mail and not facts.server.smtp_host:
         raise Problem(
             409, _("No mail server is set: set smtp_host under [server] in competition.toml.")
         )
@@ -402,17 +394,11 @@ def withdraw_announcement(call: Call, announcement: int) -> None:
     wake(call.competition)
 
 
-async def _announce(call: Call) -> models.AnnouncementPosted:
-    sent: models.NewAnnouncement = await read_json(
-        call.request, call.competition.limits, models.NewAnnouncement
-    )
+async def _announce(call: Call, sent: models.NewAnnouncement) -> models.AnnouncementPosted:
     return announce(call, sent.text, mail=sent.mail)
 
 
-async def _withdraw_announcement(call: Call) -> models.Message:
-    sent: models.OldAnnouncement = await read_json(
-        call.request, call.competition.limits, models.OldAnnouncement
-    )
+async def _withdraw_announcement(call: Call, sent: models.OldAnnouncement) -> models.Message:
     withdraw_announcement(call, sent.announcement)
     return models.Message(message="The announcement was withdrawn.")
 
@@ -501,16 +487,11 @@ async def _admin_health(call: Call) -> models.Health:
 def health(call: Call) -> models.Health:
     """Return the state of the scorer, the queue and the disk."""
     state = call.competition.state()
-    return models.Health(
-        phase=state.phase,
+    return shown(
+        models.Health,
+        state,
         beat_seconds=round(max(time.time() - state.beat, 0.0), 1),
         waiting=call.site.intake.waiting(call.competition.name, state.cursor),
-        oldest=state.oldest,
-        seconds_each=state.seconds_each,
-        judged=state.judged,
-        set_aside=state.set_aside,
-        checker_deaths=state.checker_deaths,
-        problem=state.problem,
         disk_free_bytes=shutil.disk_usage(call.site.settings.layout.root).free,
         seen=actions.seen(call),
     )
@@ -563,7 +544,7 @@ def invite_teams(call: Call, text: str) -> models.Invited:
         for row, (_team, _name, contact) in zip(rows, sent, strict=True)
         if (recipient := address_of(contact))
     ]
-    mailing = bool(MailSettings.of(facts.server).smtp_host)
+    mailing = bool(facts.server.smtp_host)
     return models.Invited(rows=rows, mailed=call.site.mails.add(mails) if mailing else 0)
 
 
@@ -585,10 +566,7 @@ async def _invite_teams(call: Call) -> models.Invited:
 
 
 def _account_state(state: str) -> Handler:
-    async def change(call: Call) -> models.Message:
-        sent: models.AccountChange = await read_json(
-            call.request, call.competition.limits, models.AccountChange
-        )
+    async def change(call: Call, sent: models.AccountChange) -> models.Message:
         set_account_state(call, sent.account, state)
         return models.Message(message=f"The account is {state}.")
 
@@ -649,18 +627,12 @@ def _answer(call: Call, request: str) -> models.RequestState:
     return request_state(actions.sent_one(call, request))
 
 
-async def _merge(call: Call) -> models.RequestState:
-    sent: models.MergeTeams = await read_json(
-        call.request, call.competition.limits, models.MergeTeams
-    )
+async def _merge(call: Call, sent: models.MergeTeams) -> models.RequestState:
     return _answer(call, merge_teams(call, sent.team, sent.into))
 
 
 def _decision(kind: str) -> Handler:
-    async def decide(call: Call) -> models.RequestState:
-        sent: models.Decision = await read_json(
-            call.request, call.competition.limits, models.Decision
-        )
+    async def decide(call: Call, sent: models.Decision) -> models.RequestState:
         if (sent.submission is None) == (sent.team is None):
             raise Problem(422, "Name a submission or a team, and not both.")
         payload = sent.model_dump(exclude_none=True)
@@ -670,18 +642,14 @@ def _decision(kind: str) -> Handler:
 
 
 def _final(kind: str) -> Handler:
-    async def final_step(call: Call) -> models.RequestState:
-        sent: models.FinalStep = await read_json(
-            call.request, call.competition.limits, models.FinalStep
-        )
+    async def final_step(call: Call, sent: models.FinalStep) -> models.RequestState:
         actions.check_final_step(call, kind, sent.seen)
         return _answer(call, actions.admin(call, kind, {}).request)
 
     return final_step
 
 
-async def _rescore(call: Call) -> models.RequestState:
-    sent: models.Rescore = await read_json(call.request, call.competition.limits, models.Rescore)
+async def _rescore(call: Call, sent: models.Rescore) -> models.RequestState:
     return _answer(call, actions.rescore(call, sent.preview).request)
 
 

@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arena.server.web import kaggle, pages
 from arena.server.web.api import ENDPOINTS, Endpoint, route_path
+from arena.server.web.body import read_json
 from arena.server.web.call import Call, check_who
 from arena.server.web.cookies import MAX_BYTES, are_too_long, cookies_of
 from arena.server.web.language import _, choose, speak
@@ -212,11 +213,15 @@ def guarded(
     site: Site,
     who: str,
     scope: str,
-    handler: Callable[[Call], Awaitable[Any]],
+    handler: Callable[..., Awaitable[Any]],
     *,
     status: int = 200,
+    body: type[BaseModel] | type[bytes] | None = None,
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Return a route's function: it checks who sends the request, then answers by ``handler``."""
+    """Return a route's function: it checks who sends the request, then answers by ``handler``.
+
+    A body of a model is read as such, and the second argument of the handler.
+    """
 
     async def answer(request: Request) -> Response:
         person: Person = identify(request, site.accounts)
@@ -224,7 +229,12 @@ def guarded(
         competition = site.competition(request.path_params["competition"])
         call = Call(request, site, competition, person)
         check_who(call, who, scope)
-        result = await handler(call)
+        sent = (
+            (await read_json(request, competition.limits, body),)
+            if body is not None and issubclass(body, BaseModel)
+            else ()
+        )
+        result = await handler(call, *sent)
         if isinstance(result, BaseModel):
             return Response(result.model_dump_json(), status, media_type="application/json")
         return result  # type: ignore[no-any-return, unused-ignore]
@@ -235,7 +245,14 @@ def guarded(
 def _endpoint(site: Site, one: Endpoint) -> Route:
     return Route(
         f"/api/v1/{{competition}}{route_path(one.path)}",
-        guarded(site, one.who, one.scope, one.handler, status=one.status),
+        guarded(
+            site,
+            one.who,
+            one.scope,
+            one.handler,
+            status=one.status,
+            body=one.body,
+        ),
         methods=[one.method],
     )
 

@@ -22,13 +22,15 @@ from starlette.requests import ClientDisconnect, Request
 
 from arena.server.records.uploads import Stored, Upload
 from arena.server.web.language import _
-from arena.server.web.limits import STORED_FILES, Limits
 from arena.server.web.problems import Problem
 from arena.server.web.site import CompetitionSite, Site
+from arena.server_section import ServerSection
 
 SMALL = 65_536
 """The largest body of a request without a file, in bytes."""
 _PART = 2**18
+_STORED_FILES = 20
+"""Files of the largest size that an account may have stored by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,9 @@ class Received:
     """When the last byte arrived."""
 
 
-async def _chunks(request: Request, limits: Limits, most: int) -> AsyncGenerator[bytes, None]:
+async def _chunks(
+    request: Request, limits: ServerSection, most: int
+) -> AsyncGenerator[bytes, None]:
     """Yield the body; 413 if it is too large, 408 if it stops or is too slow."""
     started, size = time.monotonic(), 0
     stream = request.stream()
@@ -93,13 +97,13 @@ def _check_length(request: Request, most: int) -> None:
         raise _too_large(most)
 
 
-async def read_small(request: Request, limits: Limits) -> bytes:
+async def read_small(request: Request, limits: ServerSection) -> bytes:
     """Return the body of a request without a file."""
     _check_length(request, SMALL)
     return b"".join([chunk async for chunk in _chunks(request, limits, SMALL)])
 
 
-async def read_json(request: Request, limits: Limits, model: type[BaseModel]) -> Any:
+async def read_json(request: Request, limits: ServerSection, model: type[BaseModel]) -> Any:
     """Return the body as a model.
 
     Raises
@@ -122,7 +126,7 @@ async def read_json(request: Request, limits: Limits, model: type[BaseModel]) ->
         ) from None
 
 
-async def _form(request: Request, limits: Limits, most: int) -> FormData:
+async def _form(request: Request, limits: ServerSection, most: int) -> FormData:
     given, options = parse_options_header(request.headers.get("content-type", ""))
     kind = given.decode("latin-1")
     if options.get(b"charset", b"utf-8").lower() not in {b"utf-8", b"utf8"}:
@@ -142,7 +146,7 @@ async def _form(request: Request, limits: Limits, most: int) -> FormData:
     raise Problem(415, "Send a form: multipart/form-data or application/x-www-form-urlencoded.")
 
 
-async def read_fields(request: Request, limits: Limits) -> dict[str, str]:
+async def read_fields(request: Request, limits: ServerSection) -> dict[str, str]:
     """Return the fields of a form without a file."""
     form = await _form(request, limits, SMALL)
     fields = {key: value for key, value in form.items() if isinstance(value, str)}
@@ -150,7 +154,9 @@ async def read_fields(request: Request, limits: Limits) -> dict[str, str]:
     return fields
 
 
-async def read_many(request: Request, limits: Limits, name: str) -> tuple[list[str], FormData]:
+async def read_many(
+    request: Request, limits: ServerSection, name: str
+) -> tuple[list[str], FormData]:
     """Return all values of one field of a form, and the form."""
     form = await _form(request, limits, SMALL)
     return [value for value in form.getlist(name) if isinstance(value, str)], form
@@ -164,7 +170,7 @@ async def _begun(site: Site, most: int) -> AsyncIterator[Upload]:
 
 
 async def read_upload(
-    request: Request, site: Site, limits: Limits, most: int, name: str = "file"
+    request: Request, site: Site, limits: ServerSection, most: int, name: str = "file"
 ) -> Received:
     """Store the file of a request: its body, or the part ``name`` of a form.
 
@@ -221,7 +227,7 @@ async def receive(
         :func:`read_upload`.
     """
     limits, most = competition.limits, competition.facts.max_bytes
-    room = limits.max_stored_bytes or STORED_FILES * most
+    room = limits.max_stored_bytes or _STORED_FILES * most
     stated = whole_number(request.headers.get("content-length", ""))
     size = most if stated is None else min(stated, most)
     who = (competition.name, account)

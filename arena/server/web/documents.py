@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
 
 from arena.server.records.accounts import Token
 from arena.server.web import models
@@ -11,28 +13,23 @@ from arena.server.web.actions import Sent
 from arena.server.web.call import Call
 from arena.server.web.language import _
 
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def shown(model: type[_Model], record: object, **more: Any) -> _Model:
+    """Return the document whose fields are those of a record with the same names, and ``more``."""
+    same = {name: getattr(record, name) for name in model.model_fields if hasattr(record, name)}
+    return model.model_validate(same | more)
+
 
 def info(call: Call) -> models.Info:
     """Return the competition as everybody may see it."""
-    facts, state = call.competition.facts, call.competition.state()
+    state = call.competition.state()
     text, version = call.competition.rules()
-    return models.Info(
-        name=facts.name,
-        title=facts.title,
-        metric=facts.metric,
-        greater_is_better=facts.greater_is_better,
-        mechanism=facts.mechanism,
-        mechanism_text=facts.mechanism_text,
-        deadline=facts.deadline,
-        mark=None if facts.mark is None else dict(facts.mark),
+    return shown(
+        models.Info,
+        call.competition.facts,
         phase=state.phase,
-        columns=list(facts.columns),
-        rows=facts.rows,
-        per_day=facts.per_day,
-        total=facts.total,
-        max_bytes=facts.max_bytes,
-        final_rule=facts.final_rule,
-        final_count=facts.final_count,
         join=call.competition.limits.join,
         rules=text,
         rules_version=version,
@@ -56,7 +53,6 @@ def fault_line(fault: Mapping[str, Any]) -> str:
 
 def request_state(sent: Sent) -> models.RequestState:
     """Return a request as its team may see it."""
-    answer = sent.answer
     common: dict[str, Any] = {
         "request": sent.id,
         "status": sent.status,
@@ -65,27 +61,12 @@ def request_state(sent: Sent) -> models.RequestState:
         "seconds": sent.seconds,
         "file": sent.file,
     }
-    if answer is None and sent.request is not None:
-        return models.RequestState(
-            kind=sent.request.kind,
-            member=sent.request.member,
-            sha256=sent.request.payload.get("sha256"),
-            **common,
-        )
-    if answer is None:
+    if sent.answer is not None:
+        return shown(models.RequestState, sent.answer, score=sent.answer.released, **common)
+    if sent.request is None:
         raise ValueError("A request without content and answer.")
-    return models.RequestState(
-        kind=answer.kind,
-        submission=answer.submission,
-        score=answer.released,
-        faults=[dict(one) for one in answer.faults],
-        message=answer.message,
-        selected=answer.selected,
-        receipt=answer.receipt,
-        sha256=answer.sha256,
-        member=answer.member,
-        **common,
-    )
+    sha256 = sent.request.payload.get("sha256")
+    return shown(models.RequestState, sent.request, sha256=sha256, **common)
 
 
 def token_state(token: Token) -> dict[str, Any]:

@@ -13,22 +13,20 @@ import os
 import smtplib
 import ssl
 import threading
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import timedelta
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
 from pathlib import Path
-from typing import Any, Self
 
 from arena.server.records.announcements import Announcement
 from arena.server.records.mails import SMTP_PASSWORD, Mail
 from arena.server.records.published import CompetitionFacts
-from arena.server.web.limits import known_keys
 from arena.server.web.problems import Problem
 from arena.server.web.site import CompetitionSite, Site
+from arena.server_section import ServerSection
 from arena.utils.text import EMAIL_ADDRESS
 
 _LOGGER = logging.getLogger("arena.server.web")
@@ -37,33 +35,11 @@ _TIMEOUT_SECONDS = 30.0
 _PERMANENT = 500
 
 
-@dataclass(frozen=True, slots=True)
-class MailSettings:
-    """The keys of ``[server]`` that are about e-mail."""
-
-    smtp_host: str = ""
-    """Empty: no mails are sent."""
-    smtp_port: int = 587
-    smtp_tls: str = "starttls"
-    smtp_user: str = ""
-    smtp_password_file: str = ""
-    smtp_from: str = ""
-    reminder_hours: float = 48.0
-
-    @classmethod
-    def of(cls, section: Mapping[str, Any]) -> Self:
-        """Return the settings in a published section; missing ones have their defaults.
-
-        >>> MailSettings.of({"smtp_host": "localhost", "team_size": 3}).smtp_port
-        587
-        """
-        return cls(**known_keys(cls, section))
-
-    def password(self) -> str:
-        """Return the password from the file or the environment; empty without one."""
-        if self.smtp_password_file:
-            return Path(self.smtp_password_file).read_text(encoding="utf-8").strip()
-        return os.environ.get(SMTP_PASSWORD, "")
+def _password(server: ServerSection) -> str:
+    """Return the password from the file or the environment; empty without one."""
+    if server.smtp_password_file:
+        return Path(server.smtp_password_file).read_text(encoding="utf-8").strip()
+    return os.environ.get(SMTP_PASSWORD, "")
 
 
 def address_of(contact: str) -> str | None:
@@ -136,7 +112,7 @@ def _title(facts: CompetitionFacts) -> str:
 
 
 def _foot(facts: CompetitionFacts) -> str:
-    contact = facts.server.get("contact")
+    contact = facts.server.contact
     asked = f"Questions and no further mails: {contact}\n" if contact else ""
     return f"\n-- \nThis mail was sent automatically.\n{asked}"
 
@@ -180,7 +156,7 @@ class Postman:
             facts, phase = competition.facts, competition.state().phase
         except Problem:  # the scorer has never run
             return 0
-        settings = MailSettings.of(facts.server)
+        settings = facts.server
         if not settings.smtp_host:
             return 0
         deadline, now = competition.deadline(), self._site.clock()
@@ -221,7 +197,7 @@ class Postman:
         mails = self._site.mails
         try:
             competition = self._site.competitions[mail.competition]
-            settings = MailSettings.of(competition.facts.server)
+            settings = competition.facts.server
             if not settings.smtp_host:
                 raise OSError("no mail server is set")
             _deliver(message_of(mail, settings.smtp_from), settings)
@@ -239,7 +215,7 @@ class Postman:
         return True
 
 
-def _deliver(message: EmailMessage, settings: MailSettings) -> None:
+def _deliver(message: EmailMessage, settings: ServerSection) -> None:
     """Hand a message to the mail server; return once it accepted it."""
     context = ssl.create_default_context()
     where = (settings.smtp_host, settings.smtp_port)
@@ -253,7 +229,7 @@ def _deliver(message: EmailMessage, settings: MailSettings) -> None:
             if settings.smtp_tls == "starttls":
                 server.starttls(context=context)
             if settings.smtp_user:
-                server.login(settings.smtp_user, settings.password())
+                server.login(settings.smtp_user, _password(settings))
             server.send_message(message)
             accepted = True
     except (OSError, smtplib.SMTPException):

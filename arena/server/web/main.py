@@ -12,8 +12,8 @@ from arena.server.marker import locked
 from arena.server.records.layout import Layout, WebSettings
 
 if TYPE_CHECKING:
-    from arena.server.web.limits import Limits
     from arena.server.web.site import Site
+    from arena.server_section import ServerSection
 
 _LOGGER = logging.getLogger("arena.server.web")
 _FIRST_START_SECONDS = 20.0
@@ -90,7 +90,7 @@ def _sweep(site: Site) -> None:
     site.uploads.sweep(keep, complete=not unnamed)
 
 
-def _limits(site: Site) -> Limits:
+def _limits(site: Site) -> ServerSection:
     """Return the limits of connections, which the scorer publishes at its first start."""
     end = time.monotonic() + _FIRST_START_SECONDS
     while not site.is_published() and time.monotonic() < end:

@@ -29,7 +29,8 @@ from joserfc.jwk import KeySet
 from joserfc.jws import JWSRegistry
 
 from arena.server.records.layout import OIDC_SECRET
-from arena.server.web.provider import Flow, Identity, ProviderError, ProviderSettings
+from arena.server.web.provider import Flow, Identity, ProviderError
+from arena.server_section import ServerSection
 
 ALGORITHMS = ("RS256", "PS256", "ES256", "Ed25519", "EdDSA")
 """Signatures by a private key of the provider. Never ``none``, and never HMAC, whose key could be
@@ -84,7 +85,7 @@ class Provider:
         The address to which it sends people back.
     """
 
-    def __init__(self, settings: ProviderSettings, redirect_uri: str) -> None:
+    def __init__(self, settings: ServerSection, redirect_uri: str) -> None:
         self.settings = settings
         self._redirect_uri = redirect_uri
         self._metadata: Mapping[str, Any] = {}
@@ -300,7 +301,7 @@ def _merged(claims: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any
     }
 
 
-async def why_unusable(settings: ProviderSettings) -> str:
+async def why_unusable(settings: ServerSection) -> str:
     """Return why a provider cannot be used; an empty text if it answers as one."""
     try:
         await Provider(settings, "").metadata()

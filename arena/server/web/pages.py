@@ -26,7 +26,7 @@ from arena.server.web.call import Call
 from arena.server.web.cookies import cookies_of
 from arena.server.web.documents import request_state
 from arena.server.web.language import _
-from arena.server.web.limits import Limits, network
+from arena.server.web.limits import network
 from arena.server.web.people import (
     cookie_name,
     drop_cookie,
@@ -40,6 +40,7 @@ from arena.server.web.provider_pages import newcomer, newcomer_cookie
 from arena.server.web.rendering import Handler, left, refusals_on, render
 from arena.server.web.shared import share
 from arena.server.web.site import Site
+from arena.server_section import ServerSection
 
 ROWS = 100
 """Rows of the board on a page."""
@@ -405,7 +406,7 @@ async def _unlink(call: Call, _fields: dict[str, str]) -> Response:
         raise Problem(
             409,
             _("Everybody signs in with {name} here, so the identity stays linked.").format(
-                name=provider.name
+                name=provider.provider_name
             ),
         )
     call.site.accounts.unlink_subject(call.account.account)
@@ -559,7 +560,7 @@ class _PlainPages:
         address = network(request.client.host if request.client else "")
         then = "/"
         try:
-            fields = await read_fields(request, Limits())
+            fields = await read_fields(request, ServerSection())
             then = redirect_target(fields.get("then", "/"))
             if wait := self.site.buckets.take(("sign in", address), 10):
                 raise Problem(
@@ -591,7 +592,7 @@ class _PlainPages:
         return response
 
     async def choose_language(self, request: Request) -> Response:
-        fields = await read_fields(request, Limits())
+        fields = await read_fields(request, ServerSection())
         response = RedirectResponse(redirect_target(fields.get("then", "/")), 303)
         if fields.get("language") in language.LANGUAGES:
             response.set_cookie(

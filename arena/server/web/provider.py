@@ -16,9 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Self
-from urllib.parse import urlsplit
 
-from arena.server.web.limits import known_keys
 from arena.utils.strict_json import parse_json
 
 FLOW_SECONDS = 600.0
@@ -45,49 +43,6 @@ class ProviderError(Exception):
         super().__init__(reason)
         self.kind = kind
         self.reason = reason
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderSettings:
-    """The keys of ``[server]`` that are about the provider."""
-
-    oidc_issuer: str = ""
-    """Empty: there is none."""
-    oidc_client_id: str = ""
-    oidc_name: str = ""
-    oidc_domains: tuple[str, ...] = ()
-    oidc_verified_email: bool = False
-    oidc_only: bool = False
-
-    @classmethod
-    def of(cls, section: Mapping[str, Any]) -> Self:
-        """Return the settings in a published section; missing ones have their defaults.
-
-        >>> ProviderSettings.of({"oidc_issuer": "https://id.example.org", "team_size": 3}).name
-        'id.example.org'
-        """
-        return cls(**known_keys(cls, section))
-
-    @property
-    def name(self) -> str:
-        """The name of the provider on the pages."""
-        return self.oidc_name or urlsplit(self.oidc_issuer).hostname or ""
-
-    def admits(self, identity: Identity) -> bool:
-        """Return whether the person's e-mail address is one of those that may take part.
-
-        >>> settings = ProviderSettings(oidc_domains=("example.org",))
-        >>> [settings.admits(Identity("s", "Ada", f"ada@{domain}", verified=True))
-        ...  for domain in ("example.org", "EXAMPLE.org", "evil-example.org", "a.example.org")]
-        [True, True, False, False]
-        """
-        domain = identity.email.rpartition("@")[2].casefold()
-        return not self.oidc_domains or domain in {one.casefold() for one in self.oidc_domains}
-
-    @property
-    def needs_email(self) -> bool:
-        """Whether the provider must have verified the person's e-mail address."""
-        return self.oidc_verified_email or bool(self.oidc_domains)
 
 
 @dataclass(frozen=True, slots=True)

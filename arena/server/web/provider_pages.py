@@ -44,9 +44,9 @@ from arena.server.web.provider import (
     Flow,
     Identity,
     ProviderError,
-    ProviderSettings,
 )
 from arena.server.web.site import Site
+from arena.server_section import ServerSection
 
 if TYPE_CHECKING:
     from arena.server.web.openid import Provider
@@ -73,9 +73,9 @@ def newcomer(request: Request, site: Site) -> Identity | None:
 
 def routes(site: Site, show_sign_in: ShowSignIn) -> list[Route]:
     """Return the two pages of a sign-in; a refusal is shown on the page where it began."""
-    known: dict[ProviderSettings, Provider] = {}
+    known: dict[ServerSection, Provider] = {}
 
-    async def provider(settings: ProviderSettings) -> Provider:
+    async def provider(settings: ServerSection) -> Provider:
         """Return the provider; its libraries are loaded once, while other requests go on."""
         try:
             openid: Any = await run_in_threadpool(
@@ -131,7 +131,7 @@ def _flow_cookie(request: Request) -> str:
     return f"{cookie_name(request)}-sign-in"
 
 
-def _settings(site: Site, request: Request) -> ProviderSettings:
+def _settings(site: Site, request: Request) -> ServerSection:
     settings = site.provider()
     if settings is None:
         raise Problem(404, _("There is no such page."))
@@ -172,7 +172,7 @@ def _only(request: Request, name: str) -> str:
     return values[0] if len(values) == 1 else ""
 
 
-def _code(request: Request, settings: ProviderSettings) -> str:
+def _code(request: Request, settings: ServerSection) -> str:
     """Return the code of the provider."""
     # RFC 9207: another provider's answer is not taken for this one's.
     if "iss" in request.query_params and _only(request, "iss") != settings.oidc_issuer:
@@ -188,7 +188,7 @@ def _code(request: Request, settings: ProviderSettings) -> str:
             _(
                 "{name} did not sign you in, or you stopped it there. Try again, or ask the "
                 "organiser for another way to sign in."
-            ).format(name=settings.name),
+            ).format(name=settings.provider_name),
         )
     code = _only(request, "code")
     if not 0 < len(code) <= _MAX_CODE:
@@ -196,10 +196,10 @@ def _code(request: Request, settings: ProviderSettings) -> str:
     return code
 
 
-def _problem(error: ProviderError, settings: ProviderSettings) -> Problem:
+def _problem(error: ProviderError, settings: ServerSection) -> Problem:
     """Return the message to the person; the log has the reason, for the organiser."""
     _LOGGER.warning("A sign-in by the provider failed: %s: %s.", error.kind, error.reason)
-    name = settings.name
+    name = settings.provider_name
     if error.kind == "setup":
         text = _(
             "Signing in with {name} is not set up completely. Tell the organiser: arena serve "
@@ -223,7 +223,7 @@ def _arrived(
     site: Site,
     request: Request,
     identity: Identity,
-    settings: ProviderSettings,
+    settings: ServerSection,
     then: str,
     *,
     link: bool,
@@ -238,15 +238,15 @@ def _arrived(
             _(
                 "{name} does not say that your e-mail address is verified. Verify it there, then "
                 "sign in again."
-            ).format(name=settings.name),
+            ).format(name=settings.provider_name),
         )
-    if not settings.admits(identity):
+    if not settings.admits(identity.email):
         raise Problem(
             403,
             _(
                 "Only e-mail addresses of these domains are admitted: {domains}. Sign out at "
                 "{name} and sign in again with such an address, or ask the organiser."
-            ).format(domains=", ".join(settings.oidc_domains), name=settings.name),
+            ).format(domains=", ".join(settings.oidc_domains), name=settings.provider_name),
         )
     account = site.accounts.by_subject(identity.subject)
     if link:

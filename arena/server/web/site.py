@@ -19,9 +19,9 @@ from arena.server.records.mails import Mails
 from arena.server.records.published import CompetitionFacts, Document, Published, State
 from arena.server.records.shared_files import SharedFolder
 from arena.server.records.uploads import Uploads
-from arena.server.web.limits import Limits
 from arena.server.web.problems import Problem
-from arena.server.web.provider import ProviderSettings, Seals
+from arena.server.web.provider import Seals
+from arena.server_section import ServerSection
 
 _LOGGER = logging.getLogger("arena.server.web")
 SILENT_AFTER = 60.0
@@ -55,7 +55,6 @@ class CompetitionSite:
         self._held: dict[str, _Held] = {}
         self._kept: dict[tuple[int, int], bytes] = {}
         self._kept_of = ""
-        self._limits: tuple[CompetitionFacts, Limits] | None = None
         self._times: dict[int, str] = {}
         self._times_of = ""
         self.changes: list[Request] | None = None
@@ -109,12 +108,9 @@ class CompetitionSite:
         return facts  # type: ignore[no-any-return]
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> ServerSection:
         """The limits of the competition."""
-        facts = self.facts
-        if self._limits is None or self._limits[0] is not facts:
-            self._limits = facts, Limits.of(facts.server)
-        return self._limits[1]
+        return self.facts.server
 
     def board(self) -> tuple[list[dict[str, Any]], str]:
         """Return the rows of the public board and its etag."""
@@ -276,20 +272,20 @@ class Site:
             except RefusedError:
                 _LOGGER.warning("The team %s keeps its name: %r is taken.", teams[0], name)
 
-    def limits(self) -> Limits:
+    def limits(self) -> ServerSection:
         """Return the limits that hold for connections: those of the first competition."""
         for competition in self.competitions.values():
             try:
                 return competition.limits
             except Problem:
                 continue
-        return Limits()
+        return ServerSection()
 
-    def provider(self) -> ProviderSettings | None:
+    def provider(self) -> ServerSection | None:
         """Return the provider that people can sign in with, the same for all competitions."""
         for competition in self.competitions.values():
             try:
-                settings = ProviderSettings.of(competition.facts.server)
+                settings = competition.facts.server
             except Problem:
                 continue
             if settings.oidc_issuer:
