@@ -19,7 +19,6 @@ from arena.server.scorer.facts import rules_of
 from arena.server.scorer.shared_folder import FolderReader
 from arena.server.web.colours import style_sheet
 from arena.server.web.folder_pages import share_of_rows
-from arena.server.web.limits import Limits
 from arena.server.web.prose import Addresses, markdown
 from arena.server.web.rendering import LOGOS, STYLE, environment
 from arena.utils.atomic_write import atomic_folder
@@ -51,36 +50,36 @@ def write_site(
     """
     result = report_page(final_page(competition, progress=progress))
     server = competition.settings.server
-    facts, limits = facts_of(competition, name, server), Limits.of(server.model_dump())
+    facts = facts_of(competition, name, server)
     with atomic_folder(folder) as partial:
         copies = partial / ".copies"
         shared = FolderReader(competition.folder, copies, competition.solution.sha256).changed()
         shared = shared or SharedFolder()
         for part, files in (
             ("images", shared.images),
-            ("files", shared.files if limits.files == "anyone" else ()),
+            ("files", shared.files if server.files == "anyone" else ()),
         ):
             for one in files:
                 target = partial / part / one.name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(one.path(copies), target)
         shutil.rmtree(copies, ignore_errors=True)
-        texts = _pages(competition, facts, limits, shared)
+        texts = _pages(competition, facts, shared)
         texts |= {
             "result.html": result,
             "board.html": report_page(public_competition_report(competition)),
             "style.css": STYLE.read_text(encoding="utf-8"),
-            "CITATION.cff": _citation(facts, limits, server.url),
+            "CITATION.cff": _citation(facts),
         }
-        if limits.colour:
-            texts["colours.css"] = style_sheet(limits.colour)
+        if server.colour:
+            texts["colours.css"] = style_sheet(server.colour)
         for file, text in texts.items():
             (partial / file).write_text(text, encoding="utf-8")
     return sum(path.is_file() for path in folder.rglob("*"))
 
 
 def _pages(
-    competition: CompetitionView, facts: CompetitionFacts, limits: Limits, shared: SharedFolder
+    competition: CompetitionView, facts: CompetitionFacts, shared: SharedFolder
 ) -> dict[str, str]:
     rules, footer = rules_of(competition, competition.settings.server), shared.page("_footer")
     own = [(name, title) for name, title in shared.tabs() if name not in {"overview", *_OWN_PAGES}]
@@ -100,15 +99,15 @@ def _pages(
     names = {one.name for one in shared.images}
     common: dict[str, Any] = {
         "facts": facts,
-        "limits": limits,
+        "limits": facts.server,
         "tabs": tabs,
         "logo": next((one for one in LOGOS if one in names), None),
         "footer": None if footer is None else markdown(footer, below=2, addresses=_ADDRESSES),
         "share": share_of_rows(facts.public_rows, facts.rows),
         "files": shared.files,
-        "copied": limits.files == "anyone",
+        "copied": facts.server.files == "anyone",
         "now": datetime.fromisoformat(competition.events("finalized")[-1].time),
-        "url": competition.settings.server.url,
+        "url": facts.server.url,
     }
     template = environment().get_template("archive.html")
     return {
@@ -122,7 +121,7 @@ def _pages(
     }
 
 
-def _citation(facts: CompetitionFacts, limits: Limits, url: str) -> str:
+def _citation(facts: CompetitionFacts) -> str:
     """Return a file in the Citation File Format; JSON texts are YAML texts too."""
     lines = [
         "cff-version: 1.2.0",
@@ -132,11 +131,11 @@ def _citation(facts: CompetitionFacts, limits: Limits, url: str) -> str:
         "authors:",
         *(
             f"  - name: {json.dumps(one, ensure_ascii=False)}"
-            for one in limits.organisers or ("The organisers",)
+            for one in facts.server.organisers or ("The organisers",)
         ),
     ]
-    if url:
-        lines.append(f"url: {json.dumps(url)}")
+    if facts.server.url:
+        lines.append(f"url: {json.dumps(facts.server.url)}")
     if facts.deadline:
         lines.append(f"date-released: {facts.deadline[:10]}")
     return "\n".join(lines) + "\n"
