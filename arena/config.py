@@ -102,6 +102,11 @@ class DataSection(ConfigSection):
         (),
         description="Columns of label probabilities: one for the positive label, or one per label.",
     )
+    no_header: tuple[str, ...] = Field(
+        (),
+        description="The names of all columns of a solution without a header line. Submissions may "
+        "then lack it too.",
+    )
     submission_columns: tuple[str, ...] = Field(
         (), description="The columns of a submission, if they differ from the target columns."
     )
@@ -361,7 +366,15 @@ _PLACES = {
     if (section, key) != ("metric", "name")
 }
 """Keyword of :meth:`Settings.of` -> section and key."""
-_LISTS = {"target", "classes", "secondary", "soft_labels", "submission_columns", "required"}
+_LISTS = {
+    "target",
+    "classes",
+    "secondary",
+    "soft_labels",
+    "submission_columns",
+    "required",
+    "no_header",
+}
 
 
 def read_settings(path: Path) -> Settings:

@@ -112,6 +112,8 @@ class MetricTraits:
     """Undefined unless every class occurs: resamples without one are redrawn and counted."""
     stratify_by_class: bool = False
     """Resample within classes by default: only for metrics that do not depend on prevalence."""
+    ordered_classes: bool = False
+    """Whether the score depends on the order of the labels: texts must then be declared."""
     max_classes: int | None = None
     """The largest number of classes for which the metric is defined."""
     joint_targets: bool = False
@@ -141,7 +143,7 @@ class RawTable:
     """The content of a file before it is interpreted."""
 
     names: tuple[str, ...]
-    """Column names as written; they may repeat."""
+    """Column names with composed accents (NFC); they may repeat."""
     columns: tuple[Any, ...]
     """``pyarrow.Array`` of each column: text from a CSV file, any flat type from Parquet."""
     row_number: RowNumber
@@ -181,6 +183,10 @@ class SolutionColumns:
     """Columns of label probabilities: one for the positive label, or one per label.
 
     Columns named after the labels may be in any order; others follow the order of the labels."""
+    no_header: tuple[str, ...] = ()
+    """The names of all columns of a CSV file without a header line; empty: it has one.
+
+    Submissions may then lack it too, with the id and the columns of a submission in this order."""
     submission: tuple[str, ...] = ()
     """The columns of a submission besides the id; empty: the targets, or one per class.
 
@@ -266,7 +272,7 @@ class Solution:
         """Return what is known of it without its rows."""
         return SolutionOutline(
             n_public=int((self.usage == np.uint8(Usage.PUBLIC)).sum()),
-            n_targets=len(self.targets),
+            classes=tuple(target.classes for target in self.targets),
             weighted=ROW_WEIGHTS in self.extra,
         )
 
@@ -276,7 +282,8 @@ class SolutionOutline(NamedTuple):
 
     n_public: int
     """The number of public rows."""
-    n_targets: int
+    classes: tuple[tuple[str, ...] | None, ...]
+    """The labels of each target in the order of their codes; None: it is not a label."""
     weighted: bool
     """Whether the rows have weights."""
 

@@ -63,7 +63,30 @@ class InstalledCommand:
         app.rich_markup_mode = None  # otherwise "[default: …]" would be read as markup and dropped
         command = typer.main.get_command(app)
         command.name = self.name
+        refuse_repeated_options(command)
         return command
+
+
+def refuse_repeated_options(command: Any) -> None:
+    """Let a command refuse an option that is given twice and takes one value: not the last."""
+    for subcommand in getattr(command, "commands", {}).values():
+        refuse_repeated_options(subcommand)
+    parse = command.parse_args
+
+    def parse_args(context: Any, arguments: list[str]) -> list[str]:
+        *_, order = command.make_parser(context).parse_args(args=list(arguments))
+        single = [one for one in order if one.param_type_name == "option" and not one.multiple]
+        for option in single:
+            is_switch = option.is_flag and not option.secondary_opts
+            if single.count(option) > 1 and not is_switch and not context.resilient_parsing:
+                raise typer.BadParameter(
+                    f"{option.opts[0]} is given {single.count(option)} times, and takes one value.",
+                    ctx=context,
+                )
+        parsed: list[str] = parse(context, arguments)
+        return parsed
+
+    command.parse_args = parse_args
 
 
 def _module_file(module: str) -> Path | None:

@@ -170,6 +170,18 @@ _COLUMNS: dict[str, tuple[Any, Any]] = {
         ],
         None,
     ),
+    "no_header": (
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--no-header",
+                metavar="NAMES",
+                help="The names of the columns of a solution without a header line, separated by "
+                "commas, such as id,label. Submissions may then lack it too.",
+            ),
+        ],
+        None,
+    ),
     "submission": (
         Annotated[
             list[str] | None,

@@ -22,7 +22,7 @@ from arena.evaluation.domain import check_truth
 from arena.evaluation.solution_metric import metric_of_solution
 from arena.evaluation.standard_errors import standard_error_of_mean
 from arena.intake import SolutionSource
-from arena.interfaces import Metric, Modality, modality_of, notes_of, traits_of
+from arena.interfaces import Metric, modality_of, notes_of, traits_of
 from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
 from arena.public_board.advice import with_default_mechanism
@@ -125,7 +125,7 @@ def create_competition(
     asked: Metric = manager.metrics.resolve(settings.metric.specification)
     if modality_of(asked).has_rows:
         _write_sample(folder / SAMPLE_NAME, solution, settings, manager)
-    note = sample_note(solution, modality_of(asked))
+    note = sample_note(solution, asked)
     (folder / SAMPLE_NOTE_NAME).write_text(note, encoding="utf-8")
     text = settings_as_toml(settings, {"metric": notes_of(asked)})
     # It can name a file of code, so only the owner may write it, under any umask.
@@ -258,15 +258,17 @@ def _write_sample(
         write_csv(file, itertools.chain([[solution.id_column, *solution.columns]], rows))
 
 
-def sample_note(solution: Solution, modality: Modality) -> str:
+def sample_note(solution: Solution, metric: Metric) -> str:
     """Return what participants must know of the file that they send, one sentence a line."""
+    modality = modality_of(metric)
     if not modality.has_rows:
         return (
             "A submission is one file in the format that the metric reads. It is passed to the "
             "metric as it is, so that arena cannot write a sample: the organiser describes the "
             "format.\n"
         )
-    meanings = [sentence.partition("; --positive")[0] for sentence in meaning_of_columns(solution)]
+    said = meaning_of_columns(solution, metric)
+    meanings = [sentence.partition("; --positive")[0] for sentence in said]
     each = "one row" if modality.most_rows == 1 else "one or more rows"
     lines = [
         f"{SAMPLE_NAME} is a valid submission. A submission has {each} for each of its "

@@ -135,6 +135,7 @@ class CompetitionState:
             workers=workers,
             max_bytes=self.settings.limits.max_bytes,
             sendable=self._sendable[0],
+            no_header=self.settings.data.no_header,
         )
 
     def record(self, kind: str, payload: Mapping[str, Any]) -> None:

@@ -7,23 +7,31 @@ that handle these.
 from __future__ import annotations
 
 from arena.errors import UsageError
-from arena.interfaces import Metric, traits_of
+from arena.interfaces import Metric, NeedsClasses, traits_of
 from arena.types import Solution, SolutionOutline
 
 
 def metric_of_solution(metric: Metric, solution: Solution) -> Metric:
-    """Return a metric under the row weights of a solution, averaged over its targets.
+    """Return a metric of the labels and row weights of a solution, averaged over its targets.
 
     Raises
     ------
     UsageError
-        If there are row weights and the metric takes none.
+        If there are row weights and the metric takes none, or targets have different labels and
+        the metric needs them.
     """
     return metric_of_outline(metric, solution.outline())
 
 
 def metric_of_outline(metric: Metric, outline: SolutionOutline) -> Metric:
     """Return the same as :func:`metric_of_solution`, without the rows of the solution."""
+    if isinstance(metric, NeedsClasses) and outline.classes[0] is not None:
+        if len(set(outline.classes)) > 1:
+            raise UsageError(
+                f"{metric.name} needs the same labels for all targets: declare them with "
+                f"--classes ([data] classes in competition.toml)."
+            )
+        metric = metric.for_classes(outline.classes[0])
     if outline.weighted:
         if not traits_of(metric).row_weights:
             raise UsageError(
@@ -33,8 +41,8 @@ def metric_of_outline(metric: Metric, outline: SolutionOutline) -> Metric:
         from arena.evaluation.row_weights import weighted
 
         metric = weighted(metric)
-    if outline.n_targets == 1:
+    if len(outline.classes) == 1:
         return metric
     from arena.evaluation.multi_target import mean_over_targets
 
-    return mean_over_targets(metric, outline.n_targets)
+    return mean_over_targets(metric, len(outline.classes))

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from arena.intake.cells import Place
 from arena.intake.encoding import with_replaced_bytes
+from arena.intake.equal_texts import locate_equal
 from arena.intake.hashed_ids import locate_hashed
 from arena.intake.numbered_ids import locate_numbered
 from arena.interfaces.faults import FAULTS_OF_A_KIND, FaultList, clean, show
@@ -66,6 +67,8 @@ _CUT_OFF = "the file ends too early: it may have been cut off"
 def locate_ids(ids: Any, expected: Any) -> IntArray | None:
     """Return ``(n,)`` positions of the ids in ``expected``, -1 for an unknown id.
 
+    An id may be written in another way of :mod:`arena.intake.equal_texts`.
+
     None means that both are equal, in the same order: the common case, which is fast.
 
     Parameters
@@ -83,10 +86,15 @@ def locate_ids(ids: Any, expected: Any) -> IntArray | None:
     for locate in (locate_numbered, locate_hashed):
         located = locate(ids, expected)
         if located is not None:
-            return located
-    found = pc.index_in(ids, value_set=expected)
-    positions: IntArray = pc.fill_null(found, -1).to_numpy().astype(np.intp)
-    return positions
+            break
+    else:
+        found = pc.index_in(ids, value_set=expected)
+        located = pc.fill_null(found, -1).to_numpy().astype(np.intp)
+    unknown = np.flatnonzero(located < 0)
+    if len(unknown):
+        located = located.copy()
+        located[unknown] = locate_equal(ids.take(pa.array(unknown)), expected)
+    return located
 
 
 def report_ids(

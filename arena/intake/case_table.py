@@ -13,6 +13,8 @@ import pyarrow as pa
 from arena.errors import InputError, UsageError
 from arena.intake.cells import Place, numbers, points_for_commas, to_text
 from arena.intake.content import read_content
+from arena.intake.equal_texts import composed, composed_fields
+from arena.intake.header import data_in_header
 from arena.intake.solution import MAX_SOLUTION_BYTES, SOLUTION_BOUNDS
 from arena.intake.submission import READING_ERRORS, read_table
 from arena.intake.table import count_from_one
@@ -39,6 +41,8 @@ _FURTHER_CASE_NAMES = frozenset(
     ]
 )
 """Further names of the cases, where no column has one above: it may then be a group of cases."""
+_ROLES = ("algorithm", "case", "task", "cluster", "repeat")
+"""A column that has one of these names has this role, unless another role is given to it."""
 _ROW_NAMES = ("", "Unnamed: 0")
 """What R and pandas call the column of row numbers that they write."""
 _MISSING = ("", "na", "n/a", "nan", "null", "none")
@@ -64,6 +68,8 @@ class CaseColumns:
     """The group of a case, such as the patient."""
     repeat: str | None = None
     """The number of a repeated answer to a case."""
+    no_header: tuple[str, ...] = ()
+    """The names of all columns of a CSV file without a header line; empty: it has one."""
 
 
 def read_case_table(path: Path, columns: CaseColumns = CaseColumns()) -> CaseScores:
@@ -91,7 +97,11 @@ def read_case_table(path: Path, columns: CaseColumns = CaseColumns()) -> CaseSco
     try:
         data = read_content(path, MAX_SOLUTION_BYTES, faults).data
         named = (one for one in (columns.algorithm, columns.case, columns.value) if one)
-        table = read_table(data, tuple(named), SOLUTION_BOUNDS, faults)
+        table = read_table(
+            data, (*columns.no_header, *named), SOLUTION_BOUNDS, faults, header=columns.no_header
+        )
+        if table.header_row is not None and set(named).isdisjoint(table.names):
+            _check_header(table, faults)
         _stop(path, faults)
         return _interpret(table, columns, str(path))
     except Refused:
@@ -100,6 +110,19 @@ def read_case_table(path: Path, columns: CaseColumns = CaseColumns()) -> CaseSco
     except READING_ERRORS as error:
         why = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"{path} cannot be read: {clean(why).rstrip('.')}.") from error
+
+
+def _check_header(table: RawTable, faults: FaultList) -> None:
+    """Refuse a first line that holds data: its values would be lost and name algorithms."""
+    reason = data_in_header(table.names, table.columns)
+    if reason is not None:
+        faults.add(
+            "no header",
+            f"The first line seems to hold data, not names: {reason}. If the file has no header, "
+            "name its columns with --no-header, such as --no-header algorithm,case,value; if these "
+            "are names, name the column of the cases with --case.",
+            row=table.header_row,
+        )
 
 
 def case_scores_of(frame: Any, columns: CaseColumns = CaseColumns()) -> CaseScores:
@@ -120,7 +143,7 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
     repeated = sorted({one for one in table.names if table.names.count(one) > 1})
     if repeated:
         raise InputError(f"{name} has the column {show(repeated[0])} twice: rename one.")
-    columns, notes = _recognised(table, columns)
+    columns, notes = _recognised(table, composed_fields(columns))
     roles = _roles(table.names, columns, name)
     long = "algorithm" in roles
     taken = set(roles.values())
@@ -145,9 +168,7 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
         algorithms = np.repeat(np.array(left, dtype=object), table.n_rows)
         times, metric = len(left), "value"
     texts = {
-        role: _filled(cells, roles[role], place, faults)
-        for role in ("case", "task", "cluster", "repeat")
-        if role in roles
+        role: _filled(cells, roles[role], place, faults) for role in _ROLES[1:] if role in roles
     }
     _stop(name, faults)
     tiled = {role: pa.concat_arrays([text] * times) for role, text in texts.items()}
@@ -168,12 +189,13 @@ def _recognised(table: RawTable, columns: CaseColumns) -> tuple[CaseColumns, tup
 
     A column of algorithms holds texts: a wide table may have an algorithm named Model.
     """
-    if columns.algorithm is not None or "algorithm" in table.names:
+    given = {getattr(columns, role) for role in (*_ROLES, "value")}
+    if columns.algorithm is not None or "algorithm" in {*table.names} - given:
         return columns, ()
     found = [
         name
         for name, cells in zip(table.names, table.columns, strict=True)
-        if name.casefold() in _ALGORITHM_NAMES and _holds_texts(cells)
+        if name.casefold() in _ALGORITHM_NAMES and name not in given and _holds_texts(cells)
     ]
     if len(found) != 1:
         return columns, ()
@@ -182,7 +204,8 @@ def _recognised(table: RawTable, columns: CaseColumns) -> tuple[CaseColumns, tup
     usual = (_CASE_NAMES, _FURTHER_CASE_NAMES)
     named = ([one for one in table.names if one.casefold() in names] for names in usual)
     cases = next(filter(None, named), [])
-    if columns.case is None and "case" not in table.names and len(cases) == 1:
+    cases = [one for one in cases if one not in given]
+    if columns.case is None and "case" not in {*table.names} - given and len(cases) == 1:
         columns = replace(columns, case=cases[0])
         said += f", and {show(cases[0])} the cases"
     return columns, (f"{said}; --algorithm and --case name other columns.",)
@@ -204,26 +227,23 @@ def _is_number(text: str) -> bool:
 def _roles(names: Sequence[str], columns: CaseColumns, name: str) -> dict[str, str]:
     """Return role -> column, for the roles that the table has, but the value."""
     roles: dict[str, str] = {}
-    for role in ("algorithm", "case", "task", "cluster", "repeat"):
-        wanted: str | None = getattr(columns, role)
-        if wanted is not None and wanted not in names:
-            raise UsageError(f"{name} has no column {show(wanted)}; it has {show_all(names)}.")
-        if wanted is not None or role in names:
-            roles[role] = wanted or role
-    if columns.value is not None:
-        if columns.value not in names:
-            raise UsageError(
-                f"{name} has no column {show(columns.value)}; it has {show_all(names)}."
-            )
-        if "algorithm" in roles:
-            roles["value"] = columns.value
+    given = {role: getattr(columns, role) for role in (*_ROLES, "value")}
+    named = {wanted for wanted in given.values() if wanted is not None}
+    if absent := [wanted for wanted in named if wanted not in names]:
+        raise UsageError(f"{name} has no column {show(min(absent))}; it has {show_all(names)}.")
+    for role in _ROLES:
+        if given[role] is not None or (role in names and role not in named):
+            roles[role] = given[role] or role
+    if columns.value is not None and "algorithm" in roles:
+        roles["value"] = columns.value
     if "case" not in roles:
         if "algorithm" in roles:
             raise UsageError(
                 f"{name} has no column 'case': name the column of the cases with --case. The "
                 f"columns are {show_all(names)}."
             )
-        roles["case"] = next((one for one in names if one not in roles.values()), names[0])
+        taken = {*roles.values(), *named}
+        roles["case"] = next((one for one in names if one not in taken), names[0])
     return roles
 
 
@@ -267,7 +287,7 @@ def _numbers(
 
 def _filled(cells: Mapping[str, Any], name: str, place: Place, faults: FaultList) -> Any:
     """Return a column as text; an empty cell is a fault."""
-    text = pc.utf8_trim_whitespace(to_text(cells[name]))
+    text = composed(pc.utf8_trim_whitespace(to_text(cells[name])))
     empty = np.flatnonzero(pc.equal(text, "").to_numpy(zero_copy_only=False))
     faults.add_each(
         "empty cell",

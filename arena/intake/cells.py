@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arena.intake.encoding import with_replaced_bytes
+from arena.intake.equal_texts import composed, written_time
 from arena.interfaces import CellFault
 from arena.interfaces.faults import FaultList, clean, show
 from arena.types import Fault, FloatArray, RowNumber
@@ -84,6 +85,8 @@ def to_text(column: Any) -> Any:
         return pa.array([""] * len(column), pa.string())
     if pa.types.is_boolean(column.type):
         column = pc.if_else(column, "True", "False")
+    if pa.types.is_temporal(column.type):
+        column = written_time(column)
     return pc.fill_null(pc.cast(column, pa.string()), "")
 
 
@@ -345,6 +348,7 @@ def _cause_of_labels(unknown: Any, classes: Sequence[str]) -> str | None:
 
 def _codes_of_text(written: Any, classes: Sequence[str]) -> FloatArray:
     """Return the code of each text; NaN for an unknown label."""
+    written = composed(written)
     found = pc.index_in(written, value_set=pa.array(classes, pa.string()))
     as_float = pc.fill_null(pc.cast(found, pa.float64()), np.nan)
     codes: FloatArray = np.array(as_float, dtype=np.float64)

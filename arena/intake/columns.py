@@ -58,6 +58,9 @@ class SubmissionForm:
     """For each target the labels that may be sent; None: all. The others are unknown to whoever
     sends a file, and so is whether they exist."""
 
+    header: tuple[str, ...] = ()
+    """The columns of a file without a header line; empty: it must have one."""
+
     @classmethod
     def of(cls, solution: Solution, **rules: Any) -> SubmissionForm:
         """Return the form of a solution's submissions; ``rules`` are the fields after ``ids``."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from arena.intake.encoding import line_of
+from arena.intake.equal_texts import composed_names
 from arena.intake.table import Bounds, RowNumbers
-from arena.interfaces.faults import FaultList, plural
+from arena.interfaces.faults import FaultList, plural, show_all
 from arena.types import RawTable
 
 _DELIMITERS = (",", ";", "\t")
@@ -55,7 +56,14 @@ class _BrokenRows:
         return "skip" if len(self.numbers) < _MAX_BROKEN_ROWS else "error"
 
 
-def read_csv(data: bytes, expected: Iterable[str], bounds: Bounds, faults: FaultList) -> RawTable:
+def read_csv(
+    data: bytes,
+    expected: Iterable[str],
+    bounds: Bounds,
+    faults: FaultList,
+    *,
+    header: Sequence[str] = (),
+) -> RawTable:
     """Return the table of a CSV text.
 
     Parameters
@@ -69,6 +77,9 @@ def read_csv(data: bytes, expected: Iterable[str], bounds: Bounds, faults: Fault
         The maximum number of rows and columns.
     faults
         Collects rows with too many or too few fields, a missing body, and a truncated last line.
+    header
+        The names of the columns of a file without a header line; empty: it has one. A first line
+        with one of these names is a header.
 
     Raises
     ------
@@ -83,8 +94,17 @@ def read_csv(data: bytes, expected: Iterable[str], bounds: Bounds, faults: Fault
     if end - start > _MAX_HEADER:
         message = f"The first line has {end - start:,} bytes: write a header line, then the rows."
         faults.refuse("unreadable header", message, row=header_row)
-    header = data[start:end].decode("utf-8").strip("\r\n")
-    delimiter, names = _split_header(header, frozenset(expected))
+    line = data[start:end].decode("utf-8").strip("\r\n")
+    delimiter, names = _split_header(line, frozenset(expected))
+    has_header = not header or not set(header).isdisjoint(names)
+    if not has_header:
+        if len(names) != len(header):
+            message = (
+                f"The first line has {plural(len(names), 'field')}, but without a header line "
+            )
+            message += f"there must be {len(header):,}: {show_all(header)}."
+            faults.refuse("wrong number of columns", message, row=header_row)
+        names, end = list(header), start
     if not names:
         faults.refuse(
             "unreadable header", "The first line is not a list of column names.", row=header_row
@@ -100,13 +120,19 @@ def read_csv(data: bytes, expected: Iterable[str], bounds: Bounds, faults: Fault
         faults.refuse("no rows", message, row=header_row)
     broken = _BrokenRows()
     columns = _parse(body, delimiter, len(names), b'"' in data, broken)
-    numbers = RowNumbers(data, delimiter, frozenset(broken.numbers))
+    numbers = RowNumbers(data, delimiter, frozenset(broken.numbers), has_header=has_header)
     _report(broken, len(names), data, numbers, faults)
     if columns is None:
         message = f"{_MAX_BROKEN_ROWS:,} rows do not match the header; reading was stopped."
         faults.refuse("too many broken rows", message)
     _refuse_more_rows(len(columns[0]), bounds, faults)
-    return RawTable(tuple(names), columns, numbers, header_row, decimal_comma=delimiter != ",")
+    return RawTable(
+        composed_names(names),
+        columns,
+        numbers,
+        header_row if has_header else None,
+        decimal_comma=delimiter != ",",
+    )
 
 
 def _refuse_more_rows(n_rows: int, bounds: Bounds, faults: FaultList) -> None:

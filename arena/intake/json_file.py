@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from arena.intake.equal_texts import composed_names
 from arena.intake.table import Bounds, count_from_one
 from arena.interfaces.faults import FaultList, clean
 from arena.types import RawTable
@@ -76,7 +77,7 @@ def read_json(data: bytes, bounds: Bounds, faults: FaultList) -> RawTable:
         values = np.full(len(lines), "", dtype=object)
         values[list(cells)] = list(cells.values())
         arrays.append(pa.array(values, pa.string()))
-    return RawTable(tuple(columns), tuple(arrays), lambda position: lines[position])
+    return RawTable(composed_names(columns), tuple(arrays), lambda position: lines[position])
 
 
 def _rows(data: bytes, faults: FaultList) -> Iterator[tuple[int, Any]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from arena.intake.equal_texts import composed_names
 from arena.intake.table import Bounds, count_from_one
 from arena.interfaces.faults import FaultList, Refused, clean, show
 from arena.types import Fault, RawTable
@@ -145,7 +146,7 @@ def table_of_arrow(table: Any, bounds: Bounds, faults: FaultList) -> RawTable:
             columns.append(_valid_text(column, name, faults))
     if not columns:
         raise Refused("no column can be read")
-    return RawTable(tuple(names), tuple(columns), count_from_one)
+    return RawTable(composed_names(names), tuple(columns), count_from_one)
 
 
 def _unfold(column: Any, max_bytes: int) -> Any:

@@ -15,6 +15,8 @@ from arena.errors import InputError
 from arena.intake.alignment import find_duplicates
 from arena.intake.cells import Place, is_text, report_cells, to_text
 from arena.intake.content import read_content
+from arena.intake.equal_texts import composed_fields
+from arena.intake.header import data_in_header
 from arena.intake.memory import MemoryTable, SolutionSource
 from arena.intake.parquet_file import table_of_arrow
 from arena.intake.submission import READING_ERRORS, SUM_TOLERANCE, read_table
@@ -101,8 +103,10 @@ def read_solution(
     >>> solution.columns, solution.targets[0].classes, solution.truth, solution.usage
     (('y',), ('cat', 'dog'), array([0, 1]), array([0, 1], dtype=uint8))
     """
-    faults = FaultList()
+    faults, columns = FaultList(), composed_fields(columns)
     table, sha256, columns = _read(path, columns, modality, faults)
+    _stop(path, faults)
+    _check_header(table, columns, faults)
     _stop(path, faults)
     guessed = _guessed_usage(table, columns)
     if guessed is not None:
@@ -137,6 +141,14 @@ def _named(columns: SolutionColumns) -> tuple[str, ...]:
     return tuple(name for name in (*single, *several) if name is not None)
 
 
+def _id_column(names: Sequence[str], columns: SolutionColumns) -> str:
+    """Return the id column: one that is named as a target is not taken for it."""
+    if columns.id is not None:
+        return columns.id
+    free = [name for name in names if name not in columns.targets] or names
+    return _ID if _ID in free else free[0]
+
+
 def _guessed_usage(table: RawTable, columns: SolutionColumns) -> str | None:
     """Return the only column without another role whose cells are all Public, Private or Ignored.
 
@@ -146,7 +158,7 @@ def _guessed_usage(table: RawTable, columns: SolutionColumns) -> str | None:
     folded = [name.casefold() for name in table.names]
     if columns.usage != USAGE_COLUMN or USAGE_COLUMN.casefold() in folded:
         return None
-    taken = {*_named(columns), columns.id or (_ID if _ID in table.names else table.names[0])}
+    taken = {*_named(columns), _id_column(table.names, columns)}
     usages, found = {usage.name.lower() for usage in Usage}, []
     for name, column in zip(table.names, table.columns, strict=True):
         if name in taken or not is_text(column):
@@ -173,9 +185,10 @@ def _assign(
     """Return the roles of the columns; missing, repeated and ambiguous names are faults."""
     for name in sorted({name for name in names if names.count(name) > 1}):
         faults.add("repeated column", "The column occurs twice: rename one.", column=name)
-    id_name = columns.id or (_ID if _ID in names else names[0])
-    alike = [n for n in names if n.casefold() == columns.usage.casefold()]
-    usage = columns.usage if columns.usage in names else next(iter(alike), None)
+    id_name = _id_column(names, columns)
+    named = {name for name in _named(columns) if name != columns.id}
+    alike = [n for n in names if n.casefold() == columns.usage.casefold() and n not in named]
+    usage = columns.usage if columns.usage in alike else next(iter(alike), None)
     required = list(_named(columns))
     if usage is None and columns.usage != USAGE_COLUMN:
         required.append(columns.usage)
@@ -233,6 +246,7 @@ def _read_rows(
         positive=columns.positive,
         classes=columns.classes,
         max_classes=traits.max_classes,
+        ordered=traits.ordered_classes,
         truth_range=traits.truth_range,
         decimal_comma=comma,
         submission_columns=columns.submission or modality.sent_columns(found.targets),
@@ -282,6 +296,23 @@ def _stop(path: SolutionSource, faults: FaultList) -> None:
     raise InputError("\n".join([head, *(f"  {line}" for line in lines)]))
 
 
+def _check_header(table: RawTable, columns: SolutionColumns, faults: FaultList) -> None:
+    """Refuse a first line that holds data: its row and label would be lost, and shown."""
+    usage = () if columns.usage == USAGE_COLUMN else (columns.usage,)
+    if table.header_row is None or not {*_named(columns), *usage}.isdisjoint(table.names):
+        return
+    reason = data_in_header(table.names, table.columns)
+    if reason is not None:
+        some = ",".join((_ID, "label", *(f"column{at}" for at in range(3, len(table.names) + 1))))
+        faults.add(
+            "no header",
+            f"The first line seems to hold data, not names: {reason}. If the file has no header, "
+            f"name its {plural(len(table.names), 'column')} with --no-header, such as --no-header "
+            f"{some}; if these are names, name the target with --target.",
+            row=table.header_row,
+        )
+
+
 def _read(
     path: SolutionSource, columns: SolutionColumns, modality: Modality, faults: FaultList
 ) -> ReadFile:
@@ -293,7 +324,14 @@ def _read(
         if file is not None:
             return file
         content = read_content(path, MAX_SOLUTION_BYTES, faults)
-        table = read_table(content.data, _named(columns), SOLUTION_BOUNDS, faults, name=path.name)
+        table = read_table(
+            content.data,
+            (*columns.no_header, *_named(columns)),
+            SOLUTION_BOUNDS,
+            faults,
+            name=path.name,
+            header=columns.no_header,
+        )
         return ReadFile(table, content.sha256.hexdigest(), columns)
     except Refused:
         pass  # the fault has been added

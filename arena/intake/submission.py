@@ -35,6 +35,7 @@ from arena.intake.columns import PROBABILITIES, Layout, SubmissionForm, match_co
 from arena.intake.content import read_content
 from arena.intake.csv_file import read_csv
 from arena.intake.encoding import to_utf8
+from arena.intake.header import data_in_header
 from arena.intake.json_file import is_json, read_json
 from arena.intake.parquet_file import is_parquet, read_parquet, table_of_arrow
 from arena.intake.table import Bounds
@@ -89,7 +90,14 @@ def parse_submission(path: Path, form: SubmissionForm) -> ReadSubmission:
             table, sha256 = file.table, file.sha256
         else:
             content = read_content(path, form.max_bytes, faults)
-            table = read_table(content.data, form.names, form.bounds, faults, name=path.name)
+            table = read_table(
+                content.data,
+                form.names,
+                form.bounds,
+                faults,
+                name=path.name,
+                header=form.header,
+            )
         values = _predictions(table, form, faults)
     except Refused:
         pass  # the fault has been added
@@ -135,10 +143,12 @@ def read_table(
     faults: FaultList,
     *,
     name: str = "",
+    header: Sequence[str] = (),
 ) -> RawTable:
     """Return the table of a CSV, Parquet, JSON or JSON Lines file in memory.
 
-    The format is recognised by content; the name helps only with damaged files.
+    The format is recognised by content; the name helps only with damaged files. ``header`` are the
+    names of the columns of a CSV file without a header line.
 
     Raises
     ------
@@ -149,7 +159,7 @@ def read_table(
         return read_parquet(data, bounds, faults)
     if is_json(data):
         return read_json(to_utf8(data, faults), bounds, faults)
-    return read_csv(to_utf8(data, faults), expected, bounds, faults)
+    return read_csv(to_utf8(data, faults), expected, bounds, faults, header=header)
 
 
 def _first_line(error: BaseException) -> str:
@@ -243,7 +253,7 @@ def _check_sums(values: FloatArray, place: Place, faults: FaultList) -> None:
 
 
 def _refuse_missing_header(table: RawTable, form: SubmissionForm, faults: FaultList) -> None:
-    """Refuse a first line that contains an id of the solution and no column name.
+    """Refuse a first line that contains an id of the solution, or data, and no column name.
 
     A class is the name of a column of probabilities only: elsewhere it is a predicted label.
     """
@@ -251,7 +261,8 @@ def _refuse_missing_header(table: RawTable, form: SubmissionForm, faults: FaultL
     if set(table.names) & set(names):
         return
     first = pa.array(table.names, pa.string())
-    if pc.any(pc.is_in(first, value_set=form.ids)).as_py():
+    is_data = pc.any(pc.is_in(first, value_set=form.ids)).as_py()
+    if is_data or (table.header_row and data_in_header(table.names, table.columns)):
         wanted = show_all((form.id_column, *form.columns))
         message = f"The first line contains data, not names: add a header line with {wanted}."
         faults.refuse("no header", message, row=table.header_row)

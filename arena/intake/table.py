@@ -46,6 +46,8 @@ class RowNumbers:
         The field separator.
     skipped
         Records after the header, from 0, that are not rows of the table.
+    has_header
+        Whether the first record is a header.
 
     Examples
     --------
@@ -54,8 +56,16 @@ class RowNumbers:
     3
     """
 
-    def __init__(self, data: bytes, delimiter: str, skipped: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self,
+        data: bytes,
+        delimiter: str,
+        skipped: frozenset[int] = frozenset(),
+        *,
+        has_header: bool = True,
+    ) -> None:
         self._data = data
+        self._first_row = int(has_header)
         self._delimiter = delimiter
         self._skipped = skipped
 
@@ -73,15 +83,15 @@ class RowNumbers:
         )
 
     def line_of_record(self, record: int) -> int:
-        """Return the line in which a record after the header starts."""
+        """Return the line in which a record starts; the first one after the header is 0."""
         lines = self._lines
-        return int(lines[min(record + 1, len(lines) - 1)]) if len(lines) else 1
+        return int(lines[min(record + self._first_row, len(lines) - 1)]) if len(lines) else 1
 
     @cached_property
     def _records_of_rows(self) -> npt.NDArray[np.intp] | None:
         if not self._skipped:
             return None
-        everything = np.arange(len(self._lines) - 1)
+        everything = np.arange(len(self._lines) - self._first_row)
         return np.setdiff1d(everything, np.fromiter(self._skipped, dtype=np.intp))
 
     @cached_property

@@ -20,6 +20,7 @@ from arena.intake.cells import (
     texts,
     to_text,
 )
+from arena.intake.equal_texts import composed
 from arena.interfaces.faults import FaultList, show, show_all
 from arena.types import FloatArray, IntArray, PredictionKind, Target
 from arena.utils.lazy import pc
@@ -42,6 +43,8 @@ class TargetReading:
     classes: tuple[str, ...] = ()
     """The declared labels in their order; empty: those of the ranked rows, sorted."""
     max_classes: int | None = None
+    ordered: bool = False
+    """Whether labels that are texts must be declared, because their order counts."""
     truth_range: tuple[float, float] = (-np.inf, np.inf)
     decimal_comma: bool = False
     submission_columns: tuple[str, ...] = ()
@@ -174,7 +177,7 @@ def _read_labels(
     faults: FaultList,
 ) -> tuple[Target, IntArray]:
     """Return the classes of one column and the code of each row."""
-    text = to_text(column)
+    text = composed(to_text(column))
     empty = pc.equal(pc.utf8_trim_whitespace(text), "").to_numpy(zero_copy_only=False)
     faults.add_each(
         "empty cell",
@@ -190,6 +193,12 @@ def _read_labels(
         classes, code_of = _declared(present, name, reading, faults)
     else:
         classes, code_of = _classes(present, name, reading, faults)
+        if reading.ordered and len(classes) > 2 and merge_equal_numbers(classes) is None:
+            message = (
+                "The score depends on the order of the labels, and texts have none: declare it by "
+                "--classes low,mid,high (classes in [data] of competition.toml)."
+            )
+            faults.add("labels without an order", message, column=name)
     if reading.max_classes is not None and len(classes) > reading.max_classes:
         message = (
             f"The column has {len(classes):,} distinct labels, but the metric supports at most "

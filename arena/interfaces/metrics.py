@@ -309,6 +309,17 @@ class PreparesSubmissions(Protocol):
         """
 
 
+@runtime_checkable
+class NeedsClasses(Protocol):
+    """A metric that needs the labels themselves, and not only their codes."""
+
+    def for_classes(self, classes: Sequence[str]) -> Metric:
+        """Return the metric for the labels in the order of their codes.
+
+        With several targets all of them have these labels.
+        """
+
+
 # -- metrics created on demand ---------------------------------------------------------------------
 
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from arena.competition.create import sample_note
 from arena.competition.view import CompetitionView
-from arena.interfaces import modality_of
 from arena.report.model import Board, Column
 from arena.types import Section
 
@@ -71,7 +70,7 @@ def how_to_submit(competition: CompetitionView) -> Section:
         where += f" Contact: {server.contact}."
     closed = "The competition has ended: no more submissions are accepted."
     paragraphs = [
-        " ".join(sample_note(competition.solution, modality_of(metric)).split("\n")).strip(),
+        " ".join(sample_note(competition.solution, metric).split("\n")).strip(),
         *([allowed] if counts else []),
         closed if competition.has_ended else where,
     ]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from arena.interfaces import Metric, traits_of
 from arena.types import PredictionKind, Solution
 
 _MEANINGS = {
@@ -10,20 +13,42 @@ _MEANINGS = {
 }
 
 
-def meaning_of_columns(solution: Solution) -> list[str]:
+_PROBE = (np.array([0, 0, 0, 1, 1]), np.array([0, 1, 0, 1, 0]))
+"""Labels and predictions with one false positive of three, and one false negative of two."""
+
+
+def meaning_of_columns(solution: Solution, metric: Metric) -> list[str]:
     """Return a sentence on each column that is about the positive class of two.
 
     A team that predicts the other class gets a reversed board.
     """
     usage = [] if solution.guessed_usage is None else [usage_note(solution.guessed_usage)]
-    if solution.kind not in _MEANINGS:
-        return usage
-    return usage + [
-        f"In a submission, column {column} = P({target.classes[1]}), {_MEANINGS[solution.kind]}; "
-        f"--positive names another class."
+    positives = [
+        (column, target.classes[1])
         for column, target in zip(solution.columns, solution.targets, strict=False)
         if target.classes is not None and len(target.classes) == 2
     ]
+    if solution.kind in _MEANINGS:
+        meaning = _MEANINGS[solution.kind]
+        said = [
+            f"In a submission, column {name} = P({label}), {meaning}" for name, label in positives
+        ]
+    elif solution.kind is PredictionKind.LABEL and positives and _has_positive_class(metric):
+        said = [f"The positive class of column {name} is {label}" for name, label in positives]
+    else:
+        said = []
+    return [*usage, *(f"{sentence}; --positive names another class." for sentence in said)]
+
+
+def _has_positive_class(metric: Metric) -> bool:
+    """Return whether a score of labels changes if the two classes are swapped."""
+    if traits_of(metric).time_limit is not None:  # the organiser's code is called for scores only
+        return False
+    truth, prediction = _PROBE
+    try:
+        return metric.score(truth, prediction) != metric.score(1 - truth, 1 - prediction)
+    except Exception:  # noqa: BLE001 - it fails again, and is named, when it scores
+        return False
 
 
 def usage_note(column: str) -> str:

@@ -52,6 +52,7 @@ def score(
     weight: str | None = None,
     soft_labels: str | Sequence[str] | None = None,
     submission_columns: str | Sequence[str] | None = None,
+    no_header: Sequence[str] | None = None,
     split: str | None = None,
     database: str | Path | None = None,
     resamples: int | None = None,
@@ -89,6 +90,8 @@ def score(
     id, target, usage, positive, classes, cluster, tasks, weight, soft_labels, submission_columns
         The roles of the solution's columns, as in ``competition.toml``; see
         :class:`~arena.types.SolutionColumns`.
+    no_header
+        The names of all columns of a solution without a header line.
     split
         The ranked rows: ``private`` (default), ``public`` or ``all``.
     database
@@ -141,6 +144,7 @@ def score(
         weight=weight,
         soft_labels=soft_labels,
         submission_columns=submission_columns,
+        no_header=no_header,
         split=split,
         database=database,
         resamples=resamples,
@@ -209,6 +213,7 @@ def admitted(
             manager,
             workers=settings.board.n_workers,
             progress=progress,
+            no_header=settings.columns.no_header,
         )
         rejected = [
             RejectedFile(record.file, record.faults)
@@ -228,7 +233,7 @@ def admitted(
         )
         similar = _similar(store, counting, truth)
         notes += _similar_notes(similar)
-        all_notes = (*notes_of(single), *meaning_of_columns(truth), *notes)
+        all_notes = (*notes_of(single), *meaning_of_columns(truth, single), *notes)
         yield AdmittedFolder(run, counting, rejected, similar, all_notes)
 
 
@@ -276,12 +281,15 @@ def validate(
     resolved = manager.metrics.resolve(metric)
     named: dict[str, Any] = {"id": id, "target": target, "usage": usage, "positive": positive}
     said = given_columns(**{name: value for name, value in named.items() if value is not None})
-    truth = read_truth(solution_source(solution), resolved, columns or said)
+    columns = columns or said
+    truth = read_truth(solution_source(solution), resolved, columns)
     files = submission_files(submissions, truth)
     accepted, rejected = [], []
     with shown(progress) as display:
         display.start("Reading submissions", len(files))
-        for file, read in examine(files, truth, resolved, manager, workers=workers):
+        for file, read in examine(
+            files, truth, resolved, manager, workers=workers, no_header=columns.no_header
+        ):
             display.advance()
             if read.values is None:
                 rejected.append(RejectedFile(file.name, read.faults))

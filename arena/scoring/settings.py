@@ -158,6 +158,7 @@ def given_columns(
     soft_labels: str | Sequence[str] = (),
     submission_columns: str | Sequence[str] = (),
     classes: Sequence[Any] = (),
+    no_header: Sequence[str] = (),
     positive: Any = None,
     **others: str,
 ) -> SolutionColumns:
@@ -175,6 +176,7 @@ def given_columns(
         soft_labels=names(soft_labels),
         submission=names(submission_columns),
         classes=tuple(map(str, classes)),
+        no_header=names(no_header),
         positive=None if positive is None else str(positive),
         **others,
     )

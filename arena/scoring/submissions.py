@@ -143,14 +143,19 @@ def examine(
     workers: int = 1,
     max_bytes: int = MAX_BYTES,
     sendable: tuple[tuple[str, ...], ...] | None = None,
+    no_header: Sequence[str] = (),
 ) -> Iterator[tuple[SubmissionFile, ReadSubmission]]:
     """Yield each file with its predictions or its faults, in order.
 
     At most ``workers + 1`` files are in memory at a time. ``sendable`` are the labels of each
-    target that a file may have; None: all of the solution.
+    target that a file may have; None: all of the solution. ``no_header`` is that of
+    :class:`~arena.types.SolutionColumns`.
     """
     info = competition_info(metric, solution)
-    limits = {"max_bytes": max_bytes, "sendable": sendable}
+    sent = (solution.id_column, *solution.columns)
+    order = {name: at for at, name in enumerate(no_header)}
+    header = tuple(sorted(sent, key=lambda name: order.get(name, len(order)))) if order else ()
+    limits = {"max_bytes": max_bytes, "sendable": sendable, "header": header}
     tasks = ((file, solution, metric, info, manager, limits) for file in files)
     read = run_tasks(_examine_one, tasks, workers=workers)
     yield from zip(files, read, strict=True)
@@ -202,6 +207,7 @@ def admit(
     *,
     workers: int = 1,
     progress: Progress,
+    no_header: Sequence[str] = (),
 ) -> list[SubmissionRecord]:
     """Read, check and store files, accepted or rejected; return their records in order.
 
@@ -211,7 +217,9 @@ def admit(
     records: list[SubmissionRecord] = []
     batch: list[Incoming] = []
     progress.start("Reading submissions", len(files))
-    for file, read in examine(files, solution, metric, manager, workers=workers):
+    for file, read in examine(
+        files, solution, metric, manager, workers=workers, no_header=no_header
+    ):
         key = _key(read, metric)
         incoming = Incoming(file.team, file.name, read.sha256, read.values, read.faults, key)
         batch.append(incoming)

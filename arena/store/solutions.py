@@ -298,7 +298,8 @@ def select_outline(cursor: duckdb.DuckDBPyConnection, number: int) -> SolutionOu
     if not found:
         return None
     ((targets, n_public, weighted),) = found
-    return SolutionOutline(n_public, len(parse_json(targets)), weighted)
+    classes = tuple(None if one is None else tuple(one) for _, one in parse_json(targets))
+    return SolutionOutline(n_public, classes, weighted)
 
 
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from arena.intake.cells import merge_equal_numbers
 from arena.types import MetricTraits
 from arena_metrics.confusion import FunctionOfConfusion
 from arena_metrics.parameters import require_choice
@@ -133,21 +136,40 @@ class Matthews(FunctionOfConfusion):
 class QuadraticWeightedKappa(FunctionOfConfusion):
     """Cohen's kappa with disagreements weighted by the squared distance of the classes.
 
-    Cohen (1968). Distances are differences of positions among the sorted labels of the solution,
-    labels that do not occur included. NaN if truth and predictions all have the same class.
+    Cohen (1968). Distances are differences of the labels if these are numbers, else of their
+    positions among the declared labels. NaN if truth and predictions all have the same class.
 
     Examples
     --------
     >>> QuadraticWeightedKappa().score(np.array([0, 1, 2]), np.array([0, 2, 2])).__round__(6)
     0.8
+    >>> metric = QuadraticWeightedKappa().for_classes(("0", "2", "10"))
+    >>> metric.score(np.array([0, 1, 2]), np.array([0, 2, 2])).__round__(6)
+    0.555556
     """
+
+    _values: tuple[float, ...] = field(default=(), init=False, repr=False)
+    """The value of each class; empty: its code."""
 
     name = "quadratic_weighted_kappa"
 
+    @property
+    def traits(self) -> MetricTraits:
+        """The order of the labels counts."""
+        return replace(super().traits, ordered_classes=True)
+
+    def for_classes(self, classes: Sequence[str]) -> QuadraticWeightedKappa:
+        """Return the metric with the distances of these labels."""
+        numbers = merge_equal_numbers(classes)
+        values = range(len(classes)) if numbers is None else (numbers[name] for name in classes)
+        made = copy.copy(self)
+        object.__setattr__(made, "_values", tuple(map(float, values)))
+        return made
+
     def from_confusion(self, matrix: Any) -> Any:
         """Return 1 - observed disagreement / disagreement expected under independence."""
-        positions = np.arange(len(matrix), dtype=np.float64)
-        distance = np.square(np.subtract.outer(positions, positions))
+        values = np.array(self._values[: len(matrix)] or range(len(matrix)), dtype=np.float64)
+        distance = np.square(np.subtract.outer(values, values))
         true, predicted = matrix.sum(axis=1), matrix.sum(axis=0)
         expected = np.einsum("ij,i...,j...->...", distance, true, predicted)
         observed = np.einsum("ij,ij...->...", distance, matrix)

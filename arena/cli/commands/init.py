@@ -206,7 +206,7 @@ def _say_what_was_made(folder: Path, competition: Competition) -> None:
         lines.append(f"The deadline is {deadline:%Y-%m-%d %H:%M} UTC.")
     lines += [
         *notes_of(asked),
-        *meaning_of_columns(competition.solution),
+        *meaning_of_columns(competition.solution, asked),
         *soft_label_warnings(competition.solution),
         *protection_notes(competition.settings, competition.solution, competition.manager, now),
         f"Describe it to participants in {folder / PAGES_NAME}, where each page becomes a tab of "

@@ -37,7 +37,17 @@ def _job(given: Mapping[str, Any]) -> int:
     CasesPlanRequest,
     arguments={"solution": "SOLUTION", "submissions": "SUBMISSIONS"},
     choose=_job,
-    columns=("id", "targets", "usage", "positive", "classes", "cluster", "weight", "submission"),
+    columns=(
+        "id",
+        "targets",
+        "usage",
+        "positive",
+        "classes",
+        "cluster",
+        "weight",
+        "no_header",
+        "submission",
+    ),
     of_metric={"lower_is_better": options.LowerIsBetter},
 )
 @output_options()

@@ -92,6 +92,14 @@ def rank(
     repeat: Annotated[
         str | None, typer.Option(help="The column that numbers repeated answers to a case.")
     ] = None,
+    no_header: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--no-header",
+            metavar="NAMES",
+            help="The names of the columns of tables without a header line, separated by commas.",
+        ),
+    ] = None,
     format: Annotated[
         str | None,
         typer.Option(
@@ -125,7 +133,9 @@ def rank(
         ties=cast(Any, ties),  # checked there
         missing=_missing(missing),
         value_range=value_range,
-        columns=CaseColumns(algorithm, case, value, task, cluster, repeat),
+        columns=CaseColumns(
+            algorithm, case, value, task, cluster, repeat, options.target_names(no_header)
+        ),
         format=format,
         board=BoardSettings(resamples, level, seed, None, workers),
     )

@@ -9,6 +9,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from arena.cli.discovery import refuse_repeated_options
+
 _COMMANDS: Mapping[str, str] = {
     "competition": "Run a whole competition with simulated teams.",
     "likeness": "Compare simulated leaderboards with past ones.",
@@ -30,6 +32,7 @@ class _Lazy(TyperGroup):
             module = importlib.import_module(f"arena.cli.commands.simulate_{name}")
             command = typer.main.get_command(module.app)
             command.name = name
+            refuse_repeated_options(command)
         return name, command, rest
 
 

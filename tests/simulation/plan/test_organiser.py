@@ -546,7 +546,7 @@ def test_metrics_are_compared_under_the_weights_of_the_rows():
     metrics, rng = PluginManager().metrics, np.random.default_rng(0)
     truth, predictions = np.zeros(60, int), rng.integers(2, size=(5, 60))
     weights = rng.integers(1, 5, 60).astype(float)
-    outline = SolutionOutline(n_public=0, n_targets=1, weighted=True)
+    outline = SolutionOutline(n_public=0, classes=(("0", "1"),), weighted=True)
     weighted = replace(metric_of_outline(metrics.resolve("f1"), outline), weights=weights)
     metric = metric_on_rows_of(metrics.resolve("accuracy"), weighted, 1)
     right = (predictions == truth) @ weights / weights.sum()
