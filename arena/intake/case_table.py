@@ -271,6 +271,8 @@ def _numbers(
         columns = list(points_for_commas(columns, place, faults))
     found = []
     for name, column in zip(names, columns, strict=True):
+        if pa.types.is_boolean(column.type):
+            column = pc.cast(column, pa.uint8())  # noqa: PLW2901
         text = pc.utf8_lower(pc.utf8_trim_whitespace(to_text(column)))
         missing = pc.is_in(text, pa.array(_MISSING))
         if pa.types.is_floating(column.type):

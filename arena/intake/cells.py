@@ -27,6 +27,8 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _NOT_A_NUMBER = (
     *("nan", "+nan", "-nan", "na", "n/a", "#n/a", "#na", "<na>", "nat", "null", "none", "nil", "?"),
 )
+_BOOLEANS = {"true": "1", "false": "0"}
+"""What programs write for truth values. They are numbers, and labels equal to 1 and 0."""
 _INFINITE = r"^[+-]?inf(inity)?$"
 
 _DECIMAL_COMMA = r"^[+-]?[0-9]*,[0-9]+$"
@@ -209,6 +211,10 @@ def _cast(column: Any) -> FloatArray:
         cast = _as_float64(column, safe=is_text(column))
     except pa.ArrowInvalid:
         text = pc.utf8_trim_whitespace(column)
+        lower = pc.utf8_lower(text)
+        if pc.all(pc.is_in(lower, value_set=pa.array([*_BOOLEANS, *_BOOLEANS.values()]))).as_py():
+            for word, number in _BOOLEANS.items():
+                text = pc.if_else(pc.equal(lower, word), number, text)
         cast = pc.cast(pc.if_else(is_number(text), text, "nan"), pa.float64())
     if cast.null_count:
         cast = pc.fill_null(cast, np.nan)
@@ -352,11 +358,16 @@ def _codes_of_text(written: Any, classes: Sequence[str]) -> FloatArray:
     found = pc.index_in(written, value_set=pa.array(classes, pa.string()))
     as_float = pc.fill_null(pc.cast(found, pa.float64()), np.nan)
     codes: FloatArray = np.array(as_float, dtype=np.float64)
-    values = merge_equal_numbers(classes)
+    as_numbers = [_BOOLEANS.get(label.lower(), label) for label in classes]
+    values = merge_equal_numbers(as_numbers)
     if values is None:
         return codes
-    code_of = {values[label]: code for code, label in enumerate(classes)}
+    code_of = {values[label]: code for code, label in enumerate(as_numbers)}
     text = pc.utf8_trim_whitespace(written)
+    if set(code_of) == {0, 1}:
+        lower = pc.utf8_lower(text)
+        for word, number in _BOOLEANS.items():
+            text = pc.if_else(pc.equal(lower, word), number, text)
     candidates = np.isnan(codes) & is_number(text).to_numpy(zero_copy_only=False)
     for at in np.flatnonzero(candidates):
         with contextlib.suppress(InvalidOperation):

@@ -9,6 +9,7 @@ import pytest
 from arena.intake import SubmissionForm, parse_submission, read_solution
 from arena.interfaces import TABLE
 from arena.types import PredictionKind, SolutionColumns
+from arena_metrics.modalities import MASKS
 
 FAULTS = {
     "mask beyond the image": (PredictionKind.TEXT, "mask,height,width", "3 2,2,2", "4 1", "4 2"),
