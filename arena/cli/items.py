@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from arena.cli import options
 from arena.cli.console import console, print_document
 from arena.errors import UsageError
 from arena.plugin.manager import PluginManager
@@ -16,6 +17,57 @@ from arena.utils.text import printable
 
 if TYPE_CHECKING:
     from arena.testing import Conformance
+
+
+def items_app(
+    kind: str,
+    *,
+    says: str,
+    name_help: str,
+    column: str,
+    suite: str,
+    autocompletion: Callable[[str], list[str]] | None = None,
+) -> typer.Typer:
+    """Return the command that lists what plugins provide of a kind.
+
+    Parameters
+    ----------
+    kind
+        The attribute of the plugin manager, such as ``mechanisms``, and the name of the command.
+    says
+        What it does, in a sentence.
+    name_help
+        The help of its argument.
+    column
+        The heading of the descriptions.
+    suite
+        The function of :mod:`arena.testing` that checks an item.
+    """
+    app = typer.Typer(add_completion=False)
+    name_argument = typer.Argument(metavar="NAME", help=name_help, autocompletion=autocompletion)
+    check_option = typer.Option("--check", help="Test it, and report what does not conform.")
+
+    def command(name: str | None = None, check: bool = False, as_json: bool = False) -> None:
+        import arena.testing
+
+        show_items(
+            kind,
+            name,
+            getattr(arena.testing, suite) if check else None,
+            column=column,
+            as_json=as_json,
+        )
+
+    command.__annotations__ |= {
+        "name": Annotated[str | None, name_argument],
+        "check": Annotated[bool, check_option],
+        "as_json": options.AsJson,
+    }
+    command.__doc__ = (
+        f"{says}\n\nWith --check, the exit code is 1 if it does not meet arena's requirements."
+    )
+    app.command(kind)(command)
+    return app
 
 
 def show_items(
