@@ -6,7 +6,6 @@ is an entry point in group ``arena.functions``, and an attribute of this package
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -57,40 +56,20 @@ __all__ = [
     "validate",
 ]
 
-_MODULES = {
-    "BoardSettings": "arena.scoring.settings",
-    "Client": "arena.client",
-    "CaseColumns": "arena.intake.case_table",
-    "Competition": "arena.competition.competition",
-    "CompetitionView": "arena.competition.view",
-    "PluginManager": "arena.plugin.manager",
-    "ScoreResult": "arena.scoring.result",
-    "ScoreSettings": "arena.scoring.settings",
-    "Settings": "arena.config",
-    "SolutionColumns": "arena.types",
-    "ProgressDisplay": "arena.utils.progress",
-    "from_estimators": "arena.scoring.estimators",
-    "hookimpl": "arena.hookspecs",
-    "make_scorer": "arena.scoring.estimators",
-    "plan": "arena.simulation.plan.pilot",
-    "plan_cases": "arena.simulation.plan.questions",
-    "rank": "arena.scoring.rank",
-    "score": "arena.scoring.score",
-    "simulate": "arena.simulation.competition.simulate",
-    "simulate_ranks": "arena.simulation.ranks.simulate",
-    "validate": "arena.scoring.score",
-}
-
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(importlib.import_module(_MODULES[name]), name)
-    if not name.startswith("_"):
+    from arena.utils.lazy import lazy_exports
+
+    try:
+        return lazy_exports(__name__, __file__)[0](name)
+    except AttributeError:
+        if name.startswith("_"):
+            raise
         from importlib import metadata  # 25 ms
 
         for point in metadata.entry_points(group="arena.functions", name=name):
             return point.load()
-    raise AttributeError(f"module 'arena' has no attribute {name!r}")
+        raise
 
 
 def __dir__() -> list[str]:

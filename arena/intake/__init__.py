@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.utils.lazy import lazy_attributes
+from arena.utils.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from arena.intake.case_table import CaseColumns, case_scores_of, read_case_table
@@ -53,37 +53,4 @@ __all__ = [
     "submission_files",
 ]
 
-_MODULES = {
-    "CaseColumns": "case_table",
-    "MAX_BYTES": "content",
-    "ReadSubmission": "submission",
-    "SHAPE_COLUMNS": "mask_files",
-    "SPACING_COLUMNS": "mask_files",
-    "SolutionSource": "memory",
-    "SubmissionFile": "folder",
-    "SubmissionForm": "columns",
-    "case_scores_of": "case_table",
-    "check_table": "reader",
-    "file_of_cell": "whole_file",
-    "find_submissions": "folder",
-    "named_file": "folder",
-    "ordered_by_manifest": "manifest",
-    "parse_submission": "submission",
-    "prepare_reader": "reader",
-    "read_case_table": "case_table",
-    "read_solution": "solution",
-    "read_submission": "reader",
-    "read_whole_solution": "whole_file",
-    "read_whole_submission": "whole_file",
-    "rows_of_cells": "row_sets",
-    "solution_source": "memory",
-    "submission_file": "memory",
-    "submission_files": "memory",
-}
-"""Name -> its module. They are imported on first use: a board needs the names of teams only."""
-
-__getattr__ = lazy_attributes(__name__, _MODULES)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_exports(__name__, __file__)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.utils.lazy import lazy_attributes
+from arena.utils.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from arena.interfaces.analyses import (
@@ -154,78 +154,5 @@ __all__ = [
     "within",
 ]
 
-_MODULES = {
-    "TABLE": "modalities",
-    "Table": "modalities",
-    "CellFault": "modalities",
-    "Modality": "modalities",
-    "ReadFile": "modalities",
-    "modality_of": "metrics",
-    "Analysis": "analyses",
-    "BaseMetric": "metrics",
-    "Candidates": "analyses",
-    "CaseReader": "case_scores",
-    "CaseScores": "case_scores",
-    "ClipsScores": "mechanisms",
-    "Competitor": "competitors",
-    "Computation": "competitors",
-    "ComputesAhead": "competitors",
-    "Conduct": "competitors",
-    "DeclaresConduct": "competitors",
-    "Deferred": "deferred",
-    "Evaluation": "mechanisms",
-    "ExplainsScores": "mechanisms",
-    "Feedback": "competitors",
-    "FloorEstimate": "floors",
-    "FloorEstimator": "floors",
-    "FloorSettings": "floors",
-    "HasCaseValues": "metrics",
-    "HasInfluenceValues": "metrics",
-    "HasResample": "metrics",
-    "HasRowValues": "metrics",
-    "HasVariants": "competitors",
-    "KnowsLabels": "competitors",
-    "LabelColumns": "floors",
-    "MayStop": "competitors",
-    "Mechanism": "mechanisms",
-    "Metric": "metrics",
-    "MetricFamily": "metrics",
-    "MetricFamilyOfFiles": "metrics",
-    "Move": "competitors",
-    "NeedsClasses": "metrics",
-    "NeedsRowContext": "metrics",
-    "Notebook": "competitors",
-    "Paper": "papers",
-    "PaperOptions": "papers",
-    "Participation": "competitors",
-    "Player": "competitors",
-    "PlaysThroughTeams": "competitors",
-    "PointwiseMetric": "metrics",
-    "PredictionBlocks": "analyses",
-    "PreparesSubmissions": "metrics",
-    "PublicBoard": "mechanisms",
-    "RankSets": "analyses",
-    "Ranker": "analyses",
-    "Reproduced": "papers",
-    "Reproduction": "papers",
-    "ReviewsBoard": "mechanisms",
-    "Scope": "mechanisms",
-    "Standing": "competitors",
-    "Study": "analyses",
-    "SuitsStudies": "analyses",
-    "faults_of_predictions": "metrics",
-    "faults_of_truth": "metrics",
-    "kinds_of": "metrics",
-    "notes_of": "metrics",
-    "rounded": "papers",
-    "source_of": "metrics",
-    "traits_of": "metrics",
-    "within": "papers",
-}
-"""Name -> its module. They are imported on first use: a command needs a few of the interfaces."""
-
-__getattr__ = lazy_attributes(__name__, _MODULES)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+# A command needs a few of the interfaces.
+__getattr__, __dir__ = lazy_exports(__name__, __file__)

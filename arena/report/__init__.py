@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.utils.lazy import lazy_attributes
+from arena.utils.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from arena.report.chart_files import write_charts
@@ -29,25 +29,5 @@ __all__ = [
     "write_file",
 ]
 
-_MODULES = {
-    "Board": "model",
-    "Column": "model",
-    "Rejection": "model",
-    "Report": "model",
-    "board_report": "contents",
-    "check_target": "file_output",
-    "competition_report": "competition",
-    "page": "html_page",
-    "public_competition_report": "competition",
-    "public_report": "contents",
-    "write_charts": "chart_files",
-    "write_file": "file_output",
-}
-"""Name -> its module. They are imported on first use: a terminal needs the columns of a board, and
-nothing else of a report."""
-
-__getattr__ = lazy_attributes(__name__, _MODULES)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+# A terminal needs the columns of a board, and nothing else of a report.
+__getattr__, __dir__ = lazy_exports(__name__, __file__)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -24,23 +26,44 @@ class LazyModule(ModuleType):
         return value
 
 
-def lazy_attributes(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package that imports its modules on first use.
+def lazy_exports(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a package that imports its names on first use.
 
-    ``modules`` has the module of each public name, relative to the package.
+    The names are those that its file imports under ``if TYPE_CHECKING:``, where type checkers and
+    import-linter see them. The file is parsed when the first of them is used: 1 ms.
 
-    >>> lazy_attributes("concurrent", {"Future": "futures"})("Future").__name__
-    'Future'
+    >>> import arena.interfaces
+    >>> get, names = lazy_exports("arena.interfaces", arena.interfaces.__file__)
+    >>> get("Deferred").__name__, "Metric" in names()
+    ('Deferred', True)
     """
 
+    @functools.cache
+    def places() -> dict[str, str]:
+        import ast
+
+        guarded = (
+            statement
+            for node in ast.parse(Path(file).read_text(encoding="utf-8")).body
+            if isinstance(node, ast.If)
+            for statement in node.body
+        )
+        return {
+            alias.name: node.module or ""
+            for node in guarded
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        }
+
     def get(name: str) -> Any:
-        if name not in modules:
+        # Python asks for names such as __path__, which no package exports.
+        if name.startswith("__") or name not in places():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(f"{package}.{modules[name]}"), name)
+        value = getattr(importlib.import_module(places()[name]), name)
         setattr(sys.modules[package], name, value)  # the next use does not come here
         return value
 
-    return get
+    return get, lambda: sorted(places())
 
 
 pa = LazyModule("pyarrow")
