@@ -10,6 +10,7 @@ import math
 import os
 import re
 import signal
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,14 @@ from hypothesis.internal.conjecture import providers
 
 import thinned
 from checkout import python_path
+from processor_time import ProcessorTime
 
 for library in ("OPENBLAS", "MKL", "OMP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+# Without it every worker and every child compiles arena, the tests and the libraries again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # A busy machine makes any command last long enough to show its progress on stderr.
 os.environ["ARENA_PROGRESS"] = "0"
@@ -61,10 +67,19 @@ class _Examples:
         return found
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a run list what costs most."""
+    parser.addoption(
+        "--processor-time", type=int, metavar="N", help="list the N files that take longest"
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Learn which run this is, before any test is imported."""
     thinned.full = config.option.markexpr == "campaign"
     config.pluginmanager.register(_Examples())
+    if config.option.processor_time is not None:
+        config.pluginmanager.register(ProcessorTime(config.option.processor_time))
 
 
 _LEFT_OUT_AS_A_WHOLE = re.compile(rb"^pytestmark = .*\bmark\.(slow|campaign)\b", re.MULTILINE)
