@@ -101,7 +101,9 @@ class ServerSection(ConfigSection):
         1.0, description="Seconds after which a busy server publishes its leaderboard again."
     )
     keep_uploads_days: Annotated[float, Field(ge=0)] = Field(
-        0.0, description="Days for which an uploaded file is kept after it was judged."
+        30.0,
+        description="Days for which an uploaded file is kept after it was judged, for its team and "
+        "the organiser; those of an account that fills max_stored_bytes are removed earlier.",
     )
     trusted_proxies: tuple[str, ...] = Field(
         (), description="Addresses of proxies whose forwarded addresses are believed."

@@ -18,7 +18,8 @@ from web_site import NAME, RULES, WebSite, listening
 pytestmark = pytest.mark.slow  # a browser takes long to start
 
 PAGES = ("/overview", "/pages/prizes", "/files", "/", "/submit", "/submissions", "/team", "/rules",
-         "/private", "/join", "/nothing", "/announcements", "/admin", "/admin/teams")  # fmt: skip
+         "/private", "/join", "/nothing", "/announcements", "/admin", "/admin/teams",
+         "/admin/submissions")  # fmt: skip
 
 
 OVERVIEW = r"""Forecast **churn**: the loss is $\frac{1}{n}\sum_i |y_i - \hat y_i|$.

@@ -19,7 +19,8 @@ TEXTS = (
     "{{7*7}}", '=HYPERLINK("http://e")', "@SUM(1)", "a;=1+1", "+1|cmd", "-1+cmd",
 )  # fmt: skip
 PAGES = ("/overview", "/pages/p", "/files", "/", "/submit", "/submissions", "/team", "/join",
-         "/private", "/announcements", "/admin", "/admin/teams", "/rules")  # fmt: skip
+         "/private", "/announcements", "/admin", "/admin/teams", "/rules",
+         "/admin/submissions")  # fmt: skip
 TABLES = ("board", "admin/export/accounts", "admin/export/teams", "admin/export/requests",
           "admin/export/board")  # fmt: skip
 STARTS_A_FORMULA = re.compile(r"(^|[;|])\s*[=+@]|^-[^\d.]|^[\t\r]")

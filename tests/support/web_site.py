@@ -91,6 +91,7 @@ class FakeScorer:
             common: dict[str, Any] = {
                 "request": request.request, "seq": request.seq, "team": team, "kind": kind,
                 "received": request.received.isoformat(), "judged": now, "member": request.member,
+                "description": request.payload.get("description", ""),
             }  # fmt: skip
             if kind == "submit" and not faults:
                 self.submissions += 1

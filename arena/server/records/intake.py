@@ -369,12 +369,12 @@ class Intake:
         return [tuple(row) for row in rows]
 
     def uploads_of(self, competition: str, member: str, after: int) -> dict[str, int]:
-        """Return the uploads of an account in requests after a number, with their bytes."""
+        """Return the uploads of an account in requests after a number: their bytes, in order."""
         with self._lock:
             rows = self._connection.execute(
                 "SELECT json_extract(payload, '$.upload'), json_extract(payload, '$.bytes')"
                 " FROM requests WHERE competition = ? AND member = ? AND seq > ?"
-                " AND kind = 'submit'",
+                " AND kind = 'submit' ORDER BY seq",
                 (competition, member, after),
             ).fetchall()
         return {str(name): int(size or 0) for name, size in rows}

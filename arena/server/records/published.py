@@ -70,6 +70,10 @@ class Answer:
     """The result in one sentence, for requests other than submissions."""
     selected: bool = False
     """Whether it is among the team's chosen final submissions."""
+    description: str = ""
+    """The team's note."""
+    reason: str = ""
+    """Why it is disqualified."""
     receipt: str | None = None
     """The hash of the event that stored it, which proves later that the record still has it."""
     sha256: str | None = None
@@ -331,6 +335,51 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"A {type(value).__name__} cannot be published.")
 
 
+_CONDITIONS = {
+    "team": "team = ?",
+    "status": "json_extract(document, '$.status') = ?",
+    "day": "substr(json_extract(document, '$.received'), 1, 10) = ?",
+    "search": "instr(lower("
+    + " || ' ' || ".join(
+        f"coalesce({one}, '')"
+        for one in (
+            "team",
+            *(
+                f"json_extract(document, '$.{key}')"
+                for key in ("file", "description", "submission", "sha256", "faults")
+            ),
+        )
+    )
+    + "), lower(?)) > 0",
+}
+_ORDERS = {
+    "newest": "seq DESC",
+    "oldest": "seq",
+    "highest": "json_extract(document, '$.released') DESC NULLS LAST, seq",
+    "lowest": "json_extract(document, '$.released') NULLS LAST, seq",
+    "team": "team, seq DESC",
+}
+ORDERS = tuple(_ORDERS)
+"""Orders of :class:`SubmissionQuery`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionQuery:
+    """Which submissions an organiser looks for; an empty text is no condition."""
+
+    team: str = ""
+    """The current name."""
+    status: str = ""
+    day: str = ""
+    """Received on this UTC day, such as 2026-03-01."""
+    search: str = ""
+    """In the team, file, description, number, digest or faults."""
+    order: str = "newest"
+    """One of :data:`ORDERS`."""
+    page: int = 1
+    limit: int = 100
+
+
 class Published:
     """Reads the documents that a scorer published. Safe to use from several threads.
 
@@ -442,6 +491,34 @@ class Published:
             team,
             before,
             limit,
+        )
+        return [Answer.of(parse_json(row["document"])) for row in rows]
+
+    def submissions(self, query: SubmissionQuery) -> tuple[list[Answer], int]:
+        """Return a page of the answers to submissions of all teams, and how many match."""
+        values = {key: value for key, value in asdict(query).items() if key in _CONDITIONS}
+        conditions = " AND ".join(_CONDITIONS[key] for key, value in values.items() if value)
+        where = f"json_extract(document, '$.kind') = 'submit'{conditions and ' AND '}{conditions}"
+        given = [value for value in values.values() if value]
+        with_values = f"FROM answers WHERE {where}"
+        total = self._rows(f"SELECT count(*) {with_values}", *given)[0][0]
+        rows = self._rows(
+            f"SELECT document {with_values} ORDER BY {_ORDERS[query.order]} LIMIT ? OFFSET ?",
+            *given,
+            query.limit,
+            query.limit * (query.page - 1),
+        )
+        return [Answer.of(parse_json(row["document"])) for row in rows], int(total)
+
+    def same_file(self, answer: Answer) -> list[Answer]:
+        """Return the other answers to the same file, oldest first."""
+        if not answer.sha256:
+            return []
+        rows = self._rows(
+            "SELECT document FROM answers WHERE json_extract(document, '$.sha256') = ?"
+            " AND request != ? ORDER BY seq LIMIT 100",
+            answer.sha256,
+            answer.request,
         )
         return [Answer.of(parse_json(row["document"])) for row in rows]
 

@@ -29,6 +29,8 @@ from arena.types import Fault, SubmissionRecord
 _LOGGER = logging.getLogger("arena.server.scorer")
 _POLL_SECONDS = 0.02
 _BEAT_SECONDS = 2.0
+_SWEEP_SECONDS = 21_600.0
+"""Files are kept for days, so a few hours more do not matter."""
 _RETRY_SECONDS, _MOST_FAILURES = 5.0, 3
 _MOST_LOGGED = 20
 _WEIGHT = 0.2
@@ -81,6 +83,7 @@ class Scorer:
         )
         self._lock = threading.Lock()
         self._board_at, self._board_due = 0.0, False
+        self._swept_at = 0.0
         self._end: str | None = None
         """The phase, if the competition is finalized."""
         self._checked: set[str] = set()
@@ -138,6 +141,8 @@ class Scorer:
             self._publisher.check_place()
             now = self._intake.version()
             if now == seen and not self._board_due:
+                if time.monotonic() > self._swept_at + _SWEEP_SECONDS:
+                    self.sweep()
                 time.sleep(_POLL_SECONDS)
                 continue
             seen = now
@@ -281,6 +286,7 @@ class Scorer:
         recorded = competition.answers()
         rows = {row["submission"]: row for row in competition.submissions()}
         records = {one.submission: one for one in competition.records()}
+        reasons = competition.disqualified()
         kept = _kept_after_a_rebuild(competition)
         answers, teams = [], set()
         for request in self._all_judged():
@@ -290,6 +296,7 @@ class Scorer:
             answer = self._answer(request, recorded[request.request])
             if answer.submission is not None:
                 row, record = rows[answer.submission], records[answer.submission]
+                answer = replace(answer, reason=reasons.get(answer.submission, ""))
                 released = answer.released if answer.submission in kept else row["released"]
                 answer = replace(answer, **_as_recorded(row, record), released=released)
             answers.append(answer)
@@ -396,6 +403,7 @@ class Scorer:
             released=None if submitted is None else submitted.released,
             faults=() if submitted is None else tuple(asdict(one) for one in submitted.faults),
             message=answer.message,
+            description=request.payload.get("description", ""),
             receipt=None if submitted is None else submitted.receipt,
             sha256=request.payload.get("sha256"),
         )
@@ -427,6 +435,7 @@ class Scorer:
 
     def sweep(self) -> None:
         """Remove the files of judged requests that are older than they are to be kept."""
+        self._swept_at = time.monotonic()
         oldest = time.time() - 86_400 * self._server.keep_uploads_days
         aside = self._competition.requests_set_aside()
         judged = {_upload_of(one) for one in self._all_judged() if one.request not in aside}

@@ -21,7 +21,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from arena.server.records.accounts import Account
-from arena.server.web import actions, folder_pages, models
+from arena.server.records.published import ORDERS
+from arena.server.web import actions, folder_pages, manager, models
 from arena.server.web.body import announces_more, receive, whole_number
 from arena.server.web.call import Call
 from arena.server.web.documents import fault_line, info, request_state, shown, token_state
@@ -723,6 +724,9 @@ ENDPOINTS = (
     Endpoint("GET", "/requests/{request}", "signed-in", "read", _request,
              "One request of the own team: its answer, or its place in the queue.",
              answer=models.RequestState, errors=(404,)),
+    Endpoint("GET", "/requests/{request}/file", "signed-in", "read", manager.download_upload,
+             "The file of a request as it was uploaded, while it is kept.",
+             answer="application/octet-stream", errors=(404,)),
     Endpoint("PUT", "/selection", "member", "submit", _select,
              "Choose the final submissions.", 202, models.Selection, models.RequestState,
              (409, 415, 422, 503)),
@@ -756,6 +760,16 @@ ENDPOINTS = (
              "Answered requests, newest first.", answer=models.Rows, errors=(422,),
              query={**_BEFORE, "team": "Of one team.", "status": "Of one status.",
                     "kind": "Of one kind."}),
+    Endpoint("GET", "/admin/submissions", "organiser", "admin", manager.list_submissions,
+             "Submissions of all teams, a page of 100.", answer=models.SubmissionRows,
+             errors=(422,),
+             query={"team": "Of one team.", "status": "Of one status.", "day": "Received on it.",
+                    "search": "In team, file, description, number, digest or faults.",
+                    "order": f"One of {', '.join(ORDERS)}.", "page": "From 1."}),
+    Endpoint("POST", "/admin/submissions/{request}/rerun", "organiser", "admin",
+             manager.rerun_submission,
+             "Judge a file that was rejected or set aside again, as a new upload of its team.",
+             202, answer=models.RequestState, errors=(404, 409)),
     Endpoint("GET", "/admin/teams", "organiser", "admin", _teams, "Teams and their members.",
              answer=models.Rows),
     Endpoint("GET", "/admin/events", "organiser", "admin", _admin_events,

@@ -240,6 +240,7 @@ async def receive(
             ).format(room=f"{room:,}"),
             {"Connection": "close"},
         )
+    site.make_room(competition, account, room - site.stored_bytes(competition, account) - size)
     site.arriving[who] += size
     try:
         return await read_upload(request, site, limits, most)

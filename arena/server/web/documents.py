@@ -66,7 +66,10 @@ def request_state(sent: Sent) -> models.RequestState:
     if sent.request is None:
         raise ValueError("A request without content and answer.")
     sha256 = sent.request.payload.get("sha256")
-    return shown(models.RequestState, sent.request, sha256=sha256, **common)
+    description = sent.request.payload.get("description", "")
+    return shown(
+        models.RequestState, sent.request, sha256=sha256, description=description, **common
+    )
 
 
 def token_state(token: Token) -> dict[str, Any]:

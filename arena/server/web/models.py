@@ -183,6 +183,8 @@ class RequestState(BaseModel):
     faults: list[dict[str, Any]] = []
     message: str = ""
     selected: bool = False
+    description: str = Field("", description="The team's note.")
+    reason: str = Field("", description="Why it is disqualified.")
     receipt: str | None = None
     sha256: str | None = None
     member: str = ""
@@ -289,6 +291,12 @@ class Rows(BaseModel):
     """A list of records."""
 
     rows: list[dict[str, Any]]
+
+
+class SubmissionRows(Rows):
+    """A page of the submissions of all teams."""
+
+    total: int = Field(description="How many submissions match.")
 
 
 class Invited(BaseModel):

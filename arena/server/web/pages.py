@@ -19,6 +19,7 @@ from arena.server.web import (
     api,
     folder_pages,
     language,
+    manager,
     provider_pages,
 )
 from arena.server.web.body import read_fields, read_many, receive, whole_number
@@ -281,11 +282,13 @@ async def _choose(call: Call) -> Response:
 async def _one(call: Call) -> Response:
     call.account  # noqa: B018 - 401 without an account
     one = actions.sent_one(call, call.request.path_params["request"])
-    state = request_state(one)
-    kinds: dict[str, list[Mapping[str, Any]]] = {}
-    for fault in state.faults:
-        kinds.setdefault(str(fault.get("kind", "")), []).append(fault)
-    return _page(call, "request.html", one=state, kinds=kinds)
+    return _page(
+        call,
+        "request.html",
+        one=request_state(one),
+        sender=manager.name_of(call, one.request),
+        has_file=manager.has_file(call, one.request),
+    )
 
 
 # Team, tokens, account
@@ -692,6 +695,7 @@ PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("GET", "/join", "anyone", "read", _join_page),
     ("POST", "/join", "anyone", "read", _form(_show_join, _join)),
     *folder_pages.PAGES,
+    *manager.PAGES,
     *admin_pages.PAGES,
 )
 """Method, path below the competition, who, scope, handler."""

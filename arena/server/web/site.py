@@ -221,13 +221,32 @@ class Site:
         self.seals = Seals(clock)
 
     def stored_bytes(self, competition: CompetitionSite, account: str) -> int:
-        """Return the bytes of files of an account on the disk, and of those that arrive now."""
-        name, keeps = competition.name, bool(competition.limits.keep_uploads_days)
-        after = 0 if keeps else competition.state().cursor  # judged files are removed
-        sizes = self.intake.uploads_of(name, account, after) | self.accounts.slots_of(account, name)
-        if keeps:
-            sizes = {one: n for one, n in sizes.items() if (self.uploads.folder / one).exists()}
+        """Return the bytes of an account's files that are still needed, and of those that arrive.
+
+        Judged files are not: see :meth:`make_room`.
+        """
+        name, cursor = competition.name, competition.state().cursor
+        sizes = self.intake.uploads_of(name, account, cursor)
+        sizes |= self.accounts.slots_of(account, name)
         return sum(sizes.values()) + self.arriving[name, account]
+
+    def make_room(self, competition: CompetitionSite, account: str, room: int) -> None:
+        """Remove the oldest judged files of an account until the others take at most ``room``."""
+        name, cursor = competition.name, competition.state().cursor
+        if not competition.limits.keep_uploads_days:
+            return  # the scorer removes them
+        waiting = self.intake.uploads_of(name, account, cursor)
+        kept = {
+            upload: size
+            for upload, size in self.intake.uploads_of(name, account, 0).items()
+            if upload not in waiting and (self.uploads.folder / upload).exists()
+        }
+        total = sum(kept.values())
+        for upload, size in kept.items():
+            if total <= room:
+                break
+            self.uploads.drop(upload)
+            total -= size
 
     def competition(self, name: str) -> CompetitionSite:
         """Return a competition; 404 if it does not exist."""

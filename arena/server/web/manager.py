@@ -1,0 +1,210 @@
+"""The organiser's manager of submissions: every file of every team."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import date
+
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import FileResponse, RedirectResponse, Response
+
+from arena.server.records.intake import Request
+from arena.server.records.published import ORDERS, Answer, SubmissionQuery
+from arena.server.web import actions, models
+from arena.server.web.body import base_name, read_fields, whole_number
+from arena.server.web.call import Call
+from arena.server.web.documents import request_state
+from arena.server.web.language import _
+from arena.server.web.problems import Problem
+from arena.server.web.rendering import Handler, refusals_on, render
+
+STATUSES = ("accepted", "rejected", "refused", "disqualified", "set_aside")
+RERUN = {"rejected", "set_aside"}
+"""Statuses of submissions that can be judged again: they have no score."""
+ROWS = 100
+
+
+def read_query(call: Call) -> SubmissionQuery:
+    """Return what the address asks for; 422 for what there is not."""
+    given = {key: value.strip()[:200] for key, value in call.request.query_params.items()}
+    if given.get("status") and given["status"] not in STATUSES:
+        raise Problem(422, f"status is one of {', '.join(STATUSES)}.")
+    if given.get("order", "newest") not in ORDERS:
+        raise Problem(422, f"order is one of {', '.join(ORDERS)}.")
+    if given.get("day"):
+        try:
+            date.fromisoformat(given["day"])
+        except ValueError:
+            raise Problem(422, _("A day is written like 2026-03-01.")) from None
+    return SubmissionQuery(
+        team=given.get("team", ""),
+        status=given.get("status", ""),
+        day=given.get("day", ""),
+        search=given.get("search", ""),
+        order=given.get("order") or "newest",
+        page=max(whole_number(given.get("page", "1"), digits=8) or 1, 1),
+        limit=ROWS,
+    )
+
+
+async def _found(call: Call, query: SubmissionQuery) -> tuple[list[Answer], int]:
+    # A search reads every answer: the pages of others do not wait for it.
+    return await run_in_threadpool(call.competition.published.submissions, query)
+
+
+async def list_submissions(call: Call) -> models.SubmissionRows:
+    """Return a page of the submissions of all teams."""
+    answers, total = await _found(call, read_query(call))
+    return models.SubmissionRows(rows=[asdict(one) for one in answers], total=total)
+
+
+async def _show_list(call: Call) -> Response:
+    problem: Problem | None = None
+    try:
+        query = read_query(call)
+    except Problem as error:
+        problem, query = error, SubmissionQuery()
+    answers, total = await _found(call, query)
+    return render(
+        call.site,
+        call.request,
+        call,
+        "admin_submissions.html",
+        status=problem.status if problem else 200,
+        problem=problem,
+        query=query,
+        answers=answers,
+        total=total,
+        n_pages=max(-(-total // ROWS), 1),
+        statuses=STATUSES,
+        orders=ORDERS,
+        teams=sorted(
+            team.name for team, _members in call.site.accounts.teams(call.competition.name)
+        ),
+        n_waiting=call.site.intake.waiting(call.competition.name, call.competition.state().cursor),
+    )
+
+
+def _upload_of(call: Call, stored: Request | None) -> str | None:
+    """Return the name of the upload of a request if its file is still kept."""
+    name = None if stored is None else stored.payload.get("upload")
+    if not isinstance(name, str) or not name.isalnum():
+        return None
+    return name if call.site.uploads.path(name).is_file() else None
+
+
+def has_file(call: Call, stored: Request | None) -> bool:
+    """Return whether the uploaded file of a request is still kept."""
+    return _upload_of(call, stored) is not None
+
+
+def name_of(call: Call, stored: Request | None) -> str:
+    """Return the name of the person who sent a request; empty if there is none any more."""
+    if stored is None:
+        return ""
+    try:
+        return call.site.accounts.account(stored.member).name
+    except KeyError:
+        return ""
+
+
+async def download_upload(call: Call) -> Response:
+    """Return the file of a request as it was uploaded: to its team and to the organiser."""
+    call.account  # noqa: B018 - 401 without an account
+    sent = actions.sent_one(call, call.request.path_params["request"])
+    upload = _upload_of(call, sent.request)
+    if upload is None:
+        raise Problem(404, _("This file is not kept any more."))
+    return FileResponse(
+        call.site.uploads.path(upload),
+        media_type="application/octet-stream",
+        filename=base_name(sent.file),
+    )
+
+
+def rerun(call: Call) -> Request:
+    """Judge a file without a score again, as a new upload of its team that arrives now."""
+    sent = actions.sent_one(call, call.request.path_params["request"])
+    stored, answer = sent.request, sent.answer
+    if stored is None or stored.kind != "submit" or answer is None or answer.status not in RERUN:
+        raise Problem(409, _("Only a file that was rejected or set aside can be judged again."))
+    upload = _upload_of(call, stored)
+    if upload is None:
+        raise Problem(404, _("This file is not kept any more."))
+    actions.check_open(call, call.site.clock())
+    with call.site.uploads.path(upload).open("rb") as file:
+        copy = call.site.uploads.put(iter(lambda: file.read(2**20), b""))
+    request, _new = call.site.intake.append(
+        competition=call.competition.name,
+        team=answer.team,
+        member=stored.member,
+        kind="submit",
+        payload={**stored.payload, "upload": copy.name, "sha256": copy.sha256},
+        fingerprint=copy.sha256,
+        received=call.site.clock(),
+    )
+    return request
+
+
+async def rerun_submission(call: Call) -> models.RequestState:
+    """Judge a file again; return the new request."""
+    request = await run_in_threadpool(rerun, call)
+    return request_state(actions.sent_one(call, request.request))
+
+
+async def _show(call: Call, problem: Problem | None = None, status: int = 200) -> Response:
+    name = call.request.path_params["request"]
+    sent = actions.sent_one(call, name)
+    if sent.request is not None and sent.request.kind != "submit":
+        raise Problem(404, _("There is no such page."))
+    answer = sent.answer
+    same = [] if answer is None else await run_in_threadpool(
+        call.competition.published.same_file, answer
+    )  # fmt: skip
+    return render(
+        call.site,
+        call.request,
+        call,
+        "admin_submission.html",
+        status=status,
+        problem=problem,
+        one=request_state(sent),
+        team=answer.team if answer else (sent.request.team if sent.request else ""),
+        answer=answer,
+        sender=name_of(call, sent.request),
+        same=same,
+        has_file=has_file(call, sent.request),
+        may_rerun=answer is not None and answer.status in RERUN,
+    )
+
+
+def _act(kind: str) -> Handler:
+    @refusals_on(_show)
+    async def act(call: Call) -> Response:
+        fields = await read_fields(call.request, call.competition.limits)
+        base = f"/{call.competition.name}/admin/submissions"
+        if kind == "rerun":
+            request = await run_in_threadpool(rerun, call)
+            return RedirectResponse(f"{base}/{request.request}", 303)
+        answer = actions.sent_one(call, call.request.path_params["request"]).answer
+        reason = fields.get("reason", "").strip()[:500]
+        if not reason:
+            raise Problem(422, _("Give the reason. The team sees it."))
+        if answer is None or answer.submission is None:
+            raise Problem(409, _("This file was not accepted, so it counts for nothing."))
+        actions.admin(call, kind, {"submission": answer.submission, "reason": reason})
+        return RedirectResponse(f"{base}/{answer.request}", 303)
+
+    return act
+
+
+_ONE = "/admin/submissions/{request}"
+PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
+    ("GET", "/admin/submissions", "organiser", "admin", _show_list),
+    ("GET", _ONE, "organiser", "admin", _show),
+    *(
+        ("POST", f"{_ONE}/{kind}", "organiser", "admin", _act(kind))
+        for kind in ("disqualify", "undo", "rerun")
+    ),
+    ("GET", "/submissions/{request}/file", "signed-in", "read", download_upload),
+)
