@@ -32,11 +32,16 @@ from served import N_ROWS, predictions, send
 
 @contextmanager
 def scorer_of(
-    folder: Path, layout: Layout, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    folder: Path,
+    layout: Layout,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    *,
+    days: float = 0.0,
 ) -> Iterator[Scorer]:
+    server = ServerSection(keep_uploads_days=days)
     with (
         Competition.open(folder, clock=clock) as competition,
-        Scorer(competition, "race", layout, ServerSection(), clock=clock) as scorer,
+        Scorer(competition, "race", layout, server, clock=clock) as scorer,
     ):
         yield scorer
 
@@ -66,6 +71,24 @@ def contents(layout: Layout) -> list[Any]:
         ]
     finally:
         public.close()
+
+
+def test_a_file_is_kept_and_says_why_it_does_not_count(folder: Path, layout: Layout) -> None:
+    intake = Intake(layout.intake)
+    sent = send(layout, intake, "red", predictions(1))
+    decide(intake, "disqualify", submission=1, reason="copied from blue")
+    public = None
+    for days, kept in ((30.0, 1), (30.0, 1), (0.0, 0)):  # a restart says the same
+        with scorer_of(folder, layout, days=days) as scorer:
+            settle(scorer)
+            public = public or Published(layout.public("race"))
+            answer = public.answer(sent.request)
+            assert answer is not None
+            assert (answer.status, answer.reason) == ("disqualified", "copied from blue")
+            assert len(list(layout.uploads.iterdir())) == kept
+    assert public is not None
+    public.close()
+    intake.close()
 
 
 def test_requests_are_judged_and_published_in_order(folder: Path, layout: Layout) -> None:
