@@ -305,6 +305,10 @@ class RowContext:
     """``(n,)`` float64 of each of :attr:`MetricTraits.extra_columns` that the solution has."""
     classes: tuple[str, ...] | None = None
     """The labels of the only target, in the order of their codes; None: there are no labels."""
+    tasks: IntArray | None = None
+    """``(n,)`` codes of the task of each row, where the solution has several."""
+    task_names: tuple[str, ...] = ()
+    """The names of the tasks, in the order of their codes."""
 
 
 @dataclass(frozen=True, slots=True)

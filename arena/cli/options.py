@@ -39,6 +39,30 @@ Metric = Annotated[
         autocompletion=complete_metric,
     ),
 ]
+Metrics = Annotated[
+    list[str],
+    typer.Option(
+        "--metric",
+        "-m",
+        help="A name from 'arena metrics', name(key=value, …), kaggle:FILE.py, … Of several, the "
+        "first ranks, and the others become columns, unless they are combined.",
+        autocompletion=complete_metric,
+    ),
+]
+Combine = Annotated[
+    str | None,
+    typer.Option(
+        "--combine",
+        help="How the scores by all metrics, on each task if there are tasks, become one: mean, "
+        "geometric, worst or mean_rank.  [default: rows of all tasks count alike]",
+    ),
+]
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        "--weights", metavar="NAME=WEIGHT, …", help="Weights of metrics or tasks; others have 1."
+    ),
+]
 OptionalMetric = Annotated[
     str | None,
     typer.Option(

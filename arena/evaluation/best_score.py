@@ -18,6 +18,7 @@ from scipy.special import ndtri, stdtrit
 
 from arena.errors import UsageError
 from arena.evaluation.bootstrap import draw_resamples
+from arena.evaluation.combinations import within_tasks
 from arena.evaluation.levels import check_level
 from arena.evaluation.score_intervals import (
     ScoreErrors,
@@ -26,7 +27,7 @@ from arena.evaluation.score_intervals import (
     score_errors,
 )
 from arena.evaluation.scores import round_significant, score_under_weights
-from arena.interfaces import Study, traits_of
+from arena.interfaces import ScoresTogether, Study, traits_of
 from arena.types import DEFAULT_LEVEL, FloatArray, IntArray, WeightArray
 from arena.utils.memory import return_freed_memory
 from arena.utils.parallel import Progress, one_thread_each
@@ -733,6 +734,7 @@ def corrected_best(
     traits = traits_of(study.metric)
     stratify = traits.needs_every_class or traits.stratify_by_class
     strata = study.truth if stratify and study.truth.ndim == 1 else None
+    strata = within_tasks(study.metric, strata)
     n_rows, seed = len(study.truth), int(rng.integers(2**62))
     at_once = max(1, min(draws, _WEIGHT_BYTES // n_rows))
 
@@ -752,6 +754,10 @@ def corrected_best(
 
     def score_under(weights: npt.NDArray[Any], submissions: IntArray) -> FloatArray:
         predictions = study.predictions
+        if isinstance(study.metric, ScoresTogether):  # a rank is one among all
+            return score_under_weights(
+                study.metric, study.truth, predictions, weights, workers=workers, progress=progress
+            )[submissions]
         if len(submissions) < predictions.n_submissions:
             predictions = predictions.subset(submissions)
         return score_under_weights(

@@ -67,6 +67,8 @@ def context_of(solution: Solution, rows: npt.NDArray[np.bool_]) -> RowContext:
         clusters=clusters_of(solution, rows),
         extra={name: values[rows] for name, values in solution.extra.items()},
         classes=solution.targets[0].classes if len(solution.targets) == 1 else None,
+        tasks=None if solution.tasks is None else solution.tasks[rows],
+        task_names=solution.task_names,
     )
 
 

@@ -18,6 +18,7 @@ from arena.interfaces import (
     HasRowValues,
     Metric,
     NeedsRowContext,
+    ScoresTogether,
 )
 from arena.types import FloatArray, WeightArray
 from arena.utils.engines import cluster_in_use
@@ -31,6 +32,7 @@ __all__ = [
     "full_scores",
     "influence_values",
     "is_black_box",
+    "is_mean_of_rows",
     "resample_block",
     "round_significant",
     "score_under_weights",
@@ -38,6 +40,7 @@ __all__ = [
     "weighted_means",
 ]
 
+_PROBES = np.array([0.3, 0.7])
 _BLOCK_BYTES = 128 * 2**20
 _LARGEST_BLOCK = 512 * 2**20
 _LEAST_SUBMISSIONS = 4
@@ -52,7 +55,12 @@ _ROUNDED_AT_ONCE = 16_384
 
 def is_black_box(metric: Metric) -> bool:
     """Return whether a metric can only be called as a whole, once per submission and resample."""
-    return not isinstance(metric, HasResample | HasRowValues)
+    return not isinstance(metric, HasResample | HasRowValues | ScoresTogether)
+
+
+def is_mean_of_rows(metric: Metric) -> bool:
+    """Return whether the score is the mean of the row values, and not another function of it."""
+    return isinstance(metric, HasRowValues) and bool((metric.from_mean(_PROBES) == _PROBES).all())
 
 
 def score_under_weights(
@@ -97,6 +105,11 @@ def score_under_weights(
         With ``must_take_rows``; other exceptions of the metric are not caught.
     """
     progress = progress or NoProgress()
+    if isinstance(metric, ScoresTogether):
+        together = metric.score_together(
+            truth, predictions, weights, workers=workers, progress=progress
+        )
+        return round_significant(together)
     if is_black_box(metric):
         from arena.evaluation.black_box import black_box_resample
 
@@ -226,7 +239,7 @@ def full_scores(
         score is NaN. None: the first such error is raised. The cause of an error that the metric
         did not raise on purpose is that error.
     """
-    if isinstance(metric, HasResample | HasRowValues):
+    if not is_black_box(metric):
         once = np.ones((len(truth), 1), dtype=np.uint8)
         try:
             return score_under_weights(metric, truth, predictions, once, workers=workers)[:, 0]

@@ -11,13 +11,12 @@ import numpy.typing as npt
 
 from arena.evaluation.bootstrap import draw_resamples
 from arena.evaluation.predictions import ArrayPredictions
-from arena.evaluation.scores import influence_values, score_under_weights
+from arena.evaluation.scores import influence_values, is_mean_of_rows, score_under_weights
 from arena.interfaces import HasRowValues, Metric
 from arena.types import FloatArray, IntArray
 from arena.utils.read_only import read_only
 
 _RESAMPLES = 200
-_PROBES = np.array([0.3, 0.7])
 _LARGEST_EXPONENT = 400
 _NO_MEAN = 1e-6
 
@@ -75,7 +74,7 @@ def comparable_values(
     These are the row values if the score is their mean, and influence values otherwise.
     """
     # A mean needs no numerical slope, so that an exact tie stays exact.
-    if isinstance(metric, HasRowValues) and (metric.from_mean(_PROBES) == _PROBES).all():
+    if is_mean_of_rows(metric) and isinstance(metric, HasRowValues):
         return metric.row_values(*read_only((truth, block)))
     return influence_values(metric, truth, block)
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         PredictionBlocks,
         Ranker,
         RankSets,
+        ScoresTogether,
         Study,
         SuitsStudies,
     )
@@ -139,6 +140,7 @@ __all__ = [
     "Reproduction",
     "ReviewsBoard",
     "Scope",
+    "ScoresTogether",
     "Standing",
     "Study",
     "SuitsStudies",

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.interfaces.metrics import Metric
-from arena.types import TEAMS, Finding, FloatArray, IntArray, Vocabulary
+from arena.types import TEAMS, Finding, FloatArray, IntArray, Vocabulary, WeightArray
 from arena.utils.read_only import make_fields_read_only
 
 
@@ -30,6 +30,22 @@ class PredictionBlocks(Protocol):
 
     def subset(self, submissions: IntArray) -> PredictionBlocks:
         """Return the predictions of the submissions at these positions, in this order."""
+
+
+@runtime_checkable
+class ScoresTogether(Protocol):
+    """A metric whose scores depend on the other submissions, such as a mean rank."""
+
+    def score_together(
+        self,
+        truth: npt.NDArray[Any],
+        predictions: PredictionBlocks,
+        weights: WeightArray,
+        *,
+        workers: int = 1,
+        progress: Any = None,
+    ) -> FloatArray:
+        """Return ``(m, B)``: the score of each submission under each column of ``weights``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,9 +97,15 @@ class RankSets:
     """The probability, at least, that all sets hold."""
     not_offered: str | None = None
     """Why the sets are withheld from the board, in a sentence; None: they are claimed."""
+    score_low: FloatArray | None = None
+    """``(m,)`` lower ends of the true scores, which hold at once with the sets; None: the board
+    takes the interval of each score by itself."""
+    score_high: FloatArray | None = None
+    """``(m,)`` upper ends."""
 
     def __post_init__(self) -> None:
-        make_fields_read_only(self, "low", "high", "tier", "possible_winner")
+        arrays = ("low", "high", "tier", "possible_winner", "score_low", "score_high")
+        make_fields_read_only(self, *arrays)
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the columns ``rank_low``, ``rank_high``, ``tier`` and ``possible_winner``.
@@ -139,6 +161,9 @@ class Study:
     None: it was not computed yet."""
     words: Vocabulary = TEAMS
     """The nouns for sentences about the board: teams, algorithms or models."""
+    parts: tuple[Study, ...] = ()
+    """A study of each part of a combined score whose ranks are decided part by part: a mean rank,
+    or the worst of several scores. An analysis of one truth is not for such a study."""
 
     def __post_init__(self) -> None:
         arrays = ("truth", "submissions", "scores", "resampled", "clusters", "tasks", "soft_labels")
@@ -158,6 +183,7 @@ class Study:
             predictions=self.candidates.predictions,
             ranks=None,
             best_interval=None,
+            parts=(),
         )
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from arena.errors import ArenaError, PluginError, ScoringError
 from arena.evaluation.best_score import MOST_DRAWS
 from arena.evaluation.binding import BoundMetric, bind, clusters_of
+from arena.evaluation.combinations import CombinedMetric, scores_of_parts
 from arena.evaluation.multi_target import (
     metric_of_each_target,
     predictions_of_target,
@@ -340,7 +341,11 @@ class BoardRun:
         records = [by_id[int(submission)] for submission in study.submissions]
         ranks = minimum_ranks(scores, greater_is_better=better)
         public, public_ranks = self._public_scores(records)
-        others = self._secondary_scores(records) | self._target_scores(records)
+        others = (
+            self._part_scores(records)
+            | self._secondary_scores(records)
+            | self._target_scores(records)
+        )
         standings = []
         for at in best_first(scores, greater_is_better=better):
             delivered = {name: values[at] for name, values in columns.items()}
@@ -362,6 +367,25 @@ class BoardRun:
                 }
             )
         return tuple(standings)
+
+    def _part_scores(self, records: Sequence[SubmissionRecord]) -> dict[str, list[float | None]]:
+        """Return the scores that a combination combines; empty for other metrics."""
+        rows = rows_of(self.solution, self.split)
+        metric = self.bound.for_rows(rows)
+        if not isinstance(metric, CombinedMetric) or len(metric.parts) < 2:
+            return {}
+        once = np.ones((int(rows.sum()), 1), dtype=np.uint8)
+        scores = scores_of_parts(
+            metric,
+            self.solution.truth[rows],
+            self._predictions(records, self.split),
+            once,
+            workers=self.settings.n_workers,
+        )[:, :, 0]
+        return {
+            part.name: [value if np.isfinite(value) else None for value in own.tolist()]
+            for part, own in zip(metric.parts, scores, strict=True)
+        }
 
     def _secondary_scores(
         self, records: Sequence[SubmissionRecord]

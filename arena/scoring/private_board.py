@@ -13,8 +13,15 @@ from arena.errors import MetricError, UsageError
 from arena.evaluation.best_score import CorrectedBest, corrected_best, intervals_of_teams
 from arena.evaluation.black_box import DrawnRowsError
 from arena.evaluation.bootstrap import draw_halves, draw_resamples
+from arena.evaluation.combinations import (
+    CombinedMetric,
+    EachPart,
+    scores_of_parts,
+    tasks_of,
+    within_tasks,
+)
 from arena.evaluation.ranks import best_of_each_team
-from arena.evaluation.score_intervals import score_errors
+from arena.evaluation.score_intervals import ScoreErrors, score_errors
 from arena.evaluation.scores import is_black_box, round_significant, score_under_weights
 from arena.interfaces import (
     Analysis,
@@ -132,9 +139,17 @@ def study_of(
         If the settings do not apply to the rows.
     """
     check_defined(metric, rows)
+    by_parts = isinstance(metric, CombinedMetric) and metric.by_parts
+    drawn: Any = metric
+    if isinstance(metric, CombinedMetric) and by_parts:
+        drawn = EachPart(metric)
     resampled, resampling = resample(
-        metric, rows, predictions, settings, progress=progress or NoProgress()
+        drawn, rows, predictions, settings, progress=progress or NoProgress()
     )
+    of_parts = np.empty((0, 0, 0))
+    if isinstance(metric, CombinedMetric) and by_parts and not resampling.without:
+        of_parts = resampled.reshape(len(metric.parts), len(scores), -1)
+        resampled = round_significant(metric.combine(of_parts))
     best = best_of_each_team(scores, resampled, teams, greater_is_better=metric.greater_is_better)
     names = tuple(teams[at] for at in best.positions)
     codes = {name: code for code, name in enumerate(names)}
@@ -153,6 +168,11 @@ def study_of(
         task_names=rows.task_names,
         soft_labels=rows.soft_labels,
         words=rows.words,
+        parts=()
+        if not len(of_parts) or not isinstance(metric, CombinedMetric)
+        else _parts_of(
+            metric, rows, names, submissions, predictions, of_parts, best.positions, settings
+        ),
         candidates=(
             Candidates(
                 scores,
@@ -166,6 +186,38 @@ def study_of(
         ),
     )
     return study, resampling
+
+
+def _parts_of(
+    metric: CombinedMetric,
+    rows: RankedRows,
+    teams: tuple[str, ...],
+    submissions: IntArray,
+    predictions: PredictionBlocks,
+    resampled: FloatArray,
+    positions: IntArray,
+    settings: BoardSettings,
+) -> tuple[Study, ...]:
+    """Return a study of each part, of the submissions at these positions."""
+    once = np.ones((len(rows.truth), 1), dtype=np.uint8)
+    kept = predictions.subset(positions)
+    scores = scores_of_parts(metric, rows.truth, kept, once, workers=settings.n_workers)[:, :, 0]
+    return tuple(
+        Study(
+            metric=part.metric,
+            truth=part.of_rows(rows.truth),
+            teams=teams,
+            submissions=submissions[positions],
+            predictions=part.of_predictions(kept),
+            scores=own,
+            resampled=drawn[positions],
+            level=settings.level,
+            clusters=None if rows.clusters is None else part.of_rows(rows.clusters),
+            classes=rows.classes,
+            words=rows.words,
+        )
+        for part, own, drawn in zip(metric.parts, scores, resampled, strict=True)
+    )
 
 
 def resample(
@@ -237,8 +289,7 @@ def _bootstrap(
 
     In the middle are the weights, if the metric can only be called as a whole.
     """
-    needs_every_class = traits_of(metric).needs_every_class and rows.classes is not None
-    scores, redrawn = np.empty((predictions.n_submissions, settings.resamples)), 0
+    found, redrawn = [], 0
     for part in _parts(metric, len(rows.truth), settings.resamples):
         resamples = draw_resamples(
             len(rows.truth),
@@ -246,17 +297,17 @@ def _bootstrap(
             settings.seed,
             strata=strata,
             clusters=rows.clusters,
-            required=rows.truth if needs_every_class else None,
+            required=_required(metric, rows),
             first=part.start,
             workers=settings.n_workers,
         )
         redrawn += resamples.redrawn
         weights, workers = resamples.weights, settings.n_workers
         of_part = _resampled(metric, rows, predictions, weights, 2, workers, progress)
-        if of_part is None or of_part.shape == scores.shape:  # no copy: it may take a gigabyte
+        if of_part is None or of_part.shape[1] == settings.resamples:
             return of_part, weights if is_black_box(metric) else None, redrawn
-        scores[:, part] = of_part
-    return scores, None, redrawn
+        found.append(of_part)
+    return np.concatenate(found, axis=1), None, redrawn
 
 
 def analyse(
@@ -302,11 +353,56 @@ def analyse(
         corrected = corrected.withheld(study.ranks.not_offered)  # they need the same rows
     if study.candidates is None:  # else it is not that of these scores
         study = replace(study, best_interval=(corrected.low, corrected.high))
-    low, high = map(round_significant, intervals_of_teams(study, errors))
+    corrected, (low, high) = _score_intervals(study, corrected, errors)
     columns = {"score_low": as_json(low), "score_high": as_json(high)}  # null where withheld
     columns |= {} if study.ranks is None else study.ranks.columns()
     findings, of_findings = _run_analyses(study, columns, settings, manager, progress)
     return PrivateBoard(study, corrected, findings, columns | of_findings)
+
+
+def _score_intervals(
+    study: Study, corrected: CorrectedBest, errors: ScoreErrors
+) -> tuple[CorrectedBest, tuple[FloatArray, FloatArray]]:
+    """Return the corrected best score and the ends of each team's interval.
+
+    Where the ranker gives intervals that hold at once with the ranks, those are the intervals of
+    the winners and of the best true score, too.
+    """
+    sets = study.ranks
+    if sets is None or sets.score_low is None or sets.score_high is None:
+        low, high = intervals_of_teams(study, errors)
+        return corrected, (round_significant(low), round_significant(high))
+    low, high = round_significant(sets.score_low), round_significant(sets.score_high)
+    if sets.not_offered is not None:
+        nothing = np.full(len(low), np.nan)
+        return corrected, (nothing, nothing)
+    possible, places = sets.possible_winner, corrected.winners.submission
+    if study.metric.greater_is_better:
+        ends = float(low.max()), float(high[possible].max())
+    else:
+        ends = float(low[possible].min()), float(high.min())
+    first = int(places[0])
+    return (
+        replace(
+            corrected,
+            estimate=float(np.clip(corrected.estimate, low[first], high[first])),
+            low=ends[0],
+            high=ends[1],
+            reason=None,
+            winner_low=float(low[first]),
+            winner_high=float(high[first]),
+            winner_reason=None,
+            assumption="The intervals follow from what each part decides about each pair, or about "
+            "each score, all at once; nothing is assumed about ties.",
+            winners=replace(
+                corrected.winners,
+                low=low[places],
+                high=high[places],
+                reasons=(None,) * len(places),
+            ),
+        ),
+        (low, high),
+    )
 
 
 def _may_be_first(study: Study) -> npt.NDArray[np.bool_] | None:
@@ -407,15 +503,35 @@ def check_defined(metric: Metric, rows: RankedRows) -> None:
         raise MetricError("The solution has no rows to rank on. Check its usage column.")
     if rows.classes is None or not traits_of(metric).needs_every_class:
         return
-    found = len(np.unique(rows.truth))
+    tasks = tasks_of(metric)
+    parts = [rows.truth] if tasks is None else [rows.truth[tasks == t] for t in np.unique(tasks)]
+    found = min(len(np.unique(truth)) for truth in parts)
     if found < len(rows.classes):
+        if tasks is not None:
+            raise MetricError(
+                f"{metric.name} needs every class in every task, but a task has only {found} of "
+                f"{len(rows.classes)}."
+            )
         raise MetricError(
             f"{metric.name} needs every class, but only {found} of {len(rows.classes)} occur in "
             f"the {len(rows.truth):,} ranked rows."
         )
 
 
+def _required(metric: Metric, rows: RankedRows) -> IntArray | None:
+    """Return codes of which a resample needs each: classes, tasks, or the classes of each task."""
+    if traits_of(metric).needs_every_class and rows.classes is not None:
+        return within_tasks(metric, np.asarray(rows.truth, dtype=np.intp))
+    return None if rows.clusters is None else tasks_of(metric)
+
+
 def _strata(metric: Metric, rows: RankedRows, stratify: bool | None) -> IntArray | None:
+    """Return the codes within which rows are drawn; None: among all, or whole clusters."""
+    by_class = _by_class(metric, rows, stratify)
+    return by_class if rows.clusters is not None else within_tasks(metric, by_class)
+
+
+def _by_class(metric: Metric, rows: RankedRows, stratify: bool | None) -> IntArray | None:
     if stratify is None:
         stratify = traits_of(metric).stratify_by_class and rows.clusters is None
         return rows.truth if stratify and rows.classes is not None else None

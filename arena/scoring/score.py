@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 
 from arena.errors import InputError
 from arena.evaluation.binding import bind
+from arena.evaluation.combinations import Combination, combined_metric, served_metric
 from arena.evaluation.similar import (
     SimilarSubmissions,
     describe_similar,
@@ -41,7 +42,9 @@ def score(
     submissions: Any,
     settings: ScoreSettings | str | None = None,
     *,
-    metric: str | None = None,
+    metric: str | Sequence[str] | None = None,
+    combine: str | None = None,
+    weights: Mapping[str, float] | None = None,
     id: str | None = None,
     target: str | Sequence[str] | None = None,
     usage: str | None = None,
@@ -86,7 +89,13 @@ def score(
     settings
         All settings as one object, instead of the keywords below; or the metric.
     metric
-        A specification such as ``roc_auc`` or ``f1(average=macro)``.
+        A specification such as ``roc_auc`` or ``f1(average=macro)``; of several, the first ranks
+        and the others become columns, unless they are combined.
+    combine
+        One of :data:`~arena.evaluation.combinations.COMBINATIONS`: how the scores by all metrics,
+        on each task if there are tasks, become one. None: rows of all tasks count alike.
+    weights
+        Metric or task -> weight in the combination; others have 1.
     id, target, usage, positive, classes, cluster, tasks, weight, soft_labels, submission_columns
         The roles of the solution's columns, as in ``competition.toml``; see
         :class:`~arena.types.SolutionColumns`.
@@ -134,6 +143,8 @@ def score(
     settings = score_settings(
         settings,
         metric,
+        combine=combine,
+        weights=weights,
         id=id,
         target=target,
         usage=usage,
@@ -192,9 +203,20 @@ def admitted(
 
     A temporary store is removed when the block ends.
     """
-    single: Metric = manager.metrics.resolve(settings.metric)
-    truth = read_truth(solution_source(solution), single, settings.columns)
-    scored = metric_of_solution(single, truth)
+    names = (settings.metric, *settings.others)
+    singles: dict[str, Metric] = {name: manager.metrics.resolve(name) for name in names}
+    reader = singles[settings.metric]
+    if settings.others or settings.combination is not None:
+        by_ranks = Combination("mean_rank")  # to read them, metrics of any direction do
+        by_task = settings.columns.tasks is not None
+        reader = combined_metric(singles, settings.combination or by_ranks, by_task=by_task)
+    truth = read_truth(solution_source(solution), reader, settings.columns)
+    each = {name: metric_of_solution(metric, truth) for name, metric in singles.items()}
+    served = {name: served_metric(name, metric, truth) for name, metric in each.items()}
+    scored = served.pop(settings.metric)
+    if settings.combination is not None:
+        scored = combined_metric(each, settings.combination, by_task=by_task, solution=truth)
+        served = {}
     with attributed_unquoted(manager.metrics.plugin_of(settings.metric), f"binding {scored.name}"):
         bind(scored, truth, rows_of(truth, settings.split))
     check_defined(scored, ranked_rows(truth, settings.split))
@@ -222,7 +244,7 @@ def admitted(
         ]
         counting, notes = _last_of_each_team(records)
         run = BoardRun(
-            specification=settings.metric,
+            specification=settings.metric if settings.combination is None else scored.name,
             metric=scored,
             solution=truth,
             split=settings.split,
@@ -230,10 +252,12 @@ def admitted(
             store=store,
             manager=manager,
             progress=progress,
+            secondary=served,
+            provider=manager.metrics.plugin_of(settings.metric),
         )
         similar = _similar(store, counting, truth)
         notes += _similar_notes(similar)
-        all_notes = (*notes_of(single), *meaning_of_columns(truth, single), *notes)
+        all_notes = (*notes_of(reader), *meaning_of_columns(truth, reader), *notes)
         yield AdmittedFolder(run, counting, rejected, similar, all_notes)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from arena.errors import UsageError
+from arena.evaluation.combinations import Combination
 from arena.scoring.splits import SPLITS
 from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, SolutionColumns
 from arena.utils.parallel import available_workers
@@ -67,6 +68,11 @@ class ScoreSettings:
 
     metric: str
     """A specification such as ``roc_auc`` or ``f1(average=macro)``."""
+    others: tuple[str, ...] = ()
+    """Other metrics, whose scores become columns, and enter the combination if there is one."""
+    combination: Combination | None = None
+    """How the scores by all metrics, on each task if the columns name tasks, become one; None: the
+    first metric ranks, on the rows of all tasks."""
     columns: SolutionColumns = field(default_factory=SolutionColumns)
     """The roles of the solution's columns."""
     split: str = "private"
@@ -81,6 +87,12 @@ class ScoreSettings:
             raise UsageError(f"The split must be private, public or all, not {self.split!r}.")
         if self.board.stratify and self.columns.cluster:
             raise UsageError("Resamples can be stratified by class or drawn by cluster, not both.")
+        if len({self.metric, *self.others}) <= len(self.others):
+            raise UsageError(f"A metric is named twice: {', '.join((self.metric, *self.others))}.")
+        if self.combination is not None and not self.others and not self.columns.tasks:
+            raise UsageError(
+                "There is only one score to combine: name a second metric, or the column of tasks."
+            )
 
 
 def board_settings(board: BoardSettings | None, **given: Any) -> BoardSettings:
@@ -105,7 +117,7 @@ def board_settings(board: BoardSettings | None, **given: Any) -> BoardSettings:
 
 
 def score_settings(
-    settings: ScoreSettings | str | None, metric: str | None, **given: Any
+    settings: ScoreSettings | str | None, metric: str | Sequence[str] | None, **given: Any
 ) -> ScoreSettings:
     """Return settings from a settings object or from keywords, of which None means the default.
 
@@ -126,21 +138,39 @@ def score_settings(
         return settings
     if settings is not None and metric is not None:
         raise UsageError(f"The metric was given twice: {settings!r} and {metric!r}.")
-    name = settings or metric
-    if not isinstance(name, str):
-        what = "No metric was given" if name is None else f"The metric is {name!r}"
+    named = settings or metric
+    names = [named] if isinstance(named, str) else list(named or ())
+    if not names or not all(isinstance(name, str) for name in names):
+        what = "No metric was given" if named is None else f"The metric is {named!r}"
         raise UsageError(f'{what}: give its name, such as metric="roc_auc".')
     board = {one.name for one in fields(BoardSettings)}
     of_board = {name: said.pop(name) for name in list(said) if name in board}
     database = said.pop("database", None)
     split = said.pop("split", "private")
     return ScoreSettings(
-        metric=name,
+        metric=names[0],
+        others=tuple(names[1:]),
+        combination=combination_of(said.pop("combine", None), said.pop("weights", None)),
         columns=given_columns(**said),
         split=split,
         database=None if database is None else Path(database),
         board=BoardSettings(**of_board),
     )
+
+
+def combination_of(
+    how: str | None, weights: Mapping[str, float] | None = None
+) -> Combination | None:
+    """Return a combination by its name; None: there is none.
+
+    Raises
+    ------
+    UsageError
+        If the name is unknown, or weights are given without one.
+    """
+    if how is None and weights:
+        raise UsageError("Weights are those of a combination: name one, such as mean.")
+    return None if how is None else Combination(how, dict(weights or {}))
 
 
 def refuse_keywords(given: Collection[str]) -> None:

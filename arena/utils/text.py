@@ -6,6 +6,8 @@ import contextlib
 import re
 import unicodedata
 
+from arena.errors import UsageError
+
 EMAIL_ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
 _FORMULA_IN_A_CELL = re.compile(r"((?:^|[;|])[\s\"]*)([=+\-@\t\r\n＝＋－＠])")  # noqa: RUF001
 
@@ -26,6 +28,34 @@ def has_stacked_marks(text: str) -> bool:
         if run > _MOST_MARKS:
             return True
     return False
+
+
+def numbers_by_name(text: str | None, option: str) -> dict[str, float]:
+    """Return the numbers of ``NAME=NUMBER, …``; None has none.
+
+    A comma within brackets belongs to a name, such as that of a metric with parameters.
+
+    Raises
+    ------
+    UsageError
+        If a part has another form, or a name occurs twice.
+
+    Examples
+    --------
+    >>> numbers_by_name("f1(average=macro)=2, mae=1", "--weights")
+    {'f1(average=macro)': 2.0, 'mae': 1.0}
+    """
+    found: dict[str, float] = {}
+    for part in re.split(r",(?![^(]*\))", text or ""):
+        name, equals, number = (one.strip() for one in part.rpartition("="))
+        if not part.strip() and not found:
+            continue
+        if not equals or not name or not is_number(number) or name in found:
+            raise UsageError(
+                f"{option} takes NAME=NUMBER, …, each name once, not {part.strip()!r}."
+            )
+        found[name] = float(number)
+    return found
 
 
 def is_number(text: str) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @hookimpl
 def provide_rankers() -> Iterable[Deferred]:
     """Provide the ranker ``simultaneous``."""
-    return [Deferred("simultaneous", "arena_ranking.board_ranks:SimultaneousRanks")]
+    return [Deferred("simultaneous", "arena_ranking.ranker:SimultaneousRanks")]
 
 
 @hookimpl

@@ -9,7 +9,7 @@ import numpy as np
 
 from arena.evaluation.ranks import best_first
 from arena.evaluation.scores import round_significant
-from arena.interfaces import Study
+from arena.interfaces import RankSets, Study
 from arena.types import Finding, FloatArray, IntArray, Table
 from arena.utils.formatting import percent
 from arena.utils.parallel import available_workers
@@ -21,6 +21,7 @@ from arena_ranking.bootstrap_ranks import (
     share_in_top,
 )
 from arena_ranking.challenger.top import top_of_board
+from arena_ranking.combined_ranks import ranks_of_parts
 from arena_ranking.paired_tests import PairedTests
 from arena_ranking.verdict import ranks_verdict
 
@@ -51,6 +52,8 @@ class Ranks:
         workers = available_workers()
         better_is_greater = study.metric.greater_is_better
         ranked = study.ranks
+        if study.parts:
+            return self._of_parts(study, ranked or ranks_of_parts(study, workers=workers))
         if not isinstance(ranked, BoardRanks):
             ranked = board_ranks(study, workers=workers)
         pairs = ranked.pairs
@@ -72,6 +75,30 @@ class Ranks:
             details=top_of_board(
                 study, pairs.standard_errors, pairs.n_units, pairs.source, rng, workers=workers
             ),
+        )
+
+    def _of_parts(self, study: Study, ranked: RankSets) -> Finding:
+        """Return the finding on a mean rank or worst score: no test compares two of them."""
+        spread = bootstrap_rank_ranges(
+            round_significant(study.resampled),
+            study.level,
+            greater_is_better=study.metric.greater_is_better,
+        )
+        prizes = prize_shares(spread.ranks, study.teams)
+        return Finding(
+            analysis=self.name,
+            verdict=ranks_verdict(
+                ranked.possible_winner, study.level, ranked.not_offered, study.words
+            ),
+            document={
+                "level": ranked.level,
+                "resamples": spread.ranks.shape[1],
+                "not_offered": ranked.not_offered,
+                "submissions": study.submissions.tolist(),
+                "share_in_top": {str(k): share_in_top(spread.ranks, k).tolist() for k in _TOPS},
+                "prizes": _prizes_of_teams(study.teams, prizes),
+            },
+            columns=_columns(spread, prizes),
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from arena.evaluation.scores import round_significant
 from arena.interfaces import RankSets, Study, traits_of
 from arena.types import FloatArray, IntArray, Vocabulary
 from arena.utils.memory import return_freed_memory
-from arena.utils.parallel import available_workers
 from arena_ranking.challenger.top import top_positions
 from arena_ranking.differences import FEW_ROWS, floor_standard_errors
 from arena_ranking.evidence import PairwiseEvidence, pairwise_evidence
@@ -47,36 +46,6 @@ class BoardRanks(RankSets):
     pairs: PairFindings
     comparisons: int
     """The number of ordered pairs in the family, all candidates of a team included."""
-
-
-@dataclass(frozen=True, slots=True)
-class SimultaneousRanks:
-    """The ranker of this plugin: see :func:`board_ranks`.
-
-    Raises
-    ------
-    UsageError
-        If ``ties`` is not true or false.
-    """
-
-    ties: bool = False
-    """Whether possible winners hold for all of several exactly equal best submissions at once:
-    ``all_pairs`` of :func:`~arena_ranking.simultaneous.rank_intervals`."""
-    name: str = field(default="simultaneous", init=False)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.ties, bool):
-            raise UsageError(f"ties is {self.ties!r}: it must be true or false.")
-
-    def rank(self, study: Study) -> BoardRanks:
-        """Return the rank sets.
-
-        Raises
-        ------
-        UsageError
-            If the study holds no submission.
-        """
-        return board_ranks(study, all_pairs=self.ties, workers=available_workers())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

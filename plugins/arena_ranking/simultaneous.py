@@ -90,7 +90,7 @@ class RankIntervals(Tabular):
         """
         better = self.better[np.ix_(positions, positions)]
         of_family = self.level, self.critical_value, self.rounds
-        return _of_decisions(better, _unbeaten(better), scores, *of_family)
+        return ranks_of_decisions(better, _unbeaten(better), scores, *of_family)
 
     def chart(self, teams: Sequence[str]) -> alt.LayerChart:
         """Return a picture of the ranks that are not excluded; ``teams`` are m names."""
@@ -245,14 +245,14 @@ def rank_intervals(
     if not all_pairs and len(signed) > 1:
         possible = family.possible_winners(possible, first, workers)
     better = transitive_closure(better, signed)
-    return _of_decisions(better, possible, signed, level, critical_value, rounds)
+    return ranks_of_decisions(better, possible, signed, level, critical_value, rounds)
 
 
 def _unbeaten(better: _Relation) -> npt.NDArray[np.bool_]:
     return np.asarray(np.logical_not(better.any(axis=0)))
 
 
-def _of_decisions(
+def ranks_of_decisions(
     better: _Relation,
     possible: npt.NDArray[np.bool_],
     scores: FloatArray,

@@ -13,7 +13,7 @@ import arena_ranking
 from arena.errors import UsageError
 from arena.interfaces import Analysis, Ranker
 from arena_ranking.analysis import Ranks
-from arena_ranking.board_ranks import SimultaneousRanks
+from arena_ranking.ranker import SimultaneousRanks
 
 COLUMNS = [
     "bootstrap_rank_low",

@@ -23,12 +23,13 @@ from arena.plugin.manager import PluginManager
 from arena.plugin.specification import with_parameters
 from arena.scoring.result import ScoreResult
 from arena.scoring.score import score as score_files
-from arena.scoring.settings import BoardSettings, ScoreSettings
+from arena.scoring.settings import BoardSettings, ScoreSettings, combination_of
 from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, SolutionColumns
 from arena.utils.finished_tasks import resumable
 from arena.utils.formatting import BoardDisplay
 from arena.utils.progress import ProgressDisplay
 from arena.utils.requests import HERE, EngineChoice
+from arena.utils.text import numbers_by_name
 
 app = typer.Typer(add_completion=False)
 
@@ -39,8 +40,10 @@ app = typer.Typer(add_completion=False)
 def score(
     solution: options.SolutionFile,
     submissions: options.SubmissionFiles,
-    metric: options.Metric,
+    metric: options.Metrics,
     columns: SolutionColumns,
+    combine: options.Combine = None,
+    weights: options.Weights = None,
     lower_is_better: options.LowerIsBetter = None,
     split: Annotated[
         str, typer.Option(help="The rows to rank on: private, public or all.")
@@ -71,8 +74,11 @@ def score(
     """Score submissions against a solution and rank them, with the uncertainty of every rank."""
     options.check_intervals(intervals, report, charts)
     check_outputs(report, charts, table)
+    metrics = [with_parameters(name, lower_is_better=lower_is_better) for name in metric]
     settings = ScoreSettings(
-        metric=with_parameters(metric, lower_is_better=lower_is_better),
+        metric=metrics[0],
+        others=tuple(metrics[1:]),
+        combination=combination_of(combine, numbers_by_name(weights, "--weights")),
         columns=columns,
         split=split,
         database=db,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from arena.evaluation.bootstrap import draw_resamples
+from arena.evaluation.combinations import tasks_of
 from arena.evaluation.ranks import minimum_ranks
 from arena.evaluation.scores import score_under_weights
 from arena.interfaces import HasResample, HasRowValues, Study
@@ -77,7 +78,7 @@ def task_scores(
     -------
     A :class:`TaskScores`. Memory: the ``(n, B)`` weights twice, one byte each.
     """
-    if study.tasks is None:
+    if study.tasks is None or tasks_of(study.metric) is not None:  # then tasks are columns
         return None
     present, n_rows = np.unique(study.tasks, return_counts=True)
     if len(present) < 2:

@@ -1,0 +1,728 @@
+"""One score of several: of several metrics, of the tasks of a solution, or of both.
+
+With the scores s_c of C parts and weights w_c that sum to 1, a combination is
+
+============= ====================================================================
+``mean``      the sum of w_c s_c
+``geometric`` exp of the sum of w_c log s_c, for positive scores
+``worst``     the smallest score, or the largest of losses
+``mean_rank`` the sum of w_c r_c, the rank of a submission among all by part c
+============= ====================================================================
+
+Rows are resampled within tasks, so that each task keeps its number of rows; groups that are in
+several tasks are resampled as a whole. A combined metric is a metric like any other, except that a
+mean rank depends on the other submissions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.errors import MetricError, UsageError
+from arena.evaluation.predictions import MappedPredictions
+from arena.evaluation.ranks import doubled_mean_ranks
+from arena.evaluation.scores import (
+    influence_values,
+    is_black_box,
+    is_mean_of_rows,
+    resample_block,
+    score_under_weights,
+)
+from arena.evaluation.served_kinds import Conversion, common_kind, conversion
+from arena.evaluation.shared_weights import derived_once
+from arena.evaluation.wrapped_metric import WrappedMetric
+from arena.interfaces import (
+    BaseMetric,
+    HasInfluenceValues,
+    HasRowValues,
+    Metric,
+    NeedsRowContext,
+    PointwiseMetric,
+    PredictionBlocks,
+    faults_of_predictions,
+    faults_of_truth,
+    modality_of,
+    notes_of,
+    traits_of,
+)
+from arena.types import (
+    CompetitionInfo,
+    Fault,
+    FloatArray,
+    IntArray,
+    MetricTraits,
+    PredictionKind,
+    RowContext,
+    Solution,
+    WeightArray,
+)
+from arena.utils.parallel import Progress
+
+__all__ = [
+    "COMBINATIONS",
+    "Combination",
+    "CombinedMetric",
+    "Part",
+    "combined_metric",
+    "scores_of_parts",
+    "served_metric",
+    "tasks_of",
+    "within_tasks",
+]
+
+COMBINATIONS = ("mean", "geometric", "worst", "mean_rank")
+"""How the scores of parts become one; see the module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """How the scores of several metrics, or of several tasks, become one.
+
+    Raises
+    ------
+    UsageError
+        If the name is unknown, or a weight is not a positive number.
+    """
+
+    how: str = "mean"
+    """One of :data:`COMBINATIONS`."""
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """Metric or task -> weight; others have 1. Of a metric on a task, the two are multiplied."""
+
+    def __post_init__(self) -> None:
+        if self.how not in COMBINATIONS:
+            raise UsageError(
+                f"The combination must be one of {', '.join(COMBINATIONS)}, not {self.how!r}."
+            )
+        if self.weights and self.how == "worst":
+            raise UsageError("The worst of several scores takes no weights.")
+        for name, weight in self.weights.items():
+            if not (np.isfinite(weight) and weight > 0):
+                raise UsageError(f"The weight of {name} must be a positive number, not {weight}.")
+
+    def check_names(self, names: Iterable[str]) -> None:
+        """Raise UsageError if a weight is for something that does not exist."""
+        known = list(names)
+        for name in self.weights:
+            if name not in known:
+                listed = ", ".join(known)
+                raise UsageError(f"There is no metric or task {name!r} to weight: {listed}.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A score that enters a combination: a metric on all rows, or on those of a task."""
+
+    name: str
+    metric: Metric
+    """Bound to its rows, if it needs that."""
+    weight: float
+    """Of all parts, the weights sum to 1."""
+    rows: IntArray | slice | None = None
+    """The positions of its rows; None: all."""
+    convert: Conversion | None = None
+    """What makes predictions into those of its metric; None: they are."""
+
+    def of_rows(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return an array ``(n, …)`` on the rows of the part."""
+        return values if self.rows is None else values[self.rows]
+
+    def of_block(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return predictions ``(k, n, …)`` as the metric takes them."""
+        own = block if self.rows is None else block[:, self.rows]
+        return own if self.convert is None else self.convert(own)
+
+    def of_predictions(self, predictions: PredictionBlocks) -> PredictionBlocks:
+        """Return the predictions on the rows of the part, as the metric takes them."""
+        if self.rows is None and self.convert is None:
+            return predictions
+        return MappedPredictions(predictions, self.of_block)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Column:
+    """A metric of a combination, before it is bound to rows."""
+
+    name: str
+    metric: Metric
+    convert: Conversion | None
+
+
+def combined_metric(
+    metrics: Mapping[str, Metric],
+    combination: Combination,
+    *,
+    by_task: bool = False,
+    solution: Solution | None = None,
+) -> CombinedMetric:
+    """Return the combination of metrics, or of the tasks of a solution, or of both.
+
+    Parameters
+    ----------
+    metrics
+        Name -> metric, averaged over the targets of the solution.
+    combination
+        How the scores become one.
+    by_task
+        Whether each metric is computed on each task.
+    solution
+        Where it is known: its kind of predictions is that of the combination.
+
+    Raises
+    ------
+    UsageError
+        If no submission serves all metrics, or their directions differ and the combination is not
+        one of ranks.
+    """
+    inner = list(metrics.values())
+    directions = {metric.greater_is_better for metric in inner}
+    if len(directions) > 1 and combination.how != "mean_rank":
+        smaller = [name for name, metric in metrics.items() if not metric.greater_is_better]
+        raise UsageError(
+            f"Of {', '.join(metrics)}, smaller values of {', '.join(smaller)} are better, and "
+            f"larger ones of the others: their {combination.how} has no direction. Combine them "
+            "by mean_rank, or choose metrics of one direction."
+        )
+    if not by_task:
+        combination.check_names(metrics)
+    kinds = common_kind(inner) if solution is None else (solution.kind,)
+    n_classes = 2 if solution is None else _n_classes(solution)
+    columns = tuple(
+        _Column(name, metric, conversion(metric, kinds[0], n_classes))
+        for name, metric in metrics.items()
+    )
+    made: type[CombinedMetric] = CombinedMetric
+    if combination.how == "mean_rank":
+        made = MeanRank
+    elif not by_task and combination.how == "mean" and all(map(_is_plain_mean, inner)):
+        made = _RowMean
+    elif any(is_black_box(metric) for metric in inner):
+        made = _WorstBlackBox if combination.how == "worst" else made
+    elif combination.how == "worst":
+        made = _Worst
+    elif all(isinstance(metric, HasRowValues | HasInfluenceValues) for metric in inner):
+        made = _Influenced
+    else:
+        made = _Resampled
+    return made(columns, combination, by_task, kinds)
+
+
+def served_metric(name: str, metric: Metric, solution: Solution) -> Metric:
+    """Return a metric that scores the submissions of a solution, if need be by their labels.
+
+    ``metric`` is averaged over the targets of the solution. Scores of two classes serve a metric of
+    probabilities, which has no value for those outside [0, 1].
+
+    Raises
+    ------
+    UsageError
+        If it cannot score what submissions contain.
+    """
+    n_classes = _n_classes(solution)
+    convert = conversion(metric, solution.kind, n_classes, scores=True)
+    if convert is None:
+        return metric
+    return combined_metric({name: metric}, Combination(), solution=solution)
+
+
+def _n_classes(solution: Solution) -> int | None:
+    classes = solution.targets[0].classes if len(solution.targets) == 1 else None
+    return None if classes is None else len(classes)
+
+
+@dataclass(frozen=True, eq=False)
+class CombinedMetric(BaseMetric):
+    """A combination of metrics; a part that is a black box makes it one, too."""
+
+    columns: tuple[_Column, ...]
+    combination: Combination
+    by_task: bool
+    kinds: tuple[PredictionKind, ...]
+    parts: tuple[Part, ...] = ()
+    """The scores that are combined; empty: not bound to rows."""
+    tasks: IntArray | None = None
+    """``(n,)`` codes of the tasks of the rows, if the tasks are parts."""
+    by_parts: ClassVar[bool] = False
+    """Whether ranks follow from what each part decides: the score is no smooth function."""
+    relative: ClassVar[bool] = False
+    """Whether a score depends on the other submissions."""
+
+    @property
+    def name(self) -> str:
+        """Such as ``mean of roc_auc and f1 over tasks``."""
+        if len(self.columns) == 1 and not self.by_task:
+            return self.columns[0].name
+        how = self.combination.how.replace("_", " ")
+        how = {"geometric": "geometric mean"}.get(how, how)
+        names = " and ".join(column.name for column in self.columns)
+        return f"{how} {'by' if self.relative else 'of'} {names}" + self.by_task * " over tasks"
+
+    @property
+    def greater_is_better(self) -> bool:
+        """The direction of the metrics; a smaller mean rank is better."""
+        return self.columns[0].metric.greater_is_better
+
+    @property
+    def prediction(self) -> PredictionKind:
+        """What serves all metrics."""
+        return self.kinds[0]
+
+    @property
+    def modality(self) -> Any:
+        """That of the first metric."""
+        return modality_of(self.columns[0].metric)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes of the metrics, and which of them take labels for probabilities."""
+        found = [note for column in self.columns for note in notes_of(column.metric)]
+        labels = [column.name for column in self.columns if column.convert is not None]
+        if labels:
+            found.append(f"{', '.join(labels)}: the label is the most probable one.")
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def traits(self) -> MetricTraits:
+        """What all metrics need; the range of the combined score."""
+        found = [traits_of(column.metric) for column in self.columns]
+        lows, highs = zip(*(one.score_range for one in found), strict=True)
+        most = [one.max_classes for one in found if one.max_classes is not None]
+        limits = [one.time_limit for one in found if one.time_limit is not None]
+        memory = [one.memory_limit for one in found if one.memory_limit is not None]
+        weights = self._weights_of_columns()
+        ends = {
+            "mean": (float(weights @ lows), float(weights @ highs)),
+            "geometric": (max(min(lows), 0.0), max(highs)),
+            "worst": (min(lows), min(highs)) if self.greater_is_better else (max(lows), max(highs)),
+            "mean_rank": (1.0, np.inf),
+        }
+        return replace(
+            found[0],
+            prediction_range=_shared([one.prediction_range for one in found]),
+            truth_range=_shared([one.truth_range for one in found]),
+            row_range=None,
+            score_range=ends[self.combination.how],
+            needs_every_class=any(one.needs_every_class for one in found),
+            stratify_by_class=all(one.stratify_by_class for one in found),
+            max_classes=min(most, default=None),
+            time_limit=sum(limits) or None,
+            memory_limit=max(memory, default=None),
+            extra_columns=tuple(dict.fromkeys(name for one in found for name in one.extra_columns)),
+            row_weights=all(one.row_weights for one in found),
+        )
+
+    def _weights_of_columns(self) -> FloatArray:
+        given = self.combination.weights
+        weights = np.array([given.get(column.name, 1.0) for column in self.columns])
+        return np.asarray(weights / weights.sum())
+
+    def faults(
+        self, predictions: npt.NDArray[Any], competition: CompetitionInfo
+    ) -> Iterable[Fault]:
+        """Return the faults that any metric finds in predictions that it takes as they are."""
+        for column in self.columns:
+            if column.convert is None:
+                yield from faults_of_predictions(column.metric, predictions, competition)
+
+    def faults_of_truth(
+        self, truth: npt.NDArray[Any], competition: CompetitionInfo
+    ) -> Iterable[Fault]:
+        """Return the faults that any metric finds in the solution."""
+        for column in self.columns:
+            yield from faults_of_truth(column.metric, truth, competition)
+
+    def for_rows(self, context: RowContext) -> CombinedMetric:
+        """Return the combination on these rows, whose tasks the context names.
+
+        Raises
+        ------
+        MetricError
+            If the tasks are combined, and the rows have none.
+        """
+        if not self.by_task:
+            parts = [self._part(column, context, None, "") for column in self.columns]
+            return replace(self, parts=tuple(_normalised(parts)), tasks=None)
+        if context.tasks is None:
+            raise MetricError(f"{self.name} needs the tasks of the rows: name their column.")
+        present = np.unique(context.tasks)
+        names = [context.task_names[code] for code in present]
+        self.combination.check_names([*(column.name for column in self.columns), *names])
+        parts = []
+        for code, name in zip(present, names, strict=True):
+            rows = np.flatnonzero(context.tasks == code)
+            own = _within(context, rows)
+            parts += [self._part(column, own, _as_slice(rows), name) for column in self.columns]
+        codes = np.searchsorted(present, context.tasks)
+        return replace(self, parts=tuple(_normalised(parts)), tasks=codes)
+
+    def _part(
+        self, column: _Column, context: RowContext, rows: IntArray | slice | None, task: str
+    ) -> Part:
+        given, metric = self.combination.weights, column.metric
+        if isinstance(metric, NeedsRowContext):
+            metric = metric.for_rows(context)
+        weight = given.get(column.name, 1.0) * given.get(task, 1.0)
+        name = f"{column.name} of {task}" if task else column.name
+        return Part(name, metric, weight, rows, column.convert)
+
+    def of_each_part(
+        self,
+        truth: npt.NDArray[Any],
+        prediction: npt.NDArray[Any],
+        weight: npt.NDArray[Any] | None = None,
+    ) -> FloatArray:
+        """Return the ``(C,)`` scores of one submission."""
+        return np.array(
+            [
+                part.metric.score(
+                    part.of_rows(truth),
+                    part.of_block(prediction[np.newaxis])[0],
+                    None if weight is None else part.of_rows(weight),
+                )
+                for part in self._bound()
+            ]
+        )
+
+    def score(
+        self,
+        truth: npt.NDArray[Any],
+        prediction: npt.NDArray[Any],
+        weight: npt.NDArray[Any] | None = None,
+    ) -> float:
+        """Return the combined score of one submission."""
+        return float(self.combine(self.of_each_part(truth, prediction, weight)[:, np.newaxis])[0])
+
+    def combine(self, scores: FloatArray) -> FloatArray:
+        """Return the ``(m, …)`` combination of ``(C, m, …)`` scores; NaN where one is undefined.
+
+        Raises
+        ------
+        MetricError
+            If a geometric mean is asked of a score that is not positive.
+        """
+        weights = np.array([part.weight for part in self._bound()])
+        if self.combination.how == "mean":
+            return np.asarray(np.tensordot(weights, scores, axes=1))
+        if self.combination.how == "worst":
+            worst = np.min if self.greater_is_better else np.max
+            return np.asarray(worst(scores, axis=0))
+        if (scores <= 0).any():
+            raise MetricError(
+                "A geometric mean needs scores above 0, and a score is not. Combine them by mean."
+            )
+        return np.asarray(np.exp(np.tensordot(weights, np.log(scores), axes=1)))
+
+    def _bound(self) -> tuple[Part, ...]:
+        if not self.parts:
+            raise MetricError(f"{self.name} needs the rows that it scores: call for_rows first.")
+        return self.parts
+
+
+def _is_plain_mean(metric: Metric) -> bool:
+    return is_mean_of_rows(metric) and not isinstance(metric, NeedsRowContext)
+
+
+class _RowMean(CombinedMetric):
+    """A mean of means of the same rows: the mean of the weighted sums of their row values."""
+
+    @property
+    def traits(self) -> MetricTraits:
+        """A row value is a weighted sum, too."""
+        ranges = [traits_of(column.metric).row_range for column in self.columns]
+        found = super().traits
+        if any(one is None for one in ranges):
+            return found
+        low, high = self._weights_of_columns() @ np.array(ranges, dtype=np.float64)
+        return replace(found, row_range=(float(low), float(high)))
+
+    def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
+        """Return the ``(m, n)`` weighted sums of the row values."""
+        return _WeightedRowMean(self._bound()).row_values(truth, predictions)
+
+    def from_mean(self, mean: FloatArray) -> FloatArray:
+        """Return the mean itself."""
+        return mean
+
+
+class _Resampled(CombinedMetric):
+    """A combination of metrics that are resampled exactly, so that it is, too."""
+
+    def resample(
+        self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any], weights: WeightArray
+    ) -> FloatArray:
+        """Return ``(m, B)`` combined scores under each column of counts."""
+        parts = _as_few_products(self._bound()) if self.combination.how == "mean" else self.parts
+        scores = [
+            resample_block(
+                part.metric,
+                part.of_rows(truth),
+                part.of_block(predictions),
+                _weights_on(part.rows, weights),
+            )
+            for part in parts
+        ]
+        return replace(self, parts=parts).combine(np.array(scores))
+
+
+class _Worst(_Resampled):
+    by_parts: ClassVar[bool] = True
+
+
+class _WorstBlackBox(CombinedMetric):
+    by_parts: ClassVar[bool] = True
+
+
+class _Influenced(_Resampled):
+    """A smooth combination of metrics with influence values."""
+
+    def influence_values(
+        self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
+    ) -> FloatArray:
+        """Return ``(m, n)``: of each row, those of its parts times their slopes.
+
+        A part of n_c of n rows has its values times ``n / n_c``, and ``sqrt(n_c / (n_c - 1))``
+        for the mean of its own rows that is subtracted.
+        """
+        m, n = predictions.shape[:2]
+        once = np.ones((n, 1), dtype=np.uint8)
+        values = np.zeros((m, n))
+        for part in self._bound():
+            rows = slice(None) if part.rows is None else part.rows
+            own_truth, own = part.of_rows(truth), part.of_block(predictions)
+            found = influence_values(part.metric, own_truth, own)
+            if found is None:
+                raise MetricError(f"{part.metric.name} has no influence values.")
+            count = found.shape[1]
+            slope = np.full(m, part.weight)
+            if self.combination.how == "geometric":
+                scores = resample_block(part.metric, own_truth, own, once[:count])[:, 0]
+                slope /= scores
+            unbiased = np.sqrt(count / max(count - 1, 1) * (n - 1) / n) if self.by_task else 1.0
+            values[:, rows] += found * (slope * n / count * unbiased)[:, np.newaxis]
+        if self.combination.how == "geometric":
+            values *= self.resample(truth, predictions, once)
+        return values
+
+
+class MeanRank(CombinedMetric):
+    """The mean over the parts of a submission's rank; equal scores share the mean of places."""
+
+    by_parts: ClassVar[bool] = True
+    relative: ClassVar[bool] = True
+
+    @property
+    def greater_is_better(self) -> bool:
+        """A smaller rank is better."""
+        return False
+
+    def score(
+        self,
+        truth: npt.NDArray[Any],  # noqa: ARG002 - the interface
+        prediction: npt.NDArray[Any],  # noqa: ARG002
+        weight: npt.NDArray[Any] | None = None,  # noqa: ARG002
+    ) -> float:
+        """Raise MetricError: one submission alone has no rank among others."""
+        raise MetricError(f"{self.name} is defined for several submissions, not for one.")
+
+    def combine(self, scores: FloatArray) -> FloatArray:
+        """Return the ``(m, …)`` mean ranks of ``(C, m, …)`` scores.
+
+        A submission with an undefined score has NaN, and the others are ranked without it.
+        """
+        defined = np.isfinite(scores).all(axis=0)
+        found = np.zeros(scores.shape[1:])
+        for part, own in zip(self._bound(), scores, strict=True):
+            signed = np.where(defined, -own if part.metric.greater_is_better else own, np.inf)
+            ranks = doubled_mean_ranks(signed.reshape(len(own), -1).T).T / 2
+            found += part.weight * ranks.reshape(own.shape)
+        return np.where(defined, found, np.nan)
+
+    def score_together(
+        self,
+        truth: npt.NDArray[Any],
+        predictions: PredictionBlocks,
+        weights: WeightArray,
+        *,
+        workers: int = 1,
+        progress: Progress | None = None,
+    ) -> FloatArray:
+        """Return the ``(m, B)`` mean ranks of all submissions under each column of counts."""
+        return self.combine(
+            scores_of_parts(self, truth, predictions, weights, workers=workers, progress=progress)
+        )
+
+
+def tasks_of(metric: Metric) -> IntArray | None:
+    """Return the ``(n,)`` codes of the tasks that are parts of a score; None: rows are not."""
+    return metric.tasks if isinstance(metric, CombinedMetric) else None
+
+
+def within_tasks(metric: Metric, codes: IntArray | None) -> IntArray | None:
+    """Return codes of strata within the tasks that are parts of a score; None: there are none.
+
+    >>> from arena.plugin.manager import PluginManager
+    >>> accuracy = PluginManager().metrics.resolve("accuracy")
+    >>> within_tasks(accuracy, np.array([1, 0, 1])).tolist()
+    [1, 0, 1]
+    """
+    tasks = tasks_of(metric)
+    if tasks is None or codes is None:
+        return codes if tasks is None else tasks
+    joint: Any = np.unique(tasks * (codes.max() + 1) + codes, return_inverse=True)[1]
+    return np.asarray(joint, dtype=np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class EachPart(WrappedMetric):
+    """The scores of all parts of a bound combination, one part below the other."""
+
+    metric: CombinedMetric
+
+    def score_together(
+        self,
+        truth: npt.NDArray[Any],
+        predictions: PredictionBlocks,
+        weights: WeightArray,
+        *,
+        workers: int = 1,
+        progress: Progress | None = None,
+    ) -> FloatArray:
+        """Return ``(C m, B)`` scores."""
+        scores = scores_of_parts(
+            self.metric, truth, predictions, weights, workers=workers, progress=progress
+        )
+        return scores.reshape(-1, scores.shape[2])
+
+
+def scores_of_parts(
+    metric: CombinedMetric,
+    truth: npt.NDArray[Any],
+    predictions: PredictionBlocks,
+    weights: WeightArray,
+    *,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> FloatArray:
+    """Return the ``(C, m, B)`` scores of the parts of a bound combination."""
+    return np.array(
+        [
+            score_under_weights(
+                part.metric,
+                part.of_rows(truth),
+                part.of_predictions(predictions),
+                _weights_on(part.rows, weights),
+                workers=workers,
+                progress=progress,
+            )
+            for part in metric.parts
+        ]
+    )
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+
+def _normalised(parts: Sequence[Part]) -> Iterator[Part]:
+    total = sum(part.weight for part in parts)
+    for part in parts:
+        yield replace(part, weight=part.weight / total)
+
+
+@dataclass(frozen=True, eq=False)
+class _WeightedRowMean(PointwiseMetric):
+    """The weighted sum of means of row values, which is the mean of the weighted sums."""
+
+    parts: tuple[Part, ...]
+    name: ClassVar[str] = "weighted mean"
+    prediction: ClassVar[PredictionKind] = PredictionKind.VALUE
+
+    @property
+    def greater_is_better(self) -> bool:
+        return self.parts[0].metric.greater_is_better
+
+    def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
+        values = np.zeros(predictions.shape[:2])
+        for part in self.parts:
+            own = predictions if part.convert is None else part.convert(predictions)
+            metric: Any = part.metric
+            values += part.weight * metric.row_values(truth, own)
+        return values
+
+
+def _as_few_products(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Return parts with the same mean: those that are means of the same rows become one.
+
+    One product of row values with the weights of the resamples then serves all of them.
+    """
+    joined: dict[Any, list[Part]] = {}
+    others = []
+    for part in parts:
+        if _is_plain_mean(part.metric):
+            joined.setdefault(id(part.rows), []).append(part)
+        else:
+            others.append(part)
+    found = []
+    for of_rows in joined.values():
+        if len(of_rows) == 1:
+            found += of_rows
+            continue
+        total = sum(part.weight for part in of_rows)
+        mean = _WeightedRowMean(
+            tuple(replace(part, weight=part.weight / total) for part in of_rows)
+        )
+        found.append(Part("", mean, total, of_rows[0].rows))
+    return (*found, *others)
+
+
+def _as_slice(rows: IntArray) -> IntArray | slice:
+    """Return positions as a slice, whose arrays are views, where they are consecutive."""
+    if rows[-1] - rows[0] != len(rows) - 1:
+        return rows
+    return slice(int(rows[0]), int(rows[-1]) + 1)
+
+
+def _weights_on(rows: IntArray | slice | None, weights: WeightArray) -> WeightArray:
+    """Return the counts of rows; a copy of them serves all blocks of submissions."""
+    if rows is None:
+        return weights
+    if isinstance(rows, slice):
+        return weights[rows]
+    return derived_once(weights, _Rows(rows.tobytes()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Takes rows of an array; equal to another one of the same rows."""
+
+    positions: bytes
+
+    def __call__(self, weights: WeightArray) -> WeightArray:
+        return weights[np.frombuffer(self.positions, dtype=np.intp)]
+
+
+def _within(context: RowContext, rows: IntArray) -> RowContext:
+    """Return the context of some of its rows."""
+    import pyarrow as pa
+
+    clusters = context.clusters
+    if clusters is not None:
+        codes: Any = np.unique(clusters[rows], return_inverse=True)[1]
+        clusters = np.asarray(codes, dtype=np.intp)
+    return replace(
+        context,
+        ids=context.ids.take(pa.array(rows)),
+        clusters=clusters,
+        extra={name: values[rows] for name, values in context.extra.items()},
+        tasks=None,
+        task_names=(),
+    )
+
+
+def _shared(ranges: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return what lies in all ranges."""
+    return max(low for low, _ in ranges), min(high for _, high in ranges)

@@ -1,0 +1,299 @@
+"""Scores that combine metrics and tasks: held to definitions, and their ranks to the truth."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from arena.errors import MetricError, UsageError
+from arena.evaluation.binding import bind
+from arena.evaluation.combinations import (
+    COMBINATIONS,
+    Combination,
+    combined_metric,
+    scores_of_parts,
+    served_metric,
+)
+from arena.evaluation.predictions import ArrayPredictions
+from arena.evaluation.scores import influence_values, score_under_weights
+from arena.evaluation.served_kinds import common_kind, conversion
+from arena.interfaces import HasInfluenceValues, HasRowValues, kinds_of
+from arena.plugin.manager import PluginManager
+from arena.scoring.score import score
+from arena.types import PredictionKind, Solution, Target, Usage
+from arena_ranking.combined_ranks import better_mean_rank, better_worst_score
+
+METRICS = PluginManager().metrics
+N, M = 90, 5
+
+
+def mean_ranks(scores: Any, weights: Any, larger: bool) -> Any:
+    signed = -scores if larger else scores
+    ranks = [[(own < x).sum() + ((own == x).sum() + 1) / 2 for x in own] for own in signed]
+    return weights @ np.array(ranks)
+
+
+DEFINITIONS = {
+    "mean": lambda scores, weights, _: weights @ scores,
+    "geometric": lambda scores, weights, _: np.prod(scores.T**weights, axis=1),
+    "worst": lambda scores, _, larger: scores.min(axis=0) if larger else scores.max(axis=0),
+    "mean_rank": mean_ranks,
+}
+CASES = [
+    (("roc_auc",), True, {"b": 3.0}),
+    (("accuracy",), True, {}),
+    (("log_loss", "brier"), False, {"brier": 0.5}),
+    (("accuracy", "f1", "roc_auc"), False, {"f1": 2.0}),
+    (("accuracy", "roc_auc"), True, {"c": 0.5, "roc_auc": 2.0}),
+]
+
+
+def solution(seed: int = 0) -> Solution:
+    rng = np.random.default_rng(seed)
+    return Solution(
+        id_column="id",
+        targets=(Target("y", ("no", "yes")),),
+        columns=("y",),
+        kind=PredictionKind.CLASS_PROBABILITIES,
+        ids=pa.array([str(row) for row in range(N)]),
+        truth=rng.permutation(np.arange(N) % 2),
+        usage=np.full(N, Usage.PRIVATE, dtype=np.uint8),
+        sha256="",
+        tasks=rng.permutation(np.repeat([0, 1, 2], [20, 30, 40])),
+        task_names=("a", "b", "c"),
+    )
+
+
+def probabilities(truth: Any, seed: int = 1) -> Any:
+    rng = np.random.default_rng(seed)
+    signal = (truth - 0.5) * np.linspace(0.2, 0.6, M)[:, None]
+    return np.clip(0.5 + signal + 0.3 * rng.normal(size=(M, N)), 0.01, 0.99)
+
+
+def combined(names: Any, how: str, weights: Any, data: Solution, *, by_task: bool) -> Any:
+    metrics = {name: METRICS.resolve(name) for name in names}
+    known = {name: weight for name, weight in weights.items() if how != "worst"}
+    made = combined_metric(metrics, Combination(how, known), by_task=by_task, solution=data)
+    return bind(made, data, np.ones(N, dtype=np.bool_))
+
+
+@pytest.mark.few(6)
+@pytest.mark.parametrize("how", COMBINATIONS)
+@pytest.mark.parametrize(("names", "by_task", "weights"), CASES)
+def test_a_combination_is_its_definition(how: str, names: Any, by_task: bool, weights: Any) -> None:
+    """By the scores of each metric on each task, under three resamples."""
+    data = solution()
+    block, metric = probabilities(data.truth), combined(names, how, weights, data, by_task=by_task)
+    counts = np.random.default_rng(2).integers(1, 4, size=(N, 3)).astype(np.uint8)
+    found = score_under_weights(metric, data.truth, ArrayPredictions(block), counts)
+    codes = [data.tasks == code for code in range(3)] if by_task else [np.ones(N, dtype=bool)]
+    given = 1.0 * np.array(
+        [
+            weights.get(name, 1.0) * (weights.get(task, 1.0) if by_task else 1.0)
+            for _, task in zip(codes, data.task_names, strict=False)
+            for name in names
+        ]
+    )
+    if how == "worst":
+        given[:] = 1.0
+    for b in range(3):
+        of_parts = []
+        for rows in codes:
+            for name in names:
+                single = METRICS.resolve(name)
+                own = (block > 0.5).astype(int) if single.prediction == "label" else block
+                of_parts.append(
+                    [
+                        single.score(data.truth[rows], one[rows], counts[rows, b].astype(float))
+                        for one in own
+                    ]
+                )
+        larger = METRICS.resolve(names[0]).greater_is_better
+        expected = DEFINITIONS[how](np.array(of_parts), given / given.sum(), larger)
+        np.testing.assert_allclose(found[:, b], expected, rtol=1e-10)
+    assert metric.greater_is_better == (how != "mean_rank" and larger)
+    if how != "mean_rank":
+        assert metric.score(data.truth, block[0], counts[:, 2]) == pytest.approx(found[0, 2])
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("how", ["mean", "geometric"])
+@pytest.mark.parametrize(("names", "by_task", "weights"), CASES)
+def test_influence_values_are_the_effect_of_a_row(
+    how: str, names: Any, by_task: bool, weights: Any
+) -> None:
+    """A row that counts a little more changes the score by its value over n, within its part."""
+    data = solution()
+    block, metric = probabilities(data.truth), combined(names, how, weights, data, by_task=by_task)
+    assert isinstance(metric, HasInfluenceValues | HasRowValues)
+    values = influence_values(metric, data.truth, block)
+    assert values is not None
+    np.testing.assert_allclose(values.sum(axis=1), 0, atol=1e-9)
+    for row in (0, 40, 80):
+        count = np.full(N, 1.0)
+        count[row] += 1e-6
+        before, after = (metric.score(data.truth, block[0], one) for one in (None, count))
+        change = (after - before) / 1e-6
+        share = 1.0
+        if by_task:  # the values allow for the mean of a task that is subtracted
+            rows = int((data.tasks == data.tasks[row]).sum())
+            share = np.sqrt(rows / (rows - 1) * (N - 1) / N)
+        assert values[0, row] == pytest.approx(N * change * share, rel=1e-3, abs=1e-6)
+
+
+def test_the_order_of_rows_does_not_matter() -> None:
+    data, order = solution(), np.random.default_rng(3).permutation(N)
+    block = probabilities(data.truth)
+    moved = replace(
+        data, truth=data.truth[order], tasks=data.tasks[order], ids=data.ids.take(pa.array(order))
+    )
+    once = np.ones((N, 1), dtype=np.uint8)
+    for how in COMBINATIONS:
+        found = [
+            score_under_weights(
+                combined(("roc_auc",), how, {}, one, by_task=True),
+                one.truth,
+                ArrayPredictions(values),
+                once,
+            )
+            for one, values in ((data, block), (moved, block[:, order]))
+        ]
+        np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
+
+
+def test_what_cannot_be_combined_is_refused_in_a_sentence() -> None:
+    both = {name: METRICS.resolve(name) for name in ("roc_auc", "log_loss")}
+    for how in COMBINATIONS:
+        if how == "mean_rank":
+            assert not combined_metric(both, Combination(how)).greater_is_better
+            continue
+        with pytest.raises(UsageError, match=r"smaller values of log_loss are better.*mean_rank"):
+            combined_metric(both, Combination(how))
+    with pytest.raises(UsageError, match="no metric or task 'd' to weight"):
+        combined(("roc_auc",), "mean", {"d": 2.0}, solution(), by_task=True)
+    with pytest.raises(UsageError, match="takes no weights"):
+        Combination("worst", {"a": 2.0})
+    with pytest.raises(UsageError, match="must be one of mean, geometric, worst, mean_rank"):
+        Combination("median")
+    with pytest.raises(UsageError, match="No submission serves all of these metrics"):
+        common_kind([METRICS.resolve("accuracy"), METRICS.resolve("mae")])
+    data = solution()
+    metric = combined(("mcc", "accuracy"), "geometric", {}, data, by_task=False)
+    with pytest.raises(MetricError, match="needs scores above 0"):
+        metric.score(data.truth, 1.0 - data.truth)
+    truth = {"id": [1, 2], "y": [0, 1]}
+    with pytest.raises(UsageError, match="only one score to combine"):
+        score(truth, {"a": [0.1, 0.2]}, metric="roc_auc", combine="mean")
+    with pytest.raises(UsageError, match="named twice"):
+        score(truth, {"a": [0.1, 0.2]}, metric=["roc_auc", "roc_auc"])
+
+
+SERVED = {
+    ("class probabilities", 2): {"score", "probability", "class probabilities", "label"},
+    ("probability", 2): {"score", "probability", "class probabilities", "label"},
+    ("class probabilities", 3): {"score", "class probabilities", "label"},
+    ("score", 2): {"score", "probability", "class probabilities"},
+    ("score", 3): {"score"},
+    ("label", 2): {"label"},
+    ("value", None): {"value"},
+    ("text", None): {"text"},
+}
+"""Content of submissions and number of labels -> the kinds of metrics that it serves."""
+
+
+@pytest.mark.parametrize(("kind", "n_classes"), SERVED)
+def test_probabilities_serve_scores_and_labels_and_nothing_else_changes(
+    kind: str, n_classes: int | None
+) -> None:
+    of_kind = {
+        "score": "roc_auc", "class probabilities": "log_loss", "label": "accuracy", "value": "mae",
+        "text": "dice",
+    }  # fmt: skip
+    for needed, name in of_kind.items():
+        metric = METRICS.resolve(name)
+        assert needed in [str(one.value) for one in kinds_of(metric)]
+        serves = needed in SERVED[kind, n_classes]
+        refused = pytest.raises(UsageError, match=f"but submissions contain {kind}")
+        with nullcontext() if serves else refused:
+            conversion(metric, PredictionKind(kind), n_classes, scores=True)
+
+
+def test_labels_of_probabilities_have_the_score_of_labels() -> None:
+    data = solution()
+    block = probabilities(data.truth)
+    metric = bind(
+        served_metric("accuracy", METRICS.resolve("accuracy"), data), data, np.ones(N, dtype=bool)
+    )
+    labels = (block[0] > 0.5).astype(int)
+    assert metric.score(data.truth, block[0]) == (labels == data.truth).mean()
+
+
+# -- ranks of parts --------------------------------------------------------------------------------
+
+
+def _some_true_decisions(rng: Any, truth: Any) -> list[Any]:
+    """Return, of each part, a random closed part of its true order."""
+    parts = []
+    for own in truth:
+        gaps = own[:, None] - own
+        parts.append(gaps > rng.choice([0.0, 0.5, 1.0, 2.0]))
+    return parts
+
+
+def test_decisions_that_are_right_imply_no_wrong_mean_rank_and_no_wrong_worst_score() -> None:
+    rng, claimed = np.random.default_rng(0), np.zeros(2, dtype=int)
+    for _ in range(300):
+        m, n_parts = int(rng.integers(2, 7)), int(rng.integers(1, 5))
+        truth = rng.integers(0, 4, size=(n_parts, m)) * 1.0 + rng.choice([0, 1]) * rng.random(m)
+        weights = rng.dirichlet(np.ones(n_parts))
+        better = _some_true_decisions(rng, truth)
+        ranks = mean_ranks(truth, weights, larger=True)
+        decided = better_mean_rank(better, weights)
+        assert (ranks[:, None] < ranks)[decided].all()
+        slack = rng.random((2, n_parts, m))
+        worst = truth.min(axis=0)
+        scores = better_worst_score(better, truth - slack[0], truth + slack[1])
+        assert (worst[:, None] > worst)[scores].all()
+        claimed += decided.sum(), scores.sum()
+    assert (claimed > 100).all()
+
+
+@pytest.mark.slow
+def test_a_board_has_the_columns_of_its_parts_and_one_joint_claim() -> None:
+    """Two pairs of equal teams are told apart; the intervals contain the scores."""
+    rng = np.random.default_rng(5)
+    n = 1_500
+    truth = rng.integers(0, 2, n)
+    right = rng.random((4, n)) < np.array([0.95, 0.94, 0.6, 0.6])[:, None]
+    table = {"id": np.arange(n), "y": truth, "task": np.repeat(["a", "b", "c"], n // 3)}
+    teams = {f"t{j}": np.where(right[j], truth, 1 - truth) for j in range(4)}
+    for how in COMBINATIONS:
+        board = score(
+            table, teams, metric="accuracy", target="y", tasks="task", combine=how, resamples=300
+        )
+        rows = {row["team"]: row for row in board.standings}
+        assert {row["tier"] for row in board.standings} == {1, 2}
+        assert [rows[f"t{j}"]["possible_winner"] for j in range(4)] == [True, True, False, False]
+        for row in board.standings:
+            assert row["score_low"] <= row["score"] <= row["score_high"]
+            assert (row["rank_low"] == 1) == row["possible_winner"]
+        assert rows["t0"]["accuracy of b"] == right[0, n // 3 : 2 * n // 3].mean()
+        best = board.best_score_corrected
+        assert best["low"] <= best["estimate"] <= best["high"]
+
+
+def test_parts_of_a_bound_metric_have_their_own_rows() -> None:
+    data = solution()
+    metric = combined(("accuracy",), "mean", {}, data, by_task=True)
+    block = probabilities(data.truth)
+    once = np.ones((N, 1), dtype=np.uint8)
+    scores = scores_of_parts(metric, data.truth, ArrayPredictions(block), once)
+    assert scores.shape == (3, M, 1)
+    for code, own in enumerate(scores[:, :, 0]):
+        rows = data.tasks == code
+        np.testing.assert_allclose(own, ((block > 0.5) == data.truth)[:, rows].mean(axis=1))
