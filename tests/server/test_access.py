@@ -35,6 +35,7 @@ SENT: dict[str, Any] = {
     "/tokens": {"name": "x"},
     "POST /admin/announcements": {"text": "x"},
     "DELETE /admin/announcements": {"announcement": 2},
+    "/admin/invitations": {"invite": "x"},
     "/admin/approve": {"account": "x"},
     "/admin/block": {"account": "x"},
     "/admin/merge": {"team": "a", "into": "b"},
@@ -102,6 +103,7 @@ def test_every_endpoint_as_every_sender(senders: dict[str, TestClient], sender: 
         else:
             # 404: the request, account or team that is named does not exist.
             named = {"/private", "/admin/approve", "/admin/block", "/admin/merge", "/tokens",
+                     "/admin/invitations",
                      "/admin/announcements"}  # fmt: skip
             missing = {404} if one.path in named or "{" in one.path else set()
             fine = {200, 201, 202, 409, 422} | missing
@@ -130,6 +132,8 @@ def test_every_page_as_every_sender(web: WebSite) -> None:
                     in {
                         "/pages/{page}",
                         "/files/{file}",
+                        "/admin/teams/withdraw",
+                        "/admin/teams/again",
                         "/private",
                         "/sample_submission.csv",
                         "/admin/withdraw",

@@ -284,7 +284,8 @@ def test_a_team_that_waits_for_its_new_name_sees_what_it_sent(web: WebSite) -> N
 
 def test_the_organiser(web: WebSite) -> None:
     organiser = web.browser(web.person("Org", organiser=True))
-    links = send(organiser, "/admin/teams/invite", csv="Bees,Bo,bo@example.org\nBees,Cy,\n")
+    people = "Bees,Bo,bo@example.org\nBees,Cy,\n"
+    links = send(organiser, "/admin/teams/invite", csv=people, kind="create")
     paths = re.findall(rf'class="secret">{URL}(/invite/[^<]+)<', links.text)
     assert len(paths) == 2
     for path, name in zip(paths, ("Bo", "Cy"), strict=True):

@@ -265,7 +265,8 @@ def _sure_time(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def _clean(name: str) -> str:
+def clean_name(name: str) -> str:
+    """Return a name as it is stored; raise RefusedError if it cannot be one."""
     printed = " ".join(unicodedata.normalize("NFC", name).split())
     if not printed or not team_key(printed):
         raise RefusedError("The name is empty. Enter a name with at least one letter or digit.")
@@ -338,7 +339,7 @@ class Accounts(Records):
             If the name is empty, too long or contains control characters, or the subject has an
             account.
         """
-        shown, contact = _clean(name), _clean_contact(contact)
+        shown, contact = clean_name(name), _clean_contact(contact)
         account = secrets.token_urlsafe(9)
         with self._change() as database:
             if subject is not None:
@@ -728,7 +729,7 @@ class Accounts(Records):
 
     def check_new_team(self, competition: str, name: str) -> None:
         """Raise as :meth:`create_team` would, if a team of this name cannot be created."""
-        shown = _clean(name)
+        shown = clean_name(name)
         self._refuse_former(competition, shown)
         if self.team_named(competition, shown) is not None:
             raise _taken(shown)
@@ -753,7 +754,7 @@ class Accounts(Records):
         RefusedError
             If the name cannot be used, or the account is in a team already.
         """
-        shown, team = _clean(name), secrets.token_urlsafe(9)
+        shown, team = clean_name(name), secrets.token_urlsafe(9)
         with self._change() as database:
             self._refuse_former(competition, shown)
             self._refuse_look_alikes(competition, shown)
@@ -864,7 +865,7 @@ class Accounts(Records):
 
     def check_rename(self, team: str, name: str) -> str:
         """Return a name as it would be stored; raise as :meth:`rename_team`."""
-        shown, current = _clean(name), self.team(team)
+        shown, current = clean_name(name), self.team(team)
         if team_key(shown) != team_key(current.name):
             self._refuse_former(current.competition, shown)
             if self.team_named(current.competition, shown) is not None:
@@ -1032,7 +1033,7 @@ class Accounts(Records):
         """
         for number, (team, _, _) in enumerate(rows, 1):
             try:
-                _clean(team)
+                clean_name(team)
             except RefusedError as error:
                 raise RefusedError("Row {row}: {fault}", row=number, fault=error) from None
         return [

@@ -14,6 +14,7 @@ from arena.server.records.announcements import LONGEST
 from arena.server.web import actions, api
 from arena.server.web.body import read_fields, whole_number
 from arena.server.web.call import Call
+from arena.server.web.invitations import read_invitations
 from arena.server.web.language import _
 from arena.server.web.problems import Problem
 from arena.server.web.rendering import Handler, refusals_on, render
@@ -50,6 +51,7 @@ async def _overview(
         problem=problem,
         made=made or {},
         health=api.health(call),
+        approvals=[one for one in call.site.accounts.accounts(name) if one.state == "waiting"],
         mails=call.site.mails.counts(name),
         queue=queue,
         rejected=rejected.most_common(20),
@@ -93,6 +95,8 @@ async def _teams(
         problem=problem,
         made=made or {},
         teams=api.team_rows(call),
+        invitations=api.open_invitations(call),
+        may_mail=bool(call.competition.facts.server.smtp_host),
     )
 
 
@@ -187,13 +191,26 @@ async def _step(call: Call, fields: dict[str, str]) -> None:
 
 
 async def _invite(call: Call, fields: dict[str, str]) -> Response:
-    return await _teams(call, made={"invited": api.invite_teams(call, _csv(fields))})
-
-
-def _csv(fields: dict[str, str]) -> str:
+    """Show what a list means, or create its links."""
     text = fields.get("csv", "")
-    first = text.lstrip().partition("\n")[0].replace(" ", "").strip().lower()
-    return text if "team" in first.split(",") else "team,name,contact\n" + text
+    people, faults = read_invitations(text)
+    if fields.get("kind") == "create" and people and not faults:
+        return await _teams(call, made={"invited": api.invite_teams(call, text)})
+    existing = {team.name for team, _members in call.site.accounts.teams(call.competition.name)}
+    return await _teams(
+        call,
+        status=422 if faults else 200,
+        made={"text": text, "people": people, "faults": faults, "existing": existing},
+    )
+
+
+async def _withdraw_link(call: Call, fields: dict[str, str]) -> None:
+    api.withdraw_invitation(call, fields.get("invite", ""))
+
+
+async def _link_again(call: Call, fields: dict[str, str]) -> Response:
+    invited = api.send_invitation_again(call, fields.get("invite", ""))
+    return await _teams(call, made={"invited": invited})
 
 
 async def _state(call: Call, fields: dict[str, str]) -> None:
@@ -260,6 +277,8 @@ PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("POST", "/admin/step", "organiser", "admin", _form(_step, _overview, _EVENTS)),
     ("GET", _TEAMS, "organiser", "admin", _show_teams),
     ("POST", "/admin/teams/invite", "organiser", "admin", _form(_invite, _teams, _TEAMS)),
+    ("POST", "/admin/teams/withdraw", "organiser", "admin", _form(_withdraw_link, _teams, _TEAMS)),
+    ("POST", "/admin/teams/again", "organiser", "admin", _form(_link_again, _teams, _TEAMS)),
     ("POST", "/admin/teams/state", "organiser", "admin", _form(_state, _teams, _TEAMS)),
     ("POST", "/admin/teams/merge", "organiser", "admin", _form(_merge, _teams, _EVENTS)),
     ("POST", "/admin/teams/link", "organiser", "admin", _form(_link, _teams, _TEAMS)),

@@ -11,7 +11,7 @@ import io
 import json
 import shutil
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from typing import Any, TypeAlias
@@ -20,13 +20,14 @@ from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from arena.server.records.accounts import Account
+from arena.server.records.accounts import Account, Invite
 from arena.server.records.published import ORDERS
 from arena.server.web import actions, folder_pages, manager, models
 from arena.server.web.body import announces_more, receive, whole_number
 from arena.server.web.call import Call
 from arena.server.web.documents import fault_line, info, request_state, shown, token_state
 from arena.server.web.events import stream, wake
+from arena.server.web.invitations import Invitation, read_invitations
 from arena.server.web.language import _
 from arena.server.web.mail import address_of, announcement_mails, invitation_mail
 from arena.server.web.problems import Problem
@@ -498,55 +499,110 @@ def health(call: Call) -> models.Health:
     )
 
 
-def read_team_rows(text: str) -> list[tuple[str, str, str]]:
-    """Return ``(team, name, contact)`` of a CSV with the header ``team,name,contact``.
+def _people_of(text: str) -> list[Invitation]:
+    people, faults = read_invitations(text)
+    if faults:
+        shown = " ".join(
+            _("Line {line}: {fault}").format(line=one.line, fault=one.text) for one in faults[:10]
+        )
+        raise Problem(422, shown)
+    if not people:
+        raise Problem(422, _("The list is empty."))
+    return people
+
+
+def invite_teams(call: Call, text: str) -> models.Invited:
+    """Create a link for each person of a list; links are shown once, and mailed.
 
     Raises
     ------
     Problem
-        422 with the row, if the CSV cannot be used.
+        422 with the faults of the list by line; nobody is then invited.
     """
-    try:
-        reader = csv.DictReader(io.StringIO(text.lstrip("\ufeff")), strict=True)
-        missing = {"team"} - set(reader.fieldnames or ())
-        if missing:
-            raise Problem(422, _("The CSV needs the columns team, name, contact in its first row."))
-        rows = [
-            (
-                (row.get("team") or "").strip(),
-                (row.get("name") or "").strip(),
-                (row.get("contact") or "").strip(),
-            )
-            for row in reader
-        ]
-    except csv.Error as error:
-        raise Problem(422, _("The CSV cannot be read: {fault}.").format(fault=error)) from None
-    if not 0 < len(rows) <= 5_000:
-        raise Problem(422, _("The CSV needs 1 to 5,000 rows below its header."))
-    return rows
-
-
-def invite_teams(call: Call, text: str) -> models.Invited:
-    """Create an invitation link for each row of a CSV; the links are shown once, and mailed."""
-    sent = read_team_rows(text)
+    people = _people_of(text)
     made = call.site.accounts.invite_teams(
         call.competition.name,
-        sent,
+        [(one.team, one.name, one.contact) for one in people],
         made_by=call.account.account,
         expires=call.site.clock() + call.token_expiry(),
     )
     rows = [
-        {"team": team, "name": name, "url": address(call, f"/invite/{secret}")}
-        for team, name, secret in made
-    ]
+        {"team": team, "name": name, "contact": one.contact,
+         "url": address(call, f"/invite/{secret}")}
+        for one, (team, name, secret) in zip(people, made, strict=True)
+    ]  # fmt: skip
+    return models.Invited(rows=rows, mailed=mail_invitations(call, rows))
+
+
+def mail_invitations(call: Call, rows: Sequence[Mapping[str, str]]) -> int:
+    """Mail links to those who have an address; return how many mails wait now."""
     facts = call.competition.facts
-    mails = [
+    if not facts.server.smtp_host:
+        return 0
+    return call.site.mails.add(
         invitation_mail(facts, row["team"], recipient, row["url"])
-        for row, (_team, _name, contact) in zip(rows, sent, strict=True)
-        if (recipient := address_of(contact))
+        for row in rows
+        if (recipient := address_of(row["contact"]))
+    )
+
+
+def open_invitations(call: Call) -> list[Invite]:
+    """Return the links of this competition by which one person each can still register."""
+    return [
+        one
+        for one in call.site.accounts.invites(kind="register")
+        if one.competition == call.competition.name and one.uses is not None
     ]
-    mailing = bool(facts.server.smtp_host)
-    return models.Invited(rows=rows, mailed=call.site.mails.add(mails) if mailing else 0)
+
+
+def _open_invitation(call: Call, invite: str) -> Invite:
+    found = next((one for one in open_invitations(call) if one.invite == invite), None)
+    if found is None:
+        raise Problem(404, _("This link is no longer open."))
+    return found
+
+
+def withdraw_invitation(call: Call, invite: str) -> None:
+    """End a link that was not used; 404 if it is not open."""
+    call.site.accounts.withdraw(_open_invitation(call, invite).invite)
+
+
+def send_invitation_again(call: Call, invite: str) -> models.Invited:
+    """Replace a link by a new one, which is mailed if there is an address."""
+    old, accounts = _open_invitation(call, invite), call.site.accounts
+    with accounts.as_one():
+        accounts.withdraw(old.invite)
+        secret = accounts.invite(
+            "register",
+            competition=call.competition.name,
+            team=old.team,
+            contact=old.contact,
+            made_by=call.account.account,
+            expires=call.site.clock() + call.token_expiry(),
+        )
+    url = address(call, f"/invite/{secret}")
+    row = {"team": old.team or "", "name": "", "contact": old.contact, "url": url}
+    return models.Invited(rows=[row], mailed=mail_invitations(call, [row]))
+
+
+async def _invitations(call: Call) -> models.Rows:
+    return models.Rows(
+        rows=[
+            {"invite": one.invite, "team": one.team, "contact": one.contact,
+             "created": one.created.isoformat(),
+             "expires": one.expires.isoformat() if one.expires else None}
+            for one in open_invitations(call)
+        ]
+    )  # fmt: skip
+
+
+async def _withdraw_invitation(call: Call, sent: models.OldInvitation) -> models.Message:
+    withdraw_invitation(call, sent.invite)
+    return models.Message(message="The link was withdrawn.")
+
+
+async def _invite_again(call: Call, sent: models.OldInvitation) -> models.Invited:
+    return send_invitation_again(call, sent.invite)
 
 
 async def _invite_teams(call: Call) -> models.Invited:
@@ -778,8 +834,16 @@ ENDPOINTS = (
     Endpoint("GET", "/admin/health", "organiser", "admin", _admin_health,
              "The scorer, the queue and the disk.", answer=models.Health),
     Endpoint("POST", "/admin/teams", "organiser", "admin", _invite_teams,
-             "Invite people by a CSV with the columns team, name, contact.", 201, bytes,
-             models.Invited, (413, 422)),
+             "Invite people by a list: team, name, e-mail, with tabs, semicolons or commas.", 201,
+             bytes, models.Invited, (413, 422)),
+    Endpoint("GET", "/admin/invitations", "organiser", "admin", _invitations,
+             "Links of invited people who did not come yet.", answer=models.Rows),
+    Endpoint("DELETE", "/admin/invitations", "organiser", "admin", _withdraw_invitation,
+             "Withdraw such a link.", 200, models.OldInvitation, models.Message,
+             (404, 415, 422)),
+    Endpoint("PUT", "/admin/invitations", "organiser", "admin", _invite_again,
+             "Replace such a link by a new one, and mail it.", 200, models.OldInvitation,
+             models.Invited, (404, 415, 422)),
     Endpoint("POST", "/admin/announcements", "organiser", "admin", _announce,
              "Post an announcement on the board's page, and by e-mail if requested.", 201,
              models.NewAnnouncement, models.AnnouncementPosted, (409, 415, 422)),

@@ -67,6 +67,12 @@ class NewAnnouncement(Sending):
     mail: bool = Field(False, description="Also send it by e-mail to the members of all teams.")
 
 
+class OldInvitation(Sending):
+    """A link that GET /admin/invitations lists."""
+
+    invite: Name
+
+
 class OldAnnouncement(Sending):
     """The announcement to withdraw."""
 
