@@ -68,11 +68,6 @@ class ScoreSettings:
 
     metric: str
     """A specification such as ``roc_auc`` or ``f1(average=macro)``."""
-    others: tuple[str, ...] = ()
-    """Other metrics, whose scores become columns, and enter the combination if there is one."""
-    combination: Combination | None = None
-    """How the scores by all metrics, on each task if the columns name tasks, become one; None: the
-    first metric ranks, on the rows of all tasks."""
     columns: SolutionColumns = field(default_factory=SolutionColumns)
     """The roles of the solution's columns."""
     split: str = "private"
@@ -81,6 +76,11 @@ class ScoreSettings:
     """The file in which submissions are stored; None: a temporary file."""
     board: BoardSettings = field(default_factory=BoardSettings)
     """Resamples, level, seed and workers."""
+    others: tuple[str, ...] = ()
+    """Other metrics, whose scores become columns, and enter the combination if there is one."""
+    combination: Combination | None = None
+    """How the scores by all metrics, on each task if the columns name tasks, become one; None: the
+    first metric ranks, on the rows of all tasks."""
 
     def __post_init__(self) -> None:
         if self.split not in SPLITS:
@@ -139,7 +139,8 @@ def score_settings(
     if settings is not None and metric is not None:
         raise UsageError(f"The metric was given twice: {settings!r} and {metric!r}.")
     named = settings or metric
-    names = [named] if isinstance(named, str) else list(named or ())
+    several = isinstance(named, Sequence) and not isinstance(named, str)
+    names = list(named) if several and named is not None else [named]
     if not names or not all(isinstance(name, str) for name in names):
         what = "No metric was given" if named is None else f"The metric is {named!r}"
         raise UsageError(f'{what}: give its name, such as metric="roc_auc".')
