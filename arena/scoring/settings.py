@@ -140,7 +140,7 @@ def score_settings(
         raise UsageError(f"The metric was given twice: {settings!r} and {metric!r}.")
     named = settings or metric
     several = isinstance(named, Sequence) and not isinstance(named, str)
-    names = list(named) if several and named is not None else [named]
+    names: list[Any] = list(named) if several and named is not None else [named]
     if not names or not all(isinstance(name, str) for name in names):
         what = "No metric was given" if named is None else f"The metric is {named!r}"
         raise UsageError(f'{what}: give its name, such as metric="roc_auc".')
