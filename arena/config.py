@@ -25,7 +25,13 @@ from arena.interfaces import Scope
 from arena.plugin.registry import nearest
 from arena.plugin.specification import with_parameters
 from arena.server_section import ConfigSection, Count, ServerSection
-from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, USAGE_COLUMN, SolutionColumns
+from arena.types import (
+    DEFAULT_LEVEL,
+    DEFAULT_RANKER,
+    DEFAULT_RESAMPLES,
+    USAGE_COLUMN,
+    SolutionColumns,
+)
 from arena.utils.formatting import BoardDisplay
 from arena.utils.locations import check_location
 from arena.utils.text import shorten
@@ -81,6 +87,11 @@ class DataSection(ConfigSection):
     )
     cluster: str | None = Field(
         None, description="A column of groups. A group is always resampled as a whole."
+    )
+    time: str | None = Field(
+        None,
+        description="A column of times (numbers or ISO 8601) of rows that depend on the rows "
+        "before: blocks of consecutive times are resampled as a whole. Not beside cluster.",
     )
     tasks: str | None = Field(
         None, description="A column of tasks. Reports also rank each task separately."
@@ -239,6 +250,12 @@ class AnalysisSection(ConfigSection):
     intervals: bool = Field(
         default=True,
         description="Whether to compute intervals; false: one call of the metric per submission.",
+    )
+    ranker: str = Field(
+        DEFAULT_RANKER,
+        description="The procedure of ranks. simultaneous(ties=true): of several exactly equal "
+        "best submissions, all are among those that may be first.",
+        min_length=1,
     )
 
 

@@ -13,7 +13,9 @@ import numpy.typing as npt
 
 __all__ = [
     "DEFAULT_LEVEL",
+    "DEFAULT_RANKER",
     "DEFAULT_RESAMPLES",
+    "ROW_TIMES",
     "ROW_WEIGHTS",
     "USAGE_COLUMN",
     "Chart",
@@ -49,8 +51,12 @@ DEFAULT_RESAMPLES = 1_000
 """Default number of bootstrap resamples of the rows."""
 DEFAULT_LEVEL = 0.95
 """Default confidence level of intervals."""
+DEFAULT_RANKER = "simultaneous"
+"""Default procedure of the ranks of a board."""
 ROW_WEIGHTS = "row weights"
 """The key of the row weights in :attr:`Solution.extra`."""
+ROW_TIMES = "row times"
+"""The key of the times of the rows in :attr:`Solution.extra`; only their order counts."""
 USAGE_COLUMN = "Usage"
 """Default name of the column that marks rows of a solution as Public, Private or Ignored."""
 
@@ -175,6 +181,9 @@ class SolutionColumns:
     """The labels in their order, also those that no row has; empty: those of the rows, sorted."""
     cluster: str | None = None
     """A column of groups that are resampled as a whole."""
+    time: str | None = None
+    """A column of times, numbers or ISO 8601, of dependent rows: blocks are resampled as a whole;
+    not beside :attr:`cluster`."""
     tasks: str | None = None
     """A column with the task of each row: reports also rank each task separately."""
     weight: str | None = None
@@ -248,8 +257,8 @@ class Solution:
     """``(n,)`` codes of the group of each row; groups are resampled whole."""
     extra: Mapping[str, FloatArray] = field(default_factory=dict)
     """``(n,)`` of each of :attr:`MetricTraits.extra_columns` and of the public columns of the
-    modality in the file, and the row weights under :data:`ROW_WEIGHTS`; ignored rows are 0, except
-    in public columns."""
+    modality in the file, and the weights and times of the rows under :data:`ROW_WEIGHTS` and
+    :data:`ROW_TIMES`; ignored rows are 0, except in public columns."""
     tasks: IntArray | None = None
     """``(n,)`` codes of the task of each row, if there are several; each is also ranked alone."""
     task_names: tuple[str, ...] = ()

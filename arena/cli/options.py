@@ -93,6 +93,13 @@ Intervals = Annotated[
         help="--no-intervals: only scores and ranks, with one call of a slow metric for each file.",
     ),
 ]
+Ranker = Annotated[
+    str,
+    typer.Option(
+        help="The procedure of ranks; simultaneous(ties=true): of several exactly equal best "
+        "submissions, all are among those that may be first."
+    ),
+]
 Stratify = Annotated[
     bool | None,
     typer.Option(
@@ -164,6 +171,17 @@ _COLUMNS: dict[str, tuple[Any, Any]] = {
         Annotated[
             str | None,
             typer.Option("--cluster", help="A column of groups that are resampled whole."),
+        ],
+        None,
+    ),
+    "time": (
+        Annotated[
+            str | None,
+            typer.Option(
+                "--time",
+                help="A column of times of rows that depend on the rows before: blocks of "
+                "consecutive times are resampled whole.",
+            ),
         ],
         None,
     ),

@@ -367,7 +367,9 @@ def evaluate_finals(
 def final_board_settings(settings: Settings, seed: int) -> BoardSettings:
     """Return the settings of the private board of a competition."""
     section = settings.analysis
-    return BoardSettings(section.resamples, section.level, seed, intervals=section.intervals)
+    return BoardSettings(
+        section.resamples, section.level, seed, intervals=section.intervals, ranker=section.ranker
+    )
 
 
 def _break_ties(

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from arena.evaluation.clusters import time_blocks
 from arena.interfaces import Metric, NeedsRowContext
-from arena.types import IntArray, RowContext, Solution
+from arena.types import ROW_TIMES, IntArray, RowContext, Solution
 from arena.utils.lazy import pa
 
 
@@ -70,6 +71,13 @@ def context_of(solution: Solution, rows: npt.NDArray[np.bool_]) -> RowContext:
         tasks=None if solution.tasks is None else solution.tasks[rows],
         task_names=solution.task_names,
     )
+
+
+def sampled_groups(solution: Solution, rows: npt.NDArray[np.bool_]) -> IntArray | None:
+    """Return codes from 0 of what is drawn independently: groups, or blocks of time; None: rows."""
+    if ROW_TIMES in solution.extra:
+        return time_blocks(solution.extra[ROW_TIMES][rows])
+    return clusters_of(solution, rows)
 
 
 def clusters_of(solution: Solution, rows: npt.NDArray[np.bool_]) -> IntArray | None:

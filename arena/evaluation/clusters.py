@@ -1,6 +1,8 @@
-"""Corrections of the variance of a mean, and of its degrees of freedom, for unequal clusters."""
+"""Clusters of rows: blocks of time, and corrections for clusters of unequal size."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -51,3 +53,25 @@ def size_degrees_of_freedom(units: IntArray, weights: FloatArray | None = None) 
     scale = 1.0 if weights is None else sizes.max()  # weights may be tiny or huge
     squares = np.square(sizes / scale)
     return float(squares.sum() ** 2 / (squares**2).sum() - 1)
+
+
+def time_blocks(times: FloatArray) -> IntArray:
+    """Return ``(n,)`` codes of blocks of consecutive times, as clusters of rows in time order.
+
+    T different times make ``sqrt(T)`` blocks of ``sqrt(T)`` times: both grow with T, so that the
+    variance between blocks becomes that of dependent rows (Flegal and Jones 2010). Rows of the same
+    time are in the same block.
+
+    Parameters
+    ----------
+    times
+        ``(n,)`` numbers; only their order counts.
+
+    Examples
+    --------
+    >>> time_blocks(np.array([30.0, 10.0, 20.0, 40.0, 10.0])).tolist()
+    [1, 0, 0, 1, 0]
+    """
+    codes = np.unique(times, return_inverse=True)[1]
+    count = int(codes.max(initial=0)) + 1
+    return np.asarray(codes * math.isqrt(count) // count, dtype=np.intp)

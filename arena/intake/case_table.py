@@ -18,6 +18,7 @@ from arena.intake.header import data_in_header
 from arena.intake.solution import MAX_SOLUTION_BYTES, SOLUTION_BOUNDS
 from arena.intake.submission import READING_ERRORS, read_table
 from arena.intake.table import count_from_one
+from arena.intake.times import read_times
 from arena.interfaces import CaseScores
 from arena.interfaces.faults import FaultList, Refused, clean, describe, show, show_all
 from arena.types import FloatArray, RawTable
@@ -41,7 +42,7 @@ _FURTHER_CASE_NAMES = frozenset(
     ]
 )
 """Further names of the cases, where no column has one above: it may then be a group of cases."""
-_ROLES = ("algorithm", "case", "task", "cluster", "repeat")
+_ROLES = ("algorithm", "case", "task", "cluster", "repeat", "time")
 """A column that has one of these names has this role, unless another role is given to it."""
 _ROW_NAMES = ("", "Unnamed: 0")
 """What R and pandas call the column of row numbers that they write."""
@@ -70,6 +71,8 @@ class CaseColumns:
     """The number of a repeated answer to a case."""
     no_header: tuple[str, ...] = ()
     """The names of all columns of a CSV file without a header line; empty: it has one."""
+    time: str | None = None
+    """The time of a case that depends on the cases before; not beside :attr:`cluster`."""
 
 
 def read_case_table(path: Path, columns: CaseColumns = CaseColumns()) -> CaseScores:
@@ -170,6 +173,9 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
     texts = {
         role: _filled(cells, roles[role], place, faults) for role in _ROLES[1:] if role in roles
     }
+    moments = texts.pop("time", None)
+    used = np.ones(table.n_rows, dtype=np.bool_)
+    read = None if moments is None else read_times(moments, roles["time"], used, place, faults)
     _stop(name, faults)
     tiled = {role: pa.concat_arrays([text] * times) for role, text in texts.items()}
     return CaseScores(
@@ -178,6 +184,7 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
         values=values,
         tasks=tiled.get("task"),
         clusters=tiled.get("cluster"),
+        moments=None if read is None else np.tile(read, times),
         repeats=tiled.get("repeat"),
         metric=metric,
         notes=notes,
@@ -232,10 +239,15 @@ def _roles(names: Sequence[str], columns: CaseColumns, name: str) -> dict[str, s
     if absent := [wanted for wanted in named if wanted not in names]:
         raise UsageError(f"{name} has no column {show(min(absent))}; it has {show_all(names)}.")
     for role in _ROLES:
-        if given[role] is not None or (role in names and role not in named):
+        if given[role] is not None or (role in names and role not in (*named, "time")):
             roles[role] = given[role] or role
     if columns.value is not None and "algorithm" in roles:
         roles["value"] = columns.value
+    if {"cluster", "time"} <= roles.keys():
+        raise UsageError(
+            f"{name}: cases are grouped by a column (--cluster) or by their time (--time), not "
+            "both. A column named cluster groups them too: rename it."
+        )
     if "case" not in roles:
         if "algorithm" in roles:
             raise UsageError(

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from arena.errors import InputError
+from arena.errors import InputError, UsageError
 from arena.intake.alignment import find_duplicates
 from arena.intake.cells import Place, is_text, report_cells, to_text
 from arena.intake.content import read_content
@@ -22,9 +22,11 @@ from arena.intake.parquet_file import table_of_arrow
 from arena.intake.submission import READING_ERRORS, SUM_TOLERANCE, read_table
 from arena.intake.table import Bounds
 from arena.intake.targets import TargetReading, read_extra, read_targets
+from arena.intake.times import read_times
 from arena.interfaces import TABLE, Modality, ReadFile
 from arena.interfaces.faults import FaultList, Refused, clean, describe, plural, show, show_all
 from arena.types import (
+    ROW_TIMES,
     ROW_WEIGHTS,
     USAGE_COLUMN,
     Fault,
@@ -103,6 +105,11 @@ def read_solution(
     >>> solution.columns, solution.targets[0].classes, solution.truth, solution.usage
     (('y',), ('cat', 'dog'), array([0, 1]), array([0, 1], dtype=uint8))
     """
+    if columns.cluster and columns.time:
+        raise UsageError(
+            "Rows are grouped by a column (--cluster) or by their time (--time), not both: name "
+            "the one by which they depend on each other most."
+        )
     faults, columns = FaultList(), composed_fields(columns)
     table, sha256, columns = _read(path, columns, modality, faults)
     _stop(path, faults)
@@ -113,7 +120,7 @@ def read_solution(
         columns = replace(columns, usage=guessed)
     found = _assign(table.names, columns, traits, modality, faults)
     _stop(path, faults)
-    single = (found.usage, columns.cluster, columns.tasks, columns.weight)
+    single = (found.usage, columns.cluster, columns.time, columns.tasks, columns.weight)
     table = modality.arrange(table, found.id, faults, {name for name in single if name})
     _stop(path, faults)
     parts = _read_rows(table, found, kind, columns, traits, modality, faults)
@@ -136,7 +143,7 @@ class _Roles:
 
 def _named(columns: SolutionColumns) -> tuple[str, ...]:
     """Return the names of the columns that must exist."""
-    single = (columns.id, columns.cluster, columns.tasks, columns.weight)
+    single = (columns.id, columns.cluster, columns.time, columns.tasks, columns.weight)
     several = (*columns.targets, *columns.soft_labels)
     return tuple(name for name in (*single, *several) if name is not None)
 
@@ -270,6 +277,10 @@ def _read_rows(
         weights = _read_weights(chosen([columns.weight]), usage, comma, place, faults)
         usage = np.where(weights == 0, np.uint8(Usage.IGNORED), usage)
         read[ROW_WEIGHTS] = weights
+    if columns.time is not None:
+        read[ROW_TIMES] = read_times(
+            to_text(cells[columns.time]), columns.time, ranked, place, faults
+        )
     return {
         "targets": targets.targets,
         "columns": targets.columns,

@@ -27,6 +27,8 @@ class CaseScores:
     """``(r,)`` names of the tasks; None: there is one. Each task has its own cases."""
     clusters: Any = None
     """``(r,)`` names of groups of dependent cases, such as the questions on one text."""
+    moments: FloatArray | None = None
+    """``(r,)`` times of cases that depend on those before, of which only the order counts."""
     repeats: Any = None
     """``(r,)`` names of the repeated answers to a case; None: there is one answer."""
     metric: str = "value"

@@ -259,9 +259,9 @@ def _ragged(table: Table) -> str | None:
 
 def _unequal(scores: CaseScores) -> str | None:
     """Return which column of a table of cases has another length; None: none."""
-    for name in ("values", "algorithms", "cases", "tasks", "clusters", "repeats"):
+    for name in ("values", "algorithms", "cases", "tasks", "clusters", "moments", "repeats"):
         column = getattr(scores, name)
-        if column is None and name in {"tasks", "clusters", "repeats"}:
+        if column is None and name in {"tasks", "clusters", "moments", "repeats"}:
             continue
         if not hasattr(column, "__len__") or isinstance(column, str):
             return f"{name} of the CaseScores must be a column{_named(column)}"

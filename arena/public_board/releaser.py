@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.config import Settings
-from arena.evaluation.binding import bind, clusters_of
+from arena.evaluation.binding import bind, sampled_groups
 from arena.evaluation.predictions import ArrayPredictions, block_size
 from arena.evaluation.scores import full_scores
 from arena.evaluation.standard_errors import (
@@ -311,7 +311,7 @@ def make_releaser(
         read=read,
         seed=seed,
         instances=instances(settings.public.scope, greater_is_better=better, outside=baseline),
-        clusters=clusters_of(solution, rows),
+        clusters=sampled_groups(solution, rows),
         budget=submission_budget(settings),
         baseline_team=baseline,
     )

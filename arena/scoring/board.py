@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from arena.errors import ArenaError, PluginError, ScoringError
 from arena.evaluation.best_score import MOST_DRAWS
-from arena.evaluation.binding import BoundMetric, bind, clusters_of
+from arena.evaluation.binding import BoundMetric, bind, sampled_groups
 from arena.evaluation.combinations import CombinedMetric, scores_of_parts
 from arena.evaluation.multi_target import (
     metric_of_each_target,
@@ -41,6 +42,7 @@ from arena.scoring.settings import BoardSettings
 from arena.scoring.splits import rows_of
 from arena.types import (
     DEFAULT_RESAMPLES,
+    ROW_TIMES,
     ROW_WEIGHTS,
     TEAMS,
     Fault,
@@ -62,7 +64,7 @@ def ranked_rows(solution: Solution, split: str, words: Vocabulary = TEAMS) -> Ra
     rows = rows_of(solution, split)
     classes = solution.targets[0].classes if len(solution.targets) == 1 else None
     tasks = None if solution.tasks is None else solution.tasks[rows]
-    clusters = clusters_of(solution, rows)
+    clusters = sampled_groups(solution, rows)
     soft = None if solution.soft_labels is None else solution.soft_labels[rows]
     return RankedRows(
         truth=solution.truth[rows],
@@ -205,6 +207,7 @@ class BoardRun:
                 (
                     *_notes(study, resampling),
                     *_weights(self.solution, rows),
+                    *_times(self.solution, rows),
                     *([flipped] if flipped else ()),
                     *notes,
                 ),
@@ -471,6 +474,17 @@ def _weights(solution: Solution, rows: npt.NDArray[np.bool_]) -> list[str]:
     return [
         f"Rows count by their weights: the {len(weights):,} ranked rows are worth "
         f"{effective_rows(weights):,.0f} rows of equal weight."
+    ]
+
+
+def _times(solution: Solution, rows: npt.NDArray[np.bool_]) -> list[str]:
+    if ROW_TIMES not in solution.extra:
+        return []
+    times = len(np.unique(solution.extra[ROW_TIMES][rows]))
+    return [
+        f"Rows near in time may depend on each other: the {plural(times, 'time')} of the ranked "
+        f"rows are in {plural(math.isqrt(times), 'block')} of consecutive times, which count as "
+        "groups."
     ]
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arena.errors import InputError
+from arena.evaluation.clusters import time_blocks
 from arena.interfaces import CaseScores
 from arena.interfaces.faults import first_of_each_kind, show
 from arena.types import Fault, FloatArray, IntArray
@@ -89,14 +90,18 @@ def combine(parts: Sequence[CaseScores]) -> CaseScores:
                 f"the values with --value."
             )
     columns: dict[str, Any] = {}
-    for name in ("algorithms", "cases", "tasks", "clusters", "repeats"):
+    for name in ("algorithms", "cases", "tasks", "clusters", "moments", "repeats"):
         given = [getattr(one, name) for one in parts]
         if any(one is None for one in given):
             if any(one is not None for one in given):
                 raise InputError(f"Only some of the files have {name}: add them to all, or none.")
             columns[name] = None
         else:
-            columns[name] = pa.concat_arrays([_text(one) for one in given])
+            columns[name] = (
+                np.concatenate(given)
+                if name == "moments"
+                else pa.concat_arrays([_text(one) for one in given])
+            )
     return replace(
         first,
         **columns,
@@ -168,7 +173,7 @@ def case_matrix(scores: CaseScores, worst: float | None = None) -> CaseMatrix:
         values=means.reshape(m, n),
         repeats=counts.reshape(m, n),
         within=within.reshape(m, n),
-        clusters=None if scores.clusters is None else _clusters(scores, cases, first, labels),
+        clusters=_clusters(scores, cases, first, labels),
         tasks=task_codes[first] if several else None,
         task_names=tuple(task_names) if several else (),
     )
@@ -205,11 +210,19 @@ def _refuse_duplicates(scores: CaseScores, cells: IntArray) -> None:
 
 def _clusters(
     scores: CaseScores, cases: IntArray, first: IntArray, labels: Sequence[str]
-) -> IntArray:
-    codes, _ = _codes(scores.clusters)
+) -> IntArray | None:
+    """Return ``(n,)`` codes of the groups of the cases, or of blocks of time."""
+    if scores.clusters is not None:
+        (codes, _), what = _codes(scores.clusters), "in two clusters"
+    elif scores.moments is not None:
+        codes, what = np.unique(scores.moments, return_inverse=True)[1], "at two times"
+    else:
+        return None
     own: npt.NDArray[np.intp] = codes[first]
     other = np.flatnonzero(own[cases] != codes)
     if len(other):
         label = labels[cases[other[0]]]
-        raise InputError(f"The case {show(label)} is in two clusters: each case has one.")
+        raise InputError(f"The case {show(label)} is {what}: each case has one.")
+    if scores.clusters is None:
+        return time_blocks(own.astype(np.float64))
     return np.asarray(np.unique(own, return_inverse=True)[1], dtype=np.intp)

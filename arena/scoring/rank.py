@@ -131,6 +131,7 @@ def rank(
     level: float | None = None,
     seed: int | None = None,
     workers: int | None = None,
+    ranker: str | None = None,
     manager: PluginManager | None = None,
     progress: Progress | None = None,
 ) -> ScoreResult:
@@ -158,8 +159,8 @@ def rank(
     format
         ``"table"`` or the name of a reader; None: recognised from the files.
     board
-        Resamples, level, seed and workers as one object, instead of the four keywords below.
-    resamples, level, seed, workers
+        Resamples, level, seed, workers and ranker as one object, instead of the keywords below.
+    resamples, level, seed, workers, ranker
         See :class:`~arena.scoring.settings.BoardSettings`.
     manager
         The plugins; None: the installed ones.
@@ -193,7 +194,9 @@ def rank(
         value_range=value_range,
         columns=columns or CaseColumns(),
         format=format,
-        board=board_settings(board, resamples=resamples, level=level, seed=seed, workers=workers),
+        board=board_settings(
+            board, resamples=resamples, level=level, seed=seed, workers=workers, ranker=ranker
+        ),
     )
     manager = manager or PluginManager()
     with shown(progress) as display:

@@ -51,6 +51,7 @@ def score(
     positive: str | float | None = None,
     classes: Sequence[str | float] | None = None,
     cluster: str | None = None,
+    time: str | None = None,
     tasks: str | None = None,
     weight: str | None = None,
     soft_labels: str | Sequence[str] | None = None,
@@ -64,6 +65,7 @@ def score(
     stratify: bool | None = None,
     workers: int | None = None,
     intervals: bool | None = None,
+    ranker: str | None = None,
     manager: PluginManager | None = None,
     progress: Progress | None = None,
 ) -> ScoreResult:
@@ -96,7 +98,8 @@ def score(
         on each task if there are tasks, become one. None: rows of all tasks count alike.
     weights
         Metric or task -> weight in the combination; others have 1.
-    id, target, usage, positive, classes, cluster, tasks, weight, soft_labels, submission_columns
+    id, target, usage, positive, classes, cluster, time, tasks, weight, soft_labels, \
+    submission_columns
         The roles of the solution's columns, as in ``competition.toml``; see
         :class:`~arena.types.SolutionColumns`.
     no_header
@@ -105,7 +108,7 @@ def score(
         The ranked rows: ``private`` (default), ``public`` or ``all``.
     database
         The file in which submissions are stored; None: a temporary one.
-    resamples, level, seed, stratify, workers, intervals
+    resamples, level, seed, stratify, workers, intervals, ranker
         See :class:`~arena.scoring.settings.BoardSettings`.
     manager
         The plugins; None: the installed ones.
@@ -151,6 +154,7 @@ def score(
         positive=positive,
         classes=classes,
         cluster=cluster,
+        time=time,
         tasks=tasks,
         weight=weight,
         soft_labels=soft_labels,
@@ -164,6 +168,7 @@ def score(
         stratify=stratify,
         workers=workers,
         intervals=intervals,
+        ranker=ranker,
     )
     manager = manager or PluginManager()
     with (

@@ -10,7 +10,7 @@ from typing import Any
 from arena.errors import UsageError
 from arena.evaluation.combinations import Combination
 from arena.scoring.splits import SPLITS
-from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, SolutionColumns
+from arena.types import DEFAULT_LEVEL, DEFAULT_RANKER, DEFAULT_RESAMPLES, SolutionColumns
 from arena.utils.parallel import available_workers
 
 
@@ -37,7 +37,7 @@ class BoardSettings:
     intervals: bool = True
     """Whether ranks and scores get intervals. False: a metric that can only be called as a whole is
     called once per submission, on the ranked rows."""
-    ranker: str = "simultaneous"
+    ranker: str = DEFAULT_RANKER
     """The procedure for the ranks, a specification such as ``simultaneous``."""
 
     def __post_init__(self) -> None:
@@ -85,8 +85,10 @@ class ScoreSettings:
     def __post_init__(self) -> None:
         if self.split not in SPLITS:
             raise UsageError(f"The split must be private, public or all, not {self.split!r}.")
-        if self.board.stratify and self.columns.cluster:
-            raise UsageError("Resamples can be stratified by class or drawn by cluster, not both.")
+        if self.board.stratify and (self.columns.cluster or self.columns.time):
+            raise UsageError(
+                "Resamples can be stratified by class, or drawn by cluster or time, not both."
+            )
         if len({self.metric, *self.others}) <= len(self.others):
             raise UsageError(f"A metric is named twice: {', '.join((self.metric, *self.others))}.")
         if self.combination is not None and not self.others and not self.columns.tasks:

@@ -380,6 +380,9 @@ class CasesPlanRequest:
         None
     )
     cluster: Annotated[str | None, Choice("A column of groups that are resampled whole.")] = None
+    time: Annotated[
+        str | None, Choice("A column of times of rows that depend on those before.")
+    ] = None
     repeat: Annotated[
         str | None, Choice("With --from: the column that numbers repeated answers to a case.")
     ] = None

@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from arena.errors import InputError
+from arena.errors import InputError, UsageError
+from arena.evaluation.binding import sampled_groups
 from arena.intake import read_solution
-from arena.types import MetricTraits, PredictionKind, Usage
+from arena.types import ROW_TIMES, MetricTraits, PredictionKind, Usage
 from submission_files import Solve
 
 LABEL, PROBABILITY = PredictionKind.LABEL, PredictionKind.PROBABILITY
@@ -136,6 +137,33 @@ def test_several_targets_of_labels_and_of_numbers(solve: Solve) -> None:
     assert values.truth.tolist() == [[1, 3], [2, 4]]
     with pytest.raises(InputError, match="3 labels"):
         solve("id,p,q\na,x,1\nb,y,2\nc,z,1\n", SCORE, targets=("p", "q"))
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ("2", "-1.5", "1e3"),
+        ("2026-01-02", "2026-01-01", "2026-02-01"),
+        ("2026-01-01T12:00", "2026-01-01 11:59:59", "2026-01-02"),
+        ("2026-01-01T12:00Z", "2026-01-01T13:00+02:00", "2026-01-01T12:00:01"),
+    ],
+)
+def test_times_are_numbers_or_dates_of_which_the_order_counts(solve: Solve, cells) -> None:
+    lines = "".join(f"{row},1,{cell},Public\n" for row, cell in zip("abc", cells, strict=True))
+    solution = solve(f"id,y,when,Usage\n{lines}d,4,,Ignored\n", VALUE, time="when")
+    assert solution.columns == ("y",)
+    assert np.argsort(solution.extra[ROW_TIMES][:3]).tolist() == [1, 0, 2]
+    blocks = sampled_groups(solution, solution.usage == Usage.PUBLIC)
+    assert blocks is not None
+    assert blocks.tolist() == [0, 0, 0]
+
+
+def test_what_is_no_time_is_named(solve: Solve) -> None:
+    content = "id,y,when\na,1,2026-01-01\nb,2,noon\nc,3,\nd,4,2026-01-02\n"
+    with pytest.raises(InputError, match=r"row 3, id 'b', column 'when': 'noon' is no time"):
+        solve(content, VALUE, time="when")
+    with pytest.raises(UsageError, match="not both"):
+        solve(content, VALUE, time="when", cluster="id")
 
 
 def test_clusters(solve: Solve) -> None:

@@ -58,23 +58,24 @@ def scores_of(result: ScoreResult) -> dict[str, float]:
 
 
 @pytest.mark.slow
-def test_the_board_is_that_of_the_same_values_as_predictions(tmp_path: Path) -> None:
+@pytest.mark.parametrize("role", ["cluster", "time"])
+def test_the_board_is_that_of_the_same_values_as_predictions(tmp_path: Path, role: str) -> None:
     """A loss of |0 - value| is the value: both ways must agree in every figure."""
     values = losses()
-    texts = np.repeat([f"t{i}" for i in range(N // 5)], 5)
+    texts = np.repeat([f"{i}" for i in range(N // 5)], 5)
     rows = [(f"c{i}", 0.0, texts[i], "Private") for i in range(N)]
     write_csv(tmp_path / "solution.csv", ["id", "y", "text", "Usage"], rows)
     for j in range(M):
         own = [(f"c{i}", value) for i, value in enumerate(values[j].tolist())]
         write_csv(tmp_path / "submissions" / f"a{j}.csv", ["id", "y"], own)
-    columns = SolutionColumns(targets=("y",), cluster="text")
+    columns = SolutionColumns(targets=("y",), **{role: "text"})
     settings = ScoreSettings("mae", columns, board=QUICK)
     scored = score(tmp_path / "solution.csv", [tmp_path / "submissions"], settings)
     ranked = rank(
         long_table(values, text=texts),
         greater_is_better=False,
         value_range=(0.0, np.inf),
-        columns=CaseColumns(cluster="text", value="loss"),
+        columns=CaseColumns(value="loss", **{role: "text"}),
         manager=PluginManager(),
     )
     for one, other in zip(scored.standings, ranked.standings, strict=True):

@@ -44,6 +44,7 @@ def _job(given: Mapping[str, Any]) -> int:
         "positive",
         "classes",
         "cluster",
+        "time",
         "weight",
         "no_header",
         "submission",

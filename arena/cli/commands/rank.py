@@ -22,7 +22,7 @@ from arena.intake import CaseColumns
 from arena.plugin.manager import PluginManager
 from arena.scoring.rank import AGGREGATES, TIES, CaseSettings, rank_table, read_cases
 from arena.scoring.settings import BoardSettings
-from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES
+from arena.types import DEFAULT_LEVEL, DEFAULT_RANKER, DEFAULT_RESAMPLES
 from arena.utils.formatting import BoardDisplay
 from arena.utils.progress import ProgressDisplay
 
@@ -89,6 +89,10 @@ def rank(
     cluster: Annotated[
         str | None, typer.Option(help="The column of groups of dependent cases.")
     ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(help="The column of times of cases that depend on the cases before."),
+    ] = None,
     repeat: Annotated[
         str | None, typer.Option(help="The column that numbers repeated answers to a case.")
     ] = None,
@@ -112,6 +116,7 @@ def rank(
     level: Annotated[
         float, typer.Option(help="The confidence level of every interval.")
     ] = DEFAULT_LEVEL,
+    ranker: options.Ranker = DEFAULT_RANKER,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     as_json: options.AsJson = False,
     decimals: options.Decimals = None,
@@ -134,10 +139,10 @@ def rank(
         missing=_missing(missing),
         value_range=value_range,
         columns=CaseColumns(
-            algorithm, case, value, task, cluster, repeat, options.target_names(no_header)
+            algorithm, case, value, task, cluster, repeat, options.target_names(no_header), time
         ),
         format=format,
-        board=BoardSettings(resamples, level, seed, None, workers),
+        board=BoardSettings(resamples, level, seed, None, workers, ranker=ranker),
     )
     manager = PluginManager()
     with ProgressDisplay() as progress:

@@ -24,7 +24,7 @@ from arena.plugin.specification import with_parameters
 from arena.scoring.result import ScoreResult
 from arena.scoring.score import score as score_files
 from arena.scoring.settings import BoardSettings, ScoreSettings, combination_of
-from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, SolutionColumns
+from arena.types import DEFAULT_LEVEL, DEFAULT_RANKER, DEFAULT_RESAMPLES, SolutionColumns
 from arena.utils.finished_tasks import resumable
 from arena.utils.formatting import BoardDisplay
 from arena.utils.progress import ProgressDisplay
@@ -58,6 +58,7 @@ def score(
         float, typer.Option(help="The confidence level of every interval.")
     ] = DEFAULT_LEVEL,
     intervals: options.Intervals = True,
+    ranker: options.Ranker = DEFAULT_RANKER,
     stratify: options.Stratify = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     as_json: options.AsJson = False,
@@ -82,7 +83,7 @@ def score(
         columns=columns,
         split=split,
         database=db,
-        board=BoardSettings(resamples, level, seed, stratify, where.workers, intervals),
+        board=BoardSettings(resamples, level, seed, stratify, where.workers, intervals, ranker),
     )
     manager = PluginManager()
     with where.open(), ProgressDisplay() as progress, resumable(resume, progress):

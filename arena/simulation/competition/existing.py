@@ -19,6 +19,7 @@ from arena.simulation.competition.setup import CompetitionData
 from arena.simulation.data import LabelledRows, TrainingRows
 from arena.simulation.data_file import check_classes, features_of, read_frame
 from arena.types import (
+    ROW_TIMES,
     ROW_WEIGHTS,
     FloatArray,
     IntArray,
@@ -96,8 +97,9 @@ def data_from_solution(
         columns[data.tasks] = [solution.task_names[code] for code in solution.tasks]
     if solution.soft_labels is not None:
         columns |= _soft_columns(data.soft_labels, solution.soft_labels)
+    named = {ROW_WEIGHTS: data.weight, ROW_TIMES: data.time}
     for name, values in solution.extra.items():
-        columns[data.weight if name == ROW_WEIGHTS and data.weight else name] = values
+        columns[named.get(name) or name] = values
     about = {**data.model_dump(), "id": solution.id_column, "target": [target.name]}
     if target.classes and len(target.classes) == 2:
         about["positive"] = target.classes[1]

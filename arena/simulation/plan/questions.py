@@ -82,6 +82,7 @@ def plan_cases(
     value: str | None = None,
     task: str | None = None,
     cluster: str | None = None,
+    time: str | None = None,
     repeat: str | None = None,
     lower_is_better: bool | None = None,
     difference: float | None = None,
@@ -94,7 +95,7 @@ def plan_cases(
     ----------
     table
         As :func:`arena.rank` takes it.
-    value, task, cluster, repeat
+    value, task, cluster, time, repeat
         Its columns; see :class:`~arena.CaseColumns`.
     lower_is_better
         The direction of the values; None: as the files state, else greater.
@@ -123,6 +124,7 @@ def plan_cases(
         value=value,
         task=task,
         cluster=cluster,
+        time=time,
         repeat=repeat,
         lower_is_better=lower_is_better,
         difference=difference,
@@ -135,7 +137,11 @@ def plan_table(request: CasesPlanRequest, manager: PluginManager) -> QuestionPla
     """Read the table of a request, and plan; see :func:`plan_cases`."""
     lower = request.lower_is_better
     columns = CaseColumns(
-        value=request.value, task=request.task, cluster=request.cluster, repeat=request.repeat
+        value=request.value,
+        task=request.task,
+        cluster=request.cluster,
+        time=request.time,
+        repeat=request.repeat,
     )
     settings = CaseSettings(greater_is_better=None if lower is None else not lower, columns=columns)
     cases = read_cases(request.table, settings, manager)

@@ -135,6 +135,8 @@ def rows_until_the_best_leads(true: FloatArray, errors: FloatArray, n_rows: int)
 def largest_error(errors: FloatArray, level: float) -> float:
     """Return the ``level`` quantile of the largest studentised difference of ``(m, B)`` errors.
 
+    It is the ``ceil(level (B + 1))``-th smallest, as for the ranks of a board, or the largest.
+
     >>> errors = np.random.default_rng(0).standard_normal((4, 2_000))
     >>> 2.5 < largest_error(errors, 0.95) < 2.7
     True
@@ -142,7 +144,8 @@ def largest_error(errors: FloatArray, level: float) -> float:
     deviations = pair_errors(errors)
     precision = np.divide(1.0, deviations, out=np.zeros_like(deviations), where=deviations > 0)
     largest = [float(np.max((e[:, None] - e) * precision)) for e in errors.T]
-    return float(np.quantile(largest, level, method="inverted_cdf"))
+    place = min(int(np.ceil(level * (len(largest) + 1))), len(largest))
+    return float(np.partition(largest, place - 1)[place - 1])
 
 
 def board_critical_value(critical: float, error: float, degrees: float, n_units: float) -> float:
