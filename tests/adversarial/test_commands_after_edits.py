@@ -109,6 +109,7 @@ def assert_is_refused(folder: Path) -> None:
         Store.open(folder / DATABASE, create=False)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("statements", [*edits_of_tables()][::250], ids=" ".join)
 def test_changed_tables_are_refused_when_they_are_opened(
     there: Path, statements: Sequence[str]

@@ -199,17 +199,18 @@ def with_repeated_keys(text: str) -> Iterator[str]:
         yield f"{text[:place]}{match[1]}: null, {text[place:]}"
 
 
-def test_a_repeated_key_is_refused_in_every_object_of_an_export(exported: Path) -> None:
+@pytest.mark.parametrize("share", [8, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_repeated_key_is_refused_in_every_object_of_an_export(exported: Path, share: int) -> None:
     """Readers differ in which value they take, so that a document would mean two things."""
     refused = 0
     for path in sorted((exported / "out").glob("*.json*")):
         original = path.read_text()
         try:
-            for changed in with_repeated_keys(original):
+            for changed in [*with_repeated_keys(original)][::share]:
                 path.write_text(changed)
                 with pytest.raises(InputError, match="is not in the format of an export"):
                     read_claims(path.parent)
                 refused += 1
         finally:
             path.write_text(original)
-    assert refused > 50
+    assert refused > 50 // share

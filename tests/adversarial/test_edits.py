@@ -456,7 +456,7 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edit_is_named(there: Path, name: str) -> None:
     statements, said = EDITS[name]
@@ -725,7 +725,7 @@ RECORDED_BEFORE = [
 ]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("goes_on", GOES_ON, ids=lambda one: one.__name__)
 @pytest.mark.parametrize("name", RECORDED_BEFORE)
 def test_an_edit_is_named_after_arena_went_on(
@@ -746,6 +746,7 @@ def test_an_edit_is_named_after_arena_went_on(
     assert refused
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("goes_on", GOES_ON, ids=lambda one: one.__name__)
 def test_what_arena_stores_without_an_edit_agrees_with_the_record(
     there: Path, goes_on: Callable[[Path], None]

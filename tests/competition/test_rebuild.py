@@ -73,7 +73,7 @@ def test_a_disqualified_file_leaves_no_score_behind(tmp_path: Path) -> None:
         assert standings(competition)[0] == (1, "A", 0.9, 1)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("scope", get_args(Scope))
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_board_after_decisions_is_that_of_a_competition_without_the_file(
@@ -161,6 +161,7 @@ def test_the_board_after_a_change_is_the_replayed_one(tmp_path: Path, cause: str
         assert causes == [cause]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("change", [disqualified, merged, rescored])
 def test_a_published_result_is_marked_at_once_and_until_the_next_one(
     tmp_path: Path, change: Callable[[Competition, Path], None]

@@ -205,7 +205,7 @@ def test_every_column_of_the_queue_is_edited(judged: Path) -> None:
     assert [name for name in columns if f"SET {name} = " not in text] == []
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edit_of_a_judged_request_is_named(there: Path, name: str) -> None:
     statement, said = EDITS[name]
@@ -215,7 +215,7 @@ def test_an_edit_of_a_judged_request_is_named(there: Path, name: str) -> None:
     assert re.search(said, told, re.IGNORECASE), told
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", NOT_NAMED)
 def test_what_the_record_does_not_have_is_not_compared(there: Path, name: str) -> None:
     layout = Layout(there / "race" / "server")
@@ -223,6 +223,7 @@ def test_what_the_record_does_not_have_is_not_compared(there: Path, name: str) -
     assert told_of(there) == ""
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["all requests", "another competition"])
 def test_a_queue_without_the_recorded_requests_is_said_to_be_another_one(
     there: Path, name: str
@@ -236,12 +237,12 @@ def test_a_queue_without_the_recorded_requests_is_said_to_be_another_one(
     assert "does not have any of the 6 requests of the record" in told_of(there)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("statement", "code", "said"),
     [
-        (None, 0, "agrees with it"),
         (EDITS["received"][0], 1, "Request 3 of the queue differs from the record in its time"),
+        (None, 0, "agrees with it"),
         (EDITS["member removed"][0], 1, "is in no team now"),
         ("DELETE FROM requests", 0, "Not compared: the queue of the server"),
         ("DELETE FROM requests WHERE seq < 3", 0, "Not compared: 2 requests before request 3"),
