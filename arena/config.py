@@ -257,6 +257,11 @@ class AnalysisSection(ConfigSection):
         "best submissions, all are among those that may be first.",
         min_length=1,
     )
+    full_bootstrap: bool = Field(
+        default=False,
+        description="Whether a metric that can only be called as a whole is called on every "
+        "resample, and not on about a hundred parts of the rows.",
+    )
 
 
 class StoreSection(ConfigSection):

@@ -100,6 +100,14 @@ Ranker = Annotated[
         "submissions, all are among those that may be first."
     ),
 ]
+FullBootstrap = Annotated[
+    bool,
+    typer.Option(
+        "--full-bootstrap",
+        help="Call a metric that can only be called as a whole on every resample, and not on about "
+        "a hundred parts of the rows.",
+    ),
+]
 Stratify = Annotated[
     bool | None,
     typer.Option(

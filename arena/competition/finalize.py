@@ -368,7 +368,12 @@ def final_board_settings(settings: Settings, seed: int) -> BoardSettings:
     """Return the settings of the private board of a competition."""
     section = settings.analysis
     return BoardSettings(
-        section.resamples, section.level, seed, intervals=section.intervals, ranker=section.ranker
+        section.resamples,
+        section.level,
+        seed,
+        intervals=section.intervals,
+        ranker=section.ranker,
+        full_bootstrap=section.full_bootstrap,
     )
 
 

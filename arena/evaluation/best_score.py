@@ -19,6 +19,7 @@ from scipy.special import ndtri, stdtrit
 from arena.errors import UsageError
 from arena.evaluation.bootstrap import draw_resamples
 from arena.evaluation.combinations import within_tasks
+from arena.evaluation.group_jackknife import linear_scores
 from arena.evaluation.levels import check_level
 from arena.evaluation.score_intervals import (
     ScoreErrors,
@@ -695,7 +696,8 @@ def corrected_best(
 
     Winners are selected on bootstrap draws of the rows and scored on the rows that were not drawn
     (BBC, Tsamardinos, Greasidou and Borboudakis 2018). Rows are drawn within classes if the metric
-    needs every class, and by cluster if the study has clusters.
+    needs every class, and by cluster if the study has clusters; those of a metric that can only be
+    called as a whole are its groups of rows.
 
     On boards without a leader this removed more than 90% of the bias. Its root mean squared error
     over 150 boards each, compared with fifty random partitions into five folds:
@@ -735,7 +737,10 @@ def corrected_best(
     stratify = traits.needs_every_class or traits.stratify_by_class
     strata = study.truth if stratify and study.truth.ndim == 1 else None
     strata = within_tasks(study.metric, strata)
-    n_rows, seed = len(study.truth), int(rng.integers(2**62))
+    n_rows, clusters, seed = len(study.truth), study.clusters, int(rng.integers(2**62))
+    influence = study.influence
+    if influence is not None:
+        n_rows, clusters, strata = influence.values.shape[1], None, None
     at_once = max(1, min(draws, _WEIGHT_BYTES // n_rows))
 
     def parts() -> Iterator[tuple[WeightArray, npt.NDArray[np.bool_]]]:
@@ -744,8 +749,8 @@ def corrected_best(
                 n_rows,
                 min(at_once, draws - first),
                 seed,
-                strata=strata if study.clusters is None else None,
-                clusters=study.clusters,
+                strata=strata if clusters is None else None,
+                clusters=clusters,
                 first=first,
                 workers=workers,
             ).weights
@@ -753,6 +758,9 @@ def corrected_best(
             del weights
 
     def score_under(weights: npt.NDArray[Any], submissions: IntArray) -> FloatArray:
+        if influence is not None:
+            of_these = influence.subset(submissions)
+            return linear_scores(study.metric, of_these, study.scores[submissions], weights)
         predictions = study.predictions
         if isinstance(study.metric, ScoresTogether):  # a rank is one among all
             return score_under_weights(

@@ -1,4 +1,4 @@
-"""Black-box metrics: called once per submission and resample of the rows.
+"""Black-box metrics: called once per submission and weighting of the rows.
 
 A metric that may hang, such as one from your own code, declares a time limit. It is then called in
 worker processes that can be terminated. Any other metric is called in the current process, or in
@@ -256,7 +256,8 @@ def _remaining(
         workers = workers if cluster is None else cluster.workers
         each = max(left / workers, 1)
         progress.say(
-            f"{metric.name} must be called once per submission and resample, which takes about "
+            f"{metric.name} is called on {weights.shape[1]:,} parts or resamples of the rows of "
+            f"each submission, which takes about "
             f"{f'{each:,.0f} s' if each < 120 else f'{each / 60:,.0f} min'} on {workers} "
             f"worker{'s' if workers > 1 else ''}{'' if cluster is None else f' ({cluster.name})'}."
         )

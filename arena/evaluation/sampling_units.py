@@ -90,6 +90,11 @@ class SamplingUnits:
         shifts = np.where(self.sizes > 0, (means - mean[:, np.newaxis]) * self.sizes, 0.0)
         return mean, shifts * self.leverage
 
+    def of_units(self, sums: FloatArray) -> FloatArray:
+        """Return ``(k, U)`` what each unit adds, times U, from sums of influence values."""
+        values = sums * (self.n_units / self.n)
+        return values if self.leverage is None else values * self.leverage
+
     def standard_errors(self, shifts: FloatArray) -> FloatArray:
         """Return ``(k,)`` standard errors from what each unit adds."""
         units = shifts.shape[1]

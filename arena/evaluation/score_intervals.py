@@ -14,6 +14,9 @@ ROC AUC, F1 and others in [a, b]           Student's t and the ends of a proport
                                            and Graubard 1998), from influence values
 R² and others without two bounds           the widest of the bounds of a loss and of
                                            Student's t on a logarithmic scale
+metric that can only be called as a whole  Student's t, from a jackknife of groups of rows
+                                           (:mod:`~arena.evaluation.group_jackknife`; Kott
+                                           2001), or from resamples where it does not hold
 others, and more than 6e7 predictions      Student's t, from resamples
 ========================================== ==================================================
 
@@ -36,6 +39,7 @@ from arena.evaluation.sampling_units import SamplingUnits
 from arena.evaluation.score_errors import Ends, ScoreErrors, Widest
 from arena.evaluation.statistic_errors import (
     errors_from_resamples,
+    errors_of_groups,
     errors_of_statistics,
     information,
 )
@@ -68,6 +72,8 @@ def score_errors(study: Study) -> ScoreErrors:
     Row or influence values are read in blocks if the metric has them and ``m * n <= 6e7``;
     otherwise the joint resamples are used, which contain less information about the tails.
     """
+    if study.influence is not None:
+        return errors_of_groups(study, study.influence)
     weights = row_weights_of(study.metric)
     sampling = SamplingUnits.of(len(study.truth), study.clusters, weights)
     if isinstance(study.metric, MedianOfCases) and weights is None:
@@ -81,7 +87,7 @@ def score_errors(study: Study) -> ScoreErrors:
             found = _widest(found, errors_from_influence(study, sampling))
     if found is not None:
         return found
-    limit_units, most_units = information(study, sampling)
+    limit_units, most_units = information(study)
     return errors_from_resamples(
         study.scores,
         study.resampled,

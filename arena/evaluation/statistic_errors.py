@@ -11,7 +11,7 @@ from scipy.special import betaincinv, ndtri, stdtrit
 
 from arena.evaluation.class_weights import class_weights
 from arena.evaluation.predictions import ArrayPredictions
-from arena.evaluation.row_weights import effective_rows
+from arena.evaluation.row_weights import effective_rows, row_weights_of
 from arena.evaluation.sampling_units import SamplingUnits, block_size
 from arena.evaluation.score_errors import (
     FEWEST_UNITS,
@@ -22,7 +22,7 @@ from arena.evaluation.score_errors import (
 )
 from arena.evaluation.scores import score_under_weights
 from arena.evaluation.unit_means import range_of, unit_influence
-from arena.interfaces import Study
+from arena.interfaces import GroupInfluence, Study
 from arena.types import TEAMS, FloatArray, IntArray, Vocabulary
 
 _NOISE = 1e-8
@@ -88,6 +88,25 @@ class Statistics(ScoreErrors):
         return np.where(known, np.fmax(needed, limit), np.nan)
 
 
+def errors_of_groups(study: Study, influence: GroupInfluence) -> ScoreErrors:
+    """Return the uncertainty of scores from the influence of groups of rows."""
+    sampling = SamplingUnits.of(len(study.truth), influence.groups)
+    values = sampling.of_units(influence.sums)
+    rows = study.words.rows
+    return errors_from_standard_errors(
+        study.scores,
+        sampling.standard_errors(values),
+        np.maximum(sampling.degrees_of_freedom(values), 1.0),
+        sampling.n_units,
+        range_of(study.metric),
+        *information(study),
+        f"Score intervals assume a nearly normal score of independent {rows}, with the variance of "
+        f"its jackknife over {sampling.n_units} groups of {rows} and Student's t (Kott 2001); "
+        "errors too rare to be in the sample are not allowed for.",
+        study.words,
+    )
+
+
 def errors_of_statistics(study: Study, sampling: SamplingUnits) -> ScoreErrors | None:
     """Return the uncertainty from influence values; None for a black box."""
     errors, degrees = [], []
@@ -110,7 +129,7 @@ def errors_of_statistics(study: Study, sampling: SamplingUnits) -> ScoreErrors |
         if classes is not None and sampling.clusters is None:
             own = np.minimum(own, _degrees_by_class(values, classes, sampling.weights))
         degrees.append(np.maximum(own, 1.0))
-    limit_units, most = information(study, sampling)
+    limit_units, most = information(study)
     variance = "the jackknife" if left_out else "its influence values"
     return errors_from_standard_errors(
         study.scores,
@@ -273,12 +292,12 @@ def _classes(study: Study) -> IntArray | None:
     return np.asarray(np.unique(truth, return_inverse=True)[1], dtype=np.intp)
 
 
-def information(study: Study, sampling: SamplingUnits) -> tuple[float, float]:
+def information(study: Study) -> tuple[float, float]:
     """Return an upper bound of the variance and a lower one, as numbers of rows of a proportion."""
     classes, score_range = _classes(study), range_of(study.metric)
     if classes is None or not np.isfinite(score_range).all():
         return np.inf, np.inf
-    limit_units = _limit_units(classes, sampling.clusters, sampling.weights)
+    limit_units = _limit_units(classes, study.clusters, row_weights_of(study.metric))
     width = float(np.square(np.diff(score_range))[0])
     if classes.max() == 1:
         return limit_units, _ROWS_PER_POSITIVE * limit_units * width

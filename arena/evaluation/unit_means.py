@@ -132,9 +132,7 @@ def unit_influence(
         values = influence_values(study.metric, study.truth, block)
     if values is None or not np.isfinite(values).all():
         return None
-    values = sampling.sums(values - values.mean(axis=1, keepdims=True))
-    values = values * (sampling.n_units / sampling.n)
-    return values if sampling.leverage is None else values * sampling.leverage
+    return sampling.of_units(sampling.sums(values - values.mean(axis=1, keepdims=True)))
 
 
 def _add_block(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from arena.interfaces.analyses import (
         Analysis,
         Candidates,
+        GroupInfluence,
         PredictionBlocks,
         Ranker,
         RankSets,
@@ -107,6 +108,7 @@ __all__ = [
     "FloorEstimate",
     "FloorEstimator",
     "FloorSettings",
+    "GroupInfluence",
     "HasCaseValues",
     "HasInfluenceValues",
     "HasResample",

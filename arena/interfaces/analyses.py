@@ -49,6 +49,40 @@ class ScoresTogether(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class GroupInfluence:
+    """The effect of random groups of rows on scores by a metric that is called as a whole.
+
+    Rows i that are drawn c_i times change the score of a submission by the mean of the values of
+    their groups, to first order. The arrays cannot be written to.
+
+    Examples
+    --------
+    Three groups, of which the second one has two rows:
+
+    >>> influence = GroupInfluence(np.array([0, 1, 1, 2]), np.array([[0.2, -0.1, 0.0]]))
+    >>> influence.sums.tolist()
+    [[0.2, -0.2, 0.0]]
+    """
+
+    groups: IntArray
+    """``(n,)`` codes from 0 of the G groups."""
+    values: FloatArray
+    """``(m, G)``; the mean over the rows is 0 for each submission."""
+
+    def __post_init__(self) -> None:
+        make_fields_read_only(self, "groups", "values")
+
+    @property
+    def sums(self) -> FloatArray:
+        """``(m, G)`` sums over the rows of each group."""
+        return self.values * np.bincount(self.groups)
+
+    def subset(self, positions: IntArray) -> GroupInfluence:
+        """Return the influence on the scores of the submissions at some positions."""
+        return replace(self, values=self.values[positions])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
     """All submissions, if the best submission of each team was selected on the ranked rows.
 
@@ -65,6 +99,8 @@ class Candidates:
     """``(m,)`` positions of the selected submissions, in the order of the study."""
     team: IntArray
     """``(k,)`` the position in the study of the team of each submission."""
+    influence: GroupInfluence | None = None
+    """Of groups of rows on the k scores; see :attr:`Study.influence`."""
 
     def __post_init__(self) -> None:
         make_fields_read_only(self, "scores", "resampled", "counting", "team")
@@ -142,6 +178,9 @@ class Study:
     """Confidence level of every interval, such as 0.95."""
     clusters: IntArray | None = None
     """``(n,)`` codes of the groups that were resampled as a whole."""
+    influence: GroupInfluence | None = None
+    """Of groups of rows, if the metric can only be called as a whole and was called on parts of the
+    rows; the resamples are then of these groups."""
     classes: tuple[str, ...] | None = None
     tasks: IntArray | None = None
     """``(n,)`` codes of the task of each row, if there are several. The scores use all rows of all
@@ -181,6 +220,7 @@ class Study:
             scores=self.candidates.scores,
             resampled=self.candidates.resampled,
             predictions=self.candidates.predictions,
+            influence=self.candidates.influence,
             ranks=None,
             best_interval=None,
             parts=(),

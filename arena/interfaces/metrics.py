@@ -7,8 +7,8 @@ optional and recognised by their names:
   that does not inherit from it gets the same defaults, through functions such as
   :func:`traits_of`.
 - Five protocols define faster ways to resample. Without one of them the metric is a black box: it
-  is called once per submission and resample. :class:`PointwiseMetric` implements the most common
-  one: its subclasses define ``row_values`` only.
+  is called as a whole on many parts of the rows. :class:`PointwiseMetric` implements the most
+  common one: its subclasses define ``row_values`` only.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from arena.errors import ArenaError, PluginError, ScoringError
 from arena.evaluation.best_score import MOST_DRAWS
 from arena.evaluation.binding import BoundMetric, bind, sampled_groups
 from arena.evaluation.combinations import CombinedMetric, scores_of_parts
+from arena.evaluation.group_jackknife import CALLS
 from arena.evaluation.multi_target import (
     metric_of_each_target,
     predictions_of_target,
@@ -235,8 +236,15 @@ class BoardRun:
         if not why_no_intervals(self.metric, self.settings):
             drawn = self.settings.resamples
             judged = min(drawn, MOST_DRAWS)
-            calls += m * (drawn + judged)
-            parts += [f"{drawn:,} for its intervals and {judged:,} to correct the best score"]
+            if self.settings.full_bootstrap or drawn <= CALLS:
+                calls += m * (drawn + judged)
+                parts += [f"{drawn:,} for its intervals and {judged:,} to correct the best score"]
+            else:
+                calls += m * CALLS
+                parts += [
+                    f"{CALLS} on parts of the rows for its intervals ({drawn + judged:,} more if "
+                    "these do not determine them)"
+                ]
         self.progress.say(
             f"{self.metric.name} is going to be called {plural(calls, 'time')} for "
             f"{plural(m, 'submission')}; for each {', '.join(parts)}."
@@ -495,6 +503,18 @@ def _notes(study: Study | None, resampling: Resampling) -> list[str]:
         return [f"Ranks are without intervals. {resampling.without}"]
     notes, words = [], study.words
     used = study.resampled.shape[1]
+    jackknife = resampling.jackknife
+    if jackknife is not None and jackknife.influence is not None:
+        notes.append(
+            f"{study.metric.name} can only be called as a whole: the intervals follow from calls "
+            f"without each of {jackknife.groups} random groups of {words.rows}."
+        )
+    if jackknife is not None and jackknife.influence is None and jackknife.groups:
+        notes.append(
+            f"{study.metric.name} was called on every resample, because its scores on parts of the "
+            f"{words.rows} do not determine the others (correlation "
+            f"{jackknife.agreement:.2f} on random halves)."
+        )
     if resampling.halves:
         notes.append(
             f"The metric does not take {words.rows} that are drawn more than once. Each resample "

@@ -20,6 +20,7 @@ from arena.evaluation.combinations import (
     tasks_of,
     within_tasks,
 )
+from arena.evaluation.group_jackknife import CALLS, Jackknife, group_jackknife, resampled_linearly
 from arena.evaluation.ranks import best_of_each_team
 from arena.evaluation.score_intervals import ScoreErrors, score_errors
 from arena.evaluation.scores import is_black_box, round_significant, score_under_weights
@@ -85,6 +86,8 @@ class Resampling:
     """Whether each resample is half of the rows, because the metric refuses repeated rows."""
     weights: WeightArray | None = None
     """``(n, B)`` how often each row was drawn, for a metric that can only be called as a whole."""
+    jackknife: Jackknife | None = None
+    """Of such a metric, if it was called on parts of the rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,8 +147,9 @@ def study_of(
     if isinstance(metric, CombinedMetric) and by_parts:
         drawn = EachPart(metric)
     resampled, resampling = resample(
-        drawn, rows, predictions, settings, progress=progress or NoProgress()
+        drawn, rows, predictions, scores, settings, progress=progress or NoProgress()
     )
+    influence = None if resampling.jackknife is None else resampling.jackknife.influence
     of_parts = np.empty((0, 0, 0))
     if isinstance(metric, CombinedMetric) and by_parts and not resampling.without:
         of_parts = resampled.reshape(len(metric.parts), len(scores), -1)
@@ -163,6 +167,7 @@ def study_of(
         resampled=best.resampled,
         level=settings.level,
         clusters=rows.clusters,
+        influence=None if influence is None else influence.subset(best.positions),
         classes=rows.classes,
         tasks=rows.tasks,
         task_names=rows.task_names,
@@ -180,6 +185,7 @@ def study_of(
                 predictions,
                 best.positions,
                 np.array([codes[team] for team in teams]),
+                influence,
             )
             if len(best.positions) < len(scores)
             else None
@@ -224,15 +230,18 @@ def resample(
     metric: Metric,
     rows: RankedRows,
     predictions: PredictionBlocks,
+    scores: FloatArray,
     settings: BoardSettings,
     *,
     progress: Progress,
 ) -> tuple[FloatArray, Resampling]:
     """Return the ``(m, B)`` scores under joint resamples of the rows, all finite.
 
-    B = 0 if there is a reason to have none. Memory: the ``(n, B)`` weights at one byte each, 1.5 GB
-    of them at a time unless the metric can only be called as a whole, the ``(m, B)`` scores, and a
-    few blocks of predictions.
+    Those of a metric that can only be called as a whole follow from its scores on parts of the
+    rows, unless these do not determine them or ``settings.full_bootstrap`` asks for a call on each
+    resample. B = 0 if there is a reason to have none. Memory: the ``(n, B)`` weights at one byte
+    each, 1.5 GB of them at a time unless the metric is called on each resample, the ``(m, B)``
+    scores, and a few blocks of predictions.
 
     Raises
     ------
@@ -244,8 +253,26 @@ def resample(
     if without:
         return np.empty((m, 0)), Resampling(without=without)
     strata, halves = _strata(metric, rows, settings.stratify), False
-    scores, weights, redrawn = _bootstrap(metric, rows, predictions, strata, settings, progress)
-    if scores is None:
+    jackknife = None
+    if is_black_box(metric) and settings.resamples > CALLS and not settings.full_bootstrap:
+        jackknife = group_jackknife(
+            metric,
+            rows.truth,
+            predictions,
+            scores,
+            strata=strata,
+            clusters=rows.clusters,
+            seed=settings.seed,
+            workers=settings.n_workers,
+            progress=progress,
+        )
+        if jackknife.influence is not None:
+            drawn = resampled_linearly(
+                metric, jackknife.influence, scores, settings.resamples, settings.seed
+            )
+            return drawn, Resampling(jackknife=jackknife)
+    resampled, weights, redrawn = _bootstrap(metric, rows, predictions, strata, settings, progress)
+    if resampled is None:
         halves, redrawn = True, 0
         progress.say(
             f"{metric.name} does not take {words.rows} that are drawn more than once: half of the "
@@ -259,11 +286,11 @@ def resample(
             strata=strata,
             clusters=rows.clusters,
         )
-        scores = _resampled(metric, rows, predictions, weights, 0, settings.n_workers, progress)
-    if scores is None:
+        resampled = _resampled(metric, rows, predictions, weights, 0, settings.n_workers, progress)
+    if resampled is None:
         without = f"The metric takes neither repeated {words.rows} nor a part of them."
         return np.empty((m, 0)), Resampling(redrawn=redrawn, without=without)
-    defined = np.isfinite(scores).all(axis=0)
+    defined = np.isfinite(resampled).all(axis=0)
     if defined.sum() < 2:
         undefined_on = f"undefined on resamples of the {len(rows.truth):,} ranked {words.rows}"
         if not is_black_box(metric):
@@ -271,10 +298,12 @@ def resample(
         without = f"{metric.name} is {undefined_on}."
         return np.empty((m, 0)), Resampling(redrawn=redrawn, without=without)
     if not defined.all():
-        scores = scores[:, defined]
+        resampled = resampled[:, defined]
         weights = None if weights is None else weights[:, defined]
     undefined = int((~defined).sum())
-    return scores, Resampling(redrawn, undefined, halves=halves, weights=weights)
+    return resampled, Resampling(
+        redrawn, undefined, halves=halves, weights=weights, jackknife=jackknife
+    )
 
 
 def _bootstrap(

@@ -66,6 +66,7 @@ def score(
     workers: int | None = None,
     intervals: bool | None = None,
     ranker: str | None = None,
+    full_bootstrap: bool | None = None,
     manager: PluginManager | None = None,
     progress: Progress | None = None,
 ) -> ScoreResult:
@@ -169,6 +170,7 @@ def score(
         workers=workers,
         intervals=intervals,
         ranker=ranker,
+        full_bootstrap=full_bootstrap,
     )
     manager = manager or PluginManager()
     with (

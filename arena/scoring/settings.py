@@ -37,6 +37,9 @@ class BoardSettings:
     intervals: bool = True
     """Whether ranks and scores get intervals. False: a metric that can only be called as a whole is
     called once per submission, on the ranked rows."""
+    full_bootstrap: bool = False
+    """Whether a metric that can only be called as a whole is called on each resample, and not on
+    about a hundred parts of the rows; it is if there are no more resamples than that."""
     ranker: str = DEFAULT_RANKER
     """The procedure for the ranks, a specification such as ``simultaneous``."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from arena.evaluation.group_jackknife import CALLS
 from arena.evaluation.scores import influence_values, resample_block
 from arena.interfaces import (
     HasResample,
@@ -21,7 +22,7 @@ from arena.types import FloatArray, PredictionKind
 from arena.utils.parallel import available_workers
 
 _TOLERANCE = 1e-9
-_COST_ROWS, _COST_CALLS = 10_000, 100 * 1_000
+_COST_ROWS, _COST_CALLS = 10_000, 100 * CALLS
 _OK: Verdict = (Outcome.OK, "")
 
 
@@ -223,9 +224,9 @@ def _cost(problem: MetricProblem) -> Verdict:
     seconds = (time.perf_counter() - started) * _COST_CALLS
     workers = available_workers()
     return Outcome.LACKING, (
-        f"It is called once per submission and resample: 100 submissions of {_COST_ROWS:,} rows "
-        f"with 1,000 resamples take about {seconds / workers:,.0f} s on {workers} processors. Row "
-        f"values or a resample method would avoid that."
+        f"It is called as a whole, {CALLS} times or on every resample: the {CALLS} calls for 100 "
+        f"submissions of {_COST_ROWS:,} rows take about {seconds / workers:,.0f} s on {workers} "
+        f"processors. Row values or a resample method would avoid that."
     )
 
 

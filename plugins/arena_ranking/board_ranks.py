@@ -12,7 +12,7 @@ from arena.evaluation.ranks import best_first
 from arena.evaluation.score_intervals import range_of
 from arena.evaluation.scores import round_significant
 from arena.interfaces import RankSets, Study, traits_of
-from arena.types import FloatArray, IntArray, Vocabulary
+from arena.types import FloatArray, IntArray
 from arena.utils.memory import return_freed_memory
 from arena_ranking.challenger.top import top_positions
 from arena_ranking.differences import FEW_ROWS, floor_standard_errors
@@ -100,7 +100,8 @@ def board_ranks(study: Study, *, all_pairs: bool = False, workers: int = 1) -> B
     own_same = own.first_identical
     bounded = bool(np.isfinite(range_of(study.metric)).all())
     needed_classes = traits_of(study.metric).needs_every_class
-    reason = _not_offered(evidence, study.words, bounded=bounded, every_class=needed_classes)
+    rows = study.words.rows if study.influence is None else f"groups of {study.words.rows}"
+    reason = _not_offered(evidence, rows, bounded=bounded, every_class=needed_classes)
     return_freed_memory()
     without_error = _error_of_still_pairs(evidence, range_of(study.metric), needed)
     pairs = _findings(study, own, own_scores, needed, without_error)
@@ -191,7 +192,7 @@ def _findings(
 
 
 def _not_offered(
-    evidence: PairwiseEvidence, words: Vocabulary, *, bounded: bool, every_class: bool
+    evidence: PairwiseEvidence, rows: str, *, bounded: bool, every_class: bool
 ) -> str | None:
     m, units = len(evidence.standard_errors), evidence.n_units
     if every_class:
@@ -202,8 +203,7 @@ def _not_offered(
         return None
     if evidence.effective_units < 2:
         return (
-            f"There are too few independent {words.rows}, groups, or {words.rows} of a class to "
-            "decide any comparison."
+            f"There are too few independent {rows}, or {rows} of a class, to decide any comparison."
         )
     pairs = np.triu_indices(min(m, 200), k=1)
     skewness = np.abs(evidence.skewness[pairs])
@@ -218,7 +218,7 @@ def _not_offered(
     if median_counts or quartile > MOST_SKEWED_QUARTILE + noise:
         return (
             f"The differences between the scores rest on about {evidence.effective_units:.0f} of "
-            f"{units:,} {words.rows}, which have very large errors, and a sample can hold too few "
-            "of these rows."
+            f"{units:,} {rows}, which have very large errors, and a sample can hold too few of "
+            "them."
         )
     return None

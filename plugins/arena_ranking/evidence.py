@@ -114,10 +114,13 @@ def pairwise_evidence(study: Study, *, workers: int = 1) -> PairwiseEvidence:
     and a half times ``(m, m)`` float64 (180 MB for 3,000 submissions), a part of the values four
     times, and 100 MB of blocks per worker.
     """
-    units = None if study.clusters is None else np.unique(study.clusters, return_inverse=True)[1]
+    clusters = None if study.clusters is None else np.unique(study.clusters, return_inverse=True)[1]
+    units = clusters if study.influence is None else study.influence.groups
     n_rows = len(study.truth)
     n_units = n_rows if units is None else int(units.max()) + 1
     of_predictions, of_values, vectors, by_class = _read(study, units, n_units, workers)
+    if study.influence is not None:
+        vectors = study.influence.sums * cluster_leverage(study.influence.groups)
     differing = count_differing(of_predictions, workers=workers)
     if of_values is not None:
         np.minimum(differing, count_differing(of_values, workers=workers), out=differing)
@@ -149,7 +152,7 @@ def pairwise_evidence(study: Study, *, workers: int = 1) -> PairwiseEvidence:
     if units is not None or weights is not None:
         of_rows = np.arange(n_rows) if units is None else units
         shapes = shapes.limited(size_degrees_of_freedom(of_rows, weights))
-    rarest = _units_of_the_rarest_class(study, units, n_units, by_class=by_class)
+    rarest = _units_of_the_rarest_class(study, clusters, by_class=by_class)
     if rarest < FEW_IN_CLASS:
         # The mean of r units of a class is subtracted from them: r - 1 degrees of freedom, and a
         # variance that is too small by (r - 1) / r. From ten on the kurtosis allows for it.
@@ -164,7 +167,7 @@ def pairwise_evidence(study: Study, *, workers: int = 1) -> PairwiseEvidence:
         n_units=n_units,
         shapes=shapes,
         rarest_class=rarest,
-        fewest_in_class=_units_of_the_rarest_class(study, units, n_units, by_class=True),
+        fewest_in_class=_units_of_the_rarest_class(study, clusters, by_class=True),
     )
 
 
@@ -172,14 +175,12 @@ def _norms(vectors: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(np.einsum("jd,jd->j", vectors, vectors)))
 
 
-def _units_of_the_rarest_class(
-    study: Study, units: IntArray | None, n_units: int, *, by_class: bool
-) -> int:
+def _units_of_the_rarest_class(study: Study, clusters: IntArray | None, *, by_class: bool) -> int:
+    of_rows = np.arange(len(study.truth)) if clusters is None else clusters
     if study.classes is None or study.truth.ndim > 1:
-        return n_units
+        return int(of_rows.max()) + 1
     if not (by_class or traits_of(study.metric).needs_every_class):
-        return n_units
-    of_rows = np.arange(len(study.truth)) if units is None else units
+        return int(of_rows.max()) + 1
     codes = np.unique(study.truth)
     return min(len(np.unique(of_rows[study.truth == code])) for code in codes)
 

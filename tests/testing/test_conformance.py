@@ -156,7 +156,7 @@ def test_what_is_lacking_says_what_it_costs() -> None:
     lacking = {check.name: check.message for check in found.checks
                if check.outcome is Outcome.LACKING}  # fmt: skip
     assert set(lacking) == {"row values", "influence values", "the cost of a resample"}
-    assert "1,000 resamples take about" in lacking["the cost of a resample"]
+    assert "calls for 100 submissions of" in lacking["the cost of a resample"]
 
 
 LONG = {"concordance_index", "dice", "iou", "map_at_k", "mean_average_precision"}

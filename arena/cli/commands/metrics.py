@@ -146,5 +146,5 @@ def _print_one(one: dict[str, Any]) -> None:
         if name in one["capabilities"]:
             out.print(f"It has {name}: {meaning}.")
     if not one["capabilities"]:
-        out.print("It is called once per submission and resample, which is slow.")
+        out.print("It is called as a whole, on some 120 parts of the rows, for each submission.")
     out.print(f"From the plugin {printable(one['plugin'])}.")

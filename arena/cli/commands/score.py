@@ -59,6 +59,7 @@ def score(
     ] = DEFAULT_LEVEL,
     intervals: options.Intervals = True,
     ranker: options.Ranker = DEFAULT_RANKER,
+    full_bootstrap: options.FullBootstrap = False,
     stratify: options.Stratify = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     as_json: options.AsJson = False,
@@ -83,7 +84,16 @@ def score(
         columns=columns,
         split=split,
         database=db,
-        board=BoardSettings(resamples, level, seed, stratify, where.workers, intervals, ranker),
+        board=BoardSettings(
+            resamples,
+            level,
+            seed=seed,
+            stratify=stratify,
+            workers=where.workers,
+            intervals=intervals,
+            ranker=ranker,
+            full_bootstrap=full_bootstrap,
+        ),
     )
     manager = PluginManager()
     with where.open(), ProgressDisplay() as progress, resumable(resume, progress):

@@ -495,6 +495,8 @@ def _degrees_of_freedom(study: Study) -> tuple[float | None, int | None]:
     found = [pair_degrees_of_freedom(np.concatenate(blocks))] if blocks else []
     if not blocks and groups is not None:
         found.append(groups - 1.0)
+    if study.influence is not None:
+        found.append(study.influence.values.shape[1] - 1.0)
     if rarest is not None and rarest < FEW_IN_CLASS:
         found.append(rarest - 1.0)
     weights = row_weights_of(study.metric)

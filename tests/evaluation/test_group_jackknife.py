@@ -1,0 +1,129 @@
+"""Errors of a metric that can only be called as a whole, from calls on parts of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena import PluginManager
+from arena.evaluation.bootstrap import draw_resamples
+from arena.evaluation.group_jackknife import CALLS, Jackknife, group_jackknife, resampled_linearly
+from arena.evaluation.predictions import ArrayPredictions
+from arena.evaluation.scores import full_scores
+from arena.interfaces import Study
+from arena.scoring.private_board import PrivateBoard, RankedRows, Resampling, analyse, study_of
+from arena.scoring.settings import BoardSettings
+from arena.types import FloatArray, PredictionKind
+from arena.utils.parallel import NoProgress
+
+N, M = 600, 4
+RNG = np.random.default_rng(7)
+TRUTH = RNG.normal(size=N)
+SENT = TRUTH + RNG.normal(size=(M, N)) * np.linspace(0.5, 1.2, M)[:, np.newaxis]
+MEAN: Callable[[FloatArray], float] = lambda errors: float(np.abs(errors).mean())  # noqa: E731
+RMSE: Callable[[FloatArray], float] = lambda errors: float(np.sqrt(np.square(errors).mean()))  # noqa: E731
+SETTINGS = BoardSettings(workers=1)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A function of the errors that has nothing but ``score``."""
+
+    of_errors: Callable[[FloatArray], float]
+    fewest: int = 0
+    name: str = "whole"
+    greater_is_better: bool = False
+    prediction: PredictionKind = PredictionKind.VALUE
+    calls: list[int] = field(default_factory=list)
+
+    def score(self, truth: Any, prediction: Any) -> float:
+        self.calls.append(len(truth))
+        if len(truth) < self.fewest:
+            raise ValueError("too few rows")
+        return self.of_errors(prediction - truth)
+
+
+def jackknife(metric: Whole, **given: Any) -> Jackknife:
+    predictions = ArrayPredictions(SENT)
+    scores = full_scores(metric, TRUTH, predictions)
+    metric.calls.clear()
+    return group_jackknife(
+        metric, TRUTH, predictions, scores, seed=3, workers=1, progress=NoProgress(), **given
+    )
+
+
+def board(metric: Any, **settings: Any) -> tuple[Study, Resampling, PrivateBoard]:
+    predictions, chosen = ArrayPredictions(SENT), BoardSettings(workers=1, **settings)
+    study, resampling = study_of(
+        metric,
+        RankedRows(TRUTH, None),
+        tuple("abcd"),
+        np.arange(M),
+        predictions,
+        full_scores(metric, TRUTH, predictions),
+        chosen,
+    )
+    return study, resampling, analyse(study, chosen, PluginManager(), resampling.weights)
+
+
+def test_the_approximation_of_a_mean_is_exact() -> None:
+    metric = Whole(MEAN)
+    found = jackknife(metric)
+    assert len(metric.calls) == M * CALLS
+    assert found.agreement == pytest.approx(1)
+    influence = found.influence
+    assert influence is not None
+    scores = np.abs(SENT - TRUTH).mean(axis=1)
+    linear = resampled_linearly(metric, influence, scores, 50, 11)
+    drawn = draw_resamples(influence.values.shape[1], 50, 11).weights[influence.groups]
+    assert linear == pytest.approx(np.abs(SENT - TRUTH) @ drawn / drawn.sum(axis=0))
+
+
+@pytest.mark.parametrize("of_errors", [np.median, lambda errors: np.abs(errors).max()])
+def test_scores_that_do_not_follow_from_parts_are_resampled(of_errors: Any) -> None:
+    """A median and a maximum move with few rows, so that parts without them tell nothing."""
+    found = jackknife(Whole(of_errors))
+    assert found.influence is None
+    assert found.groups == 100
+    assert found.agreement < 0.95
+
+
+def test_a_part_without_a_score_is_no_part() -> None:
+    assert jackknife(Whole(MEAN, fewest=N)).groups == 0
+    assert jackknife(Whole(MEAN, fewest=N // 2 + 1)).influence is None
+
+
+def test_clusters_stay_together_and_classes_are_spread() -> None:
+    clusters = np.arange(N) // 4
+    together = jackknife(Whole(RMSE), clusters=clusters).influence
+    assert together is not None
+    assert all(len(np.unique(together.groups[clusters == code])) == 1 for code in range(150))
+    strata = (np.arange(N) < 100).astype(np.intp)
+    spread = jackknife(Whole(RMSE), strata=strata).influence
+    assert spread is not None
+    assert np.bincount(spread.groups[strata == 1]).tolist() == [1] * 100
+    few = jackknife(Whole(RMSE), clusters=np.arange(N) % 9)
+    assert (few.influence, few.groups) == (None, 0)
+
+
+def test_a_board_needs_a_tenth_of_the_calls_and_says_the_same() -> None:
+    """The same metric by its row values is the reference: 4 teams whose errors differ."""
+    metric = Whole(RMSE)
+    study, resampling, found = board(metric)
+    assert len(metric.calls) == M * (1 + CALLS)
+    full = Whole(RMSE)
+    _, by_calls, usual = board(full, full_bootstrap=True)
+    assert len(full.calls) == M * (1 + 1_000 + 400)
+    assert by_calls.jackknife is None
+    exact, _, pointwise = board(PluginManager().metrics.resolve("rmse"))
+    for other in (usual, pointwise):
+        assert found.columns["rank_low"] == other.columns["rank_low"]
+        assert found.columns["rank_high"] == other.columns["rank_high"]
+        assert found.corrected.estimate == pytest.approx(other.corrected.estimate, rel=0.01)
+    spread = study.resampled.std(axis=1)
+    assert spread == pytest.approx(exact.resampled.std(axis=1), rel=0.25)
+    assert resampling.jackknife is not None
