@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import betaincinv, ndtri, stdtrit
-from scipy.stats import binom
 
 from arena.evaluation.sampling_units import SamplingUnits, block_size
 from arena.evaluation.score_errors import Ends, ScoreErrors
@@ -42,6 +41,8 @@ class OrderStatistics(ScoreErrors):
         """Return ``(m,)`` ranks of the ends, counted from that end; 0: there is none."""
         n = self.ordered.shape[1]
         if (self.shares == n).all():  # P(at most rank - 1 values below the median) <= tail
+            from scipy.stats import binom  # half a second
+
             return np.asarray(binom.ppf(tail, n, 0.5).astype(np.intp))
         half = self.shares / 2
         student = -stdtrit(self.degrees_of_freedom, tail)

@@ -88,11 +88,11 @@ class Population:
         low, high = ((end - self.centres) / self.width for end in self.bounds)
         return float((special.ndtr(low) + special.ndtr(-high)) @ self.weights)
 
-    def draw(self, shape: tuple[int, int], rng: np.random.Generator) -> FloatArray:
-        """Return true scores."""
-        chosen = np.searchsorted(np.cumsum(self.weights), rng.random(shape), side="right")
+    def true_scores(self, uniform: FloatArray, normal: FloatArray) -> FloatArray:
+        """Return the true scores that follow from uniform and standard normal numbers."""
+        chosen = np.searchsorted(np.cumsum(self.weights), uniform, side="right")
         centre = self.centres[np.minimum(chosen, len(self.centres) - 1)]
-        return np.asarray(centre + self.width * rng.standard_normal(shape))
+        return np.asarray(centre + self.width * normal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +221,27 @@ def _estimated(
     return [normal, other, replace(other, width=_ATOM * width)]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class RandomNumbers:
+    """The random numbers of competitions, before a population or a design shapes them."""
+
+    population: tuple[FloatArray, FloatArray]
+    """``(n_teams, n_draws)`` uniform and normal numbers behind the true scores."""
+    selection: FloatArray
+    """``(n_teams, n_draws)`` uniform numbers behind the best public score of each team."""
+    errors: FloatArray
+    """``(3, n_teams, n_draws)`` normal numbers behind the errors."""
+
+    @classmethod
+    def of(cls, teams: int, draws: int, rng: np.random.Generator) -> RandomNumbers:
+        """Draw them; fewer competitions for many teams."""
+        shape = (teams, min(draws, max(50, _CELLS // teams)))
+        population = rng.random(shape), rng.standard_normal(shape)
+        return cls(population, rng.random(shape), rng.standard_normal((3, *shape)))
+
+
 def draw_competitions(
-    population: Population, within: float, design: Design, draws: int, rng: np.random.Generator
+    population: Population, within: float, design: Design, numbers: RandomNumbers
 ) -> dict[str, float]:
     """Draw competitions and return their figures, see :data:`FIGURES`.
 
@@ -235,22 +254,19 @@ def draw_competitions(
     within
         The standard deviation of a team's submissions about its mean, in true score and in error,
         relative to that of teams; from 0 to 1.
-    draws
-        Number of competitions; fewer for many teams.
+    numbers
+        Of as many teams as the design has.
 
     Examples
     --------
     >>> one = Population(np.zeros(1), np.ones(1), 0.01, 0.4)
-    >>> found = draw_competitions(
-    ...     one, 0.5, Design(20, 10**9, 1_000, 5), 50, np.random.default_rng(0)
-    ... )
+    >>> numbers = RandomNumbers.of(20, 50, np.random.default_rng(0))
+    >>> found = draw_competitions(one, 0.5, Design(20, 10**9, 1_000, 5), numbers)
     >>> found["best_wins"] > 0.9, found["loss"] < 1e-4
     (True, True)
     """
-    draws = min(draws, max(50, _CELLS // design.teams))
-    shape = (design.teams, draws)
-    team, entry = population.draw(shape, rng), within * population.spread
-    uniform, noise = rng.random(shape), rng.standard_normal((3, *shape))
+    uniform, noise = numbers.selection, numbers.errors
+    team, entry = population.true_scores(*numbers.population), within * population.spread
     common = float(np.sqrt(1 - within**2)) * population.error
     if design.public_rows:
         selected = within * population.error / float(np.sqrt(design.public_rows))
@@ -261,10 +277,10 @@ def draw_competitions(
         public = team + best + common / float(np.sqrt(design.public_rows)) * noise[1]
     else:
         gain = entry * noise[0]
-        public = np.full(shape, np.nan)
+        public = np.full(team.shape, np.nan)
     true = team + gain
     private = true + population.error / float(np.sqrt(design.private_rows)) * noise[2]
-    columns = np.arange(draws)
+    columns = np.arange(team.shape[1])
     winner = private.argmax(axis=0)
     won, top = true[winner, columns], true.max(axis=0)
     ranks = (true > won).sum(axis=0) + 1
@@ -280,13 +296,22 @@ def draw_competitions(
         leader = public.argmax(axis=0)
         shown, own = (np.clip(one[leader, columns], *population.bounds) for one in (public, true))
         figures["overstatement"] = float((shown - own).mean())
-        signs = [
-            np.sign(public - np.roll(public, step, axis=0))
-            * np.sign(private - np.roll(private, step, axis=0))
-            for step in range(1, 1 + min(_PAIRS, design.teams - 1))
-        ]
-        figures["tau"] = float(np.mean(signs)) if signs else np.nan
+        figures["tau"] = _agreement(public, private)
     return figures
+
+
+def _agreement(public: FloatArray, private: FloatArray) -> float:
+    """Return Kendall's tau of ``(n_teams, n_draws)`` scores from a few pairs of each team."""
+    steps = range(1, 1 + min(_PAIRS, len(public) - 1))
+    concordant = discordant = 0
+    for step in steps:
+        others = np.roll(np.arange(len(public)), step)
+        above, lead = public > public[others], private > private[others]
+        below, trail = public < public[others], private < private[others]
+        concordant += int(np.count_nonzero((above & lead) | (below & trail)))
+        discordant += int(np.count_nonzero((above & trail) | (below & lead)))
+    pairs = len(steps) * public.size
+    return (concordant - discordant) / pairs if pairs else float("nan")
 
 
 def sweep_designs(
@@ -315,18 +340,21 @@ def sweep_designs(
     points, others = populations
     found: list[dict[str, float]] = []
     spread: list[dict[str, FloatArray]] = []  # (kinds, scenarios) of each figure
+    teams, of_points, of_scenarios = 0, None, []
     for design in designs:
-        own = [
-            draw_competitions(one, within, design, _DRAWS, np.random.default_rng(seed))
-            for one in points
-        ]
+        if of_points is None or design.teams != teams:
+            teams = design.teams
+            of_points = RandomNumbers.of(teams, _DRAWS, np.random.default_rng(seed))
+            of_scenarios = [
+                RandomNumbers.of(teams, _DRAWS_OF_A_SCENARIO, np.random.default_rng([seed, at]))
+                for at in range(max(map(len, others), default=0))
+            ]
+        own = [draw_competitions(one, within, design, of_points) for one in points]
         found.append({figure: float(np.mean([one[figure] for one in own])) for figure in FIGURES})
         drawn = [
             [
-                draw_competitions(
-                    one, within, design, _DRAWS_OF_A_SCENARIO, np.random.default_rng([seed, at])
-                )
-                for at, one in enumerate(kind)
+                draw_competitions(one, within, design, numbers)
+                for one, numbers in zip(kind, of_scenarios, strict=False)
             ]
             for kind in others
         ]

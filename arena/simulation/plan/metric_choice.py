@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from arena.errors import MetricError
 from arena.evaluation.predictions import MappedPredictions
@@ -57,6 +57,8 @@ def split_half_agreement(study: Study, metric: Metric, rng: np.random.Generator)
     MetricError
         If the metric does not take these predictions.
     """
+    from scipy.stats import kendalltau  # half a second
+
     predictions = _predictions_for(metric, study)
     n_rows = len(study.truth)
     groups = np.arange(n_rows) if study.clusters is None else study.clusters
@@ -69,7 +71,7 @@ def split_half_agreement(study: Study, metric: Metric, rng: np.random.Generator)
         weights[:, 2 * split + 1] = ~first[groups]
     scores = score_under_weights(metric, study.truth, predictions, weights)
     found = [
-        stats.kendalltau(scores[:, 2 * split], scores[:, 2 * split + 1]).statistic
+        kendalltau(scores[:, 2 * split], scores[:, 2 * split + 1]).statistic
         for split in range(_SPLITS)
     ]
     return np.nan_to_num(np.array(found, dtype=np.float64))
@@ -159,11 +161,11 @@ def _p_of_no_difference(lost: FloatArray) -> float:
     mean, error = _mean_and_error(lost)
     if mean <= 0:
         return 1.0
-    return float(2 * stats.t.sf(mean / error, len(lost) - 1)) if error > 1e-12 else 0.0
+    return float(2 * special.stdtr(len(lost) - 1, -mean / error)) if error > 1e-12 else 0.0
 
 
 def _interval(taus: FloatArray, level: float) -> tuple[float, float]:
     """Return the ends of an interval of the expected tau, within its range."""
     mean, error = _mean_and_error(taus)
-    half = float(stats.t.isf((1 - level) / 2, len(taus) - 1)) * error
+    half = float(-special.stdtrit(len(taus) - 1, (1 - level) / 2)) * error
     return max(-1.0, mean - half), min(1.0, mean + half)

@@ -18,6 +18,7 @@ from arena.simulation.plan import pilot as pilot_module
 from arena.simulation.plan.drawn import (
     Design,
     Population,
+    RandomNumbers,
     draw_competitions,
     populations_of,
     sweep_designs,
@@ -83,7 +84,8 @@ def test_drawn_competitions_are_those_played_out():
     teams, k, n_public, n_private, within, spread, error = 15, 8, 200, 400, 0.5, 0.02, 0.4
     population = Population(np.array([0.8]), np.ones(1), spread, error)
     design = Design(teams, n_private, n_public, k)
-    found = draw_competitions(population, within, design, 4_000, rng)
+    numbers = RandomNumbers.of(teams, 4_000, rng)
+    found = draw_competitions(population, within, design, numbers)
     wins, overstated, losses = [], [], []
     for _ in range(1_500):
         team = 0.8 + spread * rng.normal(size=(teams, 1))
@@ -133,7 +135,7 @@ def test_one_kind_of_population_has_a_long_upper_tail():
     kinds = populations_of(scores, errors, 100, rng)[1]
     normal, tailed = kinds[0][0], kinds[-1][0]
     assert tailed.spread == pytest.approx(normal.spread, rel=0.01)
-    drawn = tailed.draw((1_000, 100), rng).ravel()
+    drawn = tailed.true_scores(rng.random(100_000), rng.standard_normal(100_000))
     assert drawn.mean() == pytest.approx(normal.centres[0], abs=0.02 * normal.spread)
     assert drawn.std() == pytest.approx(normal.spread, rel=0.02)
     assert stats.skew(drawn) == pytest.approx(1.14, abs=0.1)  # of Gumbel's distribution
@@ -158,7 +160,7 @@ def test_drawn_scores_stay_within_the_range_of_the_metric(sign):
     population = Population(np.array([bounds[1] - 0.02]), np.ones(1), 0.05, 0.5, bounds)
     design = Design(30, 20, 1, 150)
     found, free = (
-        draw_competitions(one, 0.5, design, 200, np.random.default_rng(0))
+        draw_competitions(one, 0.5, design, RandomNumbers.of(30, 200, np.random.default_rng(0)))
         for one in (population, replace(population, bounds=(-np.inf, np.inf)))
     )
     assert free["overstatement"] > 1
