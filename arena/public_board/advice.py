@@ -19,6 +19,7 @@ FULL_WARNING = (
     "Warning: the mechanism full shows every score at full precision. A team that sends many "
     "submissions can overfit the public rows; ladder-free protects them."
 )
+_MANY_TEAMS = 100
 _LEAST_NOISE = 2
 """In rows: one row, or its half, does not show through it."""
 
@@ -69,6 +70,7 @@ def revealed_by_one(
     manager: PluginManager,
     *,
     targets: int | None = None,
+    teams: int = 1,
 ) -> Revealed | None:
     """Return what one submission may reveal of the public labels; None if it is not measured.
 
@@ -80,22 +82,47 @@ def revealed_by_one(
     truth = solution.truth[rows].reshape(int(rows.sum()), -1)[:, 0]
     n_classes = len(solution.targets[0].classes or ())
     chosen = manager.mechanisms.resolve(mechanism)
-    return rows_revealed(metric, chosen, truth, n_classes, targets=targets)
+    return rows_revealed(metric, chosen, truth, n_classes, targets=targets, teams=teams)
 
 
 def too_much_revealed(settings: Settings, solution: Solution, manager: PluginManager) -> str | None:
-    """Return a sentence if one submission reveals more rows than the organiser accepted."""
+    """Return a sentence if one submission reveals more rows than the organiser accepted.
+
+    Where one person can register any number of teams, also if each of many teams sends it.
+    """
     metric: Metric = manager.metrics.resolve(settings.metric.specification)
     accepted = settings.public.accepted_rows
     revealed = revealed_by_one(metric, settings.public.mechanism, solution, manager)
-    if revealed is None or revealed.shown_rows <= accepted:
+    if revealed is None:
         return None
+    if revealed.shown_rows <= accepted:
+        return _revealed_to_teams(settings, metric, solution, manager)
     advice = default_mechanism(metric, solution, manager)
     return (
         f"One submission may reveal the labels of {revealed.shown_rows:g} public rows "
         f"({settings.public.mechanism}, {settings.metric.specification}), and {accepted} are "
         f"accepted: choose another mechanism, such as {advice}, or accept them in [public] "
         f"accepted_rows."
+    )
+
+
+def _revealed_to_teams(
+    settings: Settings, metric: Metric, solution: Solution, manager: PluginManager
+) -> str | None:
+    server, public = settings.server, settings.public
+    if server.join != "open" or server.approve or server.oidc_issuer or public.scope != "team":
+        return None
+    revealed = revealed_by_one(
+        metric, public.mechanism, solution, manager, targets=3, teams=_MANY_TEAMS
+    )
+    if revealed is None or revealed.shown_rows <= public.accepted_rows:
+        return None
+    return (
+        f"Anyone can register several teams, and {_MANY_TEAMS} of them that send the same file may "
+        f"reveal the labels of {revealed.shown_rows:g} public rows ({public.mechanism}, "
+        f"{settings.metric.specification}), and {public.accepted_rows} are accepted: set approve "
+        f'or oidc_issuer under [server], or scope = "rank" under [public], or accept them in '
+        f"[public] accepted_rows."
     )
 
 

@@ -3,27 +3,34 @@
 The oracle marks a few target rows, whose labels it wants, and sends the same prediction for every
 other row, so that the released number depends on the targets alone where the metric permits it. It
 knows the number of public rows, the distribution of their labels, and two candidates for the label
-of each target. Its submission is the first one that an instance of the
-mechanism receives. Every assignment of labels is tried, with the labels of the other rows and the
-mechanism's noise drawn again and again. From half of the draws the oracle learns what each released
-score means, and on the other half its claims are tested.
+of each target. Its submission is the first one on the board, or that of each of several teams of
+one person, who takes the mean of what they are shown. Every assignment of labels is tried, with the
+labels of the other rows and the mechanism's noise drawn again and again. From half of the draws the
+oracle learns what each released score means, and on the other half its claims are tested.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from arena.interfaces import Evaluation, Mechanism, Metric, NeedsRowContext, traits_of
+from arena.interfaces import (
+    Evaluation,
+    Mechanism,
+    Metric,
+    NeedsRowContext,
+    Scope,
+    traits_of,
+)
 from arena.public_board.clipping import clip_values, conceivable_scores
+from arena.public_board.instances import MemoryLog, instances, team_code
 from arena.public_board.mechanism import clip_of
-from arena.types import PredictionKind
+from arena.types import FloatArray, PredictionKind, Release
 
 MOST_ROWS = 2_000
 """Of more public rows so many are tried: with more of them each label shows less."""
@@ -78,6 +85,8 @@ def rows_revealed(
     n_classes: int,
     *,
     targets: int | None = None,
+    teams: int = 1,
+    scope: Scope = "team",
 ) -> Revealed:
     """Return what one submission reveals of binary questions about the public labels.
 
@@ -91,6 +100,10 @@ def rows_revealed(
         0 for numeric targets.
     targets
         The most target rows; None: 10.
+    teams
+        How many teams of one person send the same predictions.
+    scope
+        What has an instance of the mechanism.
 
     Examples
     --------
@@ -105,7 +118,7 @@ def rows_revealed(
     0.0
     """
     step = -(-len(truth) // MOST_ROWS)
-    oracle = _Oracle(metric, mechanism, truth[::step], n_classes)
+    oracle = _Oracle(metric, mechanism, truth[::step], n_classes, teams=teams, scope=scope)
     designs, found = list(oracle.designs()), [Revealed(0.0, 0.0)]
     for k in (k for k in _DRAWS if targets is None or k <= targets):
         measured = [oracle.measure(design, k) for design in designs]
@@ -119,8 +132,17 @@ class _Oracle:
     """Sends one design under every assignment of labels and groups what is released."""
 
     def __init__(
-        self, metric: Metric, mechanism: Mechanism, truth: npt.NDArray[Any], n_classes: int
+        self,
+        metric: Metric,
+        mechanism: Mechanism,
+        truth: npt.NDArray[Any],
+        n_classes: int,
+        *,
+        teams: int,
+        scope: Scope,
     ) -> None:
+        self._instances = instances(scope, greater_is_better=metric.greater_is_better)
+        self._teams = [(number, str(number), team_code(str(number))) for number in range(teams)]
         self._metric = clip_values(metric, clip_of(mechanism))
         self._mechanism, self._truth, self._n_classes = mechanism, truth, n_classes
         low, high = (0, 1) if n_classes else np.quantile(truth, [0.25, 0.75]).tolist()
@@ -132,7 +154,7 @@ class _Oracle:
             score=np.nan,
             greater_is_better=metric.greater_is_better,
             n_rows=len(truth),
-            standard_error_of_difference=lambda _: np.nan,
+            standard_error_of_difference=lambda _: 0.0,  # of equal predictions
             row_range=traits_of(self._metric).row_range,
             score_range=conceivable_scores(self._metric),
         )
@@ -184,14 +206,15 @@ class _Oracle:
             labels = rng.choice(self._truth, n)
             for number, assignment in enumerate(assignments):
                 labels[:k] = self._candidates[assignment]
-                noise = np.random.default_rng([k, draw, number])
-                outcomes.append((self._released(labels, prediction, noise), number))
+                released = self._released(labels, prediction, (k, draw, number))
+                outcomes.append((released, number))
         half = draws // 2 * len(assignments)
         return _learned(outcomes[:half], outcomes[half:], assignments)
 
     def _released(
-        self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any], rng: np.random.Generator
+        self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any], seed: tuple[int, ...]
     ) -> float | None:
+        """Return the mean of what the teams are shown; None: their file has no score."""
         try:
             with np.errstate(all="ignore"):
                 score = float(self._metric.score(truth, prediction))
@@ -199,8 +222,18 @@ class _Oracle:
             return None
         if not np.isfinite(score):
             return None
-        release = self._mechanism.release({}, replace(self._evaluation, score=score), rng)
-        return float(f"{release.score:.11e}")
+        log, shown = MemoryLog(), []
+        for number, team, code in self._teams:
+            evaluation = replace(self._evaluation, submission=number + 1, score=score, team=code)
+
+            def ask(state: Mapping[str, Any], bound: float | None, position: int) -> Release:
+                rng = np.random.default_rng([*seed, number, position])  # noqa: B023
+                return self._mechanism.release(state, evaluation.at_most(bound), rng)  # noqa: B023
+
+            released = self._instances.release(team, ask, log)
+            log.add(number + 1, team, released)
+            shown.append(released.release.score)
+        return float(f"{np.mean(shown):.11e}")
 
 
 def _learned(
@@ -208,28 +241,56 @@ def _learned(
     tested: Sequence[tuple[float | None, int]],
     assignments: npt.NDArray[Any],
 ) -> Revealed:
-    """Return what released scores reveal to somebody who knows what some of them meant.
+    """Return what released scores reveal to an attacker who knows what some of them meant.
 
-    Each outcome is a released score (None: none) and the number of its assignment. Labels are
-    claimed where the known outcomes of a score agree, and the claims are tested on the others: if
-    fewer than 95% are right, nothing is revealed. The bits are a lower bound, by cross-entropy.
+    Each outcome is a released score (None: none) and the number of its assignment. A score is read
+    by the known outcomes that are equal to it, or by those that are nearest to it, as many as there
+    are of each assignment: of scores of many digits, no two are equal.
+    """
+    before, meant = _outcomes(known)
+    after, right = _outcomes(tested)
+    distances = np.abs(after[:, np.newaxis] - before)
+    near = len(known) // len(assignments)
+    reach = np.partition(distances, near - 1, axis=1)[:, near - 1 : near]
+    each = [
+        _read(_counts(distances <= within, meant, len(assignments)), right, assignments)
+        for within in (0.0, reach)
+    ]
+    return Revealed(max(one.rows for one in each), max(one.bits for one in each))
+
+
+def _outcomes(
+    outcomes: Sequence[tuple[float | None, int]],
+) -> tuple[FloatArray, npt.NDArray[np.intp]]:
+    """Return the released scores ``(m,)``, and the numbers ``(m,)`` of the assignments."""
+    none = -1e300  # far from every score
+    scores = [none if score is None else score for score, _ in outcomes]
+    return np.array(scores), np.array([number for _, number in outcomes], dtype=np.intp)
+
+
+def _counts(is_near: npt.NDArray[np.bool_], meant: npt.NDArray[np.intp], size: int) -> FloatArray:
+    """Return ``(m, size)``: how many known outcomes near each score have each assignment."""
+    counts = np.zeros((len(is_near), size))
+    score, outcome = np.nonzero(is_near)
+    np.add.at(counts, (score, meant[outcome]), 1)
+    return counts
+
+
+def _read(
+    counts: FloatArray, right: npt.NDArray[np.intp], assignments: npt.NDArray[Any]
+) -> Revealed:
+    """Return what is revealed if each score means what the known outcomes near it meant.
+
+    Labels are claimed where those outcomes agree: if fewer than 95% of the claims are right,
+    nothing is revealed. The bits are a lower bound, by cross-entropy.
     """
     size, k = assignments.shape
-    counts: dict[float | None, npt.NDArray[Any]] = defaultdict(lambda: np.zeros(size))
-    for shown, number in known:
-        counts[shown][number] += 1
-    right = wrong = 0
-    bits = 0.0
-    for shown, number in tested:
-        if shown not in counts:
-            continue
-        chance = counts[shown] + _PRIOR / size
-        chance = chance / chance.sum()
-        bits += k + float(np.log2(chance[number]))
-        share = chance @ assignments
-        claimed = np.maximum(share, 1 - share) >= _SURE
-        is_right = (share > 0.5) == assignments[number].astype(bool)
-        right += int((claimed & is_right).sum())
-        wrong += int((claimed & ~is_right).sum())
-    sure = right >= _SURE * (right + wrong)
-    return Revealed(right / len(tested) if sure else 0.0, max(0.0, bits / len(tested)))
+    chance = counts + np.where(counts.any(axis=1, keepdims=True), _PRIOR / size, 1.0)
+    chance /= chance.sum(axis=1, keepdims=True)
+    bits = k + float(np.log2(chance[np.arange(len(right)), right]).mean())
+    share = chance @ assignments
+    claimed = np.maximum(share, 1 - share) >= _SURE
+    is_right = claimed & ((share > 0.5) == assignments[right].astype(bool))
+    sure = is_right.sum() >= _SURE * claimed.sum()
+    rows = float(is_right.sum()) / len(right)
+    return Revealed(rows if sure else 0.0, max(0.0, bits))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from arena.public_board.revealed import Revealed
 from arena_competitors.campaign import Curve
 
 
@@ -26,6 +27,10 @@ class Verdict:
     """Whether the bias is within the budget; None without a budget."""
     bias_high: float | None = None
     """One-sided 95% upper bound of the bias over repetitions; None: there was only one."""
+    revealed_rows: float | None = None
+    """Public rows whose label one submission reveals, and ``revealed_bits``, its information, as
+    ``arena serve --check`` measures them; None: not measured."""
+    revealed_bits: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON."""
@@ -33,7 +38,10 @@ class Verdict:
 
 
 def evaluate(
-    curves: Sequence[Curve], gains: Mapping[str, float | None], budget: float | None
+    curves: Sequence[Curve],
+    gains: Mapping[str, float | None],
+    revealed: Mapping[str, Revealed | None],
+    budget: float | None,
 ) -> list[Verdict]:
     """Return a verdict for each mechanism, in the order of ``gains``."""
     verdicts = []
@@ -44,7 +52,11 @@ def evaluate(
         within = None if budget is None else bias <= budget
         highs = [curve.bias_bound for curve in own if curve.bias_bound is not None]
         high = max(highs) if highs else None
-        verdicts.append(Verdict(mechanism, worst.setting, bias, gain, within, high))
+        labels = revealed[mechanism]
+        rows, bits = (None, None) if labels is None else (labels.shown_rows, labels.bits)
+        verdicts.append(
+            Verdict(mechanism, worst.setting, bias, gain, within, high, rows, bits),
+        )
     return verdicts
 
 

@@ -70,7 +70,7 @@ def table(n_rows: int) -> str:
 def main() -> None:
     """Print or write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=1_000, help="public rows")
+    parser.add_argument("--rows", type=int, default=300, help="public rows")
     parser.add_argument("--out", type=Path, help="the page that holds the table")
     given = parser.parse_args()
     text = table(given.rows)

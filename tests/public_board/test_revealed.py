@@ -11,7 +11,7 @@ import pytest
 
 from arena.competition.competition import Competition
 from arena.config import Settings
-from arena.interfaces import HasRowValues, Metric
+from arena.interfaces import HasRowValues, Metric, Scope
 from arena.plugin.manager import PluginManager
 from arena.public_board.advice import default_mechanism, revealed_by_one, too_much_revealed
 from arena.public_board.clipping import conceivable_scores
@@ -96,6 +96,41 @@ def test_a_mechanism_that_shows_nothing_reveals_nothing() -> None:
     labels = np.arange(200) % 2
     found = rows_revealed(MANAGER.metrics.resolve("log_loss"), Silent(), labels, 2)
     assert (found.rows, found.bits) == (0.0, 0.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("teams", "scope", "most"), [(1, "team", 0.0), (100, "team", 1.0), (20, "rank", 0.0)]
+)
+def test_several_teams_of_one_person_average_noise(teams: int, scope: Scope, most: float) -> None:
+    metric = MANAGER.metrics.resolve("log_loss")
+    solution = _solution(metric)
+    mechanism = MANAGER.mechanisms.resolve("ladder-free(clip=2.8, noise=2)")
+    found = rows_revealed(metric, mechanism, solution.truth, 2, targets=1, teams=teams, scope=scope)
+    assert (found.rows > 0.3) == (most > 0)
+    assert found.rows <= most
+
+
+@pytest.mark.slow
+def test_an_open_board_is_not_called_ready_where_teams_average_noise() -> None:
+    solution = _solution(MANAGER.metrics.resolve("log_loss"))
+    public = {"mechanism": "ladder-free(clip=2.8, noise=2)"}
+    asked: dict[str, Any] = {"metric": {"name": "log_loss"}, "public": public}
+    for server, is_said in (
+        ({"join": "open"}, True),
+        ({"join": "open", "approve": True}, False),
+        ({"join": "code"}, False),
+    ):
+        settings = Settings.model_validate({**asked, "server": server})
+        said = too_much_revealed(settings, solution, MANAGER)
+        assert (said is not None) is is_said
+        assert said is None or "100 of them that send the same file" in said
+
+
+def test_scores_of_many_digits_are_read_although_no_two_are_equal() -> None:
+    labels = np.random.default_rng(0).exponential(size=2_000)
+    full = MANAGER.mechanisms.resolve("full")
+    assert rows_revealed(MANAGER.metrics.resolve("mse"), full, labels, 0).shown_rows == 10
 
 
 def test_every_metric_has_bounds_by_default() -> None:

@@ -179,11 +179,13 @@ def _verdict(row: Mapping[str, Any]) -> tuple[Any, ...]:
         "" if row["bias_high"] is None else f"{row['bias_high']:.4f}",
         shorten(row["worst_attack"], _NAME_WIDTH),
         "not shown" if row["smallest_gain"] is None else f"{row['smallest_gain']:.2g}",
+        "" if row["revealed_rows"] is None else f"{row['revealed_rows']:g}",
         row["within_budget"],
     )
 
 
 _VERDICT_COLUMNS = (
-    "mechanism", "largest bias", "95% bound", "by", "smallest honest gain shown", "within budget",
+    "mechanism", "largest bias", "95% bound", "by", "smallest honest gain shown",
+    "labels in one submission", "within budget",
 )  # fmt: skip
-_VERDICT_IMPORTANCE = (1, 2, 6, 4, 3, 5)
+_VERDICT_IMPORTANCE = (1, 2, 7, 5, 3, 4, 6)

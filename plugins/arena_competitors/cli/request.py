@@ -18,6 +18,7 @@ from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
 from arena.plugin.specification import split_specifications
 from arena.public_board.clipping import conceivable_scores
+from arena.public_board.revealed import Revealed, is_measurable, rows_revealed
 from arena.utils.engines import Engine
 from arena.utils.parallel import Progress
 from arena_competitors.advice import Verdict, advise, evaluate
@@ -252,13 +253,19 @@ def run(study: AttackStudy, progress: Progress, engine: Engine | None = None) ->
         If an attack or a mechanism fails.
     """
     curves = study.campaign.run(study.attacks, study.mechanisms, progress, engine)
-    progress.start("Testing honest gains", len(study.mechanisms))
-    gains = {}
+    progress.start("Testing honest gains and reading labels", len(study.mechanisms))
+    gains: dict[str, float | None] = {}
+    revealed: dict[str, Revealed | None] = {}
+    example = study.example
     for name, mechanism in study.mechanisms.items():
         gains[name] = smallest_gain_shown(
-            mechanism, study.example, study.campaign.settings, study.request.seed
+            mechanism, example, study.campaign.settings, study.request.seed
         )
+        revealed[name] = None
+        if is_measurable(example.metric):
+            truth, n_classes = example.public_truth, example.n_classes or 0
+            revealed[name] = rows_revealed(example.metric, mechanism, truth, n_classes)
         progress.advance()
-    verdicts = evaluate(curves, gains, study.request.budget)
+    verdicts = evaluate(curves, gains, revealed, study.request.budget)
     advice = advise(verdicts, study.request.budget)
     return Outcome(study, tuple(curves), tuple(verdicts), advice)
