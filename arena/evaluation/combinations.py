@@ -321,6 +321,12 @@ class CombinedMetric(BaseMetric):
         weights = np.array([given.get(column.name, 1.0) for column in self.columns])
         return np.asarray(weights / weights.sum())
 
+    @property
+    def weights_of_tasks(self) -> FloatArray:
+        """The ``(T,)`` sums of the weights of the parts of each task, in the order of the codes."""
+        weights = np.array([part.weight for part in self._bound()])
+        return np.asarray(weights.reshape(-1, len(self.columns)).sum(axis=1))
+
     def faults(
         self, predictions: npt.NDArray[Any], competition: CompetitionInfo
     ) -> Iterable[Fault]:

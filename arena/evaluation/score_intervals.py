@@ -26,12 +26,13 @@ not depend on the other submissions.
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from arena.evaluation.case_metrics import MedianOfCases
+from arena.evaluation.combinations import tasks_of
 from arena.evaluation.levels import check_level
 from arena.evaluation.order_statistics import errors_of_medians
 from arena.evaluation.row_weights import row_weights_of
@@ -64,14 +65,32 @@ __all__ = [
 ]
 
 _MOST_VALUES = 6e7
+_FEWEST_IN_TASK = 10
 
 
 def score_errors(study: Study) -> ScoreErrors:
     """Return the uncertainty of the scores of a study, by the first procedure that suits them.
 
     Row or influence values are read in blocks if the metric has them and ``m * n <= 6e7``;
-    otherwise the joint resamples are used, which contain less information about the tails.
+    otherwise the joint resamples are used, which contain less information about the tails. The
+    intervals of a combination of tasks are withheld if a task has fewer than ten rows, or groups.
     """
+    found = _errors_by_procedure(study)
+    tasks = tasks_of(study.metric)
+    if tasks is None:
+        return found
+    units = np.arange(len(tasks)) if study.clusters is None else study.clusters
+    fewest = min(len(np.unique(units[tasks == code])) for code in np.unique(tasks))
+    if fewest >= _FEWEST_IN_TASK:
+        return found
+    reason = (
+        f"A task has only {fewest} {study.words.rows} or groups, in which an error can be too rare "
+        "to be seen."
+    )
+    return replace(found, reasons=(reason,) * len(found.reasons))
+
+
+def _errors_by_procedure(study: Study) -> ScoreErrors:
     if study.influence is not None:
         return errors_of_groups(study, study.influence)
     weights = row_weights_of(study.metric)

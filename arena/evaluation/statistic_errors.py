@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.special import betaincinv, ndtri, stdtrit
 
 from arena.evaluation.class_weights import class_weights
+from arena.evaluation.combinations import CombinedMetric, within_tasks
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.row_weights import effective_rows, row_weights_of
 from arena.evaluation.sampling_units import SamplingUnits, block_size
@@ -111,6 +112,7 @@ def errors_of_statistics(study: Study, sampling: SamplingUnits) -> ScoreErrors |
     """Return the uncertainty from influence values; None for a black box."""
     errors, degrees = [], []
     classes = _classes(study)
+    strata = within_tasks(study.metric, classes)
     left_out = (
         classes is None
         and study.truth.dtype.kind == "f"
@@ -126,8 +128,8 @@ def errors_of_statistics(study: Study, sampling: SamplingUnits) -> ScoreErrors |
             values = _jackknife_values(study, sampling, block, scores, values)
         errors.append(sampling.standard_errors(values))
         own = sampling.degrees_of_freedom(values)
-        if classes is not None and sampling.clusters is None:
-            own = np.minimum(own, _degrees_by_class(values, classes, sampling.weights))
+        if strata is not None and sampling.clusters is None:
+            own = np.minimum(own, _degrees_by_class(values, strata, sampling.weights))
         degrees.append(np.maximum(own, 1.0))
     limit_units, most = information(study)
     variance = "the jackknife" if left_out else "its influence values"
@@ -297,6 +299,8 @@ def information(study: Study) -> tuple[float, float]:
     classes, score_range = _classes(study), range_of(study.metric)
     if classes is None or not np.isfinite(score_range).all():
         return np.inf, np.inf
+    if isinstance(study.metric, CombinedMetric) and study.metric.by_task:
+        return _limit_of_tasks(study.metric, classes, study.clusters), np.inf
     limit_units = _limit_units(classes, study.clusters, row_weights_of(study.metric))
     width = float(np.square(np.diff(score_range))[0])
     if classes.max() == 1:
@@ -306,6 +310,22 @@ def information(study: Study) -> tuple[float, float]:
         if changes is not None and changes.any():
             return limit_units, width / float(np.square(changes).sum())
     return limit_units, np.inf
+
+
+def _limit_of_tasks(metric: CombinedMetric, classes: IntArray, clusters: IntArray | None) -> float:
+    """Return the limit of a weighted mean over tasks; no limit for another combination.
+
+    With weights w and at least n rows of a class in a task, the variance is at most the sum of
+    ``w^2 p (1 - p) / n``, and so at most ``max(w / n)`` times that of the mean of p (concavity).
+    """
+    if metric.combination.how != "mean" or metric.tasks is None:
+        return np.inf
+    limits = []
+    for code, weight in enumerate(metric.weights_of_tasks):
+        rows = metric.tasks == code
+        own = None if clusters is None else clusters[rows]
+        limits.append(_limit_units(classes[rows], own) / weight)
+    return float(min(limits))
 
 
 def _limit_units(

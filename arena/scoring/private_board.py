@@ -405,11 +405,8 @@ def _score_intervals(
     if sets.not_offered is not None:
         nothing = np.full(len(low), np.nan)
         return corrected, (nothing, nothing)
-    possible, places = sets.possible_winner, corrected.winners.submission
-    if study.metric.greater_is_better:
-        ends = float(low.max()), float(high[possible].max())
-    else:
-        ends = float(low[possible].min()), float(high.min())
+    places = corrected.winners.submission
+    ends = best_of_intervals(sets, greater_is_better=study.metric.greater_is_better)
     first = int(places[0])
     return (
         replace(
@@ -432,6 +429,24 @@ def _score_intervals(
         ),
         (low, high),
     )
+
+
+def best_of_intervals(sets: RankSets, *, greater_is_better: bool) -> tuple[float, float]:
+    """Return the ends of the best true score, from intervals of all scores at once.
+
+    >>> sets = RankSets(
+    ...     low=np.array([1, 1]), high=np.array([2, 2]), tier=np.array([1, 1]),
+    ...     possible_winner=np.array([True, True]), level=0.95,
+    ...     score_low=np.array([0.5, 0.6]), score_high=np.array([0.9, 0.8]))
+    >>> best_of_intervals(sets, greater_is_better=True)
+    (0.6, 0.9)
+    """
+    low, high, possible = sets.score_low, sets.score_high, sets.possible_winner
+    if low is None or high is None:
+        return float("nan"), float("nan")
+    if greater_is_better:
+        return float(low.max()), float(high[possible].max())
+    return float(low[possible].min()), float(high.min())
 
 
 def _may_be_first(study: Study) -> npt.NDArray[np.bool_] | None:

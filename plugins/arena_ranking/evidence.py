@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.evaluation.clusters import cluster_leverage, size_degrees_of_freedom
+from arena.evaluation.combinations import within_tasks
 from arena.evaluation.row_weights import row_weights_of
 from arena.evaluation.scores import influence_values
 from arena.evaluation.standard_errors import class_means_are_removed
@@ -61,7 +62,7 @@ class PairwiseEvidence:
     over the square root of U; 0 if unknown."""
     rarest_class: int
     """The number of units in the rarest class, for a metric that is not defined without it or
-    subtracts the mean of each class; else the number of units."""
+    subtracts the mean of each class; within each task that is a part; else the number of units."""
     fewest_in_class: int
     """The number of units in the rarest class, for any metric of one label target."""
 
@@ -177,12 +178,13 @@ def _norms(vectors: FloatArray) -> FloatArray:
 
 def _units_of_the_rarest_class(study: Study, clusters: IntArray | None, *, by_class: bool) -> int:
     of_rows = np.arange(len(study.truth)) if clusters is None else clusters
-    if study.classes is None or study.truth.ndim > 1:
+    labels = study.classes is not None and study.truth.ndim == 1
+    counts = labels and (by_class or traits_of(study.metric).needs_every_class)
+    classes = np.asarray(study.truth, dtype=np.intp) if counts else None
+    codes = within_tasks(study.metric, classes)
+    if codes is None:
         return int(of_rows.max()) + 1
-    if not (by_class or traits_of(study.metric).needs_every_class):
-        return int(of_rows.max()) + 1
-    codes = np.unique(study.truth)
-    return min(len(np.unique(of_rows[study.truth == code])) for code in codes)
+    return min(len(np.unique(of_rows[codes == code])) for code in np.unique(codes))
 
 
 def _is_by_class(study: Study, values: FloatArray) -> bool:

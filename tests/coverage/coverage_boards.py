@@ -39,6 +39,8 @@ class Board:
     """``(m,)`` codes of teams; the best of each team's submissions counts. None: one each."""
     extra: Mapping[str, Array] = field(default_factory=dict)
     """``(n,)`` of further columns of the solution, such as the row weights."""
+    tasks: Array | None = None
+    """``(n,)`` codes of the tasks, from 0."""
 
 
 @dataclass(frozen=True, slots=True)

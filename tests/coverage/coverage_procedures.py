@@ -18,11 +18,12 @@ from arena.evaluation.best_score import (
     intervals_of_teams,
     winner_intervals,
 )
-from arena.evaluation.ranks import best_of_each_team
+from arena.evaluation.ranks import best_first, best_of_each_team
 from arena.evaluation.score_intervals import ScoreErrors, score_errors
-from arena.interfaces import Study
+from arena.interfaces import RankSets, Study
+from arena.scoring.private_board import best_of_intervals
 from arena.types import IntArray
-from arena_ranking.board_ranks import BoardRanks, board_ranks
+from arena_ranking.ranker import SimultaneousRanks
 from coverage_boards import Board, Cell
 
 __all__ = ["PROCEDURES", "Drawn", "Outcome", "Procedure"]
@@ -87,16 +88,14 @@ def ranks_held(
 def rank_sets(drawn: Drawn) -> Outcome:
     """The rank sets of the analysis ``ranks``."""
     ranks = _of_board(own_ranks, drawn)
-    return ranks_held(
-        drawn.merit, ranks.intervals.low, ranks.intervals.high, offered=ranks.not_offered is None
-    )
+    return ranks_held(drawn.merit, ranks.low, ranks.high, offered=ranks.not_offered is None)
 
 
 def possible_winners(drawn: Drawn) -> Outcome:
     """The set of possible winners; it holds if every team that is truly best is in it with the
     probability of the level: of several, the share in it counts."""
     ranks = _of_board(own_ranks, drawn)
-    possible = ranks.intervals.possible_winner
+    possible = ranks.possible_winner
     best = drawn.merit == drawn.merit.max()
     return Outcome(float(possible[best].mean()), float(possible.sum()), ranks.not_offered is None)
 
@@ -104,7 +103,7 @@ def possible_winners(drawn: Drawn) -> Outcome:
 def possible_top(drawn: Drawn) -> Outcome:
     """The tau-best set for three prizes: it holds if the truly best three are all in it."""
     ranks = _of_board(own_ranks, drawn)
-    possible = ranks.intervals.possible_top(3)
+    possible = ranks.low <= 3
     merit = drawn.merit
     best = (merit > merit[:, np.newaxis]).sum(axis=1) < 3
     return Outcome(bool(possible[best].all()), float(possible.sum()), ranks.not_offered is None)
@@ -130,9 +129,9 @@ def csranks_sets(drawn: Drawn) -> tuple[np.ndarray, np.ndarray]:
     return csranks.stepdown(sign * drawn.study.scores, covariance, drawn.study.level, rng)
 
 
-def own_ranks(drawn: Drawn) -> BoardRanks:
+def own_ranks(drawn: Drawn) -> RankSets:
     """Return the ranks that arena finds."""
-    return board_ranks(drawn.study)
+    return SimultaneousRanks().rank(drawn.study)
 
 
 def errors_of_scores(drawn: Drawn) -> ScoreErrors:
@@ -177,7 +176,10 @@ def holds(true: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 def winners(drawn: Drawn, places: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return positions and ends of the winners' intervals."""
-    study = drawn.study
+    study, ranks = drawn.study, _of_board(own_ranks, drawn)
+    if ranks.score_low is not None and ranks.score_high is not None:
+        order = best_first(study.scores, greater_is_better=study.metric.greater_is_better)[:places]
+        return order, ranks.score_low[order], ranks.score_high[order]
     found = winner_intervals(
         _of_board(errors_of_scores, drawn),
         study.with_all_candidates().resampled,
@@ -192,6 +194,10 @@ def winners(drawn: Drawn, places: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
 def best_score(drawn: Drawn) -> Outcome:
     """The interval for the best true score, from the teams that may be first."""
     study, ranks = drawn.study, _of_board(own_ranks, drawn)
+    if ranks.score_low is not None and ranks.score_high is not None:
+        ends = best_of_intervals(ranks, greater_is_better=study.metric.greater_is_better)
+        low, high = (np.array([end]) for end in ends)
+        return _of_first(true_scores(drawn)[[np.argmax(drawn.merit)]], low, high, ranks)
     found = best_score_interval(
         _of_board(errors_of_scores, drawn),
         study.with_all_candidates().resampled,
@@ -210,7 +216,7 @@ def winner_score(drawn: Drawn) -> Outcome:
     return _of_first(true_scores(drawn)[which], low, high, _of_board(own_ranks, drawn))
 
 
-def _of_first(true: np.ndarray, low: np.ndarray, high: np.ndarray, ranks: BoardRanks) -> Outcome:
+def _of_first(true: np.ndarray, low: np.ndarray, high: np.ndarray, ranks: RankSets) -> Outcome:
     """Return the outcome of one interval, which is withheld with the ranks."""
     offered = bool(low[0] <= high[0]) and ranks.not_offered is None
     return Outcome(bool(holds(true, low, high)[0]), float(high[0] - low[0]), offered)
@@ -227,7 +233,11 @@ def prize_winners(drawn: Drawn) -> Outcome:
 
 def own_score(drawn: Drawn) -> Outcome:
     """The interval of one score by itself: of a team chosen beforehand."""
-    low, high = intervals_of_teams(drawn.study)
+    ranks = _of_board(own_ranks, drawn) if drawn.study.parts else None
+    if ranks is None or ranks.score_low is None or ranks.score_high is None:
+        low, high = intervals_of_teams(drawn.study)
+    else:
+        low, high = ranks.score_low, ranks.score_high
     held = holds(true_scores(drawn), low, high)
     at = chosen_team(drawn)
     return Outcome(bool(held[at]), float(high[at] - low[at]), bool(low[at] <= high[at]))

@@ -12,11 +12,14 @@ import pyarrow as pa
 
 from arena.evaluation.binding import bind
 from arena.evaluation.bootstrap import draw_resamples
+from arena.evaluation.combinations import CombinedMetric
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import full_scores, score_under_weights
 from arena.evaluation.solution_metric import metric_of_solution
 from arena.interfaces import Candidates, Metric, Study, traits_of
 from arena.plugin.manager import PluginManager
+from arena.scoring.private_board import RankedRows, study_of
+from arena.scoring.settings import BoardSettings
 from arena.types import PredictionKind, Solution, Target
 from coverage_boards import Board, Cell
 from coverage_procedures import PROCEDURES, Drawn, Outcome, Procedure, counting_submissions
@@ -138,6 +141,10 @@ def _solution(board: Board, metric: Metric) -> Solution:
         sha256="",
         clusters=board.clusters,
         extra=board.extra,
+        tasks=board.tasks,
+        task_names=()
+        if board.tasks is None
+        else tuple(f"task {code}" for code in range(int(board.tasks.max()) + 1)),
     )
 
 
@@ -158,6 +165,8 @@ def _drawn(cell: Cell, metric: Metric, board: Board, seed: int, resamples: int) 
     solution = _solution(board, metric)
     metric = metric_of_solution(metric, solution)
     metric = bind(metric, solution, np.ones(len(board.truth), dtype=np.bool_))
+    if isinstance(metric, CombinedMetric):
+        return _drawn_by_arena(cell, metric, board, solution, seed, resamples)
     traits = traits_of(metric)
     stratified = cell.stratified or traits.stratify_by_class
     weights = _weights(
@@ -191,6 +200,28 @@ def _drawn(cell: Cell, metric: Metric, board: Board, seed: int, resamples: int) 
         ),
     )
     return Drawn(study, board, best.positions)
+
+
+def _drawn_by_arena(
+    cell: Cell,
+    metric: Metric,
+    board: Board,
+    solution: Solution,
+    seed: int,
+    resamples: int,
+) -> Drawn:
+    """Return a board that draws its resamples itself: within the tasks, or by shared groups."""
+    predictions, m = ArrayPredictions(board.predictions), len(board.predictions)
+    study, _ = study_of(
+        metric,
+        RankedRows(board.truth, solution.targets[0].classes, board.clusters),
+        tuple(f"team {at}" for at in range(m)),
+        np.arange(1, m + 1),
+        predictions,
+        full_scores(metric, board.truth, predictions),
+        BoardSettings(resamples, cell.level, seed, workers=1),
+    )
+    return Drawn(study, board, np.arange(m))
 
 
 def count_cell(
