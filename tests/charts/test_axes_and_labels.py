@@ -9,6 +9,7 @@ import pytest
 
 from arena.charts import best_score_chart, rank_chart, shake_up_chart
 from arena.charts.shake_up import _labelled
+from arena.charts.shares import shares_chart
 from arena.charts.specification import count_axis, score_axis, whole_axis
 from arena.utils.formatting import BoardDisplay
 
@@ -84,6 +85,15 @@ def test_more_digits_are_shown_where_those_of_the_board_tell_no_two_ticks_apart(
     axis = score_axis([0.9341, 0.9349], BoardDisplay(2))["axis"]
     assert len(axis["values"]) >= 2
     assert ",.4f" in axis["labelExpr"]
+
+
+@pytest.mark.parametrize(("largest", "end"), [(0.4, 0.5), (1.0, 1.25), (0.001, 0.05)])
+def test_bars_of_shares_leave_a_fifth_of_the_axis_to_their_figures(
+    largest: float, end: float
+) -> None:
+    chart = shares_chart(["a", "b", "c"], [largest, largest / 2, 0.0], "share")
+    assert chart["encoding"]["x"]["scale"]["domain"] == pytest.approx([0, end])
+    assert [row["team"] for row in chart["data"]["values"]] == ["a", "b"]
 
 
 def test_the_observed_best_score_is_seen_behind_an_equal_corrected_one() -> None:

@@ -24,6 +24,8 @@ def test_help_lists_every_command_with_a_line_that_fits(arena: Any) -> None:
     commands = lines[lines.index("Commands:") + 1 :]
     assert [line.split()[0] for line in commands] == sorted(OWN_COMMANDS)
     assert not [line for line in commands if line.endswith("...")]
+    # Where its module is not found, a command is described by its distribution.
+    assert not [line for line in commands if "(from " in line]
 
 
 def _install_command(folder: Path, source: str, module: str = "strange_commands") -> dict[str, str]:

@@ -64,6 +64,7 @@ def test_parameters_are_the_fields_of_a_dataclass(registry: Registry[Any]) -> No
         ("rounding(**{'step': 1})", "not of the form"),
         ("rounding(step=__import__('os'))", "not of the form"),
         ("", "not of the form"),
+        ("made:x)", "ends with a closing bracket that was never opened"),
     ],
 )
 def test_wrong_parameters_are_refused(registry: Registry[Any], text: str, message: str) -> None:

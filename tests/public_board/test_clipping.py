@@ -41,6 +41,28 @@ def test_the_suggested_bound_is_of_the_public_rows_and_rounded_up() -> None:
 
 
 @pytest.mark.parametrize(
+    ("labels", "end"),
+    [
+        # With the share 3/4 of its own label, three rows cost 0.288 and one 1.386; on average 0.562
+        ([0, 0, 0, 1], 2.3),
+        # Two rows of a label of half the rows cost log(2), two others log(4); on average 1.040
+        ([0, 0, 1, 2], 4.2),
+    ],
+)
+def test_the_shares_of_classes_are_the_constant_prediction(labels: list[int], end: float) -> None:
+    classes = tuple("abc"[: max(labels) + 1])
+    several = len(classes) > 2
+    rows = replace(
+        ROWS,
+        targets=(Target("y", classes),),
+        columns=classes if several else ("y",),
+        kind=PredictionKind.CLASS_PROBABILITIES if several else PredictionKind.PROBABILITY,
+        truth=np.array([*labels, 0]),
+    )
+    assert suggested_clip(PluginManager().metrics.resolve("log_loss"), rows) == (0, end)
+
+
+@pytest.mark.parametrize(
     "rows",
     [
         replace(ROWS, truth=np.full(5, 3.0)),  # the constant is right everywhere

@@ -100,6 +100,34 @@ def test_what_improved_in_this_process_is_not_read_again(metric: Any) -> None:
     assert sum(one.release.improved for one in in_one_process) > 3
 
 
+def test_chance_is_new_for_each_submission_and_after_each_change_of_its_score() -> None:
+    class Draws:
+        name = "draws"
+
+        def release(self, state: Any, evaluation: Evaluation, rng: np.random.Generator) -> Release:
+            return Release(float(rng.random()), improved=True)
+
+    def drawn(submission: int, changes: int, seed: int = 1) -> float:
+        releaser = Releaser(
+            mechanism=Draws(),
+            plugin="mechanisms",
+            metric=PointwiseRmse(),
+            truth=np.zeros(N_ROWS),
+            read=lambda submissions: np.zeros((len(submissions), N_ROWS)),
+            seed=seed,
+            instances=PerTeam(),
+        )
+        sent = ScoredSubmission(submission, "a", np.ones((1, N_ROWS)), score_changes=changes)
+        released = releaser.release(sent, MemoryLog())
+        assert released is not None
+        return released.release.score
+
+    cases = [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (1, 0, 2)]
+    values = [drawn(*case) for case in cases]
+    assert len(set(values)) == len(cases)
+    assert values == [drawn(*case) for case in cases]
+
+
 @pytest.mark.parametrize("order", [(0.2, 0.4, 0.6), (0.6, 0.4, 0.2), (0.4, 0.2, 0.6)])
 @pytest.mark.parametrize("restarted", [False, True])
 def test_a_start_from_the_baseline_is_from_its_best_submission(

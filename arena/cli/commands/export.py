@@ -1,4 +1,4 @@
-"""Export what another person needs to verify the board, or the competition as web pages."""
+"""Export what another person needs to verify the board, or its web pages."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import combinations
 from pathlib import Path
 
@@ -76,6 +77,9 @@ def test_the_command_prints_and_reports_what_the_formulas_give(tmp_path: Path) -
     assert by_rows[0]["loss"] > by_rows[-1]["loss"]
     page = " ".join(text_of((tmp_path / "plan.html").read_text(encoding="utf-8")).split())
     assert document["paragraph"] in page
+    for needed in document["best_wins_rows"]:
+        normal = "none" if needed["test_rows"] is None else f"{needed['test_rows']:,.0f}"
+        assert re.search(rf"first place {100 * needed['probability']:.0f}(\.0)?% {normal} ", page)
     for one in document["answers"]:
         assert one["question"] in page
         assert one["answer"] in page
