@@ -202,6 +202,19 @@ class Client:
         """Return the team's requests, newest first, and how many submissions are left."""
         return self._json("GET", "/submissions")
 
+    def withdraw(self, submission: int) -> dict[str, Any]:
+        """Withdraw a submission by its number, for good: it leaves every board, still counted."""
+        return self._json("POST", "/withdrawals", body={"submission": submission})
+
+    def results(self) -> list[dict[str, Any]]:
+        """Return every published version of the private board, with its state and mark."""
+        found: list[dict[str, Any]] = self._json("GET", "/results")["rows"]
+        return found
+
+    def result(self, version: int) -> dict[str, Any]:
+        """Return a published version of the private board; of a retracted one no rows."""
+        return self._json("GET", f"/results/{version}")
+
     def select(self, submissions: Sequence[int]) -> dict[str, Any]:
         """Choose the team's final submissions by their numbers."""
         return self._json("PUT", "/selection", body={"submissions": list(submissions)})

@@ -321,6 +321,24 @@ class RowContext:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """A sign on a board whose facts changed after it was shown."""
+
+    time: str
+    """When they changed: ISO 8601, UTC."""
+    cause: str
+    """What changed, as the end of a sentence; for everybody."""
+
+    def sentence(self, beginning: str) -> str:
+        """Return the mark as a sentence.
+
+        >>> Mark("2026-03-01T12:00:00+00:00", "a team was disqualified").sentence("Changed")
+        'Changed on 2026-03-01 12:00 UTC: a team was disqualified.'
+        """
+        return f"{beginning} on {self.time[:16].replace('T', ' ')} UTC: {self.cause}."
+
+
+@dataclass(frozen=True, slots=True)
 class SubmissionRecord:
     """A stored submission."""
 
@@ -338,6 +356,8 @@ class SubmissionRecord:
     """UTC, ISO 8601."""
     faults: tuple[Fault, ...] = ()
     """Why it was rejected; empty: it was not."""
+    late: bool = False
+    """Whether it was received after the deadline: it is scored and listed apart, and not ranked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,6 +387,9 @@ class Release:
     ranked_by: float | None = None
     """The value that the public board ranks by; None: the score. Two submissions with different
     scores must be ordered in the same way by both."""
+    source: int | None = None
+    """The submission whose score this is, if the mechanism repeats an earlier score; None: the
+    submission itself."""
 
 
 @dataclass(frozen=True, slots=True)

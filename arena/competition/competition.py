@@ -357,6 +357,20 @@ class Competition(CompetitionView):
         """
         decisions.select(self._state, team_name(team), submissions, late=late)
 
+    def withdraw(self, team: str, submission: int) -> None:
+        """Record that a team withdraws one of its submissions: it leaves every board, for good.
+
+        No released score changes: the mechanism remembers the file, and its place counts against
+        the limits as before.
+
+        Raises
+        ------
+        UsageError
+            If it is not an accepted submission of this team, it was withdrawn before, the team is
+            the organiser's baseline, or the deadline has passed.
+        """
+        decisions.withdraw(self._state, team_name(team), submission)
+
     def disqualify_team(self, team: str, reason: str) -> None:
         """Disqualify a team: none of its submissions counts, present or future. Record why.
 
@@ -421,6 +435,32 @@ class Competition(CompetitionView):
             If there is no such submission, or the reason is empty or the current one.
         """
         return decisions.disqualify(self._state, submission, reason)
+
+    def publish(self) -> int:
+        """Publish the finalized private board as the next version of the result; return that.
+
+        ``arena serve`` shows it to everybody. Earlier versions stay as they were, marked.
+
+        Raises
+        ------
+        UsageError
+            If nothing was finalized, the private board is out of date, or this one is published.
+        """
+        from arena.competition.results import publish
+
+        return publish(self._state, self.leaderboard())
+
+    def retract(self, reason: str) -> int:
+        """Retract the last published result: its rows are no longer shown; return its version.
+
+        Raises
+        ------
+        UsageError
+            If no result is published, or no reason is given.
+        """
+        from arena.competition.results import retract
+
+        return retract(self._state, reason)
 
     # -- the end -------------------------------------------------------------------------------
 

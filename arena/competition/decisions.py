@@ -11,33 +11,86 @@ from dataclasses import replace
 from typing import Any
 
 from arena.competition.final_selection import check_choice
-from arena.competition.rebuild import board_facts, rebuild
+from arena.competition.ledger import WITHDRAWAL
+from arena.competition.rebuild import board_facts, rebuilding
+from arena.competition.results import Consequences, newly_marked
 from arena.competition.state import CompetitionState
 from arena.competition.teams import MERGED, RENAMED
 from arena.errors import UsageError
 from arena.intake.folder import team_fault
+from arena.store import Event
+
+_AFTER_ALL = 2**62
+"""The sequence of an event that is not stored: after all others."""
 
 
 def _record_decision(state: CompetitionState, kind: str, payload: Mapping[str, Any]) -> None:
-    """Append the event of a decision, and rebuild the public board in the same transaction."""
+    """Append the event of a decision, with its consequences, in one transaction.
+
+    Its fields ``rebuilds`` and ``marks`` are the number of teams whose scores are released again
+    and the published results that no longer hold.
+    """
+    consequences = consequences_of(state, kind, payload)
     with state.store.transaction() as transaction:
-        event = transaction.append_event(
-            kind, state.actor, {**payload, **state.event_fields}, time=state.clock()
-        )
-        before = board_facts(state.ledger, state.manager, state.settings, state.solution)
-        after = replace(before, ledger=replace(before.ledger, later=(event,)))
-        changed = before.history().items() ^ after.history().items()
-        if changed:
-            per_team = state.settings.public.scope == "team"
-            rebuild(
+        fields = {**payload, **consequences.fields, **state.event_fields}
+        transaction.append_event(kind, state.actor, fields, time=state.clock())
+        if consequences.rebuilding is not None:
+            consequences.rebuilding.store(
                 transaction,
-                after,
                 cause=kind,
                 actor=state.actor,
                 now=state.clock(),
                 by_request=bool(state.event_fields),
-                teams={team for _, team in changed} if per_team else None,
             )
+
+
+def consequences_of(state: CompetitionState, kind: str, payload: Mapping[str, Any]) -> Consequences:
+    """Return what a decision would release again and mark. Nothing is stored."""
+    event = Event(_AFTER_ALL, state.clock().isoformat(), state.actor, kind, payload, "", "")
+    after = replace(state, later=(event,))
+    before, facts = (
+        board_facts(one.ledger, state.manager, state.settings, state.solution)
+        for one in (state, after)
+    )
+    changed = before.history().items() ^ facts.history().items()
+    again = None
+    if changed:
+        per_team = state.settings.public.scope == "team"
+        again = rebuilding(facts, {team for _, team in changed} if per_team else None)
+    return Consequences(again, newly_marked(state, after))
+
+
+def consequences_of_disqualifying(
+    state: CompetitionState, submission: int | None, team: str | None, *, undo: bool
+) -> Consequences:
+    """Return what disqualifying a submission or a team, or undoing it, would change."""
+    named = {"submission": submission} if team is None else {"team": _require_team(state, team)}
+    kind = "reinstatement" if undo else "disqualification"
+    return consequences_of(state, kind, {**named, "reason": ""})
+
+
+def withdraw(state: CompetitionState, team: str, submission: int) -> None:
+    """Record that a team withdraws one of its submissions: it leaves every board, for good.
+
+    The mechanism remembers it, and it stays counted by the limits: otherwise a team could see the
+    scores of more files than it may send.
+    """
+    deadline = state.settings.competition.deadline
+    if deadline is not None and state.clock() > deadline:
+        raise UsageError(
+            f"The competition ended at {deadline:%Y-%m-%d %H:%M} UTC: submissions can no longer "
+            f"be withdrawn. Nothing was changed."
+        )
+    team = _require_participant(state, team)
+    own = {one.submission: one.status for one in state.ledger.records(team)}
+    if own.get(submission) != "accepted":
+        raise UsageError(
+            f"Submission {submission} is not an accepted submission of the team {team!r}. Nothing "
+            f"was changed."
+        )
+    if submission in state.ledger.withdrawn():
+        raise UsageError(f"Submission {submission} was withdrawn before. Nothing was changed.")
+    _record_decision(state, WITHDRAWAL, {"team": team, "submission": submission})
 
 
 def select(

@@ -13,7 +13,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from arena.competition.ledger import Ledger
-from arena.competition.rebuild import BoardFacts, board_facts, rebuild, release_board
+from arena.competition.rebuild import (
+    BoardFacts,
+    board_facts,
+    rebuilding,
+    release_board,
+    sources_of,
+)
 from arena.config import CONFIG_NAME, PublicSection, Settings
 from arena.errors import InputError, StoreError
 from arena.interfaces import Metric
@@ -127,8 +133,9 @@ def adopt_settings(
             if releases is not None:
                 _store_epoch(transaction, store, proposal, releases, actor, now)
             elif proposal.before.competition.baseline != settings.competition.baseline:
-                facts = _facts(store, manager, proposal)
-                rebuild(transaction, facts, cause="configuration", actor=actor, now=now)
+                again = rebuilding(_facts(store, manager, proposal))
+                if again is not None:
+                    again.store(transaction, cause="configuration", actor=actor, now=now)
     return settings, [*notes, *proposal.remarks]
 
 
@@ -237,5 +244,6 @@ def _store_epoch(
         "mechanism": [before.public.mechanism, after.public.mechanism],
         "scope": [before.public.scope, after.public.scope],
         "released": [[number, one.release.score] for number, one in releases.items()],
+        "sources": sources_of(releases),
     }
     transaction.append_event("epoch", actor, payload, time=now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from arena.competition.final_selection import board_ranks, choose_finals
 from arena.competition.judging_plugins import record_plugins
 from arena.competition.kept_board import KEPT, restored, to_keep
-from arena.competition.rebuild import CAUSES, Mark
+from arena.competition.rebuild import CAUSES
 from arena.competition.state import CompetitionState, secondary_metrics
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import UsageError
@@ -21,10 +21,10 @@ from arena.scoring.board import BoardRun, BoardStudy
 from arena.scoring.result import STANDING_COLUMNS, ScoreResult
 from arena.scoring.settings import BoardSettings
 from arena.scoring.submissions import competition_info
-from arena.store import Store
-from arena.store.digests import text_digest
+from arena.store import Event, Store
+from arena.store.digests import document_digest, text_digest
 from arena.store.events import DATED
-from arena.types import SubmissionRecord
+from arena.types import Mark, SubmissionRecord
 from arena.utils.parallel import Progress
 from arena.utils.strict_json import parse_json
 from arena.utils.text import printable
@@ -37,6 +37,7 @@ FINAL_CAUSES: Mapping[str, str] = {
     **CAUSES,
     "configuration": "a setting of the final board was changed",
     "selection": "other submissions count",
+    "withdrawal": "a team withdrew a submission",
 }
 """The kind of an event after which a stored result can change -> what happened, for everybody."""
 
@@ -195,7 +196,7 @@ def _keep(
 ) -> ScoreResult:
     """Store the board, and what its report needs; return it with the sections of the report."""
     document = result.to_dict()
-    digest = fingerprint(document)
+    digest = document_digest(document)
     earlier = state.store.events("finalized")
     if (
         earlier
@@ -236,7 +237,7 @@ def as_finalized(state: CompetitionState) -> ScoreResult | None:
         If the competition was not finalized.
     """
     document = final_document(state.store)
-    digest = fingerprint(document)
+    digest = document_digest(document)
     recorded = state.store.events("finalized")
     if not recorded or recorded[-1].payload["sha256"] != digest or outdated(state) is not None:
         return None
@@ -260,16 +261,30 @@ def outdated(state: CompetitionState) -> str | None:
     return f"The private board is older than {what}: run arena finalize again."
 
 
-def final_mark(state: CompetitionState) -> Mark | None:
-    """Return since when the stored private board no longer holds, and why, for everybody."""
-    found = _outdated(state, lambda: _counted(state))
+def mark_of(
+    state: CompetitionState, document: Mapping[str, Any] | None = None, digest: str | None = None
+) -> Mark | None:
+    """Return since when and why a private board no longer holds, for everybody, or None.
+
+    ``document`` and its ``digest``: those of an earlier board; None: of the last one.
+    """
+    found = _outdated(state, lambda: _counted(state), document, digest)
     return None if found is None else found[1]
 
 
-def _outdated(state: CompetitionState, count: Callable[[], _Counted]) -> tuple[str, Mark] | None:
-    """Return what the stored private board is older than, for the organiser and for everybody."""
-    events = state.store.events("finalized", *FINAL_CAUSES)
-    kept = next((event for event in reversed(events) if event.kind == "finalized"), None)
+def _outdated(
+    state: CompetitionState,
+    count: Callable[[], _Counted],
+    document: Mapping[str, Any] | None = None,
+    digest: str | None = None,
+) -> tuple[str, Mark | None] | None:
+    """Return what a stored private board is older than, for the organiser and for everybody.
+
+    It has no mark if only names of teams changed, which are shown as they are now.
+    """
+    events = state.events("finalized", *FINAL_CAUSES)
+    boards = (event for event in reversed(events) if event.kind == "finalized")
+    kept = next((one for one in boards if digest in (None, one.payload["sha256"])), None)
     if kept is None:
         return None
     later = [event for event in events if event.sequence > kept.sequence]
@@ -283,15 +298,25 @@ def _outdated(state: CompetitionState, count: Callable[[], _Counted]) -> tuple[s
         what = f"the change of {', '.join(changed)} in {CONFIG_NAME}"
         return what, Mark(time, FINAL_CAUSES["configuration"])
     counted = count()
-    same = kept.payload["finals"] == _listed(counted.finals)
-    if same and not _other_baseline(state, counted.baseline):
-        return None
-    decision = next((event for event in later if event.kind != "configuration"), None)
+    finals = _listed(counted.finals)
+    baseline = (final_document(state.store) if document is None else document).get("baseline")
+    now = counted.baseline
+    if (baseline and baseline["submission"]) == (now and now.submission):
+        if kept.payload["finals"] == finals:
+            return None
+        if sorted(kept.payload["finals"].values()) == sorted(finals.values()):
+            return "a change of a team's name", None
+    decision = next((event for event in later if _can_change_finals(event)), None)
     mark = Mark(
         state.clock().isoformat() if decision is None else decision.time,
         FINAL_CAUSES["selection" if decision is None else decision.kind],
     )
     return "a change of the submissions that count", mark
+
+
+def _can_change_finals(event: Event) -> bool:
+    changes = event.payload.get("changes", ())
+    return event.kind != "configuration" or "competition.baseline" in [key for key, *_ in changes]
 
 
 def _changed_settings(settings: Settings, changes: Sequence[Sequence[Any]]) -> list[str]:
@@ -305,12 +330,6 @@ def _changed_settings(settings: Settings, changes: Sequence[Sequence[Any]]) -> l
         if ((names := key.split("."))[0] in _SECTIONS_OF_THE_BOARD or key == "metric.secondary")
         and now[names[0]][names[1]] != value
     )
-
-
-def _other_baseline(state: CompetitionState, now: SubmissionRecord | None) -> bool:
-    """Tell whether the baseline's submission differs from the one of the stored board."""
-    kept = final_document(state.store).get("baseline")
-    return (kept and kept["submission"]) != (now and now.submission)
 
 
 def final_document(store: Store) -> dict[str, Any]:
@@ -417,11 +436,8 @@ def for_everybody(
     rows: Sequence[Mapping[str, Any]],
     *,
     also: Sequence[str] = (),
-    mark: Mark | None = None,
 ) -> dict[str, Any]:
     """Return the public parts of a private board and its rows; ``also`` names more columns.
-
-    ``mark``: since when and why it no longer holds.
 
     Only the parts named here are published. The documents of the analyses are not: they have
     counts of labels (``effective_units``) and name copied submissions, as the notes and file names
@@ -430,7 +446,6 @@ def for_everybody(
     corrected = document.get("best_score_corrected")
     return {
         **{key: document[key] for key in _PUBLIC_KEYS},
-        "mark": None if mark is None else asdict(mark),
         "verdicts": [one["verdict"] for one in document["findings"] if one["analysis"] == "ranks"],
         "best_score_corrected": corrected
         and {key: corrected[key] for key in ("estimate", "low", "high")},
@@ -439,9 +454,3 @@ def for_everybody(
             for row in rows
         ],
     }
-
-
-def fingerprint(document: Mapping[str, Any]) -> str:
-    """Return the sha256 of a JSON document, independent of the order of its keys."""
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return text_digest(text)

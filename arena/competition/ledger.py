@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from arena.evaluation.similar import Comparison, SimilarSubmissions
 
 _DECISIONS = ("disqualification", "reinstatement")
+WITHDRAWAL = "withdrawal"
+"""The kind of event with which a team withdraws its ``submission``: it leaves every board. The
+mechanism remembers it, so that withdrawing a file and sending others shows nothing new."""
 
 
 def selections_in(events: Iterable[Event]) -> dict[str, list[int]]:
@@ -47,6 +50,11 @@ def disqualified_in(events: Sequence[Event], teams: Mapping[int, str]) -> dict[i
     by_team = _disqualified_teams(decided, Teams.of(events))
     of_teams = {number: by_team[team] for number, team in teams.items() if team in by_team}
     return of_teams | _disqualified_by("submission", decided)
+
+
+def withdrawn_in(events: Iterable[Event]) -> frozenset[int]:
+    """Return the submissions that their teams withdrew by these events."""
+    return frozenset(one.payload["submission"] for one in events if one.kind == WITHDRAWAL)
 
 
 def _decided(events: Iterable[Event]) -> list[Event]:
@@ -87,17 +95,21 @@ class Ledger:
 
     def submissions(self, team: str | None = None) -> list[dict[str, Any]]:
         """Return every submission, or those of a team, in the order of arrival."""
-        released = {number: shown for number, _, shown, _ in self._shown()}
+        released = {number: (shown, source) for number, _, shown, _, source in self._shown()}
         selected = {one for chosen in self.selections().values() for one in chosen}
-        disqualified = self.disqualified()
+        left = {
+            **dict.fromkeys(self.withdrawn(), "withdrawn"),
+            **dict.fromkeys(self.disqualified(), "disqualified"),
+        }
         return [
             {
                 "submission": record.submission,
                 "team": record.team,
                 "file": record.file,
                 "received": record.received,
-                "status": "disqualified" if record.submission in disqualified else record.status,
-                "released": released.get(record.submission),
+                "status": left.get(record.submission, record.status),
+                "released": released.get(record.submission, (None, None))[0],
+                "source": released.get(record.submission, (None, None))[1],
                 "selected": record.submission in selected,
             }
             for record in self.records(team)
@@ -136,6 +148,10 @@ class Ledger:
             teams = {one.submission: one.team for one in self.records()}
         return disqualified_in(decided, teams)
 
+    def withdrawn(self) -> frozenset[int]:
+        """Return the submissions that their teams withdrew."""
+        return withdrawn_in(self._events(WITHDRAWAL))
+
     def disqualified_teams(self) -> dict[str, str]:
         """Return the disqualified teams, each with the reason."""
         events = self._events(*_DECISIONS, *TEAM_CHANGES)
@@ -153,13 +169,14 @@ class Ledger:
 
         A merged team has several.
         """
-        events = self._events(*_DECISIONS, *TEAM_CHANGES)  # once: this looks at all events
+        # Once: this looks at all events.
+        events = self._events(*_DECISIONS, *TEAM_CHANGES, WITHDRAWAL)
         decided, teams = _decided(events), Teams.of(events)
         disqualified = _disqualified_teams(decided, teams)
         found = self.store.standings(
             self.epoch,
             greater_is_better=greater_is_better,
-            excluded=_disqualified_by("submission", decided).keys(),
+            excluded=_disqualified_by("submission", decided).keys() | withdrawn_in(events),
         )
         candidates = [
             Candidate(
@@ -174,18 +191,18 @@ class Ledger:
         return [one for one in candidates if one.team not in disqualified]
 
     def counting(self) -> list[SubmissionRecord]:
-        """Return the submissions that are accepted and not disqualified."""
-        disqualified = self.disqualified()
+        """Return the submissions that count: accepted, neither disqualified nor withdrawn."""
+        without = self.disqualified().keys() | self.withdrawn()
         return [
             record
             for record in self.records()
-            if record.status == "accepted" and record.submission not in disqualified
+            if record.status == "accepted" and record.submission not in without
         ]
 
-    def counting_teams(self) -> dict[int, str]:
-        """Return the team of each submission that :meth:`counting` returns, by its id.
+    def sequence(self) -> dict[int, str]:
+        """Return the team of each submission that the mechanism saw, by its id, in order.
 
-        A record takes a kilobyte: with a long history it is better to read only those needed.
+        Those that count, and those that were withdrawn.
         """
         disqualified = self.disqualified()
         return {
@@ -193,6 +210,14 @@ class Ledger:
             for number, team in self._accepted_teams().items()
             if number not in disqualified
         }
+
+    def counting_teams(self) -> dict[int, str]:
+        """Return the team of each submission that :meth:`counting` returns, by its id.
+
+        A record takes a kilobyte: with a long history it is better to read only those needed.
+        """
+        withdrawn = self.withdrawn()
+        return {number: team for number, team in self.sequence().items() if number not in withdrawn}
 
     def _accepted_teams(self) -> dict[int, str]:
         """Return the team of each accepted submission, in the order of ids."""
@@ -237,9 +262,11 @@ class Ledger:
         teams = self.counting_teams()
         return [
             Candidate(number, teams[number], public, shown=shown, ranked_by=ranked_by)
-            for number, public, shown, ranked_by in self._shown()
+            for number, public, shown, ranked_by, _ in self._shown()
             if number in teams
         ]
 
-    def _shown(self) -> list[tuple[int, float | None, float | None, float | None]]:
+    def _shown(
+        self,
+    ) -> list[tuple[int, float | None, float | None, float | None, int | None]]:
         return self.store.shown(self.epoch, self.revision)

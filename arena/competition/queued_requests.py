@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from arena.competition import decisions
-from arena.competition.state import CompetitionState
+from arena.competition.results import consequences_text
+from arena.competition.state import CompetitionState, public_standings
 from arena.competition.submit import SubmissionHandler, SubmissionRequest, Submitted
 from arena.config import CONFIG_NAME
 from arena.errors import ArenaError, StoreError, UsageError
@@ -32,7 +33,6 @@ from arena.utils.parallel import NoProgress
 
 SET_ASIDE = "request set aside"
 ANSWERED = "request answered"
-PUBLISHED = "private board published"
 """The kinds of events that only a served competition has."""
 CORRECTED_NAME = "corrected_solution.csv"
 """In the competition's folder: the solution with which a served competition is rescored. Labels
@@ -48,8 +48,8 @@ class QueuedRequest:
     request: str
     """Its unique id."""
     kind: str
-    """``submit``, ``select``, or a decision of the organiser: ``disqualify``, ``undo``, ``rename``,
-    ``merge``, ``rescore``, ``finalize``, ``publish``."""
+    """``submit``, ``select``, ``withdraw``, or a decision of the organiser: ``disqualify``,
+    ``undo``, ``rename``, ``merge``, ``rescore``, ``finalize``, ``publish``, ``retract``."""
     team: str
     """The name of the team that sent it; empty for the organiser."""
     actor: str
@@ -58,10 +58,10 @@ class QueuedRequest:
     """When it came in: the deadline and the limits of a day follow it."""
     payload: Mapping[str, Any] = field(default_factory=dict)
     """Of ``submit``: ``file``, the name to show, and ``sha256``, the digest of the received file;
-    an upload that differs from it is set aside. Of ``select``: ``submissions``. Of ``disqualify``
-    and ``undo``: ``submission`` or ``team``, and ``reason``. Of ``rename``: ``team``, ``to``. Of
-    ``merge``: ``team``, ``into``. Of ``rescore``: ``preview``, the code of the preview to apply;
-    without it nothing is changed."""
+    an upload that differs from it is set aside. Of ``select``: ``submissions``. Of ``withdraw``:
+    ``submission``. Of ``retract``: ``reason``. Of ``disqualify`` and ``undo``: ``submission`` or
+    ``team``, and ``reason``. Of ``rename``: ``team``, ``to``. Of ``merge``: ``team``, ``into``. Of
+    ``rescore``: ``preview``, the code of the preview to apply; without it nothing is changed."""
     path: Path | None = None
     """Of ``submit``: the uploaded file."""
 
@@ -128,6 +128,7 @@ def answers_in(events: Iterable[Event]) -> dict[str, RequestAnswer]:
                 released=payload["released"],
                 faults=(),
                 receipt=event.hash,
+                source=payload.get("source"),
             )
             answer = RequestAnswer(**common, status=submitted.status, submitted=submitted)
         elif event.kind == SET_ASIDE:
@@ -140,12 +141,6 @@ def answers_in(events: Iterable[Event]) -> dict[str, RequestAnswer]:
             answer = RequestAnswer(**common, status=status, message=message)
         answers[request["id"]] = answer
     return answers
-
-
-def published_digest(state: CompetitionState) -> str | None:
-    """Return the digest of the private board that was published last, or None."""
-    published = state.store.events(PUBLISHED)
-    return published[-1].payload["sha256"] if published else None
 
 
 def process_requests(
@@ -282,33 +277,50 @@ def _read(
 
 # -- decisions -------------------------------------------------------------------------------------
 
-_DONE: Mapping[str, str] = {
-    "select": "The selection is recorded.",
-    "disqualify": "The disqualification is recorded.",
-    "undo": "The disqualification is undone.",
-    "rename": "The new name is recorded.",
-    "merge": "The teams are merged.",
-    "finalize": "The private leaderboard is computed. Look at it with arena leaderboard --private, "
-    "then publish it.",
-    "publish": "The private leaderboard is published.",
-    "rescore": "All submissions are rescored. Finalize again if the private board is computed.",
+_DONE: Mapping[str, tuple[str, str]] = {
+    "select": ("", "The selection is recorded."),
+    "withdraw": ("Submission {submission} is withdrawn.", "The submission is withdrawn."),
+    "disqualify": ("The {whom} is disqualified: {reason}", "The disqualification is recorded."),
+    "undo": (
+        "The disqualification of the {whom} is undone: {reason}",
+        "The disqualification is undone.",
+    ),
+    "rename": ("The team {team} is called {to} now.", "The new name is recorded."),
+    "merge": ("The team {team} joined the team {to}.", "The teams are merged."),
+    "finalize": (
+        "",
+        "The private leaderboard is computed. Look at it with arena leaderboard --private, then "
+        "publish it.",
+    ),
+    "publish": (
+        "The private leaderboard is published, as result {version}.",
+        "The private leaderboard is published.",
+    ),
+    "retract": ("Result {version} is retracted: {reason}", "The result is retracted."),
+    "rescore": (
+        "",
+        "All submissions are rescored. Finalize again if the private board is computed.",
+    ),
 }
+"""Kind of a request -> the result in a sentence with fields of its event, and without them."""
 
 
 def _done(kind: str, payload: Mapping[str, Any]) -> str:
     """Return the result of a request, from the event that records it."""
-    submission, team, to = (payload.get(key) for key in ("submission", "team", "to"))
-    if kind in {"disqualify", "undo"} and (team or submission is not None):
-        whom = f"team {team}" if submission is None else f"submission {submission}"
-        reason = payload.get("reason")
-        if kind == "disqualify":
-            return f"The {whom} is disqualified: {reason}"
-        return f"The disqualification of the {whom} is undone: {reason}"
-    if kind == "rename" and to:
-        return f"The team {team} is called {to} now."
-    if kind == "merge" and to:
-        return f"The team {team} joined the team {to}."
-    return _DONE.get(kind, "")
+    if kind not in _DONE:
+        return ""
+    detailed, plain = _DONE[kind]
+    whom = "submission {submission}" if payload.get("submission") is not None else "team {team}"
+    try:
+        text = detailed.replace("{whom}", whom).format_map(payload)
+    except KeyError:
+        text = ""
+    changed = f" {consequences_text(payload, past=True)}" if kind in _TELLS_CONSEQUENCES else ""
+    return (text or plain) + (changed if "rebuilds" in payload else "")
+
+
+_TELLS_CONSEQUENCES = {"disqualify", "undo", "merge", "rescore"}
+"""The requests of the organiser whose answer says what was released again and marked."""
 
 
 def _decide(state: CompetitionState, request: QueuedRequest) -> RequestAnswer:
@@ -453,8 +465,9 @@ def _rescore(state: CompetitionState, request: QueuedRequest) -> None:
                 *progress.messages,
                 f"Of {plural(len(changes), 'team')}, "
                 f"{sum(one.changed for one in changes):,} would change their rank on the private "
-                f"board, and {sum(one.rescored for one in changes):,} their score. Nothing was "
-                f"changed. To apply it, enter the code {code}.",
+                f"board, and {sum(one.rescored for one in changes):,} their score.",
+                consequences_text(rescored.consequences.fields),
+                f"Nothing was changed. To apply it, enter the code {code}.",
             )
         )
         state.record(ANSWERED, {"team": request.team, "answer": answer})
@@ -475,12 +488,19 @@ def _finalize(state: CompetitionState, _: QueuedRequest) -> None:
 
 
 def _publish(state: CompetitionState, _: QueuedRequest) -> None:
-    from arena.competition.finalize import final_document, fingerprint, outdated
+    from arena.competition.results import publish
 
-    document = final_document(state.store)
-    if old := outdated(state):
-        raise UsageError(old)
-    state.record(PUBLISHED, {"sha256": fingerprint(document)})
+    publish(state, public_standings(state))
+
+
+def _retract(state: CompetitionState, request: QueuedRequest) -> None:
+    from arena.competition.results import retract
+
+    retract(state, request.payload["reason"])
+
+
+def _withdraw(state: CompetitionState, request: QueuedRequest) -> None:
+    decisions.withdraw(state, team_name(request.team), request.payload["submission"])
 
 
 _ACTIONS: Mapping[str, Callable[[CompetitionState, QueuedRequest], None]] = {
@@ -492,6 +512,8 @@ _ACTIONS: Mapping[str, Callable[[CompetitionState, QueuedRequest], None]] = {
     "rescore": _rescore,
     "finalize": _finalize,
     "publish": _publish,
+    "retract": _retract,
+    "withdraw": _withdraw,
 }
 """Kind of a request -> what carries it out.
 

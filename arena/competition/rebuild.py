@@ -27,7 +27,7 @@ from arena.plugin.manager import PluginManager
 from arena.public_board.mechanism import public_rows
 from arena.store import Store, Transaction
 from arena.store.events import DATED
-from arena.types import Release, Solution
+from arena.types import Mark, Release, Solution
 
 if TYPE_CHECKING:
     from arena.public_board.instances import InstanceRelease
@@ -44,24 +44,6 @@ CAUSES: Mapping[str, str] = {
     "configuration": "the organiser named another baseline",
 }
 """The kind of an event after which the board can change -> what happened, for everybody."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A sign on a board whose facts changed after it was shown."""
-
-    time: str
-    """When they changed: ISO 8601, UTC."""
-    cause: str
-    """What changed, as the end of a sentence; one of :data:`CAUSES` or of ``FINAL_CAUSES``."""
-
-    def sentence(self, beginning: str) -> str:
-        """Return the mark as a sentence.
-
-        >>> Mark("2026-03-01T12:00:00+00:00", CAUSES["rescored"]).sentence("Changed")
-        'Changed on 2026-03-01 12:00 UTC: all submissions were scored again.'
-        """
-        return f"{beginning} on {self.time[:16].replace('T', ' ')} UTC: {self.cause}."
 
 
 def rebuilt_mark(store: Store) -> Mark | None:
@@ -86,12 +68,16 @@ class BoardFacts:
     """How often the score of a submission changed; 0 where it is missing."""
 
     def history(self) -> dict[int, str]:
-        """Return the team, by its stored name, of each submission that counts, in order."""
-        teams = self.ledger.teams()
-        return {
-            submission: teams.stored(team)
-            for submission, team in self.ledger.counting_teams().items()
-        }
+        """Return the team, by its stored name, of each submission of the sequence, in order.
+
+        Where every file of the baseline is disqualified, they stay in it: a mechanism that started
+        from the baseline's score goes on from there, until the organiser sends another file.
+        """
+        teams, sequence = self.ledger.teams(), self.ledger.sequence()
+        baseline = self.settings.competition.baseline
+        if baseline is not None and baseline not in sequence.values():
+            sequence |= {number: team for number, team in self.store.accepted() if team == baseline}
+        return {number: teams.stored(team) for number, team in sorted(sequence.items())}
 
 
 def board_facts(
@@ -177,32 +163,71 @@ def release_board(
     return {ref.submission: release for ref, (release,) in released if release is not None}
 
 
-def rebuild(
-    transaction: Transaction,
-    facts: BoardFacts,
-    *,
-    cause: str,
-    actor: str,
-    now: datetime,
-    by_request: bool = False,
-    teams: Iterable[str] | None = None,
-) -> bool:
-    """Release the board once more as its next epoch, unless no release differs.
+@dataclass(frozen=True, slots=True, eq=False)
+class Rebuilding:
+    """The releases of a board that differ after its facts changed; nothing is stored yet."""
 
-    Parameters
-    ----------
-    facts
-        After the change; its ledger has the epoch before.
-    cause
-        The kind of the event that changed the facts.
-    by_request
-        Whether ``now`` is the time of a request of a queue.
-    teams
-        The stored names of the teams whose submissions or instances changed; None: all.
+    facts: BoardFacts
+    """After the change; its ledger has the epoch before."""
+    new: Mapping[int, InstanceRelease]
+    """What is released again, by submission."""
+    replaced: frozenset[int]
+    """The submissions whose releases are made again or removed."""
 
-    Returns
-    -------
-    Whether the board was rebuilt.
+    @property
+    def teams(self) -> frozenset[str]:
+        """The teams of these submissions, by their current names."""
+        teams = self.facts.ledger.teams()
+        return frozenset(
+            teams.current(team)
+            for number, team in self.facts.store.accepted()
+            if number in self.replaced
+        )
+
+    def store(
+        self,
+        transaction: Transaction,
+        *,
+        cause: str,
+        actor: str,
+        now: datetime,
+        by_request: bool = False,
+    ) -> None:
+        """Store the releases as the next epoch of the board, and record it.
+
+        Parameters
+        ----------
+        cause
+            The kind of the event that changed the facts.
+        by_request
+            Whether ``now`` is the time of a request of a queue.
+        """
+        epoch, new = self.facts.ledger.epoch, self.new
+        transaction.copy_releases(epoch, epoch + 1, without=self.replaced)
+        transaction.add_releases(
+            epoch + 1,
+            [(number, one.instance, one.release) for number, one in new.items()],
+            time=now,
+        )
+        transaction.put_meta("epoch", str(epoch + 1))
+        payload: dict[str, Any] = {
+            "epoch": epoch + 1,
+            "cause": cause,
+            "released": [
+                [number, new[number].release.score if number in new else None]
+                for number in sorted(self.replaced)
+            ],
+            "sources": sources_of(new),
+        }
+        if by_request:
+            payload[DATED] = "request"
+        transaction.append_event(REBUILT, actor, payload, time=now)
+
+
+def rebuilding(facts: BoardFacts, teams: Iterable[str] | None = None) -> Rebuilding | None:
+    """Return what a change of the facts releases again; None if no release differs.
+
+    ``teams``: the stored names of the teams whose submissions or instances changed; None: all.
     """
     epoch, history = facts.ledger.epoch, facts.history()
     new = release_board(facts, teams)
@@ -218,24 +243,17 @@ def rebuild(
     if _states(releases) == _states(released) and released == {
         number: release for number, release in releases.items() if number in history
     }:
-        return False
-    replaced = {*old, *new}
-    transaction.copy_releases(epoch, epoch + 1, without=replaced)
-    transaction.add_releases(
-        epoch + 1,
-        [(number, one.instance, one.release) for number, one in new.items()],
-        time=now,
-    )
-    transaction.put_meta("epoch", str(epoch + 1))
-    scores = [
-        [number, new[number].release.score if number in new else None]
-        for number in sorted(replaced)
+        return None
+    return Rebuilding(facts, new, frozenset({*old, *new}))
+
+
+def sources_of(releases: Mapping[int, InstanceRelease]) -> list[list[int]]:
+    """Return ``[submission, source]`` of each submission that was shown another one's score."""
+    return [
+        [number, one.release.source]
+        for number, one in releases.items()
+        if one.release.source is not None
     ]
-    payload: dict[str, Any] = {"epoch": epoch + 1, "cause": cause, "released": scores}
-    if by_request:
-        payload[DATED] = "request"
-    transaction.append_event(REBUILT, actor, payload, time=now)
-    return True
 
 
 def _states(releases: Mapping[int, tuple[str, Release]]) -> dict[str, Mapping[str, Any]]:

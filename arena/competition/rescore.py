@@ -13,7 +13,8 @@ import numpy as np
 from arena.competition.create import read_settings_solution
 from arena.competition.final_selection import Candidate, board_ranks, choose_finals
 from arena.competition.ledger import Ledger
-from arena.competition.rebuild import board_facts, rebuild
+from arena.competition.rebuild import board_facts, rebuilding
+from arena.competition.results import Consequences, published_results
 from arena.competition.state import METRIC_CODE, CompetitionState, secondary_metrics
 from arena.config import Settings
 from arena.errors import InputError
@@ -74,8 +75,16 @@ class Rescored:
     settings: Settings
     after: Scored
     changes: list[RankChange]
+    consequences: Consequences
+    """What it releases again and marks."""
     code: str | None = None
     """The code of the metric, if it is in a file of the organiser."""
+
+    @property
+    def scores(self) -> list[ScoreRecord]:
+        """The public score of each submission in the next revision."""
+        pairs = zip(self.after.submissions, self.after.public.tolist(), strict=True)
+        return [ScoreRecord(submission, _known(public), None) for submission, public in pairs]
 
 
 def rescore(
@@ -121,8 +130,13 @@ def rescore(
         (state.settings, settings),
         (state.metric.greater_is_better, metric.greater_is_better),
     )
-    code = source_of(single)
-    return Rescored(corrected, settings, after, changes, code)
+    rescored = Rescored(
+        corrected, settings, after, changes, Consequences(None, ()), source_of(single)
+    )
+    public = {record.submission: record.public for record in rescored.scores}
+    facts = board_facts(state.ledger, state.manager, settings, corrected, public)
+    held = [one.version for one in published_results(state) if one.mark is None]
+    return dataclasses.replace(rescored, consequences=Consequences(rebuilding(facts), tuple(held)))
 
 
 def _differences(read: Solution, corrected: Solution, stored: Solution) -> list[str]:
@@ -145,21 +159,18 @@ def _differences(read: Solution, corrected: Solution, stored: Solution) -> list[
 
 def apply(state: CompetitionState, rescored: Rescored) -> None:
     """Store a rescore as the next revision; read the state again afterwards."""
-    revision, after = state.revision + 1, rescored.after
+    revision = state.revision + 1
     payload: dict[str, Any] = {
         "revision": revision,
         "metric": [state.settings.metric.specification, rescored.settings.metric.specification],
         "solution_sha256": [state.solution.sha256, rescored.solution.sha256],
         "ranks_changed": sum(change.changed for change in rescored.changes),
+        **rescored.consequences.fields,
     }
-    scores = [
-        ScoreRecord(submission, _known(public), None)
-        for submission, public in zip(after.submissions, after.public.tolist(), strict=True)
-    ]
     with state.store.transaction() as transaction:
         name = rescored.settings.metric.specification
         transaction.put_solution(rescored.solution, name, number=revision)
-        transaction.put_all_scores(revision, scores)
+        transaction.put_all_scores(revision, rescored.scores)
         transaction.put_meta("revision", str(revision))
         transaction.put_meta("settings", rescored.settings.model_dump_json())
         if rescored.code is not None:
@@ -168,25 +179,24 @@ def apply(state: CompetitionState, rescored: Rescored) -> None:
             payload["metric_sha256"] = digest
         fields = {**payload, **state.event_fields}
         transaction.append_event("rescored", state.actor, fields, time=state.clock())
-        public = {record.submission: record.public for record in scores}
-        rebuild(
-            transaction,
-            board_facts(state.ledger, state.manager, rescored.settings, rescored.solution, public),
-            cause="rescored",
-            actor=state.actor,
-            now=state.clock(),
-            by_request=bool(state.event_fields),
-        )
+        if rescored.consequences.rebuilding is not None:
+            rescored.consequences.rebuilding.store(
+                transaction,
+                cause="rescored",
+                actor=state.actor,
+                now=state.clock(),
+                by_request=bool(state.event_fields),
+            )
 
 
 def _score_all(
     state: CompetitionState, solution: Solution, metric: Metric, settings: Settings, workers: int
 ) -> Scored:
-    """Score every submission that counts on the public and on the private rows.
+    """Score every submission of the sequence on the public and on the private rows.
 
     Where the first secondary metric breaks ties, also by that metric on the private rows.
     """
-    ids = [record.submission for record in state.ledger.counting()]
+    ids = list(state.ledger.sequence())
 
     def scores(by: Metric, split: str) -> FloatArray:
         rows = rows_of(solution, split)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arena.competition.epochs import adopt_settings, current_epoch, view_settings
+from arena.competition.final_selection import public_board
 from arena.competition.ledger import Ledger
 from arena.competition.quota import count_interrupted
 from arena.config import SAMPLE_NAME, Settings
@@ -18,7 +19,7 @@ from arena.errors import ArenaError, UsageError
 from arena.evaluation.solution_metric import metric_of_solution
 from arena.interfaces import Metric, kinds_of, source_of
 from arena.plugin.manager import PluginManager
-from arena.store import Store
+from arena.store import Event, Store
 from arena.store.events import INEXACT
 from arena.types import PredictionKind, Solution, Usage
 from arena.utils.strict_json import parse_json
@@ -54,6 +55,8 @@ class CompetitionState:
     """The revision of the scores; each rescore starts a new one."""
     unrecorded: tuple[list[Any], ...] = ()
     """``[key, before, after]`` of settings that a read-only view applies but does not record."""
+    later: tuple[Event, ...] = ()
+    """Events that are not stored: those of a decision, to see what it would change."""
     event_fields: Mapping[str, Any] = field(default_factory=dict)
     """Fields of every event besides its payload: the request of a served competition."""
     _metrics: list[Metric] = field(default_factory=list, init=False, repr=False)
@@ -87,7 +90,11 @@ class CompetitionState:
     @property
     def ledger(self) -> Ledger:
         """The ledger of the current revision and epoch."""
-        return Ledger(self.store, self.revision, self.epoch)
+        return Ledger(self.store, self.revision, self.epoch, self.later)
+
+    def events(self, *kinds: str) -> tuple[Event, ...]:
+        """Return the events of some kinds, in order, and those that are not stored."""
+        return (*self.store.events(*kinds), *(one for one in self.later if one.kind in kinds))
 
     @property
     def sendable(self) -> tuple[tuple[str, ...], ...] | None:
@@ -144,6 +151,18 @@ class CompetitionState:
             transaction.append_event(
                 kind, self.actor, {**payload, **self.event_fields}, time=self.clock()
             )
+
+
+def public_standings(state: CompetitionState) -> list[dict[str, Any]]:
+    """Return the public standings, best first, computed from released scores only."""
+    ledger, better = state.ledger, state.greater_is_better
+    return public_board(
+        ledger.standings(greater_is_better=better),
+        greater_is_better=better,
+        ties=state.settings.final.ties,
+        baseline=state.settings.competition.baseline,
+        sent=ledger.sent(),
+    )
 
 
 def read_state(

@@ -64,6 +64,8 @@ class Submitted:
     """The score on the public board; None without public rows."""
     faults: tuple[Fault, ...]
     """Why it was rejected; empty: it was not."""
+    source: int | None = None
+    """The submission whose score was released, if the mechanism repeated an earlier score."""
     receipt: str | None = field(default=None, compare=False)
     """The hash of the event that stored it, which proves later that the record still has it."""
     known: bool = field(default=False, compare=False)
@@ -76,6 +78,7 @@ class Submitted:
             "team": self.team,
             "status": self.status,
             "released": self.released,
+            "source": self.source,
             "faults": [asdict(fault) for fault in self.faults],
             "receipt": self.receipt,
         }
@@ -260,6 +263,8 @@ class SubmissionHandler:
             "sha256": record.sha256,
         }
         del payload["receipt"]  # it is the hash of this event
+        if answer.source is None:
+            del payload["source"]
         if incoming.team != team_name:
             payload["stored_as"] = incoming.team
         if judgement.detail:
@@ -346,4 +351,11 @@ class SubmissionHandler:
     def _answer(self, record: SubmissionRecord, release: Release | None) -> Submitted:
         released = release.score if release else None
         team_name = self.teams.current(record.team)
-        return Submitted(record.submission, team_name, record.status, released, record.faults)
+        return Submitted(
+            record.submission,
+            team_name,
+            record.status,
+            released,
+            record.faults,
+            None if release is None else release.source,
+        )

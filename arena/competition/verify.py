@@ -25,8 +25,8 @@ from pydantic import ValidationError
 
 from arena.competition.create import read_settings_solution
 from arena.competition.export import table_cell, table_text
-from arena.competition.finalize import evaluate_finals, final_board_settings, fingerprint
-from arena.competition.ledger import disqualified_in, selections_in
+from arena.competition.finalize import evaluate_finals, final_board_settings
+from arena.competition.ledger import disqualified_in, selections_in, withdrawn_in
 from arena.competition.rebuild import REBUILT
 from arena.competition.state import metric_code, secondary_metrics
 from arena.competition.teams import Teams
@@ -40,7 +40,7 @@ from arena.interfaces.faults import describe
 from arena.plugin.manager import PluginManager
 from arena.scoring.board import BoardRun
 from arena.store import Event, Store
-from arena.store.digests import keyed_digest, predictions_digest
+from arena.store.digests import document_digest, keyed_digest, predictions_digest
 from arena.store.events import TimeCheck, first_broken
 from arena.store.facts import RECORDS_AGAIN, facts_of
 from arena.store.solutions import solution_digests
@@ -348,7 +348,7 @@ def _rows(text: str) -> list[dict[str, str]]:
 
 def _fingerprint(result: Mapping[str, Any]) -> str:
     try:
-        return fingerprint(result)
+        return document_digest(result)
     except (ValueError, RecursionError):  # NaN, infinity or too deep
         return ""
 
@@ -367,22 +367,36 @@ def _recorded_submissions(events: Sequence[Event]) -> dict[int, dict[str, Any]]:
                 "received": datetime.fromisoformat(event.time).isoformat(),
                 "status": payload["status"],
                 "released": payload["released"],
+                "source": payload.get("source", payload["submission"])
+                if payload["released"] is not None
+                else None,
             }
         elif event.kind == "epoch":  # every submission that counted was released again
             again = dict(payload["released"])
             for number, row in rows.items():
                 row["released"] = again.get(number)
+                row["source"] = number if number in again else None
+            _name_sources(rows, payload)
         elif event.kind == REBUILT:
             for number, score in payload["released"]:
                 rows[number]["released"] = score
+                rows[number]["source"] = None if score is None else number
+            _name_sources(rows, payload)
     selected = {one for chosen in selections_in(events).values() for one in chosen}
     teams = {number: str(row["team"]) for number, row in rows.items()}
     disqualified = disqualified_in(events, teams)
+    withdrawn = withdrawn_in(events)
     for number, row in rows.items():
+        if number in disqualified or number in withdrawn:
+            row["status"] = "disqualified" if number in disqualified else "withdrawn"
         row["selected"] = number in selected
-        if number in disqualified:
-            row["status"] = "disqualified"
     return rows
+
+
+def _name_sources(rows: Mapping[int, dict[str, Any]], payload: Mapping[str, Any]) -> None:
+    """Set whose score was released for the submissions that were shown another one's."""
+    for number, source in payload.get("sources", ()):
+        rows[number]["source"] = source
 
 
 def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -> Iterator[str]:
@@ -409,7 +423,11 @@ def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -
         if row is None:
             yield f"submissions.csv lacks submission {number}, which events.jsonl records."
             continue
-        yield from _cells(f"submissions.csv: submission {number}", row, expected)
+        # An earlier arena did not write whose score was released.
+        listed_ones = {name: value for name, value in expected.items() if name in row}
+        if len(expected) - len(listed_ones) > ("source" not in row):
+            yield f"submissions.csv lacks cells of submission {number}."
+        yield from _cells(f"submissions.csv: submission {number}", row, listed_ones)
     for name in listed:
         if not (name.isdecimal() and int(name) in lost):
             which = f"submission {shorten(name, 12)}"
@@ -429,7 +447,11 @@ def _of_public_board(
     claims: Claims, recorded: Mapping[int, Mapping[str, Any]], sent: Counter[str]
 ) -> Iterator[str]:
     """Compare public.csv with the releases, and with the ranks that follow from them."""
-    counting = [row for row in recorded.values() if row["status"] == "accepted"]
+    counting = [
+        row
+        for row in recorded.values()
+        if row["status"] == "accepted" and recorded.get(row["source"], row)["status"] != "withdrawn"
+    ]
     # Two teams may look the same once a leading "=" is escaped, so rows are found by submission.
     shown = list(_read(claims.folder / "public.csv", _rows))
     yield from _unknown_columns("public.csv", shown, _BOARD_COLUMNS)

@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from arena.competition.board_notes import board_notes
-from arena.competition.final_selection import public_board
-from arena.competition.rebuild import Mark, rebuilt_mark
-from arena.competition.state import CompetitionState, clock_set_back, read_state
+from arena.competition.rebuild import rebuilt_mark
+from arena.competition.state import (
+    CompetitionState,
+    clock_set_back,
+    public_standings,
+    read_state,
+)
 from arena.config import CONFIG_NAME, DATABASE_NAME, Settings, read_settings
 from arena.errors import UsageError
 from arena.plugin.manager import PluginManager
@@ -19,7 +23,7 @@ from arena.public_board.clipping import bounded_name
 from arena.public_board.mechanism import clip_of, find_mechanism
 from arena.store import Event, Store
 from arena.store.events import TimeCheck
-from arena.types import Solution, SubmissionRecord
+from arena.types import Mark, Solution, SubmissionRecord
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
 
@@ -208,35 +212,39 @@ class CompetitionView:
 
         return answers_in(self._state.store.events(SET_ASIDE))
 
-    def published_private_leaderboard(self) -> dict[str, Any] | None:
-        """Return the private board for everybody: None unless it was published last.
+    def results(self) -> list[dict[str, Any]]:
+        """Return every version of the private board that was published, without its rows.
 
-        Its ``mark`` says since when and why it no longer holds, if a fact changed since.
-
-        It has the rows of :meth:`private_leaderboard` under ``leaderboard``, and otherwise the
-        content of the final page for participants: no file names, counts of labels, faults or
-        copies. Its ``public_score`` is the score that the mechanism released for the submission,
-        and ``public_rank`` is the team's rank on the public board.
+        Each has ``version``, ``published`` and ``replaced`` (times), ``state`` (``published``,
+        ``replaced`` or ``retracted``), ``retracted`` (time and reason) and ``mark``, since when
+        and why it no longer holds.
         """
-        from arena.competition import finalize
-        from arena.competition.queued_requests import published_digest
+        from arena.competition.results import published_results
 
-        digest = published_digest(self._state)
-        if digest is None or finalize.fingerprint(self.final_result()) != digest:
-            return None
-        released = {row["submission"]: row["released"] for row in self.submissions()}
-        ranks = {row["team"]: row["rank"] for row in self.leaderboard()}
-        rows = [
-            {
-                **row,
-                "public_score": released.get(row["submission"]),
-                "public_rank": ranks.get(row["team"]),
-            }
-            for row in self.private_leaderboard()
-        ]
-        return finalize.for_everybody(
-            self.final_result(), rows, also=self.published_scores, mark=self.mark(private=True)
-        )
+        return [one.about() for one in published_results(self._state)]
+
+    def published_private_leaderboard(self, version: int | None = None) -> dict[str, Any] | None:
+        """Return a published private board for everybody; None: the last one. None without one.
+
+        It has the rows of :meth:`private_leaderboard` under ``leaderboard``, what :meth:`results`
+        says about it, and otherwise the content of the final page for participants: no file names,
+        counts of labels, faults or copies. Its ``public_score`` is the score that the mechanism had
+        released for the submission, and ``public_rank`` is the team's rank on the public board. A
+        retracted one has no rows.
+        """
+        from arena.competition import results
+
+        found = results.published_results(self._state)
+        wanted = [one for one in found if version in (None, one.version)][-1:]
+        board = self.leaderboard() if wanted else ()
+        return next((results.for_participants(self._state, one, board) for one in wanted), None)
+
+    def released_again(self) -> frozenset[int]:
+        """Return the submissions whose score was released again by a rebuild of the board."""
+        from arena.competition.rebuild import REBUILT
+
+        rebuilt = self._state.store.events(REBUILT)
+        return frozenset(number for one in rebuilt for number, _ in one.payload["released"])
 
     def mark(self, *, private: bool) -> Mark | None:
         """Return when and why the facts of a board last changed after it was shown, or None.
@@ -247,27 +255,45 @@ class CompetitionView:
             return rebuilt_mark(self._state.store)
         from arena.competition import finalize
 
-        return finalize.final_mark(self._state)
+        return finalize.mark_of(self._state)
 
     @property
     def published_scores(self) -> tuple[str, ...]:
         """The columns of secondary metrics and of targets that the published final board shows."""
-        from arena.evaluation.multi_target import metric_of_each_target, target_column
+        from arena.competition.results import published_scores
 
-        metric = self.settings.metric
-        if not metric.publish_secondary:
-            return ()
-        single = metric_of_each_target(self._state.metric)
-        targets = (target_column(single, one.name) for one in self.solution.targets)
-        return (*metric.secondary, *targets)
+        return published_scores(self._state)
 
     def has_submissions(self) -> bool:
         """Return whether anything was submitted, of any status."""
         return bool(self._state.store.teams())
 
+    def consequences_of_disqualifying(
+        self, submission: int | None = None, *, team: str | None = None, undo: bool = False
+    ) -> str:
+        """Return what disqualifying a submission or a team would change, as a sentence.
+
+        How many teams' scores it releases again, and which published results it marks. Nothing is
+        changed. ``undo``: what undoing a disqualification would change.
+
+        Raises
+        ------
+        UsageError
+            If there is no such team.
+        """
+        from arena.competition import decisions
+        from arena.competition.results import consequences_text
+
+        found = decisions.consequences_of_disqualifying(self._state, submission, team, undo=undo)
+        return consequences_text(found.fields)
+
     def disqualified(self) -> dict[int, str]:
         """Return the submissions that do not count, each with the reason."""
         return self._state.ledger.disqualified()
+
+    def withdrawn(self) -> frozenset[int]:
+        """Return the submissions that their teams withdrew."""
+        return self._state.ledger.withdrawn()
 
     def similar_submissions(self) -> tuple[SimilarSubmissions, ...]:
         """Return accepted submissions of different teams that are identical or nearly so.
@@ -281,15 +307,7 @@ class CompetitionView:
 
     def leaderboard(self) -> list[dict[str, Any]]:
         """Return the public standings, best first, computed from released scores only."""
-        ledger, settings = self._state.ledger, self._state.settings
-        better = self._state.greater_is_better
-        return public_board(
-            ledger.standings(greater_is_better=better),
-            greater_is_better=better,
-            ties=settings.final.ties,
-            baseline=settings.competition.baseline,
-            sent=ledger.sent(),
-        )
+        return public_standings(self._state)
 
     @property
     def board_metric(self) -> str:

@@ -192,6 +192,7 @@ _RULES: Mapping[type[Any], Mapping[str, _Rule]] = {
         "improved": _A_BOOL,
         "state": (_is_state, "small JSON without NaN and infinity"),
         "ranked_by": (_or_none(_is_finite), "a finite number or None"),
+        "source": (_or_none(_is_count), "the number of a submission or None"),
     },
     Fault: {
         "kind": _WORDS,

@@ -25,6 +25,7 @@ from arena.store.digests import (
 )
 from arena.store.events import Event, each_event
 from arena.store.facts import (
+    NUMBERED_BY,
     RECORD_KEY,
     RECORDS_AGAIN,
     UNBOUND_META,
@@ -32,6 +33,7 @@ from arena.store.facts import (
     meta_digest,
     numbers_of,
     record_key,
+    recorded_cells,
     solution_facts,
 )
 from arena.store.solutions import select_solution
@@ -76,6 +78,8 @@ _ORPHANS_OF_TEXTS = {
 """The same, where texts are predicted: each reads every cell."""
 
 
+_WIDENED = 8
+"""The version that added the last column of releases."""
 _OF_REVISION = 2**40
 """A row of a revision has the key ``revision * _OF_REVISION + number``."""
 _WRITTEN_ONCE = frozenset({RECORD_KEY, "identity", "seed"})
@@ -116,14 +120,18 @@ class Recorded:
     jumps: list[str] = field(default_factory=list)
     """A sentence on each count of submissions that does not follow from the one before."""
     rows: dict[str, dict[int, _Bound | tuple[_Bound, ...]]] = field(
-        default_factory=lambda: {"submissions": {}, "releases": {}, "scores": {}}
+        default_factory=lambda: {table: {} for table in NUMBERED_BY}
     )
     """A table -> the key of a row -> the digests that include the row; no tuple for one."""
+    widened: int = 0
+    """The sequence of the event of the upgrade that added columns; 0: there was none."""
 
     def add(self, event: Event) -> None:
         """Add the digests of the next event."""
         facts, sequence = facts_of(event.payload), event.sequence
         again = event.kind in RECORDS_AGAIN
+        if event.kind == "upgrade" and event.payload.get("before", 0) < _WIDENED:
+            self.widened = sequence
         for name, value in facts.get("meta", {}).items():
             if name not in self.meta or not (again or name in _WRITTEN_ONCE):
                 self.meta[name] = (sequence, value)
@@ -200,14 +208,14 @@ def differences(
             return
         yield from _of_meta(cursor, key, recorded.meta)
         yield from _of_solutions(cursor, key, recorded.solutions)
-        yield from _of_rows(cursor, key, "submissions", "submission", recorded, since)
+        yield from _of_rows(cursor, key, "submissions", recorded, since)
         yield from _of_objects(cursor, recorded.objects)
         yield from _of_predictions(
             database, cursor, key, recorded.predictions, since, outside, compare
         )
         yield from database.keeper.misplaced(cursor)
-        yield from _of_rows(cursor, key, "releases", "release", recorded, since)
-        yield from _of_rows(cursor, key, "scores", "submission", recorded, since)
+        for table in ("releases", "scores", "results"):
+            yield from _of_rows(cursor, key, table, recorded, since)
         yield from recorded.jumps
         yield from _of_places(cursor, recorded.places)
         for table in changed_tables(cursor):
@@ -269,12 +277,11 @@ def _of_rows(
     cursor: duckdb.DuckDBPyConnection,
     key: bytes,
     table: str,
-    column: str,
     recorded: Recorded,
     since: int,
 ) -> Iterator[str]:
     """Compare a table whose rows are numbered; scores are numbered within a revision."""
-    by_row = recorded.rows[table]
+    by_row, column = recorded.rows[table], NUMBERED_BY[table]
     order = f"revision, {column}" if table == "scores" else column
     with cursor.cursor() as reading:  # the events that a difference names are read meanwhile
         result = reading.execute(f"SELECT * FROM {table} ORDER BY {order}")  # noqa: S608
@@ -290,11 +297,13 @@ def _of_rows(
                 for own in bounds:
                     if own.sequence <= since:
                         continue
+                    older = table == "releases" and own.sequence < recorded.widened
+                    line = row_line(row[:-1] if older else recorded_cells(table, row))
                     if own.n_rows > 1:
                         digest = computed.get(own) or hmac.new(key, digestmod="sha256")
-                        digest.update(row_line(row))
+                        digest.update(line)
                         computed[own] = digest
-                    elif changed is None and keyed_digest(key, row_line(row)) != own.digest:
+                    elif changed is None and keyed_digest(key, line) != own.digest:
                         changed = own
                 if bounds and changed is None:
                     continue
@@ -322,6 +331,8 @@ def _of_rows(
 def _row_name(table: str, values: Mapping[str, Any]) -> str:
     if table == "submissions":
         return f"Submission {values['submission']}"
+    if table == "results":
+        return f"Result {values['version']}"
     if table == "releases":
         of = f" (submission {values['submission']})" if "submission" in values else ""
         return f"Release {values['release']}{of}"

@@ -29,9 +29,9 @@ from arena.utils.memory import remember_holder
 if TYPE_CHECKING:
     from arena.store.prediction_objects import PredictionObjects
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 """The version of the tables in store.sql."""
-_FINGERPRINT = "af2c9266ac84b9c1758d4c4f891546545057d6a1fb707e7ff6de20d25353ba70"
+_FINGERPRINT = "e4de12b65df59c44e43679fe674a417001aef74590e5441fa30224e136ff8656"
 """Of the tables in store.sql, as the tested version of DuckDB describes them."""
 _MOST_DIFFERENCES = 3
 PLACE = "predictions"

@@ -160,7 +160,10 @@ def select_standings(
     greater_is_better: bool,
     excluded: Collection[int] = (),
 ) -> list[Standing]:
-    """Return the best release of each team, without excluded submissions, in no order."""
+    """Return the best release of each team, without excluded submissions, in no order.
+
+    A score of an excluded submission that was repeated for another one is excluded too.
+    """
     standings = _best_releases(cursor, epoch, greater_is_better=greater_is_better)
     again = [one.team for one in standings if one.submission in excluded]
     kept = [one for one in standings if one.submission not in excluded]
@@ -171,9 +174,10 @@ def select_standings(
             FROM releases JOIN submissions USING (submission)
             WHERE epoch = ? AND list_contains(?::VARCHAR[], team)
                 AND NOT list_contains(?::INTEGER[], submission)
+                AND NOT list_contains(?::INTEGER[], source)
             ORDER BY team, value {"DESC" if greater_is_better else ""}, submission
             """,  # noqa: S608
-            [epoch, again, sorted(excluded)],
+            [epoch, again, sorted(excluded), sorted(excluded)],
         ).fetchall()
         kept += [Standing(*row) for row in rows]
     return kept

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,12 @@ import numpy.typing as npt
 from arena.types import IntArray
 
 _LINE = json.JSONEncoder(default=str, separators=(",", ":"))
+
+
+def document_digest(document: Mapping[str, Any]) -> str:
+    """Return the sha256 of a JSON document, independent of the order of its keys."""
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return text_digest(text)
 
 
 def keyed_digest(key: bytes, content: bytes) -> str:

@@ -8,6 +8,7 @@ A transaction notes what it writes; the next appended event records its digests:
     predictions   number -> digest of the cells
     objects       number -> name of the object with the cells, where they are kept as objects
     releases      [numbers, digest of the rows]
+    results       [numbers, digest of the rows]
     scores        revision -> [numbers of submissions, digest of the rows]
     places        [team, day, submissions counted]
 
@@ -19,7 +20,7 @@ can recompute it in the same way.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -39,6 +40,13 @@ RECORD_KEY = "record_key"
 """The name of the key among the values of ``meta``."""
 RECORDS_AGAIN = frozenset({"upgrade", "repair"})
 """The kinds of events that may record digests of everything that is stored at that time."""
+NUMBERED_BY: Mapping[str, str] = {
+    "submissions": "submission",
+    "releases": "release",
+    "scores": "submission",
+    "results": "version",
+}
+"""A table whose rows are recorded by their numbers -> the column that has them."""
 UNBOUND_META = frozenset({"application", "schema_version"})
 """The values that are checked whenever the database is opened."""
 
@@ -53,6 +61,7 @@ class Facts:
     predictions: dict[int, npt.NDArray[Any] | None] = field(default_factory=dict)
     """The cells of a submission; None: read from the database when needed."""
     releases: set[int] = field(default_factory=set)
+    results: set[int] = field(default_factory=set)
     scores: dict[int, set[int]] = field(default_factory=dict)
     places: set[tuple[str, str]] = field(default_factory=set)
 
@@ -63,6 +72,7 @@ class Facts:
         self.submissions |= others.submissions
         self.predictions |= {one: None for one in others.predictions if one not in self.predictions}
         self.releases |= others.releases
+        self.results |= others.results
         for revision, numbers in others.scores.items():
             self.scores.setdefault(revision, set()).update(numbers)
         self.places |= others.places
@@ -78,14 +88,17 @@ class Facts:
             Where predictions are kept.
         """
         key = record_key(cursor)
-        rows = ((name, numbers) for name, numbers in
-                (("submissions", self.submissions), ("releases", self.releases)))  # fmt: skip
+        rows = {
+            "submissions": self.submissions,
+            "releases": self.releases,
+            "results": self.results,
+        }
         digests: dict[str, Any] = {
             "meta": {name: meta_digest(cursor, key, name) for name in self.meta},
             "solutions": {str(one): solution_facts(cursor, key, one) for one in self.solutions},
             **{
                 name: [numbers_text(numbers), _digest_of_rows(cursor, key, name, numbers)]
-                for name, numbers in rows
+                for name, numbers in rows.items()
                 if numbers
             },
             "predictions": {
@@ -132,6 +145,7 @@ def all_facts(cursor: duckdb.DuckDBPyConnection) -> Facts:
         submissions={number for (number,) in found("SELECT submission FROM submissions")},
         predictions={number: None for (number,) in accepted},
         releases={number for (number,) in found("SELECT release FROM releases")},
+        results={number for (number,) in found("SELECT version FROM results")},
         scores=scores,
         places=set(found("SELECT team, day FROM places")),
     )
@@ -207,14 +221,27 @@ def _digest_of_rows(
     numbers: Collection[int],
     revision: int | None = None,
 ) -> str:
-    column = "release" if table == "releases" else "submission"
+    column = NUMBERED_BY[table]
     bounds = [min(numbers), max(numbers)]
     query = f"SELECT * FROM {table} WHERE {column} BETWEEN ? AND ?"  # noqa: S608
     if revision is not None:
         query, bounds = f"{query} AND revision = ?", [*bounds, revision]
     at = 0 if revision is None else 1
     rows = cursor.execute(f"{query} ORDER BY {column}", bounds).fetchall()
-    return rows_digest(key, (row for row in rows if row[at] in numbers))
+    return rows_digest(key, (recorded_cells(table, row) for row in rows if row[at] in numbers))
+
+
+def recorded_cells(table: str, row: Sequence[Any]) -> Sequence[Any]:
+    """Return the cells of a row that its digest covers.
+
+    The last columns of two tables came later. A digest covers their cells only where they differ
+    from what every row was taken to be before, so that earlier digests stay valid.
+
+    >>> recorded_cells("releases", (1, 3, 0.5, 3)), recorded_cells("releases", (1, 3, 0.5, 2))
+    ((1, 3, 0.5), (1, 3, 0.5, 2))
+    """
+    of_before = {"submissions": row[-1] is False, "releases": row[-1] == row[1]}
+    return row[:-1] if of_before.get(table) else row
 
 
 def _cells(cursor: duckdb.DuckDBPyConnection, keeper: Keeper, number: int) -> npt.NDArray[Any]:

@@ -15,7 +15,7 @@ from arena.types import Release
 from arena.utils.collection import collection_paused
 from arena.utils.strict_json import parse_json
 
-_COLUMNS = "submission, epoch, instance, score, ranked_by, improved, state, released"
+_COLUMNS = "submission, epoch, instance, score, ranked_by, improved, state, released, source"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,39 @@ class ScoreRecord:
     private: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class ResultRecord:
+    """A private board as it was published."""
+
+    version: int
+    """Counted from 1."""
+    document: Mapping[str, Any]
+    published: str
+    """UTC, ISO 8601 with microseconds."""
+
+
+def insert_result(
+    cursor: duckdb.DuckDBPyConnection, document: Mapping[str, Any], time: datetime | None
+) -> int:
+    """Append a published board, inside a transaction, and return its version."""
+    query = (
+        "INSERT INTO results SELECT coalesce(max(version), 0) + 1, ?, ? FROM results "
+        "RETURNING version"
+    )
+    text = json.dumps(document, allow_nan=False)
+    ((version,),) = cursor.execute(query, [text, as_stored(time)]).fetchall()
+    return int(version)
+
+
+def select_results(cursor: duckdb.DuckDBPyConnection) -> tuple[ResultRecord, ...]:
+    """Return the published boards in the order of their versions."""
+    query = "SELECT version, document, published FROM results ORDER BY version"
+    return tuple(
+        ResultRecord(version, parse_json(document), as_text(published))
+        for version, document, published in cursor.execute(query).fetchall()
+    )
+
+
 def insert_release(
     cursor: duckdb.DuckDBPyConnection,
     submission: int,
@@ -71,9 +104,9 @@ def insert_release(
     state = json.dumps(dict(release.state))
     ranked_by = None if release.ranked_by is None else float(release.ranked_by)
     row = [submission, epoch, instance, float(release.score), ranked_by]
-    row += [bool(release.improved), state, as_stored(time)]
+    row += [bool(release.improved), state, as_stored(time), release.source or submission]
     query = (
-        "INSERT INTO releases SELECT coalesce(max(release), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ? "  # noqa: S608
+        "INSERT INTO releases SELECT coalesce(max(release), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, ? "  # noqa: S608
         f"FROM releases RETURNING release, {_COLUMNS}"
     )
     try:
@@ -106,14 +139,15 @@ def insert_releases(
         ],
         [bool(release.improved) for *_, release in releases],
         [json.dumps(dict(release.state)) for *_, release in releases],
+        [release.source or submission for submission, _, release in releases],
     )
     rows = cursor.execute(
         "INSERT INTO releases "
         "SELECT (SELECT coalesce(max(release), 0) FROM releases) + unnest(range(1, ? + 1)), "
         "unnest(?::INTEGER[]), ?, unnest(?::VARCHAR[]), unnest(?::DOUBLE[]), "
-        "unnest(?::DOUBLE[]), unnest(?::BOOLEAN[]), unnest(?::VARCHAR[]), ? "
+        "unnest(?::DOUBLE[]), unnest(?::BOOLEAN[]), unnest(?::VARCHAR[]), ?, unnest(?::INTEGER[]) "
         "RETURNING release",
-        [len(releases), columns[0], epoch, *columns[1:], as_stored(time)],
+        [len(releases), columns[0], epoch, *columns[1:-1], as_stored(time), columns[-1]],
     ).fetchall()
     return sorted(number for (number,) in rows)
 
@@ -128,7 +162,7 @@ def copy_releases(
     rows = cursor.execute(
         "INSERT INTO releases "
         "SELECT (SELECT max(release) FROM releases) + row_number() OVER (ORDER BY release), "
-        "submission, ?, instance, score, ranked_by, improved, state, released "
+        "submission, ?, instance, score, ranked_by, improved, state, released, source "
         "FROM releases WHERE epoch = ? AND NOT list_contains(?::INTEGER[], submission) "
         "RETURNING release",
         [following, epoch, sorted(without)],
@@ -167,10 +201,13 @@ def select_releases(
 @collection_paused()
 def select_shown(
     cursor: duckdb.DuckDBPyConnection, epoch: int, revision: int
-) -> list[tuple[int, float | None, float | None, float | None]]:
-    """Return each accepted submission with its public, released and ranking score, in order."""
+) -> list[tuple[int, float | None, float | None, float | None, int | None]]:
+    """Return each accepted submission with its public, released and ranking score, in order.
+
+    Last comes the submission whose score was released for it.
+    """
     query = (
-        "SELECT s.submission, p.public_score, r.score, coalesce(r.ranked_by, r.score) "
+        "SELECT s.submission, p.public_score, r.score, coalesce(r.ranked_by, r.score), r.source "
         "FROM submissions s "
         "LEFT JOIN releases r ON r.submission = s.submission AND r.epoch = ? "
         "LEFT JOIN scores p ON p.submission = s.submission AND p.revision = ? "
@@ -235,6 +272,7 @@ def select_scores(
 
 
 def _record(row: Sequence[Any]) -> ReleaseRecord:
-    submission, epoch, instance, score, ranked_by, improved, state, released = row
-    release = Release(score, improved, parse_json(state), ranked_by)
+    submission, epoch, instance, score, ranked_by, improved, state, released, source = row
+    repeated = None if source == submission else source
+    release = Release(score, improved, parse_json(state), ranked_by, repeated)
     return ReleaseRecord(submission, epoch, instance, release, as_text(released))

@@ -33,9 +33,11 @@ from arena.store.journal import Acknowledged, Scoring
 from arena.store.quotas import select_place
 from arena.store.releases import (
     ReleaseRecord,
+    ResultRecord,
     ScoreRecord,
     select_first_release,
     select_releases,
+    select_results,
     select_scores,
     select_shown,
 )
@@ -395,11 +397,12 @@ class Store:
 
     def shown(
         self, epoch: int, revision: int
-    ) -> list[tuple[int, float | None, float | None, float | None]]:
+    ) -> list[tuple[int, float | None, float | None, float | None, int | None]]:
         """Return what is known of each accepted submission, in the order of ids.
 
         Its id, its public score in a revision at full precision, the released score in an epoch,
-        and the value that the board ranks by; None where there is none.
+        the value that the board ranks by, and the submission whose score was released; None where
+        there is none.
         """
         with self._database.reading() as cursor:
             return select_shown(cursor, epoch, revision)
@@ -431,6 +434,11 @@ class Store:
             return select_standings(
                 cursor, epoch, greater_is_better=greater_is_better, excluded=excluded
             )
+
+    def results(self) -> tuple[ResultRecord, ...]:
+        """Return the private boards that were published, in the order of their versions."""
+        with self._database.reading() as cursor:
+            return select_results(cursor)
 
     def changed_tables(self) -> list[str]:
         """Return the derived tables that do not follow from the history."""

@@ -77,6 +77,7 @@ CREATE TABLE submissions (
     status VARCHAR NOT NULL CHECK (status IN ('accepted', 'rejected', 'refused')),
     received TIMESTAMP NOT NULL,
     faults VARCHAR NOT NULL,       -- JSON
+    late BOOLEAN NOT NULL,         -- after the deadline: listed apart, never ranked
     UNIQUE (team, key)
 );
 
@@ -94,10 +95,10 @@ CREATE TABLE objects (
     name VARCHAR NOT NULL          -- the SHA-256 of its content
 );
 
--- How many places of a limit a team has used: of a day, or in total.
+-- How many places of a limit a team has used: of a day, of a week, or in total.
 CREATE TABLE places (
     team VARCHAR NOT NULL,
-    day VARCHAR NOT NULL,          -- ISO date in UTC, or 'total'
+    day VARCHAR NOT NULL,          -- ISO date in UTC, ISO week such as 2026-W49, or 'total'
     used INTEGER NOT NULL,
     PRIMARY KEY (team, day)
 );
@@ -113,7 +114,15 @@ CREATE TABLE releases (
     improved BOOLEAN NOT NULL,
     state VARCHAR NOT NULL,        -- JSON: what the next release of the instance starts from
     released TIMESTAMP NOT NULL,
+    source INTEGER NOT NULL,       -- the submission whose score it is
     UNIQUE (epoch, submission)
+);
+
+-- The private boards that were published, each as it was.
+CREATE TABLE results (
+    version INTEGER PRIMARY KEY,
+    document VARCHAR NOT NULL,     -- JSON
+    published TIMESTAMP NOT NULL
 );
 
 -- Derived: full-precision scores; a rescore is the next revision.

@@ -19,7 +19,7 @@ from arena.utils.collection import collection_paused
 from arena.utils.strict_json import parse_json
 
 _ROWS, _KEYS = 2_000, 500
-_COLUMNS = "submission, team, file, sha256, status, received, faults"
+_COLUMNS = "submission, team, file, sha256, status, received, faults, late"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +42,8 @@ class Incoming:
     """None: now."""
     refused: bool = False
     """Whether it is over a limit or too late: it is recorded and may be submitted again."""
+    late: bool = False
+    """Whether it was received after the deadline and is scored nevertheless."""
 
     @property
     def status(self) -> str:
@@ -88,7 +90,7 @@ def _append(
         "INSERT INTO submissions SELECT "  # noqa: S608
         "(SELECT coalesce(max(submission), 0) FROM submissions) + unnest(range(1, ? + 1)), "
         "unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
-        "unnest(?::VARCHAR[]), unnest(?::TIMESTAMP[]), unnest(?::VARCHAR[]) "
+        "unnest(?::VARCHAR[]), unnest(?::TIMESTAMP[]), unnest(?::VARCHAR[]), unnest(?::BOOLEAN[]) "
         f"RETURNING {_COLUMNS}",
         [
             len(incoming),
@@ -99,6 +101,7 @@ def _append(
             [one.status for one in incoming],
             [as_stored(one.received) for one in incoming],
             [_json_of(one.faults) for one in incoming],
+            [one.late for one in incoming],
         ],
     ).fetchall()
     return [_record(row) for row in sorted(rows)]
@@ -110,7 +113,7 @@ def insert_lost(cursor: duckdb.DuckDBPyConnection, entry: JournalEntry) -> None:
     received = as_stored(datetime.fromisoformat(entry.received))
     row = [entry.submission, entry.team, entry.file, entry.sha256, None, "refused", received]
     cursor.execute(
-        "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?, ?, false) ON CONFLICT DO NOTHING",
         [*row, _json_of([fault])],
     )
 
@@ -166,7 +169,7 @@ def _json_of(faults: Sequence[Fault]) -> str:
 
 
 def _record(row: Sequence[Any]) -> SubmissionRecord:
-    submission, team, file, sha256, status, received, faults = row
+    submission, team, file, sha256, status, received, faults, late = row
     return SubmissionRecord(
         submission=submission,
         team=team,
@@ -175,4 +178,5 @@ def _record(row: Sequence[Any]) -> SubmissionRecord:
         status=status,
         received=received.replace(tzinfo=UTC).isoformat(),
         faults=tuple(Fault(**fault) for fault in parse_json(faults)) if faults != "[]" else (),
+        late=late,
     )

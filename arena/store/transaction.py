@@ -27,6 +27,7 @@ from arena.store.releases import (
     copy_releases,
     insert_release,
     insert_releases,
+    insert_result,
     select_releases_since,
     select_state,
     upsert_scores,
@@ -222,6 +223,12 @@ class Transaction:
         upsert_scores(self._cursor, revision, scores)
         own = self._facts.scores.setdefault(revision, set())
         own.update(one.submission for one in scores)
+
+    def add_result(self, document: Mapping[str, Any], time: datetime | None = None) -> int:
+        """Append a private board that is published, and return its version."""
+        version = insert_result(self._cursor, document, time)
+        self._facts.results.add(version)
+        return version
 
     # -- the record ----------------------------------------------------------------------------
 

@@ -14,8 +14,10 @@ import duckdb
 from arena.errors import StoreFormatError
 from arena.store.database import SCHEMA_VERSION, Database, table_statements
 from arena.store.derived import rebuild
+from arena.store.digests import document_digest
 from arena.store.facts import RECORD_KEY
 from arena.store.transaction import Transaction
+from arena.utils.strict_json import parse_json
 
 
 def _add_facts(cursor: duckdb.DuckDBPyConnection) -> None:
@@ -68,14 +70,64 @@ def _drop_positions(cursor: duckdb.DuckDBPyConnection) -> None:
     cursor.execute("DROP TABLE older_predictions")
 
 
+def _add_sources(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Add to each release whose score it is, and the tables and counts of version 8.
+
+    A Ladder keeps the submission with the score that it repeats in its state; Thresholdout repeats
+    an answer exactly, noise included. Any other release is the submission's own.
+    """
+    cursor.execute("DROP INDEX IF EXISTS submissions_key")
+    added = {
+        "submissions": "false",
+        "releases": """
+            CASE WHEN improved THEN submission
+                WHEN json_exists(state, '$.bar')
+                    THEN coalesce((state->>'$.submission')::INTEGER, submission)
+                WHEN json_exists(state, '$.threshold')
+                    THEN min(submission) OVER (PARTITION BY epoch, team, score)
+                ELSE submission END
+        """,
+    }
+    for table, value in added.items():
+        older = f"older_{table}"
+        cursor.execute(f"ALTER TABLE {table} RENAME TO {older}")
+        cursor.execute(_table_statement(table))
+        source = f"{older} {'JOIN submissions USING (submission)' if table == 'releases' else ''}"
+        number = table.removesuffix("s")
+        cursor.execute(
+            f"INSERT INTO {table} SELECT {older}.*, {value} FROM {source} ORDER BY {number}"  # noqa: S608
+        )
+        cursor.execute(f"DROP TABLE {older}")
+    cursor.execute(_table_statement("results"))
+    _add_result(cursor)
+    cursor.execute("""
+        INSERT INTO places SELECT team, strftime(day::DATE, '%G-W%V'), sum(used)::INTEGER
+        FROM places WHERE day <> 'total' GROUP BY ALL
+    """)
+
+
+def _add_result(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Add the private board that is public, if there is one, as the first version."""
+    rows = cursor.execute("""
+        SELECT value, time, payload->>'$.sha256'
+        FROM meta, events WHERE name = 'final_result' AND kind = 'private board published'
+        ORDER BY sequence DESC LIMIT 1
+    """).fetchall()
+    for text, time, sha256 in rows:
+        if document_digest(parse_json(text)) == sha256:
+            cursor.execute("INSERT INTO results VALUES (1, ?, ?)", [text, time])
+
+
 _STEPS: Mapping[int, Callable[[duckdb.DuckDBPyConnection], None]] = {
     2: _add_facts,
-    3: _replace_derived_tables,
-    4: _replace_derived_tables,
     5: _add_objects,
     6: _drop_positions,
+    7: _add_sources,
 }
-"""A version -> the function that upgrades its tables to the next one, inside a transaction."""
+"""A version -> the function that upgrades its tables to the next one, inside a transaction.
+
+Those that are missing changed only the derived tables, which every upgrade replaces.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +181,9 @@ def upgrade(path: Path, *, actor: str = "host", time: datetime | None = None) ->
             database.require_space(path.stat().st_size // 3)
             with database.transaction() as cursor:
                 for version in range(before, SCHEMA_VERSION):
-                    _STEPS[version](cursor)
+                    if version in _STEPS:
+                        _STEPS[version](cursor)
+                _replace_derived_tables(cursor)
                 change = "UPDATE meta SET value = ? WHERE name = 'schema_version'"
                 cursor.execute(change, [str(SCHEMA_VERSION)])
                 transaction = Transaction(database, cursor)

@@ -117,7 +117,7 @@ class Ladder:
         step = self.step(evaluation)
         before = self.standing_before(state, evaluation, step)
         if before is not None and not evaluation.beats(before.bar, by=step):
-            return Release(before.score, improved=False, state=before.to_state())
+            return before.repeated()
         shown = steps.round_to_multiple(evaluation.score, step)
         return steps.climb(evaluation, before, shown)
 
@@ -241,7 +241,7 @@ class LadderFree:
             state, evaluation, self.start, lambda score: self._rounded(score, evaluation)
         )
         if before is not None and not self._passes(evaluation, before):
-            return Release(before.score, improved=False, state=before.to_state())
+            return before.repeated()
         score = evaluation.score
         if not self.noise:
             return steps.climb(evaluation, before, self._rounded(score, evaluation))

@@ -77,7 +77,7 @@ class NoisyLadder(Ladder):
         compared, released = (evaluation.score + noise).tolist()
         noisy = replace(evaluation, score=compared)
         if before is not None and not noisy.beats(before.bar, by=step):
-            return Release(before.score, improved=False, state=before.to_state())
+            return before.repeated()
         return steps.climb(evaluation, before, steps.round_to_multiple(released, step))
 
 
@@ -172,13 +172,19 @@ class Thresholdout:
         scale = threshold / _THRESHOLDS_PER_NOISE if self.noise is None else width * self.noise
         first, renewed, compared, answered = (scale * rng.laplace(size=4)).tolist()
         last = self._last_answer(state, evaluation)
-        before = {"score": last, "best": last, "threshold": threshold + 2 * first, "used": 0}
-        before |= state
+        before = {
+            "score": last,
+            "best": last,
+            "threshold": threshold + 2 * first,
+            "used": 0,
+            "submission": evaluation.baseline_submission if self.start == "baseline" else None,
+            **state,
+        }
         spent = self.budget is not None and before["used"] >= self.budget
         if last is not None and (
             spent or abs(evaluation.score - last) <= before["threshold"] + 4 * compared
         ):
-            return Release(last, improved=False, state=before)
+            return Release(last, improved=False, state=before, source=before["submission"])
         answer = evaluation.within_range(evaluation.score + answered)
         best = before["best"]
         improved = best is None or (evaluation.to_loss(answer) < evaluation.to_loss(best))
@@ -187,6 +193,7 @@ class Thresholdout:
             "best": answer if improved else best,
             "threshold": threshold + 2 * renewed,
             "used": before["used"] + 1,
+            "submission": evaluation.submission,
         }
         return Release(answer, improved=improved, state=after)
 

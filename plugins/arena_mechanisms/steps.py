@@ -35,6 +35,10 @@ class Standing:
         """Return it as small JSON."""
         return {"score": self.score, "bar": self.bar, "submission": self.submission}
 
+    def repeated(self) -> Release:
+        """Return the release of a submission that is no improvement."""
+        return Release(self.score, improved=False, state=self.to_state(), source=self.submission)
+
 
 def round_to_multiple(value: float, step: float) -> float:
     """Return the multiple of ``step`` nearest to a value, to 12 significant digits.
@@ -86,7 +90,7 @@ def climb(
     """
     shown = evaluation.within_range(shown)
     if before is not None and evaluation.to_loss(shown) >= evaluation.to_loss(before.score):
-        return Release(before.score, improved=False, state=before.to_state())
+        return before.repeated()
     after = Standing(shown, shown if bar is None else bar, evaluation.submission)
     return Release(shown, improved=True, state=after.to_state())
 

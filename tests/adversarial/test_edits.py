@@ -57,6 +57,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Competition.open(here / "c", clock=clock) as competition:
         competition.submit(file_of(here, 7), "three")
         competition.finalize()
+        competition.publish()
         assert competition.audit() == ()
     return here
 
@@ -277,6 +278,28 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
     "release of the epoch removed": (
         "DELETE FROM releases WHERE epoch = 2 AND submission = 2",
         "is missing",
+    ),
+    "source of a release": (
+        "UPDATE releases SET source = source + 1 WHERE release = 1",
+        "Release 1 .* was changed",
+    ),
+    "late": (
+        "UPDATE submissions SET late = NOT late WHERE submission = 2",
+        "Submission 2 was changed",
+    ),
+    "published result": (
+        "UPDATE results SET document = replace(document, '\"rank\": 1', '\"rank\": 2') "
+        "WHERE version = 1",
+        "Result 1 was changed",
+    ),
+    "time of a result": (
+        "UPDATE results SET published = published + INTERVAL 1 DAY WHERE version = 1",
+        "Result 1 was changed",
+    ),
+    "result removed": ("DELETE FROM results WHERE version = 1", "Result 1 is missing"),
+    "result added": (
+        "INSERT INTO results VALUES (2, '{}', '2026-03-01')",
+        "Result 2 is not in the record",
     ),
     "public score": (
         "UPDATE scores SET public_score = 0.9 WHERE submission = 2",
@@ -525,7 +548,7 @@ def test_every_column_is_edited(finished: Path) -> None:
             ("solutions", "solution"), ("meta", "name"), ("predictions", "submission"),
             ("releases", "release"), ("team_counts", "team"), ("standings", "team"),
             ("instances", "instance"), ("scores", "submission"),
-            ("events", "sequence")}  # fmt: skip
+            ("events", "sequence"), ("results", "version")}  # fmt: skip
     for table, column in columns:
         assert f"{table}" in text
         if table not in whole and (table, column) not in keys:

@@ -14,11 +14,13 @@ import pytest
 from arena.competition import finalize, queued_requests, rescore
 from arena.competition.competition import Competition
 from arena.competition.queued_requests import QueuedRequest, RequestAnswer, answers_in
+from arena.competition.results import PUBLISHED
 from arena.competition.state import CompetitionState
 from arena.errors import InputError, MetricError, StoreError, UsageError
 from arena.intake import ReadSubmission
 from arena.plugin.manager import PluginManager
 from arena.store import Transaction
+from arena.store.digests import document_digest
 from arena.types import Fault, SubmissionRecord
 from small_competition import START, Clock, file_of, made
 
@@ -351,7 +353,7 @@ def test_a_rescore_is_applied_by_the_code_of_its_preview(
         )
         (preview,) = process_all(competition, [decision(4, "rescore")])
         assert "60 of 60 rows have labels that differ" in preview.message
-        assert "2 their score. Nothing was changed" in preview.message
+        assert "2 their score. This releases the scores of 2 teams again" in preview.message
         code = preview.message.removesuffix(".").rpartition(" ")[2]
         (wrong,) = process_all(competition, [decision(5, "rescore", preview="0" * 12)])
         assert (wrong.status, "Preview the rescore again" in wrong.message) == ("refused", True)
@@ -410,6 +412,5 @@ def test_decisions_and_their_refusals_leave_one_event_each(
         for one in answers:
             known = answers_in(competition.events())[one.request]
             assert (known.status, known.message) == (one.status, one.message)
-        digest = queued_requests.published_digest(competition._state)
-        (published,) = competition.events(queued_requests.PUBLISHED)
-        assert digest == published.payload["sha256"]
+        (published,) = competition.events(PUBLISHED)
+        assert published.payload["sha256"] == document_digest(competition.final_result())

@@ -43,6 +43,7 @@ WRONG: dict[type[Any], dict[str, list[Any]]] = {
     Release: {
         "score": ["0.5", None, np.nan, np.inf, True, np.array([0.5]), 1j],
         "improved": [1, "yes", None],
+        "source": ["3", 0.5, -1, True],
         "state": [
             None,
             {"x": np.nan},

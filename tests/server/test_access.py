@@ -31,6 +31,7 @@ ALLOWED = {
 SENT: dict[str, Any] = {
     "/join": {},
     "/selection": {"submissions": []},
+    "/withdrawals": {"submission": 1},
     "/team": {"name": "New name"},
     "/tokens": {"name": "x"},
     "POST /admin/announcements": {"text": "x"},
@@ -42,6 +43,7 @@ SENT: dict[str, Any] = {
     "/admin/disqualify": {"team": "a", "reason": "b"},
     "/admin/undo": {"team": "a", "reason": "b"},
     "/admin/rescore": {},
+    "/admin/retract": {"reason": "b"},
     "/admin/finalize": {"seen": "x"},
     "/admin/publish": {"seen": "x"},
 }
@@ -90,7 +92,7 @@ def test_every_endpoint_as_every_sender(senders: dict[str, TestClient], sender: 
     for one in ENDPOINTS:
         if one.path == "/events":
             continue  # it never ends
-        path = API + one.path.format(request="0" * 32, what="teams", file="a.csv")
+        path = API + one.path.format(request="0" * 32, what="teams", file="a.csv", version="1")
         body = {"content": b""} if one.body in {bytes, None} else {"json": _sent(one)}
         if one.method == "GET":
             body = {}
@@ -423,7 +425,7 @@ def test_openapi_describes_the_routes(web: WebSite) -> None:
             if path.endswith("/events"):
                 continue  # it never ends
             answer = web.program().request(
-                method, path.format(competition=NAME, request="0", what="x", file="a")
+                method, path.format(competition=NAME, request="0", what="x", file="a", version="1")
             )
             case = (method, path, answer.status_code)
             assert str(answer.status_code) in operation["responses"], case

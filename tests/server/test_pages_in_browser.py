@@ -59,7 +59,7 @@ def url(web: WebSite) -> Iterator[str]:
     web.site.announcements.post(NAME, "# News\n\nThe deadline moves *today*.", "organiser")
     row = {"rank": 1, "team": "Bees", "score": 0.7, "score_low": 0.6, "score_high": 0.8,
            "rank_low": 1, "rank_high": 2}  # fmt: skip
-    web.scorer.publish(private={"leaderboard": [row]})
+    web.scorer.publish_result([row])
     with listening(web.app) as port:
         yield f"http://127.0.0.1:{port}"
 

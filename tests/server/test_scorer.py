@@ -158,7 +158,8 @@ def test_requests_are_judged_and_published_in_order(folder: Path, layout: Layout
         # What could name files, count labels or accuse teams is not published.
         assert set(published) == {
             "metric", "greater_is_better", "level", "resamples", "verdicts",
-            "best_score_corrected", "leaderboard", "mark",
+            "best_score_corrected", "leaderboard", "mark", "version", "state", "published",
+            "replaced", "retracted",
         }  # fmt: skip
         assert "file" not in published["leaderboard"][0]
         assert "effective_units" not in str(published)

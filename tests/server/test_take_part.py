@@ -95,7 +95,7 @@ def test_the_scores_of_a_table_have_the_same_digits(web: WebSite) -> None:
     board = client.get(f"/{NAME}/").text
     assert all(f'<td class="n">{score}</td>' in board for score in ("0.9000", "0.8125", "0.5000"))
     row = {"rank": 1, "team": "Wasps", "score": 0.75, "score_low": 0.5, "score_high": 0.8}
-    web.scorer.publish(private={"leaderboard": [row, {**row, "team": "Owls", "score": 0.6}]})
+    web.scorer.publish_result([row, {**row, "team": "Owls", "score": 0.6}])
     final = client.get(f"/{NAME}/private").text
     assert '<td class="n">0.60</td>' in final
     assert "0.50 \u2013 0.80" in final

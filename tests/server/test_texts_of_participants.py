@@ -44,11 +44,12 @@ def test_no_text_of_a_participant_becomes_markup_or_a_formula(web: WebSite, brow
         web.scorer.judge(web.site, faults=({**fault, "row": 3, "count": 1},))
     rows = [{"rank": at, "team": text, "score": 0.5} for at, text in enumerate(TEXTS, 1)]
     web.scorer.publish(
-        private={"leaderboard": rows}, rules="\n\n".join(TEXTS),
+        rules="\n\n".join(TEXTS),
         folder={"pages": [("overview", "\n\n".join(TEXTS)), ("p", "\n\n".join(TEXTS))],
                 "images": [], "files": [{"name": text, "bytes": 1, "sha256": "0" * 64}
                                         for text in TEXTS]},
     )  # fmt: skip
+    web.scorer.publish_result(rows)
     web.site.announcements.post(NAME, "\n\n".join(TEXTS), "organiser")
     organiser = web.person("Org", organiser=True)
     opened: list[str] = []

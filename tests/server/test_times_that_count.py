@@ -151,13 +151,15 @@ def test_every_way_to_submit_or_select_is_here() -> None:
     known = {
         ("POST", "/submissions"), ("PUT", "/selection"), ("POST", "/validate"),
         ("POST", "/submit"), ("POST", "/selection"), ("POST", "/check"),
+        ("POST", "/withdrawals"),
     }  # fmt: skip
     calls = {one.handler: (one.method, one.path) for one in ENDPOINTS}
     calls |= {handler: (method, path) for method, path, *_, handler in PAGES}
     timed = {
         where
         for handler, where in calls.items()
-        if {"receive", "submit", "select", "validate_file"} & set(_names_in(handler))
+        if {"receive", "submit", "select", "withdraw_submission", "validate_file"}
+        & set(_names_in(handler))
     }
     assert timed == known
     assert actions.submit.__name__ == "submit"

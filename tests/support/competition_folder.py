@@ -58,7 +58,16 @@ def change(folder: Path, old: str, new: str) -> None:
 
 
 def add_positions(connection: duckdb.DuckDBPyConnection) -> None:
-    """Give the predictions the column that they had up to version 6."""
+    """Give the predictions the column that they had up to version 6, and take away later ones."""
+    connection.execute("DROP INDEX submissions_key")
+    for table, column in (("submissions", "late"), ("releases", "source")):
+        connection.execute(f"""
+            CREATE TABLE older AS SELECT * EXCLUDE ({column}) FROM {table};
+            DROP TABLE {table};
+            ALTER TABLE older RENAME TO {table};
+        """)  # noqa: S608
+    connection.execute("DROP TABLE results")
+    connection.execute("DELETE FROM places WHERE contains(day, 'W')")
     connection.execute(f"""
         CREATE TABLE older AS SELECT submission, {POSITION}, value FROM predictions ORDER BY rowid;
         DROP TABLE predictions;
@@ -87,6 +96,7 @@ def as_older_version(path: Path, *, with_digests: bool = False) -> None:
             connection.execute(
                 f"INSERT INTO {table} ({listed}) SELECT {chosen} FROM newer.main.{table}"  # noqa: S608
             )
+        connection.execute("DELETE FROM places WHERE contains(day, 'W')")
         connection.execute("DELETE FROM meta WHERE name = 'record_key'")
         connection.execute("UPDATE meta SET value = '2' WHERE name = 'schema_version'")
         if not with_digests:

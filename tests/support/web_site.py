@@ -74,6 +74,13 @@ class FakeScorer:
             state=State("open", time.time(), cursor=self.cursor, seconds_each=0.5),
         )
 
+    def publish_result(self, rows: list[dict[str, Any]], **about: Any) -> None:
+        """Publish a private board as version 1."""
+        result = {"version": 1, "published": "2026-03-01T12:00:00+00:00", "state": "published"}
+        result |= {"replaced": None, "retracted": None, "mark": None, **about}
+        whole = {**result, "leaderboard": rows}
+        self.publish(private=whole, **{"results": [result], "result 1": whole})
+
     def state(self, **changes: Any) -> None:
         state = State("open", time.time(), cursor=self.cursor)
         self.publisher.publish(state=replace(state, **changes))

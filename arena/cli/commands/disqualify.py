@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from arena.cli.completion import complete_submission, complete_team
-from arena.cli.console import console
+from arena.cli.console import console, say_note
 from arena.cli.folder import Directory, Wait, open_competition
 from arena.errors import UsageError
 from arena.utils.text import printable
@@ -31,15 +31,24 @@ def disqualify(
         ),
     ] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Include it again.")] = False,
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Only say what it changes; change nothing.")
+    ] = False,
     directory: Directory = None,
     wait: Wait = 0.0,
 ) -> None:
-    """Exclude a submission or a team from every board. It stays on record, with the reason."""
+    """Exclude a submission or a team from every board. It stays on record, with the reason.
+
+    First it says how many teams' scores are released again and which published results it marks.
+    """
     if (submission is None) == (team is None):
         raise UsageError("Name either the number of a submission or --team.")
     named = f"Submission {submission}" if team is None else f"The team {printable(team)}"
     out = console()
     with open_competition(directory, wait) as competition:
+        say_note(competition.consequences_of_disqualifying(submission, team=team, undo=undo))
+        if preview:
+            return
         if undo:
             competition.reinstate(submission=submission, team=team, reason=reason)
             out.print(f"{named} counts again.")

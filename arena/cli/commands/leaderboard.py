@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +19,7 @@ from arena.competition.view import CompetitionView
 from arena.errors import UsageError
 from arena.report.boards import Row, competition_board
 from arena.report.terminal import print_columns
+from arena.types import Mark
 from arena.utils.formatting import BoardDisplay
 from arena.utils.text import csv_cell, printable, shorten
 
@@ -60,13 +61,12 @@ def leaderboard(
         metric = competition.board_metric
         display = competition.settings.display(public=not private)
         notes = () if private else competition.board_notes(document["standings"])
-        mark = competition.mark(private=False)
-        if not private and mark is not None:
-            notes = (mark.sentence("The scores of this board were released again"), *notes)
+        if not private and document["mark"] is not None:
+            notes = (_mark_sentence(document["mark"], private=False), *notes)
     if as_json:
         print_document(document)
     elif as_csv:
-        _print_csv(document["standings"])
+        _print_csv(document["standings"], _mark_sentence(document["mark"], private=private))
     elif result is not None:
         from arena.cli.board import print_board
 
@@ -119,7 +119,16 @@ def _print_public(document: Row, metric: str, display: BoardDisplay) -> None:
         console().print(printable(display.ties))
 
 
-def _print_csv(standings: Sequence[Row]) -> None:
+def _mark_sentence(mark: Mapping[str, str] | None, *, private: bool) -> str:
+    if mark is None:
+        return ""
+    beginning = "This board does not hold any more since a change" if private else None
+    return Mark(**mark).sentence(beginning or "The scores of this board were released again")
+
+
+def _print_csv(standings: Sequence[Row], mark: str) -> None:
+    if mark:
+        standings = [{**row, "mark": mark} for row in standings]
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(standings[0] if standings else _COLUMNS)
     writer.writerows([_cell(value) for value in row.values()] for row in standings)

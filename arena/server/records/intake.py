@@ -26,6 +26,8 @@ Kind = Literal[
     "rescore",
     "finalize",
     "publish",
+    "retract",
+    "withdraw",
 ]
 """The kind of a request. Its payload:
 
@@ -46,9 +48,13 @@ Kind = Literal[
     ``{}`` asks for a preview, ``{"preview": CODE}`` applies it; CODE is in the answer.
 ``finalize``, ``publish``
     ``{}``. ``publish`` makes the finalized private board public.
+``retract``
+    ``{"reason": TEXT}``: the last published result is no longer shown.
+``withdraw``
+    ``{"submission": N}``: a submission of the request's team leaves every board.
 
 Requests of the organiser have the team ``""`` and the organiser's account as member. Participants
-send ``submit``, ``select`` and ``rename``.
+send ``submit``, ``select``, ``withdraw`` and ``rename``.
 """
 
 _SCHEMA = """

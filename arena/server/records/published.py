@@ -49,7 +49,8 @@ class Answer:
     """See :data:`~arena.server.records.intake.Kind`."""
     status: str
     """Of a submission: ``accepted``, ``rejected`` (the file has faults), ``refused`` (a limit or
-    the deadline), ``disqualified`` or ``set_aside``. Of anything else: ``done`` or ``refused``.
+    the deadline), ``disqualified``, ``withdrawn`` or ``set_aside``. Of anything else: ``done`` or
+    ``refused``.
 
     ``set_aside``: reading the file ended the checker twice. It counts against no limit, and the
     organiser sees it."""
@@ -63,6 +64,10 @@ class Answer:
     file: str | None = None
     released: float | None = None
     """The score on the public board."""
+    source: int | None = None
+    """The submission whose score it is, if the mechanism repeated an earlier score."""
+    before_rebuild: bool = False
+    """Whether it is a score from before the board was released again."""
     faults: tuple[Mapping[str, Any], ...] = ()
     """Why it was rejected or refused: ``{"kind", "message", ...}`` of
     :class:`arena.types.Fault`."""
@@ -156,6 +161,8 @@ class CompetitionFacts:
     """Rows behind the public board."""
     mark: Mapping[str, str] | None = None
     """``time`` and ``cause`` of the last rebuild of the public board."""
+    result: int = 0
+    """The last published version of the private board; 0: there is none."""
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> CompetitionFacts:
@@ -389,9 +396,13 @@ class Published:
         :class:`CompetitionFacts`.
     ``board``
         The public board: a list of rows as of ``arena leaderboard --json``, best first.
+    ``results``
+        What there is to say about every published version of the private board, the last one last.
+    ``result VERSION``
+        A version: the document of the final result, whose key ``leaderboard`` has the rows with
+        their intervals. Of a retracted one no rows.
     ``private``
-        The private board after it was published: the document of the final result, whose key
-        ``leaderboard`` has the rows with their intervals.
+        The last version, unless it was retracted.
     ``sample``
         ``sample_submission.csv``.
     ``rules``

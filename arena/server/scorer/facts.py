@@ -49,6 +49,7 @@ def facts(competition: CompetitionView, name: str, server: ServerSection) -> Com
         metric_text=_metric_text(competition),
         public_rows=solution.outline().n_public,
         mark=None if (mark := competition.mark(private=False)) is None else asdict(mark),
+        result=len(competition.results()),
     )
 
 
@@ -76,10 +77,21 @@ def documents(competition: CompetitionView, name: str, server: ServerSection) ->
     return {
         "competition": asdict(facts(competition, name, server)),
         "board": competition.leaderboard(),
-        "private": competition.published_private_leaderboard(),
+        **result_documents(competition),
         "rules": rules_of(competition, server),
         "sample": sample,
     }
+
+
+def result_documents(competition: CompetitionView) -> dict[str, Any]:
+    """Return the documents of the published results."""
+    results = competition.results()
+    documents: dict[str, Any] = {"results": results, "private": None}
+    for one in results:
+        name = f"result {one['version']}"
+        documents[name] = competition.published_private_leaderboard(one["version"])
+        documents["private"] = None if one["state"] == "retracted" else documents[name]
+    return documents
 
 
 def rules_of(competition: CompetitionView, server: ServerSection) -> str | None:

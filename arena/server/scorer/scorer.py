@@ -21,7 +21,7 @@ from arena.server.records.layout import Layout
 from arena.server.records.published import Answer, Publisher, State, TeamFacts
 from arena.server.records.uploads import Uploads
 from arena.server.scorer.attempts import Attempts
-from arena.server.scorer.facts import documents, rules_of
+from arena.server.scorer.facts import documents, facts, result_documents, rules_of
 from arena.server.scorer.shared_folder import FolderReader
 from arena.server_section import ServerSection
 from arena.types import Fault, SubmissionRecord
@@ -288,6 +288,7 @@ class Scorer:
         records = {one.submission: one for one in competition.records()}
         reasons = competition.disqualified()
         kept = _kept_after_a_rebuild(competition)
+        older = kept & competition.released_again()
         answers, teams = [], set()
         for request in self._all_judged():
             if request.request not in recorded:
@@ -298,7 +299,14 @@ class Scorer:
                 row, record = rows[answer.submission], records[answer.submission]
                 answer = replace(answer, reason=reasons.get(answer.submission, ""))
                 released = answer.released if answer.submission in kept else row["released"]
-                answer = replace(answer, **_as_recorded(row, record), released=released)
+                source = answer.source if answer.submission in kept else row["source"]
+                answer = replace(
+                    answer,
+                    **_as_recorded(row, record),
+                    released=released,
+                    source=None if source == answer.submission else source,
+                    before_rebuild=answer.submission in older and released is not None,
+                )
             answers.append(answer)
             teams.add(answer.team)
         sent = {answer.submission for answer in answers}
@@ -346,11 +354,14 @@ class Scorer:
         if kinds & _CHANGES_TEAMS:
             self._publish_everything()
         else:
-            if "select" in kinds:
-                answers += self._reselected(answers[0].team, answers)
+            if kinds & {"select", "withdraw"}:
+                answers += self._decided(answers[0].team, answers)
+            self._board_due |= "withdraw" in kinds
             content: dict[str, Any] = {}
-            if kinds & {"finalize", "publish"}:
-                content["private"] = self._competition.published_private_leaderboard()
+            if kinds & {"finalize", "publish", "retract", "withdraw"}:
+                content |= result_documents(self._competition)
+                about = facts(self._competition, self._name, self._server)
+                content["competition"] = asdict(about)
                 self._note_end(content["private"])
                 self._set_state()
             teams = {one.team for one in answers}
@@ -377,11 +388,19 @@ class Scorer:
         ended = "finalized" if self._competition.is_finalized else None
         self._end = "published" if private is not None else ended
 
-    def _reselected(self, team: str, answers: Collection[Answer]) -> list[Answer]:
+    def _decided(self, team: str, answers: Collection[Answer]) -> list[Answer]:
+        """Return the earlier answers to a team after it chose or withdrew submissions."""
         chosen = self._competition.selections().get(team, ())
+        withdrawn = self._competition.withdrawn()
         own = self._publisher.answers_of(team)
         return [
-            replace(one, selected=one.submission in chosen)
+            replace(
+                one,
+                selected=one.submission in chosen,
+                status="withdrawn"
+                if one.status == "accepted" and one.submission in withdrawn
+                else one.status,
+            )
             for one in own
             if one.request not in {answer.request for answer in answers}
         ]
@@ -401,6 +420,7 @@ class Scorer:
             submission=None if submitted is None else submitted.submission,
             file=request.payload.get("file"),
             released=None if submitted is None else submitted.released,
+            source=None if submitted is None else submitted.source,
             faults=() if submitted is None else tuple(asdict(one) for one in submitted.faults),
             message=answer.message,
             description=request.payload.get("description", ""),

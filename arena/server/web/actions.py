@@ -186,6 +186,39 @@ def select(call: Call, submissions: Sequence[int]) -> Request:
     return request
 
 
+def withdraw_submission(call: Call, submission: int) -> Request:
+    """Withdraw a submission of the team: it leaves every board, for good."""
+    team, now = check_may_submit(call), call.site.clock()
+    check_open(call, now)
+    known = {one.answer.submission: one.answer.status for one in sent(call, team) if one.answer}
+    if known.get(submission) != "accepted":
+        raise Problem(
+            422,
+            _("Submission {number} is not an accepted submission of your team.").format(
+                number=submission
+            ),
+        )
+    request, _new = call.site.intake.append(
+        competition=call.competition.name,
+        team=team.name,
+        member=call.account.account,
+        kind="withdraw",
+        payload={"submission": submission},
+        received=now,
+        room=call.competition.room(team),
+    )
+    return request
+
+
+def retract(call: Call, reason: str) -> Request:
+    """Retract the published result, which needs a sign-in within the last hour."""
+    if not call.person.fresh(call.site.clock()):
+        raise Problem(403, _("You signed in more than an hour ago. Sign in again for this step."))
+    if call.competition.state().phase != "published":
+        raise Problem(409, _("No result is published, so there is nothing to retract."))
+    return admin(call, "retract", {"reason": reason})
+
+
 def record_name(call: Call, team: Team) -> str:
     """Return the team's name in the record: an earlier one while a new name waits to be judged."""
     return call.competition.published.current_name(team.name)

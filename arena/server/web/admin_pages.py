@@ -180,6 +180,10 @@ async def _rescore(call: Call, fields: dict[str, str]) -> None:
     actions.rescore(call, preview[:40] if fields.get("kind") == "apply" else "")
 
 
+async def _retract(call: Call, fields: dict[str, str]) -> None:
+    actions.retract(call, _needed(fields, "reason")[:500])
+
+
 async def _step(call: Call, fields: dict[str, str]) -> None:
     kind = fields.get("kind", "")
     if kind not in {"finalize", "publish"}:
@@ -274,6 +278,7 @@ PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("POST", "/admin/withdraw", "organiser", "admin", _form(_withdraw, _overview, _ANNOUNCED)),
     ("POST", "/admin/decide", "organiser", "admin", _form(_decide, _overview, _EVENTS)),
     ("POST", "/admin/rescore", "organiser", "admin", _form(_rescore, _overview, _EVENTS)),
+    ("POST", "/admin/retract", "organiser", "admin", _form(_retract, _overview, _EVENTS)),
     ("POST", "/admin/step", "organiser", "admin", _form(_step, _overview, _EVENTS)),
     ("GET", _TEAMS, "organiser", "admin", _show_teams),
     ("POST", "/admin/teams/invite", "organiser", "admin", _form(_invite, _teams, _TEAMS)),

@@ -152,6 +152,11 @@ def _csv(text: str, name: str) -> Response:
 async def board_csv(call: Call) -> Response:
     """Return the public board as CSV."""
     rows, _etag = call.competition.board()
+    mark = call.competition.facts.mark
+    if mark is not None:
+        when = mark["time"][:16].replace("T", " ")
+        sentence = f"The scores were released again on {when} UTC: {mark['cause']}."
+        rows = [{**row, "mark": sentence} for row in rows]
     return _csv(table_csv(rows, () if rows else ("rank", "team", "score")), "board")
 
 
@@ -241,6 +246,8 @@ async def submissions_csv(call: Call) -> Response:
             "received": one.received,
             "status": one.status,
             "score": one.score,
+            "score_of": one.source,
+            "before_rebuild": one.before_rebuild,
             "file": one.file,
             "selected": one.selected,
             "faults": "; ".join(map(fault_line, one.faults)),
@@ -251,8 +258,8 @@ async def submissions_csv(call: Call) -> Response:
         for one in map(request_state, actions.sent(call, call.team, limit=10_000))
         if one.kind == "submit"
     ]
-    columns = ("submission", "received", "status", "score", "file", "selected", "faults",
-               "receipt", "sha256", "request")  # fmt: skip
+    columns = ("submission", "received", "status", "score", "score_of", "before_rebuild", "file",
+               "selected", "faults", "receipt", "sha256", "request")  # fmt: skip
     return _csv(table_csv(rows, columns), "submissions")
 
 
@@ -263,6 +270,11 @@ async def _request(call: Call) -> models.RequestState:
 
 async def _select(call: Call, sent: models.Selection) -> models.RequestState:
     request = actions.select(call, sent.submissions)
+    return request_state(actions.sent_one(call, request.request))
+
+
+async def _withdraw(call: Call, sent: models.Withdrawal) -> models.RequestState:
+    request = actions.withdraw_submission(call, sent.submission)
     return request_state(actions.sent_one(call, request.request))
 
 
@@ -353,7 +365,25 @@ async def _revoke(call: Call, sent: models.OldToken) -> models.Message:
 async def _private(call: Call) -> Response:
     document = call.competition.published.document("private")
     if document is None:
+        results = call.competition.published.document("results")
+        retracted = [one["retracted"] for one in results.json()][-1:] if results else []
+        if retracted:
+            raise Problem(404, _("The result was retracted:") + f" {retracted[0]['reason']}")
         raise Problem(404, _("The private board is not published yet."))
+    return Response(document.body, media_type="application/json")
+
+
+async def _results(call: Call) -> models.Rows:
+    document = call.competition.published.document("results")
+    return models.Rows(rows=[] if document is None else document.json())
+
+
+async def _result(call: Call) -> Response:
+    version = call.request.path_params["version"]
+    number = whole_number(version)
+    document = call.competition.published.document(f"result {number}")
+    if document is None:
+        raise Problem(404, _("There is no such result."))
     return Response(document.body, media_type="application/json")
 
 
@@ -706,6 +736,10 @@ def _final(kind: str) -> Handler:
     return final_step
 
 
+async def _retract(call: Call, sent: models.Retraction) -> models.RequestState:
+    return _answer(call, actions.retract(call, sent.reason).request)
+
+
 async def _rescore(call: Call, sent: models.Rescore) -> models.RequestState:
     return _answer(call, actions.rescore(call, sent.preview).request)
 
@@ -759,7 +793,8 @@ ENDPOINTS = (
     Endpoint("GET", "/board.csv", "reader", "read", board_csv, "The public board as CSV.",
              answer="text/csv"),
     Endpoint("GET", "/events", "reader", "read", _events,
-             "Server-sent events: board with its ETag, answer and announcement with a number.",
+             "Server-sent events: board and results with their ETag, answer and announcement with "
+             "a number.",
              answer="text/event-stream", errors=(503,)),
     Endpoint("POST", "/join", "signed-in", "submit", _join,
              "Enter the competition with a team.", 201, models.Join, models.TeamState,
@@ -786,6 +821,9 @@ ENDPOINTS = (
     Endpoint("PUT", "/selection", "member", "submit", _select,
              "Choose the final submissions.", 202, models.Selection, models.RequestState,
              (409, 415, 422, 503)),
+    Endpoint("POST", "/withdrawals", "member", "submit", _withdraw,
+             "Withdraw a submission, for good: it leaves every board and stays counted.", 202,
+             models.Withdrawal, models.RequestState, (409, 415, 422, 503)),
     Endpoint("GET", "/team", "member", "read", _team, "The own team.", answer=models.TeamState),
     Endpoint("PATCH", "/team", "member", "submit", _rename, "Rename the own team.", 200,
              models.TeamChange, models.TeamState, (409, 415, 422)),
@@ -807,6 +845,12 @@ ENDPOINTS = (
     Endpoint("GET", "/files/{file}", "downloader", "read", folder_pages.download,
              "One of these files; with Range, a part of it.",
              answer="application/octet-stream"),
+    Endpoint("GET", "/results", "reader", "read", _results,
+             "Every version of the private board that was published, with its state and mark.",
+             answer=models.Rows),
+    Endpoint("GET", "/results/{version}", "reader", "read", _result,
+             "A published version of the private board; of a retracted one no rows.",
+             answer="application/json", errors=(404,)),
     Endpoint("GET", "/announcements", "reader", "read", _announcements,
              "Announcements of the organiser, newest first.",
              answer=models.AnnouncementList),
@@ -876,6 +920,9 @@ ENDPOINTS = (
             ("publish", "Show the private board to everybody."),
         )
     ),
+    Endpoint("POST", "/admin/retract", "organiser", "admin", _retract,
+             "Retract the published result: its rows are no longer shown.", 202,
+             models.Retraction, models.RequestState, (409, 415, 422)),
     Endpoint("GET", "/admin/export/{what}", "organiser", "admin", export,
              "One export as CSV: accounts, acceptances, board, requests or teams.",
              answer="text/csv", errors=(404,)),

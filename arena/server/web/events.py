@@ -84,6 +84,7 @@ async def _events(call: Call) -> AsyncIterator[str]:
         while True:
             current = {
                 "board": competition.published.etag("board") or "",
+                "results": competition.published.etag("results") or "",
                 "announcement": version(call.site.announcements.of(competition.name)),
             }
             if call.person.account is not None:

@@ -162,9 +162,16 @@ class Postman:
         deadline, now = competition.deadline(), self._site.clock()
         title, url = _title(facts), f"{self._site.settings.url}/{competition.name}/"
         if phase == "published":
-            key = f"results {competition.name}"
+            version = facts.result
+            key = f"results {competition.name}" + (f" {version}" if version > 1 else "")
             subject = f"Results of {title}"
             text = f"The final results of the competition {title} are published:\n{url}private\n"
+            if version > 1:
+                subject = f"New results of {title}"
+                text = (
+                    f"New final results of the competition {title} are published, as result "
+                    f"{version}. They replace the earlier ones:\n{url}private\n"
+                )
         elif (
             deadline is not None
             and deadline - timedelta(hours=settings.reminder_hours) <= now < deadline

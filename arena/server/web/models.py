@@ -54,6 +54,18 @@ class TeamChange(Sending):
     name: Name
 
 
+class Withdrawal(Sending):
+    """A submission of the own team to withdraw, for good."""
+
+    submission: Annotated[int, Field(ge=1, le=2**53)]
+
+
+class Retraction(Sending):
+    """Why the published result is retracted; everybody sees it."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=500)]
+
+
 class AccountChange(Sending):
     """An account to approve or block."""
 
@@ -178,7 +190,8 @@ class RequestState(BaseModel):
     request: str
     kind: str
     status: str = Field(
-        description="waiting, accepted, rejected, refused, disqualified, set_aside or done."
+        description="waiting, accepted, rejected, refused, disqualified, withdrawn, set_aside or "
+        "done."
     )
     received: Time
     place: int | None = Field(None, description="1 is judged next.")
@@ -186,6 +199,13 @@ class RequestState(BaseModel):
     file: str = ""
     submission: int | None = None
     score: float | None = Field(None, description="The score on the public board.")
+    source: int | None = Field(
+        None,
+        description="The submission whose score it is, if the mechanism repeated an earlier one.",
+    )
+    before_rebuild: bool = Field(
+        False, description="Whether the score is from before the board was released again."
+    )
     faults: list[dict[str, Any]] = []
     message: str = ""
     selected: bool = False

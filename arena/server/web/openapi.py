@@ -16,6 +16,7 @@ _PARAMETERS = {
     "competition": "The name of the competition.",
     "request": "The identifier that POST /submissions returned.",
     "file": "The name of a file that GET /files lists.",
+    "version": "The number of a version that GET /results lists.",
     "what": "accounts, acceptances, board, requests or teams.",
 }
 

@@ -161,7 +161,10 @@ def _page_number(call: Call, n_rows: int) -> int:
 
 
 async def _private(call: Call) -> Response:
-    document, _etag = call.competition.held("private", lambda one: one.json())
+    version = whole_number(call.request.path_params.get("version", ""))
+    results, _results_etag = call.competition.held("results", lambda one: one.json())
+    last = (results or [{"version": 0}])[-1]["version"]
+    document, _etag = call.competition.held(f"result {version or last}", lambda one: one.json())
     if document is None:
         raise Problem(404, _("The private board is not published yet."))
     rows: Sequence[Mapping[str, Any]] = document.get("leaderboard", [])
@@ -171,7 +174,8 @@ async def _private(call: Call) -> Response:
         call,
         "private.html",
         verdicts=document.get("verdicts", []),
-        mark=document.get("mark"),
+        result=document,
+        results=results,
         rows=rows[(page - 1) * ROWS : page * ROWS],
         total=len(rows),
         page=page,
@@ -255,9 +259,11 @@ async def _show_mine(call: Call, problem: Problem | None = None, status: int = 2
         problem=problem,
         team=team,
         sent=[one for one in sent if one.kind == "submit"],
-        others=[one for one in sent if one.kind in {"select", "rename"} and one.status != "done"][
-            :3
-        ],
+        others=[
+            one
+            for one in sent
+            if one.kind in {"select", "rename", "withdraw"} and one.status != "done"
+        ][:3],
         selected=set(facts.selected),
         disqualified=facts.disqualified,
         left=actions.left(call, team),
@@ -276,6 +282,14 @@ async def _choose(call: Call) -> Response:
     if len(chosen) < len(values):
         raise Problem(422, _("Choose submissions by their check boxes."))
     request = actions.select(call, chosen)
+    return _go(call, f"/submissions/{request.request}")
+
+
+async def _withdraw_submission(call: Call, fields: dict[str, str]) -> Response:
+    submission = whole_number(fields.get("submission", ""))
+    if submission is None or not fields.get("sure"):
+        raise Problem(422, _("Confirm the step by its check box."))
+    request = actions.withdraw_submission(call, submission)
     return _go(call, f"/submissions/{request.request}")
 
 
@@ -670,6 +684,7 @@ PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("GET", "/", "reader", "read", _board),
     ("GET", "/board.csv", "reader", "read", api.board_csv),
     ("GET", "/private", "reader", "read", _private),
+    ("GET", "/private/{version}", "reader", "read", _private),
     ("GET", "/announcements", "reader", "read", _show_announcements),
     ("GET", "/submit", "anyone", "read", _show_submit),
     ("POST", "/submit", "member", "submit", _submit),
@@ -678,6 +693,7 @@ PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("GET", "/submissions", "member", "read", _mine),
     ("GET", "/submissions.csv", "member", "read", api.submissions_csv),
     ("POST", "/selection", "member", "submit", _choose),
+    ("POST", "/withdrawals", "member", "submit", _form(_show_mine, _withdraw_submission)),
     ("GET", "/submissions/{request}", "signed-in", "read", _one),
     ("GET", "/team", "signed-in", "read", _team),
     ("POST", "/team/rename", "member", "submit", _form(_show_team, _rename)),

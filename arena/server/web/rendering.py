@@ -151,7 +151,7 @@ def render(
             "limits": call.competition.limits,
             "state": state,
             "silent": site.clock().timestamp() - state.beat > SILENT_AFTER,
-            "has_private": call.competition.published.etag("private") is not None,
+            "has_private": call.competition.published.etag("result 1") is not None,
             "has_rules": call.competition.published.etag("rules") is not None,
             "has_team": call.own_team is not None,
             "now": site.clock(),

@@ -1,0 +1,234 @@
+"""The private boards that were published: every version as it was, with what changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any
+
+from arena.competition.finalize import (
+    final_document,
+    for_everybody,
+    mark_of,
+    outdated,
+    private_standings,
+)
+from arena.competition.rebuild import Rebuilding
+from arena.competition.state import CompetitionState
+from arena.competition.teams import RENAMED, Teams
+from arena.errors import UsageError
+from arena.evaluation.multi_target import metric_of_each_target, target_column
+from arena.interfaces.faults import plural
+from arena.store.digests import document_digest
+from arena.types import Mark
+
+PUBLISHED = "private board published"
+RETRACTED = "result retracted"
+"""The kinds of events: ``version``, and ``sha256`` of the document or the ``reason``."""
+_RELEASED = "public_board"
+"""The key of a published document that has the released scores and the public ranks."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedResult:
+    """A version of the private board that was published."""
+
+    version: int
+    published: str
+    """When: ISO 8601, UTC."""
+    document: Mapping[str, Any]
+    retracted: Mapping[str, str] | None
+    """``time`` and ``reason``; None: it is not retracted."""
+    replaced: str | None
+    """When the next version was published; None: it is the last one."""
+    mark: Mark | None
+    """Since when and why it no longer holds."""
+
+    @property
+    def state(self) -> str:
+        """``published``, ``replaced`` by a later version, or ``retracted``."""
+        if self.retracted is not None:
+            return "retracted"
+        return "published" if self.replaced is None else "replaced"
+
+    def about(self) -> dict[str, Any]:
+        """Return everything about it, for everybody, but its rows."""
+        return {
+            "version": self.version,
+            "published": self.published,
+            "state": self.state,
+            "replaced": self.replaced,
+            "retracted": None if self.retracted is None else dict(self.retracted),
+            "mark": None if self.mark is None else asdict(self.mark),
+        }
+
+
+def published_results(state: CompetitionState) -> tuple[PublishedResult, ...]:
+    """Return every version that was published, in order."""
+    kept = state.store.results()
+    if not kept:
+        return ()
+    events = state.events(PUBLISHED, RETRACTED)
+    digests = {
+        one.payload.get("version", 1): one.payload["sha256"]
+        for one in events
+        if one.kind == PUBLISHED
+    }
+    retracted = {
+        one.payload["version"]: {"time": one.time, "reason": one.payload["reason"]}
+        for one in events
+        if one.kind == RETRACTED
+    }
+    replaced = {before.version: after.published for before, after in pairwise(kept)}
+    return tuple(
+        PublishedResult(
+            version=one.version,
+            published=one.published,
+            document=one.document,
+            retracted=retracted.get(one.version),
+            replaced=replaced.get(one.version),
+            mark=None
+            if one.version in retracted
+            else mark_of(state, one.document, digests[one.version]),
+        )
+        for one in kept
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Consequences:
+    """What a decision releases again and marks."""
+
+    rebuilding: Rebuilding | None
+    """None: no released score changes."""
+    results: tuple[int, ...]
+    """The versions of published results that hold no longer."""
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of the event of the decision."""
+        teams = 0 if self.rebuilding is None else len(self.rebuilding.teams)
+        return {"rebuilds": teams, "marks": list(self.results)}
+
+
+def consequences_text(fields: Mapping[str, Any], *, past: bool = False) -> str:
+    """Return the consequences of a decision as a sentence, from the fields of its event.
+
+    >>> consequences_text({"rebuilds": 3, "marks": [1]})
+    'This releases the scores of 3 teams again and marks result 1.'
+    >>> consequences_text({"rebuilds": 0, "marks": []}, past=True)
+    'This changed no released score and no published result.'
+    """
+    teams, marks = fields.get("rebuilds", 0), fields.get("marks", ())
+    parts = []
+    if teams:
+        parts.append(
+            f"{'released' if past else 'releases'} the scores of {plural(teams, 'team')} again"
+        )
+    if marks:
+        named = f"result{'s' if len(marks) > 1 else ''} {', '.join(map(str, marks))}"
+        parts.append(f"{'marked' if past else 'marks'} {named}")
+    if not parts:
+        what = "changed" if past else "changes"
+        return f"This {what} no released score and no published result."
+    return f"This {' and '.join(parts)}."
+
+
+def newly_marked(before: CompetitionState, after: CompetitionState) -> tuple[int, ...]:
+    """Return the versions of published results that hold before a decision and not after it."""
+    held = {one.version for one in published_results(before) if one.mark is None}
+    return tuple(
+        one.version
+        for one in (published_results(after) if held else ())
+        if one.version in held and one.mark is not None
+    )
+
+
+def publish(state: CompetitionState, board: Sequence[Mapping[str, Any]]) -> int:
+    """Publish the finalized private board as the next version, and return that.
+
+    ``board`` is the public board, whose ranks are kept with the result.
+
+    Raises
+    ------
+    UsageError
+        If nothing was finalized, the private board is out of date, or this one is published.
+    """
+    document = final_document(state.store)
+    if old := outdated(state):
+        raise UsageError(old)
+    digest = document_digest(document)
+    last = next(reversed(published_results(state)), None)
+    if last is not None and last.state == "published":
+        recorded = state.store.events(PUBLISHED)[-1].payload["sha256"]
+        if recorded == digest:
+            raise UsageError(f"This private board is published already, as result {last.version}.")
+    released = {row["submission"]: row["released"] for row in state.ledger.submissions()}
+    shown = {
+        "released": [[number, score] for number, score in released.items() if score is not None],
+        "ranks": [[row["team"], row["rank"]] for row in board],
+    }
+    with state.store.transaction() as transaction:
+        now = state.clock()
+        version = transaction.add_result({**document, _RELEASED: shown}, time=now)
+        payload = {"sha256": digest, "version": version, **state.event_fields}
+        transaction.append_event(PUBLISHED, state.actor, payload, time=now)
+    return version
+
+
+def retract(state: CompetitionState, reason: str) -> int:
+    """Retract the last published result, record why, and return its version.
+
+    Raises
+    ------
+    UsageError
+        If nothing is published, or no reason is given.
+    """
+    if not reason.strip():
+        raise UsageError("A retraction needs a reason, which everybody sees: give one.")
+    last = next(reversed(published_results(state)), None)
+    if last is None or last.state == "retracted":
+        raise UsageError("No result is published, so there is nothing to retract.")
+    state.record(RETRACTED, {"version": last.version, "reason": reason.strip()})
+    return last.version
+
+
+def for_participants(
+    state: CompetitionState, result: PublishedResult, board: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return a published result for everybody; of a retracted one no row.
+
+    A team that was renamed since has its current name. ``board`` is the public board, for a result
+    that an earlier arena published.
+    """
+    if result.retracted is not None:
+        return result.about()
+    names = Teams.of(state.store.events(RENAMED))
+    shown = result.document.get(_RELEASED)
+    if shown is None:
+        released = {row["submission"]: row["released"] for row in state.ledger.submissions()}
+        ranks = {row["team"]: row["rank"] for row in board}
+    else:
+        released, ranks = dict(shown["released"]), dict(shown["ranks"])
+    rows = [
+        {
+            **row,
+            "team": names.current(row["team"]),
+            "public_score": released.get(row["submission"]),
+            "public_rank": ranks.get(row["team"]),
+        }
+        for row in private_standings(result.document, state.ledger.sent())
+    ]
+    public = for_everybody(result.document, rows, also=published_scores(state))
+    return {**public, **result.about()}
+
+
+def published_scores(state: CompetitionState) -> tuple[str, ...]:
+    """Return the columns of secondary metrics and of targets that a published result shows."""
+    metric = state.settings.metric
+    if not metric.publish_secondary:
+        return ()
+    single = metric_of_each_target(state.metric)
+    targets = (target_column(single, one.name) for one in state.solution.targets)
+    return (*metric.secondary, *targets)

@@ -1,0 +1,65 @@
+"""Competitions that an earlier version wrote, kept as files: they are upgraded, audited and run on.
+
+Each has a team that was renamed, a disqualification, a corrected solution and a final result. Their
+tables have version 7, in which a release did not say whose score it is.
+"""
+
+from __future__ import annotations
+
+import tarfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from arena.competition.competition import Competition
+from arena.config import DATABASE_NAME
+from arena.errors import StoreFormatError
+from arena.store.upgrade import upgrade
+from labelled_competition import MANAGER
+
+FOLDER = Path(__file__).parent / "competitions-7"
+SOURCES = {
+    "kaggle": {},
+    "ladder-free": {3: 2, 5: 2, 6: 4},
+    "noisy-ladder": {3: 2, 5: 2, 6: 4},
+    "thresholdout": {5: 3, 6: 4},
+}
+"""The mechanism -> the submissions that were shown an earlier score, and whose score it is."""
+
+
+def later() -> datetime:
+    return datetime(2026, 12, 1, tzinfo=UTC)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", SOURCES)
+def test_an_older_competition_is_upgraded_and_runs_on(tmp_path: Path, mechanism: str) -> None:
+    with tarfile.open(FOLDER / f"{mechanism}.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    with pytest.raises(StoreFormatError, match="arena upgrade"):
+        Competition.open(tmp_path, manager=MANAGER, clock=later)
+    assert upgrade(tmp_path / DATABASE_NAME, time=later()).before == 7
+    with Competition.open(tmp_path, manager=MANAGER, clock=later) as competition:
+        assert competition.audit() == ()
+        assert competition.mark(private=True) is None
+        shown = competition.leaderboard()
+        repeated = {
+            one.submission: one.release.source
+            for one in competition._state.store.releases(1)
+            if one.release.source is not None
+        }
+        assert repeated == SOURCES[mechanism]
+        if mechanism in {"kaggle", "ladder-free"}:  # a changed score gets noise of its own
+            (again,) = competition.replay([competition.settings.public.mechanism]).replayed
+            assert {(one["team"], one["score"]) for one in again.standings} == {
+                (one["team"], one["score"]) for one in shown
+            }
+        assert competition.quota_used("A") == 3
+        competition.disqualify(5, "a leak")
+        assert competition.mark(private=True) is not None
+        assert competition.audit() == ()
+
+
+def test_every_kept_competition_has_its_case() -> None:
+    assert {path.name.removesuffix(".tar.xz") for path in FOLDER.iterdir()} == SOURCES.keys()

@@ -1,0 +1,406 @@
+"""After each kind of fact, each place that shows a consequence shows the same one.
+
+``FACTS`` has every kind of event that changes what boards or results follow from, ``PLACES`` every
+command, page and address that shows them: one without an entry fails the first two tests.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from arena.competition.competition import Competition
+from arena.competition.finalize import FINAL_CAUSES
+from arena.competition.rebuild import CAUSES
+from arena.config import CONFIG_NAME, ServerSection, settings_as_toml
+from arena.server.records.layout import Layout, WebSettings
+from arena.server.scorer.scorer import Scorer
+from arena.server.web.api import ENDPOINTS
+from arena.server.web.app import create_app
+from arena.server.web.pages import PAGES
+from arena.server.web.site import Site
+from labelled_competition import IDS, N_ROWS, TRUTH, clock, create, reopen, settings_of
+from program import run_here, write_csv
+
+PUBLIC = np.arange(N_ROWS) % 2 == 0
+SECTIONS: dict[str, Any] = {
+    "public": {"mechanism": "ladder-free"},
+    "analysis": {"resamples": 20},
+    "competition": {"title": "Race", "baseline": "base"},
+    "final": {"rule": "chosen"},
+}
+SENT = [("base", 50), ("Ants", 90), ("Ants", 61), ("Bees", 81), ("Cats", 70)]
+"""Team, and on how many of the 100 public rows its file is right; submissions 1 to 5."""
+
+
+def file_right_on(folder: Path, public: int) -> Path:
+    wrong = PUBLIC & (np.cumsum(PUBLIC) > public)
+    path = folder / f"right-{public}.csv"
+    write_csv(path, ["id", "y"], list(zip(IDS, np.where(wrong, 1 - TRUTH, TRUTH), strict=True)))
+    return path
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A change, and what follows from it."""
+
+    kind: str
+    """Of its event."""
+    change: Callable[[Competition, Path], None]
+    board: Mapping[str, float]
+    """The public score of each team, best first."""
+    public_mark: str | None = None
+    """The cause on the public board."""
+    result_mark: str | None = None
+    """The cause on the published result."""
+    retracted: bool = False
+
+
+BEFORE = {"Ants": 0.9, "Bees": 0.81, "Cats": 0.7, "base": 0.5}
+WITHOUT_THE_FIRST = {"Bees": 0.81, "Cats": 0.7, "Ants": 0.61, "base": 0.5}
+WITHOUT_ANTS = {"Bees": 0.81, "Cats": 0.7, "base": 0.5}
+
+
+def configured(**changes: dict[str, Any]) -> Callable[[Competition, Path], None]:
+    def change(competition: Competition, folder: Path) -> None:
+        competition.close()
+        sections = {name: {**own, **changes.get(name, {})} for name, own in SECTIONS.items()}
+        others = {name: own for name, own in changes.items() if name not in SECTIONS}
+        text = settings_as_toml(settings_of(**sections, **others))
+        (folder / "c" / CONFIG_NAME).write_text(text, encoding="utf-8")
+        reopen(folder).close()
+
+    return change
+
+
+def undone(change: Callable[[Competition], None], **whom: Any) -> Callable[..., None]:
+    def both(competition: Competition, _: Path) -> None:
+        change(competition)
+        competition.reinstate(reason="a mistake", **whom)
+
+    return both
+
+
+def with_other_labels(competition: Competition, folder: Path) -> None:
+    """Turn the labels of 20 public and 20 private rows, of which every file had the public ones."""
+    usage = np.where(PUBLIC, "Public", "Private")
+    truth = np.where(np.arange(N_ROWS) < 40, 1 - TRUTH, TRUTH)
+    write_csv(folder / "new.csv", ["id", "y", "Usage"], zip(IDS, truth, usage, strict=True))
+    competition.rescore(folder / "new.csv", apply=True)
+
+
+def with_another_metric(competition: Competition, folder: Path) -> None:
+    configured(metric={"name": "f1(average=micro)"})(competition, folder)
+    with reopen(folder) as again:
+        again.rescore(apply=True)
+
+
+FACTS: dict[str, Fact] = {
+    "a submission is disqualified": Fact(
+        "disqualification", lambda c, _: c.disqualify(2, "a leak") and None,
+        WITHOUT_THE_FIRST, CAUSES["disqualification"], CAUSES["disqualification"],
+    ),
+    "that is undone": Fact(
+        "reinstatement", undone(lambda c: c.disqualify(2, "a leak") and None, submission=2),
+        BEFORE, CAUSES["reinstatement"],
+    ),
+    "a team is disqualified": Fact(
+        "disqualification", lambda c, _: c.disqualify_team("Ants", "two accounts"),
+        WITHOUT_ANTS, CAUSES["disqualification"], CAUSES["disqualification"],
+    ),
+    "the team counts again": Fact(
+        "reinstatement", undone(lambda c: c.disqualify_team("Ants", "x"), team="Ants"),
+        BEFORE, CAUSES["reinstatement"],
+    ),
+    "teams are merged": Fact(
+        "team merged", lambda c, _: c.merge_teams("Cats", "Bees"),
+        {"Ants": 0.9, "Bees": 0.81, "base": 0.5}, CAUSES["team merged"], CAUSES["team merged"],
+    ),
+    "a team is renamed": Fact(
+        "team renamed", lambda c, _: c.rename_team("Cats", "Dogs"),
+        {"Ants": 0.9, "Bees": 0.81, "Dogs": 0.7, "base": 0.5},
+    ),
+    "labels are corrected": Fact(
+        "rescored", with_other_labels, {"Ants": 0.7, "Bees": 0.61, "Cats": 0.5, "base": 0.3},
+        CAUSES["rescored"], CAUSES["rescored"],
+    ),
+    "the metric is another, with the same values": Fact(
+        "rescored", with_another_metric, BEFORE, None, CAUSES["rescored"]
+    ),
+    "the deadline moves": Fact(
+        "configuration", configured(competition={"deadline": "2027-01-01T00:00:00Z"}), BEFORE
+    ),
+    "the limits change": Fact("configuration", configured(limits={"total": 9}), BEFORE),
+    "the mechanism changes": Fact(
+        "epoch", configured(public={"mechanism": "full", "epoch": 2}), BEFORE
+    ),
+    "the baseline is another": Fact(
+        "configuration", configured(competition={"baseline": "Cats"}), BEFORE,
+        None, FINAL_CAUSES["configuration"],
+    ),
+    "a team chooses another file": Fact(
+        "selection", lambda c, _: c.select("Ants", [3]), BEFORE, None, FINAL_CAUSES["selection"]
+    ),
+    "a file is withdrawn": Fact(
+        "withdrawal", lambda c, _: c.withdraw("Ants", 2), WITHOUT_ANTS,
+        None, FINAL_CAUSES["withdrawal"],
+    ),
+    "the result is retracted": Fact(
+        "result retracted", lambda c, _: c.retract("Wrong labels.") and None, BEFORE,
+        retracted=True,
+    ),
+}  # fmt: skip
+
+NO_FACT = {
+    "created", "submission", "submission failed", "submission interrupted", "finalized", "repair",
+    "upgrade", "board rebuilt", "private board published", "request answered",
+    "request set aside", "server settings", "plugins", "objects",
+}  # fmt: skip
+"""Kinds of events that add to what boards follow from, or follow from it, and change no board."""
+
+
+@dataclass
+class Seen:
+    """A competition in its folder and as it is served, after a fact."""
+
+    folder: Path
+    public: TestClient
+    member: TestClient
+    """Of the team Ants, by its token."""
+    member_pages: TestClient
+
+    def command(self, *arguments: object) -> str:
+        done = run_here(*arguments, "-C", self.folder / "c", cwd=self.folder)
+        assert done.returncode == 0, (arguments, done.stderr)
+        return done.stdout + done.stderr
+
+    def get(self, path: str, *, own: bool = False, status: int = 200) -> str:
+        pages = self.member if path.startswith("/api") else self.member_pages
+        answer = (pages if own else self.public).get(path)
+        assert answer.status_code == status, (path, answer.text)
+        return answer.text
+
+
+def written(seen: Seen, *arguments: object) -> str:
+    out = seen.folder / "page.html"
+    out.unlink(missing_ok=True)
+    seen.command(*arguments, out)
+    return out.read_text(encoding="utf-8")
+
+
+API = "/api/v1/c"
+BOARD: dict[str, Callable[[Seen], str]] = {
+    "leaderboard": lambda seen: seen.command("leaderboard"),
+    "leaderboard --json": lambda seen: seen.command("leaderboard", "--json"),
+    "leaderboard --csv": lambda seen: seen.command("leaderboard", "--csv"),
+    "leaderboard --html": lambda seen: written(seen, "leaderboard", "--html"),
+    "report --public": lambda seen: written(seen, "report", "--public", "--out"),
+    "GET ": lambda seen: seen.get(API) + seen.get(f"{API}/board"),
+    "GET /board": lambda seen: seen.get(f"{API}/board") + seen.get(API),
+    "GET /board.csv": lambda seen: seen.get(f"{API}/board.csv"),
+    "GET page /": lambda seen: seen.get("/c/"),
+    "GET page /board.csv": lambda seen: seen.get("/c/board.csv"),
+}
+"""A place that shows the public board and its mark -> its text."""
+RESULT: dict[str, Callable[[Seen], str]] = {
+    "GET /results": lambda seen: seen.get(f"{API}/results"),
+    "GET /results/{version}": lambda seen: seen.get(f"{API}/results/1"),
+    "GET page /private": lambda seen: seen.get("/c/private"),
+    "GET page /private/{version}": lambda seen: seen.get("/c/private/1"),
+}
+"""A place that shows the published result and its mark -> its text."""
+OWN: dict[str, Callable[[Seen], str]] = {
+    "submissions": lambda seen: seen.command("submissions", "--team", "Ants"),
+    "submissions --json": lambda seen: seen.command("submissions", "--json"),
+    "GET /submissions": lambda seen: seen.get(f"{API}/submissions", own=True),
+    "GET /submissions.csv": lambda seen: seen.get(f"{API}/submissions.csv", own=True),
+    "GET page /submissions": lambda seen: seen.get("/c/submissions", own=True),
+    "GET page /submissions.csv": lambda seen: seen.get("/c/submissions.csv", own=True),
+}
+"""A place that shows the status of the submissions of a team -> its text."""
+ELSEWHERE = {
+    "GET /events": "the etags of GET /board and GET /results",
+    "GET /private": "the last version of GET /results/{version}, if it is not retracted",
+    "GET /requests/{request}": "one of the submissions of GET /submissions",
+    "GET page /submissions/{request}": "one of the submissions of GET page /submissions",
+    "GET /admin/events": "the decisions themselves",
+    "GET /admin/requests": "the answers of GET /submissions, for the organiser",
+    "GET page /admin": "the decisions themselves",
+    "GET /admin/submissions": "the answers of GET /submissions, for the organiser",
+    "GET page /admin/submissions": "the answers of GET /submissions, for the organiser",
+    "GET page /admin/submissions/{request}": "the answers of GET /submissions, for the organiser",
+    "GET /admin/teams": "the disqualified teams",
+    "GET page /admin/teams": "the disqualified teams",
+    "GET /admin/export/{what}": "the rows of GET /board, and the answers",
+    "GET page /admin/export/{what}.csv": "the rows of GET /board, and the answers",
+    "GET page /overview": "the settings",
+}
+"""A place that shows a consequence -> where it is tested, or of what it is a part."""
+SHOWS_NEITHER = {
+    *(f"GET {path}" for path in ("/team", "/tokens", "/files", "/files/{file}", "/announcements",
+                                 "/admin/queue", "/admin/health", "/admin/invitations",
+                                 "/requests/{request}/file")),
+    *(f"GET page {path}" for path in ("/announcements", "/submit", "/sample_submission.csv",
+                                      "/team", "/rules", "/join", "/colours.css", "/files",
+                                      "/pages/{page}", "/files/{file}",
+                                      "/submissions/{request}/file")),
+}  # fmt: skip
+READS = {"leaderboard", "submissions", "report", "export"}
+"""The commands that show boards, results or submissions of a stored competition."""
+OTHER_COMMANDS = {
+    "attack", "analyses", "audit", "backup", "bayes-error", "competitors", "demo", "disqualify",
+    "publish", "retract", "withdraw", "finalize", "import", "init", "masks", "mechanisms",
+    "metrics", "plan", "plugins", "repair", "rank", "replay", "reproduce", "rescore", "score",
+    "select", "serve", "simulate", "sota", "submit", "team", "upgrade", "validate", "verify",
+}  # fmt: skip
+REFUSES = {"report": ("report", "--out", "x.html"), "export": ("export", "x")}
+"""A command that makes files of the last result -> its arguments: it refuses one that is marked."""
+
+
+def test_every_kind_of_event_has_its_fact() -> None:
+    source = Path(__file__).parents[2] / "arena/competition"
+    text = "\n".join(path.read_text(encoding="utf-8") for path in source.rglob("*.py"))
+    recorded = r"(?:append_event|\.record|_record_decision)\(\s*(?:state,\s*)?"
+    kinds = set(re.findall(recorded + r'"([a-z ]+)"', text))
+    for constant in re.findall(recorded + r"([A-Z_]+)\b", text):
+        kinds |= set(re.findall(rf'^{constant}\b.* = "([a-z ]+)"', text, re.MULTILINE))
+    assert {fact.kind for fact in FACTS.values()} >= CAUSES.keys() | FINAL_CAUSES.keys()
+    assert kinds - {fact.kind for fact in FACTS.values()} <= NO_FACT
+
+
+def test_every_place_has_its_entry() -> None:
+    known = BOARD.keys() | RESULT.keys() | OWN.keys() | ELSEWHERE.keys() | SHOWS_NEITHER
+    places = {f"GET {one.path}" for one in ENDPOINTS if one.method == "GET"}
+    places |= {f"GET page {path}" for method, path, *_ in PAGES if method == "GET"}
+    assert places - known == set()
+    commands = {one.name for one in entry_points(group="arena.commands")}
+    assert commands - OTHER_COMMANDS == READS
+    assert {place.split()[0] for place in (*BOARD, *OWN) if not place.startswith("GET")} | set(
+        REFUSES
+    ) == READS
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("published")
+    with create(folder, **SECTIONS) as competition:
+        for team, right in SENT:
+            assert competition.submit(file_right_on(folder, right), team).status == "accepted"
+        competition.finalize()
+        assert competition.publish() == 1
+    return folder
+
+
+@contextlib.contextmanager
+def seen_after(published: Path, folder: Path, fact: Fact | None) -> Iterator[Seen]:
+    ignored = shutil.ignore_patterns("server")
+    shutil.copytree(published, folder, dirs_exist_ok=True, ignore=ignored)
+    with reopen(folder) as competition:
+        if fact is not None:
+            fact.change(competition, folder)
+    with reopen(folder) as competition:
+        assert competition.audit() == ()
+        layout = Layout(folder / "server")
+        layout.create()
+        with (
+            Scorer(competition, "c", layout, ServerSection(), clock=clock),
+            contextlib.closing(Site(WebSettings(layout, ("c",), ""), clock=clock)) as site,
+        ):
+            account = site.accounts.register("Ada").account
+            site.accounts.create_team("c", "Ants", account)
+            token, _ = site.accounts.make_token(account, "test", "submit")
+            app = create_app(site)
+            headers = {"Authorization": f"Bearer {token}"}
+            member = TestClient(app, headers=headers)
+            member_pages = TestClient(app, base_url="https://testserver")
+            member_pages.cookies.set("__Host-arena", site.accounts.open_session(account))
+            yield Seen(folder, TestClient(app), member, member_pages)
+
+
+def rows_of(text: str) -> str:
+    """Return the text without markup and addresses, with single spaces."""
+    return " ".join(re.sub(r"<[^>]*>", " ", text).split())
+
+
+def shows(text: str, team: str, score: float) -> bool:
+    """Tell whether a score stands soon after the name of a team."""
+    return re.search(rf"{team}.{{0,80}}?{score:g}", rows_of(text)) is not None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FACTS)
+def test_every_place_shows_what_follows_from_a_fact(
+    published: Path, tmp_path: Path, name: str
+) -> None:
+    fact = FACTS[name]
+    with seen_after(published, tmp_path, fact) as seen:
+        for place, look in {**BOARD, **RESULT, **OWN}.items():
+            if not place.startswith("GET"):
+                continue
+            check(place, look(seen), fact)
+    for place, look in {**BOARD, **OWN}.items():
+        if not place.startswith("GET"):
+            check(place, look(seen), fact)
+    old = fact.result_mark is not None or fact.kind == "team renamed"
+    for arguments in REFUSES.values():
+        done = run_here(*arguments, "-C", tmp_path / "c", cwd=tmp_path)
+        assert (done.returncode != 0) == old, (name, arguments, done.stderr)
+
+
+def check(place: str, text: str, fact: Fact) -> None:
+    if place in BOARD:
+        gone = BEFORE.keys() - fact.board.keys()
+        assert all(shows(text, team, score) for team, score in fact.board.items()), (place, text)
+        assert not any(shows(text, team, BEFORE[team]) for team in gone), (place, text)
+        marks = {cause: cause in text for cause in CAUSES.values()}
+        assert marks == {cause: cause == fact.public_mark for cause in marks}, (place, text)
+    elif place in RESULT:
+        marks = {cause: cause in text for cause in FINAL_CAUSES.values()}
+        assert marks == {cause: cause == fact.result_mark for cause in marks}, (place, text)
+        assert ("Wrong labels." in text) == fact.retracted, (place, text)
+        if place != "GET /results":
+            assert ("Bees" in text) != fact.retracted, (place, text)
+    else:
+        for status, kinds in {
+            "withdrawn": {"withdrawal"},
+            "disqualified": {"disqualification"},
+        }.items():
+            assert (status in text) == (fact.kind in kinds), (place, text)
+
+
+@pytest.mark.slow
+def test_a_retracted_result_gives_way_to_a_second_version(published: Path, tmp_path: Path) -> None:
+    shutil.copytree(published, tmp_path, dirs_exist_ok=True)
+    with reopen(tmp_path) as competition:
+        first = competition.published_private_leaderboard()
+        assert first is not None
+        competition.disqualify(2, "a leak")
+        competition.finalize()
+        assert competition.publish() == 2
+    with seen_after(tmp_path, tmp_path / "x", None) as seen:
+        rows = json.loads(seen.get(f"{API}/results"))["rows"]
+        assert [one["state"] for one in rows] == ["replaced", "published"]
+        assert rows[0]["mark"]["cause"] == CAUSES["disqualification"]
+        assert rows[1]["mark"] is None
+        kept = json.loads(seen.get(f"{API}/results/1"))
+        assert kept["leaderboard"] == first["leaderboard"]
+        assert "replaced by a later one" in seen.get("/c/private/1")
+        assert json.loads(seen.get(f"{API}/private"))["version"] == 2
+    with reopen(tmp_path / "x") as competition:
+        assert competition.retract("Wrong labels.") == 2
+    with seen_after(tmp_path / "x", tmp_path / "y", None) as seen:
+        assert "Wrong labels." in seen.get(f"{API}/private", status=404)
+        assert "Wrong labels." in seen.get("/c/private")
+        assert "leaderboard" not in json.loads(seen.get(f"{API}/results/2"))
+        assert "leaderboard" in json.loads(seen.get(f"{API}/results/1"))
