@@ -148,7 +148,9 @@ _COLUMNS: dict[str, tuple[Any, Any]] = {
         Annotated[
             list[str] | None,
             typer.Option(
-                "--target", help="Target columns, separated by commas.  [default: the rest]"
+                "--target",
+                help="Target columns, or patterns such as F*, separated by commas.  [default: the "
+                "rest]",
             ),
         ],
         None,

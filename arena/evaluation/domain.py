@@ -20,9 +20,11 @@ from arena.evaluation.binding import bind
 from arena.evaluation.black_box import UNDEFINED
 from arena.interfaces import Metric, traits_of
 from arena.types import PredictionKind, Solution, Usage
+from arena.utils.text import printable
 
 _NAMES = {Usage.PUBLIC: "public", Usage.PRIVATE: "private"}
 _LARGEST_PROBE = 1e100
+_NAMED_TARGETS = 5
 
 
 def check_truth(metric: Metric, solution: Solution) -> None:
@@ -47,11 +49,22 @@ def check_truth(metric: Metric, solution: Solution) -> None:
         if rows.any():
             bound = bind(metric, solution, rows)
             if not is_defined_on(bound, solution.truth[rows], solution.kind, n_classes):
+                constant = constant_targets(solution, rows)
+                what = f"{constant} has one value" if constant else "their target is constant"
                 raise MetricError(
-                    f"{metric.name} is undefined on the {name} rows of this solution: their "
-                    f"target is constant, or lacks a class that the metric needs. Choose another "
-                    f"metric or another split."
+                    f"{metric.name} is undefined on the {name} rows of this solution: {what}, or "
+                    "lacks a class that the metric needs. Choose another metric or another split."
                 )
+
+
+def constant_targets(solution: Solution, rows: npt.NDArray[np.bool_]) -> str:
+    """Return the names of the targets with one value on the rows; empty: there is none."""
+    truth = solution.truth[rows].reshape(int(rows.sum()), -1)
+    names = [target.name for target in solution.targets]
+    constant = [name for name, own in zip(names, truth.T, strict=True) if (own == own[:1]).all()]
+    more = len(constant) - _NAMED_TARGETS
+    some = ", ".join(repr(printable(name)) for name in constant[:_NAMED_TARGETS])
+    return f"target {some}{f' and {more:,} more' if more > 0 else ''}" if constant else ""
 
 
 def is_defined_on(

@@ -55,11 +55,35 @@ _ALTERATIONS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
         "differs only in case or spaces",
         lambda ids: pc.utf8_lower(pc.utf8_trim_whitespace(ids)),
     ),
+    (
+        'it is a formula of a spreadsheet: write 001 and not ="001"',
+        'ids are formulas of a spreadsheet: write 001 and not ="001"',
+        lambda ids: pc.replace_substring_regex(ids, r'^="(.*)"$', r"\1"),
+    ),
 )
 """Possible alterations of ids: the text for one id, the text for a whole file, and a function that
 maps an altered id and its original to the same text."""
 
 
+_DAMAGES = (
+    (
+        r"(?i)^([0-9]{1,2}-(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
+        r"|(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)-[0-9]{2,4})$",
+        "a spreadsheet has turned ids into dates: write the file without opening it there",
+    ),
+    (
+        r"^[0-9](\.[0-9]+)?[eE]\+[0-9]{2,3}$",
+        "a spreadsheet has rounded long numbers: write the file without opening it there",
+    ),
+)
+"""The form of damaged ids, which cannot be undone, and its cause."""
+_NOT_AVAILABLE = (
+    *("NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>", "#N/A", "NaT", "-nan"),
+)
+_READ_AS_MISSING = (
+    "pandas reads ids such as NA and null as missing: read the file with keep_default_na=False"
+)
+_OTHER_FILE = "no id of this file is one of the solution: is it the right file?"
 _ROW_NUMBERS = "ids look like row numbers: write the id column of the sample submission"
 _CUT_OFF = "the file ends too early: it may have been cut off"
 
@@ -157,16 +181,24 @@ def _report_unknown(
     foreign = unknown[~damaged & ~empty]
     reasons = _reasons(ids.take(pa.array(foreign)), expected.take(pa.array(missing)))
     at = {int(p): i for i, p in enumerate(foreign[:FAULTS_OF_A_KIND])}
+    all_foreign = len(unknown) == len(ids) and bool((reasons < 0).all())
 
     def fault(position: int) -> Fault:
         text = f"Id {show(ids[position].as_py())} is not an id of the solution"
         reason = reasons[at[position]]
-        message = f"{text}: remove the row." if reason < 0 else f"{text}; {_perhaps(reason)}."
+        advice = "" if all_foreign else ": remove the row"
+        message = f"{text}{advice}." if reason < 0 else f"{text}; {_perhaps(reason)}."
         return place.fault("unknown id", message, position, None)
 
     faults.add_each("unknown id", foreign.tolist(), fault)
-    row_numbers = len(foreign) and _are_row_numbers(ids)
-    faults.explain("unknown id", _ROW_NUMBERS if row_numbers else _common_cause(reasons))
+    if len(foreign) and _are_row_numbers(ids):
+        cause: str | None = _ROW_NUMBERS
+    else:
+        cause = _common_cause(reasons) or _damage(ids.take(pa.array(foreign)))
+    faults.explain("unknown id", cause or (_OTHER_FILE if all_foreign else None))
+    read_as_missing = pc.any(pc.is_in(expected.take(pa.array(missing)), pa.array(_NOT_AVAILABLE)))
+    if len(blank) and read_as_missing.as_py():
+        faults.explain("empty id", _READ_AS_MISSING)
 
 
 def _report_missing(
@@ -217,6 +249,14 @@ def _common_cause(reasons: npt.NDArray[np.int8]) -> str | None:
     counts = Counter(_ALTERATIONS[reason][1] for reason in reasons[reasons >= 0].tolist())
     cause, count = counts.most_common(1)[0] if counts else ("", 0)
     return cause if 2 * count > len(reasons) else None
+
+
+def _damage(ids: Any) -> str | None:
+    """Return what has damaged at least a tenth of the ids, or None."""
+    for form, cause in _DAMAGES:
+        if len(ids) and 10 * pc.sum(pc.match_substring_regex(ids, form)).as_py() >= len(ids):
+            return cause
+    return None
 
 
 def _are_row_numbers(ids: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,9 @@ from arena.errors import InputError, UsageError
 from arena.intake.cells import Place, numbers, points_for_commas, to_text
 from arena.intake.content import read_content
 from arena.intake.equal_texts import composed, composed_fields
+from arena.intake.folder import file_stem
 from arena.intake.header import data_in_header
+from arena.intake.joined_columns import with_joined
 from arena.intake.solution import MAX_SOLUTION_BYTES, SOLUTION_BOUNDS
 from arena.intake.submission import READING_ERRORS, read_table
 from arena.intake.table import count_from_one
@@ -42,10 +45,21 @@ _FURTHER_CASE_NAMES = frozenset(
     ]
 )
 """Further names of the cases, where no column has one above: it may then be a group of cases."""
+_ALGORITHM_WORDS = _ALGORITHM_NAMES | {
+    *("algorithm", "classifier", "estimator", "framework", "learner", "regressor", "forecaster"),
+    *("solver", "approach", "network", "pipeline", "run", "submission"),
+}
+"""Words in the name of the column of algorithms of a table with three columns."""
+AUTO = "auto"
+"""The repeats are numbered in the order of the rows."""
+FROM_NAME, FROM_FOLDER = "name", "folder"
+"""Where the name of an algorithm is, if each file holds the values of one."""
 _ROLES = ("algorithm", "case", "task", "cluster", "repeat", "time")
 """A column that has one of these names has this role, unless another role is given to it."""
+_USUAL_CASES = _CASE_NAMES | _FURTHER_CASE_NAMES | {"case"}
 _ROW_NAMES = ("", "Unnamed: 0")
 """What R and pandas call the column of row numbers that they write."""
+_INFINITE = r"^[+-]?inf(inity)?$"
 _MISSING = ("", "na", "n/a", "nan", "null", "none")
 
 
@@ -68,11 +82,19 @@ class CaseColumns:
     cluster: str | None = None
     """The group of a case, such as the patient."""
     repeat: str | None = None
-    """The number of a repeated answer to a case."""
+    """The number of a repeated answer to a case; ``auto``: in the order of the rows."""
+    algorithm_from: str | None = None
+    """``name``: each file holds the values of one algorithm, and is named after it; ``folder``: its
+    folder is."""
+    records: str | None = None
+    """The key of a JSON document that holds the rows; None: the only list of objects."""
     no_header: tuple[str, ...] = ()
     """The names of all columns of a CSV file without a header line; empty: it has one."""
     time: str | None = None
     """The time of a case that depends on the cases before; not beside :attr:`cluster`."""
+
+
+_PLAIN = CaseColumns()
 
 
 def read_case_table(path: Path, columns: CaseColumns = CaseColumns()) -> CaseScores:
@@ -101,8 +123,16 @@ def read_case_table(path: Path, columns: CaseColumns = CaseColumns()) -> CaseSco
         data = read_content(path, MAX_SOLUTION_BYTES, faults).data
         named = (one for one in (columns.algorithm, columns.case, columns.value) if one)
         table = read_table(
-            data, (*columns.no_header, *named), SOLUTION_BOUNDS, faults, header=columns.no_header
+            data,
+            (*columns.no_header, *named),
+            SOLUTION_BOUNDS,
+            faults,
+            header=columns.no_header,
+            records=columns.records,
+            flat=True,
         )
+        if columns.algorithm_from is not None:
+            table, columns = _of_one_algorithm(table, columns, path)
         if table.header_row is not None and set(named).isdisjoint(table.names):
             _check_header(table, faults)
         _stop(path, faults)
@@ -128,6 +158,27 @@ def _check_header(table: RawTable, faults: FaultList) -> None:
         )
 
 
+def _of_one_algorithm(
+    table: RawTable, columns: CaseColumns, path: Path
+) -> tuple[RawTable, CaseColumns]:
+    """Return the table with a column of algorithms, which the file or its folder is named after."""
+    if columns.algorithm is not None or "algorithm" in table.names:
+        raise UsageError(f"{path} has a column of algorithms: omit --algorithm-from.")
+    name = (
+        path.resolve().parent.name
+        if columns.algorithm_from == FROM_FOLDER
+        else file_stem(path.name)
+    )
+    cells = pa.array([name] * table.n_rows, pa.string())
+    case = columns.case or next(
+        (one for one in table.names if one.casefold() in _USUAL_CASES), None
+    )
+    return (
+        replace(table, names=("algorithm", *table.names), columns=(cells, *table.columns)),
+        replace(columns, case=case or table.names[0]),
+    )
+
+
 def case_scores_of(frame: Any, columns: CaseColumns = CaseColumns()) -> CaseScores:
     """Return the values of a data frame, or of a mapping of names to columns; see above.
 
@@ -146,7 +197,13 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
     repeated = sorted({one for one in table.names if table.names.count(one) > 1})
     if repeated:
         raise InputError(f"{name} has the column {show(repeated[0])} twice: rename one.")
-    columns, notes = _recognised(table, composed_fields(columns))
+    columns = composed_fields(columns)
+    for wanted in (columns.algorithm, columns.case, columns.task, columns.cluster, columns.repeat):
+        table = table if wanted is None else with_joined(table, wanted)
+    columns, notes = _recognised(table, columns)
+    is_numbered = columns.repeat == AUTO and AUTO not in table.names
+    if is_numbered:
+        columns = replace(columns, repeat=None)
     roles = _roles(table.names, columns, name)
     long = "algorithm" in roles
     taken = set(roles.values())
@@ -178,6 +235,8 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
     read = None if moments is None else read_times(moments, roles["time"], used, place, faults)
     _stop(name, faults)
     tiled = {role: pa.concat_arrays([text] * times) for role, text in texts.items()}
+    if is_numbered:
+        tiled["repeat"] = _numbered(algorithms, tiled["case"], tiled.get("task"))
     return CaseScores(
         algorithms=algorithms,
         cases=tiled["case"],
@@ -189,6 +248,21 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
         metric=metric,
         notes=notes,
     )
+
+
+def _numbered(*columns: Any) -> Any:
+    """Return the number of each row among those with the same texts, as text."""
+    codes = [
+        np.unique(np.asarray(column, dtype=object).astype(str), return_inverse=True)[1]
+        for column in columns
+        if column is not None
+    ]
+    keys = np.unique(np.stack(codes), axis=1, return_inverse=True)[1].ravel()
+    order = np.argsort(keys, kind="stable")
+    first = np.searchsorted(keys[order], keys[order])
+    numbers = np.empty(len(keys), dtype=np.intp)
+    numbers[order] = np.arange(len(keys)) - first + 1
+    return pa.array(numbers.astype(str), pa.string())
 
 
 def _recognised(table: RawTable, columns: CaseColumns) -> tuple[CaseColumns, tuple[str, ...]]:
@@ -205,7 +279,7 @@ def _recognised(table: RawTable, columns: CaseColumns) -> tuple[CaseColumns, tup
         if name.casefold() in _ALGORITHM_NAMES and name not in given and _holds_texts(cells)
     ]
     if len(found) != 1:
-        return columns, ()
+        return _recognised_three(table, columns)
     columns = replace(columns, algorithm=found[0])
     said = f"Column {show(found[0])} holds the algorithms"
     usual = (_CASE_NAMES, _FURTHER_CASE_NAMES)
@@ -216,6 +290,38 @@ def _recognised(table: RawTable, columns: CaseColumns) -> tuple[CaseColumns, tup
         columns = replace(columns, case=cases[0])
         said += f", and {show(cases[0])} the cases"
     return columns, (f"{said}; --algorithm and --case name other columns.",)
+
+
+def _recognised_three(table: RawTable, columns: CaseColumns) -> tuple[CaseColumns, tuple[str, ...]]:
+    """Return the roles of a table of algorithms, cases and values, if one name says which is which.
+
+    Exactly one column holds numbers with a fraction or no other numbers: the values.
+    """
+    listed = [
+        (name, cells)
+        for name, cells in zip(table.names, table.columns, strict=True)
+        if name not in _ROW_NAMES
+    ]
+    texts = [name for name, cells in listed if _holds_texts(cells)]
+    named = [name for name in texts if _ALGORITHM_WORDS & set(_words(name))]
+    if len(listed) != 3 or len(texts) != 2 or len(named) != 1 or columns != _PLAIN:
+        return columns, ()
+    case = next(name for name in texts if name != named[0])
+    value = next(name for name, _ in listed if name not in texts)
+    said = (
+        f"Column {show(named[0])} holds the algorithms, {show(case)} the cases and {show(value)} "
+        "the values; --algorithm, --case and --value name other columns."
+    )
+    return replace(columns, algorithm=named[0], case=case, value=value), (said,)
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name in lower case.
+
+    >>> _words("classifierName"), _words("model_id")
+    (['classifier', 'name'], ['model', 'id'])
+    """
+    return re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
 
 
 def _holds_texts(cells: Any) -> bool:
@@ -293,8 +399,15 @@ def _numbers(
         if mask.all() and not pa.types.is_string(column.type):
             found.append(np.full(len(mask), np.nan))
             continue
+        infinite = pc.match_substring_regex(text, _INFINITE)
+        if pa.types.is_floating(column.type):
+            infinite = pc.is_inf(column)
+        special = pc.or_kleene(missing, pc.fill_null(infinite, False))
         zero = pa.scalar(0, column.type) if not pa.types.is_string(column.type) else "0"
-        values = numbers(pc.if_else(missing, zero, column), name, place, faults)
+        values = numbers(pc.if_else(special, zero, column), name, place, faults)
+        values = np.where(special.to_numpy(zero_copy_only=False) & ~mask, np.inf, values)
+        negative = pc.match_substring(text, "-").to_numpy(zero_copy_only=False)
+        values = np.where(np.isinf(values) & negative, -np.inf, values)
         found.append(np.where(mask, np.nan, values))
     return found
 

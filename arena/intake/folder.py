@@ -160,7 +160,7 @@ def _is_document(name: str) -> bool:
 
 
 def _submission(path: Path, below: PurePath, inside: Path | None = None) -> SubmissionFile:
-    team = team_name(below.parts[0] if len(below.parts) > 1 else _stem(below.name))
+    team = team_name(below.parts[0] if len(below.parts) > 1 else file_stem(below.name))
     fault = team_fault(team)
     if inside is not None and path.is_symlink():
         fault = _link_fault(path, inside) or fault
@@ -179,7 +179,7 @@ def _link_fault(path: Path, inside: Path) -> Fault | None:
     return Fault("link", "The file is a link to outside the folder: send the file itself.")
 
 
-def _stem(name: str) -> str:
+def file_stem(name: str) -> str:
     """Return a file's name without the suffixes of data files."""
     path = PurePath(name)
     while path.suffix.casefold() in _SUFFIXES:

@@ -1,11 +1,24 @@
-"""Reads JSON Lines, and a JSON list: one object for each row, with the columns as its keys."""
+"""Reads JSON Lines and JSON documents: rows as objects, columns as lists, or values by name.
+
+============================================= =====================================================
+form                                          what becomes of it
+============================================= =====================================================
+an object per line, or a list of objects      a row for each; keys are columns
+an object with one list of objects            as that list
+``{column: [cell, …]}``                       columns
+``{columns: [name, …], data: [[cell, …], …]}`` columns (pandas' ``split``)
+``{column: {row: cell}}``                     columns, and a column ``id`` of the keys of the rows
+``{row: {column: cell}}``                     the same, if the inner keys are the expected columns
+``{id: cell}``                                the id column and the only column of a submission
+============================================= =====================================================
+"""
 
 from __future__ import annotations
 
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +26,7 @@ import pyarrow as pa
 
 from arena.intake.equal_texts import composed_names
 from arena.intake.table import Bounds, count_from_one
-from arena.interfaces.faults import FaultList, clean
+from arena.interfaces.faults import FaultList, clean, show, show_all
 from arena.types import RawTable
 from arena.utils.strict_json import unique_keys
 
@@ -44,11 +57,28 @@ def is_json(data: bytes) -> bool:
     return _START.match(data[:_PROBE].removeprefix(codecs.BOM_UTF8).lstrip()) is not None
 
 
-def read_json(data: bytes, bounds: Bounds, faults: FaultList) -> RawTable:
-    """Return the rows of JSON Lines, or of one list of objects, with all values as texts.
+def read_json(
+    data: bytes,
+    bounds: Bounds,
+    faults: FaultList,
+    *,
+    expected: Sequence[str] = (),
+    records: str | None = None,
+    flat: bool = False,
+) -> RawTable:
+    """Return a JSON document as a table with all values as texts.
 
     A number keeps its digits, ``null`` and a missing key are empty, and a list or an object is its
     JSON text.
+
+    Parameters
+    ----------
+    expected
+        The names of columns that may occur, the id column first.
+    records
+        The key of the list of objects, with dots for nested ones; None: the only one.
+    flat
+        Whether the cells of an object become columns of their own, named with dots.
 
     Raises
     ------
@@ -57,14 +87,14 @@ def read_json(data: bytes, bounds: Bounds, faults: FaultList) -> RawTable:
     """
     lines: list[int] = []
     columns: dict[str, dict[int, str]] = {}
-    for line, row in _rows(data, faults):
+    for line, row in _rows(data, faults, expected, records):
         if not isinstance(row, dict):
             faults.refuse(
                 "not an object",
                 'Write one object for each row, such as {"id": "a", "y": 1}.',
                 row=line,
             )
-        for name, value in row.items():
+        for name, value in _flattened(row) if flat else row.items():
             columns.setdefault(name, {})[len(lines)] = _text(value)
         lines.append(line)
         if len(lines) > bounds.rows or len(columns) > bounds.columns:
@@ -80,16 +110,106 @@ def read_json(data: bytes, bounds: Bounds, faults: FaultList) -> RawTable:
     return RawTable(composed_names(columns), tuple(arrays), lambda position: lines[position])
 
 
-def _rows(data: bytes, faults: FaultList) -> Iterator[tuple[int, Any]]:
-    """Yield the line, or the position in the list, and the value of each row."""
-    if data.lstrip().startswith(b"["):
-        listed = _parsed(data.decode("utf-8"), None, faults)
-        for position, row in enumerate(listed):
-            yield count_from_one(position), row
+def _rows(
+    data: bytes, faults: FaultList, expected: Sequence[str], records: str | None
+) -> Iterator[tuple[int, Any]]:
+    """Yield the line, or the position in the document, and the value of each row."""
+    text = data.decode("utf-8")
+    if _has_lines(text) and records is None:
+        for number, line in enumerate(text.split("\n"), start=1):
+            if line.strip():
+                yield number, _parsed(line, number, faults)
         return
-    for number, line in enumerate(data.decode("utf-8").split("\n"), start=1):
-        if line.strip():
-            yield number, _parsed(line, number, faults)
+    document = _parsed(text, None, faults)
+    for key in records.split(".") if records else ():
+        if not isinstance(document, Mapping) or key not in document:
+            held = show_all(document) if isinstance(document, Mapping) else "no keys"
+            faults.refuse("no such records", f"There is no key {show(key)}; there is {held}.")
+        document = document[key]
+    if not isinstance(document, list | dict):
+        faults.refuse("no such records", "The key holds no list and no object: name another one.")
+    rows = document if isinstance(document, list) else _rows_of_object(document, expected, faults)
+    for position, row in enumerate(rows):
+        yield count_from_one(position), row
+
+
+def _has_lines(text: str) -> bool:
+    """Return whether the first line that is not blank is an object, and others follow."""
+    first, _, rest = text.lstrip().partition("\n")
+    if not first.startswith("{") or not rest.strip():
+        return False
+    try:
+        return isinstance(json.loads(first, parse_int=float), dict)
+    except (ValueError, RecursionError):
+        return rest.lstrip().startswith("{")
+
+
+def _rows_of_object(
+    document: Mapping[str, Any], expected: Sequence[str], faults: FaultList
+) -> Sequence[Mapping[str, Any]]:
+    """Return the rows of a document that is one object; see the table of the module."""
+    cells = list(document.values())
+
+    def all_are(kind: type) -> bool:
+        return bool(cells) and all(isinstance(cell, kind) for cell in cells)
+
+    if {"columns", "data"} <= set(document) <= {"columns", "data", "index"}:
+        listed = list(map(str, document["columns"]))
+        return [dict(zip(listed, row, strict=True)) for row in document["data"]]
+    lists = [cell for cell in cells if _is_of_objects(cell)]
+    if len(lists) == 1:
+        return list(lists[0])
+    if len(lists) > 1:
+        names = show_all(key for key, cell in document.items() if _is_of_objects(cell))
+        faults.refuse("several lists", f"Several keys hold rows: {names}. Keep one (--records).")
+    if all_are(list):
+        if len({len(cell) for cell in cells}) > 1:
+            faults.refuse("damaged file", "The lists of the columns differ in length.")
+        return [dict(zip(document, row, strict=True)) for row in zip(*cells, strict=True)]
+    if all_are(dict):
+        return _rows_of_nested(document, expected)
+    if not any(isinstance(cell, dict) for cell in cells) and set(document).isdisjoint(expected):
+        id_name, value_name = (*expected[:2], *("id", "answer")[len(expected[:2]) :])
+        return [{id_name: key, value_name: cell} for key, cell in document.items()]
+    return [document]
+
+
+def _rows_of_nested(
+    document: Mapping[str, Mapping[str, Any]], expected: Sequence[str]
+) -> Sequence[Mapping[str, Any]]:
+    """Return the rows of an object of objects: of columns, unless their keys are the columns."""
+    inner = dict.fromkeys(key for cell in document.values() for key in cell)
+    if set(inner) <= set(expected):
+        return [{_free(expected, cell): row, **cell} for row, cell in document.items()]
+    is_index = list(inner) == [str(row) for row in range(len(inner))]
+    name = _index_name(document, expected) if is_index else _free(expected, document)
+    named = (
+        (row, {key: cell[row] for key, cell in document.items() if row in cell}) for row in inner
+    )
+    return [cell if name is None else {name: row, **cell} for row, cell in named]
+
+
+def _is_of_objects(cell: Any) -> bool:
+    return isinstance(cell, list) and bool(cell) and all(isinstance(one, dict) for one in cell)
+
+
+def _free(expected: Sequence[str], names: Collection[str]) -> str:
+    """Return the name of the column of the keys of rows."""
+    return next((name for name in (*expected[:1], "id") if name not in names), "key")
+
+
+def _index_name(names: Collection[str], expected: Sequence[str]) -> str | None:
+    """Return the name of a column of row numbers; None: the columns say what they are."""
+    known = {*expected, "id", "case", "algorithm"}
+    return "" if known.isdisjoint(names) else None
+
+
+def _flattened(row: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in row.items():
+        if isinstance(value, dict):
+            yield from _flattened(value, f"{above}{key}.")
+        else:
+            yield above + key, value
 
 
 def _parsed(text: str, line: int | None, faults: FaultList) -> Any:

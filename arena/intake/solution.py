@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,6 +18,7 @@ from arena.intake.cells import Place, is_text, report_cells, to_text
 from arena.intake.content import read_content
 from arena.intake.equal_texts import composed_fields
 from arena.intake.header import data_in_header
+from arena.intake.joined_columns import with_joined
 from arena.intake.memory import MemoryTable, SolutionSource
 from arena.intake.parquet_file import table_of_arrow
 from arena.intake.submission import READING_ERRORS, SUM_TOLERANCE, read_table
@@ -115,6 +117,9 @@ def read_solution(
     _stop(path, faults)
     _check_header(table, columns, faults)
     _stop(path, faults)
+    if columns.id is not None:
+        table = with_joined(table, columns.id)
+    columns = replace(columns, targets=_matching(table.names, columns.targets))
     guessed = _guessed_usage(table, columns)
     if guessed is not None:
         columns = replace(columns, usage=guessed)
@@ -146,6 +151,15 @@ def _named(columns: SolutionColumns) -> tuple[str, ...]:
     single = (columns.id, columns.cluster, columns.time, columns.tasks, columns.weight)
     several = (*columns.targets, *columns.soft_labels)
     return tuple(name for name in (*single, *several) if name is not None)
+
+
+def _matching(names: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
+    """Return the targets with each pattern, such as ``F*``, replaced by the columns that fit."""
+    found: dict[str, None] = {}
+    for target in targets:
+        fitting = [] if target in names else fnmatch.filter(names, target)
+        found |= dict.fromkeys(fitting or [target])
+    return tuple(found)
 
 
 def _id_column(names: Sequence[str], columns: SolutionColumns) -> str:
@@ -337,7 +351,7 @@ def _read(
         content = read_content(path, MAX_SOLUTION_BYTES, faults)
         table = read_table(
             content.data,
-            (*columns.no_header, *_named(columns)),
+            tuple(dict.fromkeys((columns.id or _ID, *columns.targets, *columns.no_header))),
             SOLUTION_BOUNDS,
             faults,
             name=path.name,

@@ -36,6 +36,7 @@ from arena.intake.content import read_content
 from arena.intake.csv_file import read_csv
 from arena.intake.encoding import to_utf8
 from arena.intake.header import data_in_header
+from arena.intake.joined_columns import with_joined
 from arena.intake.json_file import is_json, read_json
 from arena.intake.parquet_file import is_parquet, read_parquet, table_of_arrow
 from arena.intake.table import Bounds
@@ -144,11 +145,14 @@ def read_table(
     *,
     name: str = "",
     header: Sequence[str] = (),
+    records: str | None = None,
+    flat: bool = False,
 ) -> RawTable:
     """Return the table of a CSV, Parquet, JSON or JSON Lines file in memory.
 
     The format is recognised by content; the name helps only with damaged files. ``header`` are the
-    names of the columns of a CSV file without a header line.
+    names of the columns of a CSV file without a header line; ``records`` and ``flat`` are those of
+    :func:`~arena.intake.json_file.read_json`.
 
     Raises
     ------
@@ -158,7 +162,8 @@ def read_table(
     if is_parquet(data, name):
         return read_parquet(data, bounds, faults)
     if is_json(data):
-        return read_json(to_utf8(data, faults), bounds, faults)
+        text = to_utf8(data, faults)
+        return read_json(text, bounds, faults, expected=expected, records=records, flat=flat)
     return read_csv(to_utf8(data, faults), expected, bounds, faults, header=header)
 
 
@@ -171,6 +176,7 @@ def _predictions(
     table: RawTable, form: SubmissionForm, faults: FaultList
 ) -> npt.NDArray[Any] | None:
     """Return the values in the order of the solution; None if a column or an id is missing."""
+    table = with_joined(table, form.id_column)
     _refuse_missing_header(table, form, faults)
     if form.id_column in table.names:
         table = form.modality.arrange(table, form.id_column, faults)
@@ -271,8 +277,8 @@ def _refuse_missing_header(table: RawTable, form: SubmissionForm, faults: FaultL
 def _refuse_swapped_names(table: RawTable, form: SubmissionForm, faults: FaultList) -> None:
     """Refuse a file in which another column contains the ids, and the id column none of them."""
     for name, column in zip(table.names, table.columns, strict=True):
-        share = pc.mean(pc.is_in(to_text(column), value_set=form.ids)).as_py() or 0.0
-        if share > 0.5:
+        n_found = pc.sum(pc.is_in(pc.unique(to_text(column)), value_set=form.ids)).as_py() or 0
+        if 2 * n_found > min(len(column), len(form.ids)):
             message = (
                 f"Column {show(name)} contains the ids, and column {show(form.id_column)} does "
                 "not: the names seem to be swapped. Swap them back."

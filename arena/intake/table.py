@@ -46,8 +46,8 @@ class RowNumbers:
         The field separator.
     skipped
         Records after the header, from 0, that are not rows of the table.
-    has_header
-        Whether the first record is a header.
+    n_leading
+        The number of records before the rows: 1 for a header.
 
     Examples
     --------
@@ -62,10 +62,10 @@ class RowNumbers:
         delimiter: str,
         skipped: frozenset[int] = frozenset(),
         *,
-        has_header: bool = True,
+        n_leading: int = 1,
     ) -> None:
         self._data = data
-        self._first_row = int(has_header)
+        self._n_leading = n_leading
         self._delimiter = delimiter
         self._skipped = skipped
 
@@ -85,13 +85,13 @@ class RowNumbers:
     def line_of_record(self, record: int) -> int:
         """Return the line in which a record starts; the first one after the header is 0."""
         lines = self._lines
-        return int(lines[min(record + self._first_row, len(lines) - 1)]) if len(lines) else 1
+        return int(lines[min(record + self._n_leading, len(lines) - 1)]) if len(lines) else 1
 
     @cached_property
     def _records_of_rows(self) -> npt.NDArray[np.intp] | None:
         if not self._skipped:
             return None
-        everything = np.arange(len(self._lines) - self._first_row)
+        everything = np.arange(len(self._lines) - self._n_leading)
         return np.setdiff1d(everything, np.fromiter(self._skipped, dtype=np.intp))
 
     @cached_property

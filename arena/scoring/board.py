@@ -15,6 +15,7 @@ from arena.errors import ArenaError, PluginError, ScoringError
 from arena.evaluation.best_score import MOST_DRAWS
 from arena.evaluation.binding import BoundMetric, bind, sampled_groups
 from arena.evaluation.combinations import CombinedMetric, scores_of_parts
+from arena.evaluation.domain import constant_targets
 from arena.evaluation.group_jackknife import CALLS
 from arena.evaluation.multi_target import (
     metric_of_each_target,
@@ -312,6 +313,9 @@ class BoardRun:
                 " Check for extreme values, such as a probability of exactly 0 or 1, and for "
                 "constant predictions."
             )
+        constant = constant_targets(self.solution, rows_of(self.solution, self.split))
+        if constant:
+            message += f" On the ranked rows {constant} has one value: leave it out with --target."
         return RejectedFile(record.file, (Fault("undefined score", message),))
 
     def _assemble(self, ranked: BoardStudy, board: PrivateBoard | None) -> ScoreResult:

@@ -111,7 +111,9 @@ def combine(parts: Sequence[CaseScores]) -> CaseScores:
     )
 
 
-def case_matrix(scores: CaseScores, worst: float | None = None) -> CaseMatrix:
+def case_matrix(
+    scores: CaseScores, worst: float | None = None, *, infinite: bool = False
+) -> CaseMatrix:
     """Return the matrix of records.
 
     Parameters
@@ -120,6 +122,8 @@ def case_matrix(scores: CaseScores, worst: float | None = None) -> CaseMatrix:
         The records.
     worst
         Counts for each missing value; None: they stay missing.
+    infinite
+        Whether a value may be infinite, because only ranks are compared.
 
     Raises
     ------
@@ -135,8 +139,14 @@ def case_matrix(scores: CaseScores, worst: float | None = None) -> CaseMatrix:
     ([[0.5, nan], [nan, 1.0]], [[0.5, 0.0], [0.0, 1.0]])
     """
     values = np.asarray(scores.values, dtype=np.float64)
-    if np.isinf(values).any():
-        raise InputError("A value is infinite: write a finite number, or leave the cell empty.")
+    if not infinite and np.isinf(values).any():
+        at = int(np.flatnonzero(np.isinf(values))[0])
+        algorithm, case = (str(column[at]) for column in (scores.algorithms, scores.cases))
+        raise InputError(
+            f"{show(algorithm)} has an infinite value for the case {show(case)}, and a mean needs "
+            "finite values: write a finite number, leave the cell empty, or rank the algorithms on "
+            "each case with --aggregate rank-then-mean."
+        )
     algorithms, names = _codes(scores.algorithms)
     case_codes, case_names = _codes(scores.cases)
     several = scores.tasks is not None

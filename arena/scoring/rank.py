@@ -17,6 +17,7 @@ from arena.evaluation.case_metrics import MeanOfCases, MedianOfCases, ranks_with
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.repeats import repeat_variance
 from arena.intake import CaseColumns, case_scores_of, read_case_table
+from arena.intake.case_table import FROM_FOLDER, FROM_NAME
 from arena.interfaces import CaseReader, CaseScores, Metric, PredictionBlocks
 from arena.plugin.info import attributed
 from arena.plugin.manager import PluginManager
@@ -95,6 +96,9 @@ class CaseSettings:
             raise UsageError("The number for a missing value must be finite.")
         if self.value_range is not None and not self.value_range[0] < self.value_range[1]:
             raise UsageError("The range of the values must be two numbers, the smaller one first.")
+        source = self.columns.algorithm_from
+        if source not in (None, FROM_NAME, FROM_FOLDER):
+            raise UsageError(f"--algorithm-from takes name or folder, not {source!r}.")
         if self.board.stratify:
             raise UsageError("Cases have no classes: resamples cannot be stratified.")
 
@@ -219,6 +223,8 @@ def read_cases(table: Any, settings: CaseSettings, manager: PluginManager) -> Ca
         table = [table]
     if isinstance(table, Sequence):
         paths = [Path(one) for one in table]
+        if settings.columns.algorithm_from is not None:
+            paths = [one for path in paths for one in _files(path)]
         parts = [part for path in paths for part in _read(path, settings, manager)]
         files = [one for path in paths for one in _files(path)]
         inputs = tuple((one.name, _sha256(one)) for one in files)
@@ -235,7 +241,9 @@ def read_cases(table: Any, settings: CaseSettings, manager: PluginManager) -> Ca
             f"{scores.metric}: assuming higher is better; pass --lower-is-better otherwise."
         )
     ends = _range(scores, settings, greater, notes)
-    matrix = case_matrix(scores, _filled_with(scores, settings, greater, ends))
+    by_rank = "-then-" in settings.aggregate
+    filled = _filled_with(scores, settings, greater, ends)
+    matrix = case_matrix(scores, filled, infinite=by_rank)
     empty = int(np.isnan(scores.values).sum()) + int((matrix.repeats == 0).sum())
     worst = _filled_with(scores, settings, greater, ends)
     if worst is not None and empty:
@@ -260,7 +268,7 @@ def _read(path: Path, settings: CaseSettings, manager: PluginManager) -> list[Ca
         raise InputError(f"{path} cannot be read: there is no such file or folder.")
     readers = manager.case_readers
     chosen: str | None = settings.format
-    if chosen is None:
+    if chosen is None and settings.columns.algorithm_from is None:
         for entry in readers:
             with manager.guarded(entry.plugin, f"recognising files as {entry.name!r}"):
                 if entry.item.recognises(path):

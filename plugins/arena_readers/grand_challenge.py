@@ -1,7 +1,8 @@
 """Evaluations of grand-challenge.org: ``metrics.json``, one per algorithm, with values per case.
 
 evalutils writes ``case`` as metric -> number of the case -> value; the template of the platform
-writes a list ``results`` with an object per case.
+writes a list ``results`` with an object per case, others write an object of them. Nested values
+have names with dots.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from arena.errors import InputError
 from arena.interfaces import CaseScores
-from arena_readers.files import as_number, chosen, find, read_json, refuse, refusing
+from arena_readers.files import as_number, chosen, find, flattened, read_json, refuse, refusing
 
 _NAMES = (
     "case",
@@ -30,6 +31,8 @@ _NAMES = (
     "path_ground_truth",
 )
 """What names a case in files in use, best first."""
+_ROWS = ("results", "cases", "per_case", "case_results")
+"""What holds the cases in files in use."""
 _FOLDERS = frozenset(("output", "outputs", "evaluation", "results"))
 _MOST_BYTES = 2**27
 
@@ -73,9 +76,12 @@ def _cases(document: Any) -> list[dict[str, Any]]:
             return []
         numbers = dict.fromkeys(at for one in columns.values() for at in one)
         return [{name: one.get(at) for name, one in columns.items()} for at in numbers]
-    rows = document.get("results")
-    if isinstance(rows, list) and all(isinstance(one, Mapping) for one in rows):
-        return [dict(one) for one in rows]
+    for key in _ROWS:
+        rows = document.get(key)
+        if isinstance(rows, Mapping) and all(isinstance(one, Mapping) for one in rows.values()):
+            rows = [{"case": case, **one} for case, one in rows.items()]
+        if isinstance(rows, list) and rows and all(isinstance(one, Mapping) for one in rows):
+            return [dict(flattened(one)) for one in rows]
     return []
 
 

@@ -64,9 +64,9 @@ def test_an_option_is_given_once(tmp_path: Path) -> None:
     for name in ("gold", "team"):
         (tmp_path / f"{name}.csv").write_text("id,y\na,1\nb,0\n")
     ask = ["score", "gold.csv", "team.csv", "--metric", "accuracy", "--resamples", "20"]
-    done = run_here(*ask, "-m", "mcc", cwd=tmp_path)
+    done = run_here(*ask, "--level", "0.9", "--level", "0.8", cwd=tmp_path)
     assert done.returncode == 2
-    assert "--metric is given 2 times, and takes one value" in " ".join(done.stderr.split())
+    assert "--level is given 2 times, and takes one value" in " ".join(done.stderr.split())
     assert run_here(*ask, "--json", "--json", "--target", "y", cwd=tmp_path).returncode == 0
     nested = run_here("simulate", "ranks", "--seed", "1", "--seed", "2", cwd=tmp_path)
     assert nested.returncode == 2

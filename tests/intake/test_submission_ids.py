@@ -140,9 +140,9 @@ def test_ids_that_differ_for_different_reasons_have_their_own_hints(
         ("{j}", "look like row numbers"),
         (" {i:03d}", "differs only in case or spaces"),
         ("{i:03d}.0", "decimal numbers"),
-        ("{k}", None),
+        ("{k}", "is it the right file?"),
         ("{h}", None),
-        ("x{i}", None),
+        ("x{i}", "is it the right file?"),
     ],
 )
 def test_the_likely_cause_of_unknown_ids(send: Send, written: str, cause: str | None) -> None:

@@ -77,7 +77,10 @@ def rank(
     ] = None,
     case: Annotated[
         str | None,
-        typer.Option(help="The column of cases.  [default: case; in a wide table the first]"),
+        typer.Option(
+            help="The column of cases, or several separated by commas.  [default: case; in a wide "
+            "table the first]"
+        ),
     ] = None,
     value: Annotated[
         str | None,
@@ -94,7 +97,23 @@ def rank(
         typer.Option(help="The column of times of cases that depend on the cases before."),
     ] = None,
     repeat: Annotated[
-        str | None, typer.Option(help="The column that numbers repeated answers to a case.")
+        str | None,
+        typer.Option(
+            help="The column that numbers repeated answers to a case; auto: in the order of the "
+            "rows."
+        ),
+    ] = None,
+    algorithm_from: Annotated[
+        str | None,
+        typer.Option(
+            "--algorithm-from",
+            metavar="name|folder",
+            help="Each file holds the values of one algorithm: named after the file or its folder.",
+        ),
+    ] = None,
+    records: Annotated[
+        str | None,
+        typer.Option(help="The key of a JSON document that holds the rows, such as results.rows."),
     ] = None,
     no_header: Annotated[
         list[str] | None,
@@ -139,7 +158,16 @@ def rank(
         missing=_missing(missing),
         value_range=value_range,
         columns=CaseColumns(
-            algorithm, case, value, task, cluster, repeat, options.target_names(no_header), time
+            algorithm,
+            case,
+            value,
+            task,
+            cluster,
+            repeat,
+            algorithm_from=algorithm_from,
+            records=records,
+            no_header=options.target_names(no_header),
+            time=time,
         ),
         format=format,
         board=BoardSettings(resamples, level, seed, None, workers, ranker=ranker),

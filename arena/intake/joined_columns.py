@@ -1,0 +1,39 @@
+"""Several columns as one: ``location,date`` are the texts of both, joined."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+
+from arena.intake.cells import to_text
+from arena.types import RawTable
+from arena.utils.lazy import pc
+
+SEPARATOR = "|"
+
+
+def with_joined(table: RawTable, name: str) -> RawTable:
+    """Return a table in which the columns that a name lists are one column of that name.
+
+    The same table if it has a column of that name, or lacks one that is listed.
+
+    Examples
+    --------
+    >>> columns = (pa.array(["de", "fr"]), pa.array([1, 2]), pa.array(["x", "y"]))
+    >>> table = with_joined(RawTable(("lp", "sid", "text"), columns, int), "lp,sid")
+    >>> table.names, table.columns[0].to_pylist()
+    (('lp,sid', 'text'), ['de|1', 'fr|2'])
+    """
+    parts = [part.strip() for part in name.split(",")]
+    if len(parts) < 2 or name in table.names or not set(parts) <= set(table.names):
+        return table
+    cells = [to_text(table.columns[table.names.index(part)]) for part in parts]
+    joined = pc.binary_join_element_wise(*cells, pa.scalar(SEPARATOR))
+    empty = pc.equal(joined, SEPARATOR * (len(parts) - 1))
+    rest = [at for at, listed in enumerate(table.names) if listed not in parts]
+    return replace(
+        table,
+        names=(name, *(table.names[at] for at in rest)),
+        columns=(pc.if_else(empty, "", joined), *(table.columns[at] for at in rest)),
+    )

@@ -1,0 +1,139 @@
+"""The forms in which files really come: each gives the same arrays as the plain one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.errors import InputError
+from arena.intake import CaseColumns, SubmissionForm, parse_submission, read_solution
+from arena.scoring.rank import rank
+from arena.types import PredictionKind, SolutionColumns
+
+BOARD = {"a": 0.75, "b": 0.5}
+RECORDS = [
+    {"algorithm": name, "case": case, "value": value}
+    for name, values in {"a": (1.0, 0.5), "b": (0.75, 0.25)}.items()
+    for case, value in zip("xy", values, strict=True)
+]
+BY_NAME = {"a": {"x": 1.0, "y": 0.5}, "b": {"x": 0.75, "y": 0.25}}
+COLUMNS = {key: [one[key] for one in RECORDS] for key in ("algorithm", "case", "value")}
+NESTED = [{"model": one["algorithm"], "case": one["case"], "scores": {"ari": one["value"]}}
+          for one in RECORDS]  # fmt: skip
+THREE = "classifierName,dataset_name,accuracy\n" + "".join(
+    f"{one['algorithm']},{one['case']},{one['value']}\n" for one in RECORDS
+)
+
+TABLES: dict[str, tuple[Any, CaseColumns]] = {
+    "records": (RECORDS, CaseColumns()),
+    "records under a key": ({"performances": RECORDS, "version": 2}, CaseColumns()),
+    "records under a path": (
+        {"results": {"rows": RECORDS, "more": [{"z": 1}]}},
+        CaseColumns(records="results.rows"),
+    ),
+    "columns": (COLUMNS, CaseColumns()),
+    "values by algorithm and case": (BY_NAME, CaseColumns()),
+    "pandas, columns": (
+        {key: {str(at): cell for at, cell in enumerate(cells)} for key, cells in COLUMNS.items()},
+        CaseColumns(),
+    ),
+    "pandas, split": (
+        {
+            "columns": list(COLUMNS),
+            "index": [0, 1, 2, 3],
+            "data": [list(one.values()) for one in RECORDS],
+        },
+        CaseColumns(),
+    ),
+    "nested cells": (NESTED, CaseColumns(value="scores.ari")),
+    "three columns": (THREE, CaseColumns()),
+    "columns of a case": (
+        "algorithm,place,day,value\na,x,1,1\na,x,2,.5\nb,x,1,.75\nb,x,2,.25\n",
+        CaseColumns(case="place,day"),
+    ),
+    "unnumbered repeats": (
+        "algorithm,case,value\na,x,1\na,x,1\na,y,.5\nb,x,.5\nb,x,1\nb,y,.25\n",
+        CaseColumns(repeat="auto"),
+    ),
+}
+
+
+def _scores(board: Any) -> dict[str, float]:
+    return {one["team"]: one["score"] for one in board.standings}
+
+
+def _write(path: Path, content: Any) -> Path:
+    path.parent.mkdir(exist_ok=True, parents=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+@pytest.mark.parametrize(("content", "columns"), TABLES.values(), ids=TABLES)
+def test_forms_of_tables_give_one_board(tmp_path: Path, content: Any, columns: CaseColumns) -> None:
+    path = _write(tmp_path / "table.json", content)
+    assert _scores(rank(path, columns=columns, greater_is_better=True, resamples=20)) == BOARD
+
+
+@pytest.mark.parametrize("source", ["name", "folder"])
+def test_a_file_for_each_algorithm(tmp_path: Path, source: str) -> None:
+    for name, cells in BY_NAME.items():
+        below = f"{name}.csv" if source == "name" else f"{name}/result.csv"
+        _write(
+            tmp_path / "t" / below, "case,dice\n" + "".join(f"{k},{v}\n" for k, v in cells.items())
+        )
+    columns = CaseColumns(algorithm_from=source)
+    for tables in (tmp_path / "t", sorted((tmp_path / "t").rglob("*.csv"))):
+        board = rank(tables, columns=columns, greater_is_better=True, resamples=20)
+        assert _scores(board) == BOARD
+
+
+def test_infinite_distances_have_ranks_and_no_mean(tmp_path: Path) -> None:
+    path = _write(tmp_path / "hd.csv", "case,a,b\nx,1,Infinity\ny,2,3\nz,inf,2\n")
+    with pytest.raises(InputError, match=r"'a' has an infinite value for the case 'z'.*rank-then"):
+        rank(path, greater_is_better=False, resamples=20)
+    board = rank(path, greater_is_better=False, aggregate="rank-then-mean", resamples=20)
+    assert _scores(board) == {"a": pytest.approx(4 / 3), "b": pytest.approx(5 / 3)}
+
+
+ANSWERS = {"q1": "cat", "q2": "dog"}
+DOCUMENTS: dict[str, Any] = {
+    "answers by id": ANSWERS,
+    "rows by id": {id: {"y": label} for id, label in ANSWERS.items()},
+    "columns": {"id": list(ANSWERS), "y": list(ANSWERS.values())},
+    "records": [{"id": id, "y": label} for id, label in ANSWERS.items()],
+    "lines": "".join(json.dumps({"id": id, "y": one}) + "\n" for id, one in ANSWERS.items()),
+    "columns by row": {"id": {"0": "q1", "1": "q2"}, "y": {"0": "cat", "1": "dog"}},
+    "pretty": json.dumps(
+        {"answers": [{"id": id, "y": one} for id, one in ANSWERS.items()]}, indent=2
+    ),
+}
+
+
+@pytest.mark.parametrize("content", DOCUMENTS.values(), ids=DOCUMENTS)
+def test_forms_of_documents_are_solutions_and_submissions(tmp_path: Path, content: Any) -> None:
+    path = _write(tmp_path / "s.json", content)
+    columns = SolutionColumns(targets=("y",))
+    solution = read_solution(path, kind=PredictionKind.LABEL, columns=columns)
+    assert solution.ids.to_pylist() == ["q1", "q2"]
+    assert solution.targets[0].classes == ("cat", "dog")
+    read = parse_submission(path, SubmissionForm.of(solution))
+    assert read.faults == ()
+    assert read.values is not None
+    np.testing.assert_array_equal(read.values.ravel(), [0, 1])
+
+
+def test_an_id_of_several_columns(tmp_path: Path) -> None:
+    gold = _write(tmp_path / "gold.tsv", "lp\tsid\tscore\nen-de\t1\t0.5\nen-fr\t1\t0.25\n")
+    columns = SolutionColumns(id="lp,sid", targets=("score",))
+    solution = read_solution(gold, kind=PredictionKind.VALUE, columns=columns)
+    for sent in (
+        "sid,score,lp\n1,2,en-fr\n1,1,en-de\n",
+        'score,"lp,sid"\n2,en-fr|1\n1,en-de|1\n',
+    ):
+        read = parse_submission(_write(tmp_path / "t.csv", sent), SubmissionForm.of(solution))
+        assert read.values is not None, read.faults
+        assert read.values.ravel().tolist() == [1.0, 2.0]
