@@ -118,11 +118,13 @@ def test_metrics_are_listed(arena_here: Any) -> None:
 
 
 @pytest.mark.parametrize("encoding", [pytest.param("ascii", marks=pytest.mark.slow), "latin-1"])
-def test_what_a_terminal_cannot_show_is_replaced(arena: Any, encoding: str) -> None:
+def test_what_a_terminal_cannot_show_is_replaced(
+    arena: Any, arena_here: Any, encoding: str
+) -> None:
     listed = arena("metrics", environment={"PYTHONIOENCODING": encoding})
     assert listed.returncode == 0
     assert "?" in listed.stdout
-    assert "\N{HORIZONTAL ELLIPSIS}" in arena("metrics").stdout
+    assert "\N{HORIZONTAL ELLIPSIS}" in arena_here("metrics").stdout
 
 
 def test_a_narrow_terminal_cuts_nothing_from_the_list_of_metrics(

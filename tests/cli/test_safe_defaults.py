@@ -42,13 +42,14 @@ def test_init_protects_the_public_board_by_default(tmp_path: Path) -> None:
 
 
 def test_init_says_that_a_deadline_has_passed(tmp_path: Path) -> None:
-    said, _ = init(tmp_path, "--deadline", "2020-01-01T00:00:00+02:00")
+    said, settings = init(tmp_path, "--deadline", "2020-01-01T00:00:00+02:00")
+    assert settings.public.mechanism == "ladder-free(noise=2)"
     assert "Warning: the deadline 2019-12-31 22:00 UTC has passed" in said
     assert "No deadline" not in said
 
 
 def test_init_says_the_deadline_in_utc(tmp_path: Path) -> None:
-    said, _ = init(tmp_path, "--deadline", "2999-01-01T20:30+02:00")
+    said, _ = init(tmp_path, "--deadline", "2999-01-01T20:30+02:00", "--mechanism", "full")
     assert "The deadline is 2999-01-01 18:30 UTC." in said
 
 

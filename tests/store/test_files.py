@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -215,6 +216,49 @@ def test_an_error_of_duckdb_becomes_a_sentence(
     assert type(translated) is kind
     with pytest.raises(kind, match=meant):
         raise translated
+
+
+def flipped(path: Path, *places: int) -> None:
+    """Flip the bits of a byte in each place."""
+    content = bytearray(path.read_bytes())
+    for place in places:
+        content[place] ^= 0xFF
+    path.write_bytes(content)
+
+
+def log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.wal")
+
+
+@pytest.mark.parametrize(
+    ("damage", "kind", "meant"),
+    [
+        (lambda path: flipped(path, 4096, 8192), StoreFormatError, "is damaged"),
+        (lambda path: flipped(path, *range(12_288, 200_000, 999)), StoreFormatError, "is damaged"),
+        (lambda path: os.truncate(path, 20_000), StoreFormatError, "is damaged"),
+        (lambda path: path.write_bytes(b"text" * 5_000), StoreFormatError, "not a DuckDB database"),
+        (lambda path: flipped(log_of(path), 80), DamagedLogError, "run `arena repair`"),
+        (lambda path: path.chmod(0), StoreError, "permission denied"),
+    ],
+    ids=["headers", "blocks", "cut", "text", "log", "permission"],
+)
+def test_what_the_engine_says_of_a_fault_is_understood(
+    tmp_path: Path, damage: Callable[[Path], object], kind: type[StoreError], meant: str
+) -> None:
+    """Its errors have no code, so that another version of DuckDB may say it in other words."""
+    path = tmp_path / "x.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE numbers AS FROM range(20_000)")
+        connection.execute("CHECKPOINT; PRAGMA disable_checkpoint_on_shutdown")
+        connection.execute("INSERT INTO numbers FROM range(10)")
+    damage(path)
+    if kind is StoreError and os.access(path, os.R_OK):
+        pytest.skip("The superuser may read every file.")
+    with pytest.raises(duckdb.Error) as caught, duckdb.connect(str(path)) as connection:
+        connection.execute("SELECT sum(range) FROM numbers").fetchall()
+    translated = translate_error(caught.value, path)
+    assert type(translated) is kind, caught.value
+    assert meant in str(translated)
 
 
 FULL_DISK = """

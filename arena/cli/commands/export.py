@@ -1,4 +1,4 @@
-"""Export what another person needs to verify the board, or its web pages."""
+"""Export the board for others to verify, or as web pages."""
 
 from __future__ import annotations
 
