@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.competition.judging_plugins import KEY, plugins_that_judge
-from arena.competition.state import METRIC_CODE, metric_code, secondary_metrics
+from arena.competition.secondary import secondary_metrics
+from arena.competition.state import METRIC_CODE, metric_code
 from arena.config import CONFIG_NAME, DATABASE_NAME, SAMPLE_NAME, Settings, settings_as_toml
 from arena.errors import InputError, UnknownNameError, UsageError
 from arena.evaluation.binding import bind

@@ -20,6 +20,7 @@ from arena.competition.rebuild import (
     release_board,
     sources_of,
 )
+from arena.competition.secondary import check_secondary
 from arena.config import CONFIG_NAME, PublicSection, Settings
 from arena.errors import InputError, StoreError
 from arena.interfaces import Metric
@@ -60,6 +61,7 @@ def _propose(store: Store, manager: PluginManager, wanted: Settings) -> _Proposa
             f"merged. Submit the baseline under a new name, and set that name."
         )
     settings, notes, changes = _adopt(kept, wanted, store.has_releases(current_epoch(store, kept)))
+    check_secondary(store, manager, settings, kept)
     metric: Metric = manager.metrics.resolve(settings.metric.specification)
     better = metric.greater_is_better
     best = _baseline_score(store, settings, greater_is_better=better)

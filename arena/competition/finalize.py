@@ -13,7 +13,8 @@ from arena.competition.final_selection import board_ranks, choose_finals
 from arena.competition.judging_plugins import record_plugins
 from arena.competition.kept_board import KEPT, restored, to_keep
 from arena.competition.rebuild import CAUSES
-from arena.competition.state import CompetitionState, secondary_metrics
+from arena.competition.secondary import secondary_metrics
+from arena.competition.state import CompetitionState
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import UsageError
 from arena.interfaces import Metric, notes_of

@@ -15,7 +15,8 @@ from arena.competition.final_selection import Candidate, board_ranks, choose_fin
 from arena.competition.ledger import Ledger
 from arena.competition.rebuild import board_facts, rebuilding
 from arena.competition.results import Consequences, published_results
-from arena.competition.state import METRIC_CODE, CompetitionState, secondary_metrics
+from arena.competition.secondary import secondary_metrics
+from arena.competition.state import METRIC_CODE, CompetitionState
 from arena.config import Settings
 from arena.errors import InputError
 from arena.evaluation.binding import bind

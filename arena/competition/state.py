@@ -15,9 +15,9 @@ from arena.competition.final_selection import public_board
 from arena.competition.ledger import Ledger
 from arena.competition.quota import count_interrupted
 from arena.config import SAMPLE_NAME, Settings
-from arena.errors import ArenaError, UsageError
+from arena.errors import ArenaError
 from arena.evaluation.solution_metric import metric_of_solution
-from arena.interfaces import Metric, kinds_of, source_of
+from arena.interfaces import Metric, source_of
 from arena.plugin.manager import PluginManager
 from arena.store import Event, Store
 from arena.store.events import INEXACT
@@ -222,28 +222,6 @@ def resolve_metric(settings: Settings, solution: Solution, manager: PluginManage
     """Return the metric of the settings, averaged over the targets of a solution."""
     single: Metric = manager.metrics.resolve(settings.metric.specification)
     return metric_of_solution(single, solution)
-
-
-def secondary_metrics(
-    settings: Settings, solution: Solution, manager: PluginManager
-) -> dict[str, Metric]:
-    """Return the secondary metrics by specification, averaged over the targets of a solution.
-
-    Raises
-    ------
-    UsageError
-        If a metric cannot score what submissions contain.
-    """
-    found = {}
-    for name in settings.metric.secondary:
-        single: Metric = manager.metrics.resolve(name)
-        if solution.kind not in kinds_of(single):
-            raise UsageError(
-                f"[metric] secondary: {name} scores {single.prediction}, but submissions contain "
-                f"{solution.kind}. Choose another metric."
-            )
-        found[name] = metric_of_solution(single, solution)
-    return found
 
 
 def metric_code(specification: str, manager: PluginManager) -> str | None:

@@ -28,7 +28,8 @@ from arena.competition.export import table_cell, table_text
 from arena.competition.finalize import evaluate_finals, final_board_settings
 from arena.competition.ledger import disqualified_in, selections_in, withdrawn_in
 from arena.competition.rebuild import REBUILT
-from arena.competition.state import metric_code, secondary_metrics
+from arena.competition.secondary import secondary_metrics
+from arena.competition.state import metric_code
 from arena.competition.teams import Teams
 from arena.config import Settings
 from arena.errors import InputError, UsageError

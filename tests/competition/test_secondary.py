@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from rich.console import Console
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, roc_auc_score
 
 from arena.cli.board import print_result
 from arena.competition.competition import Competition
+from arena.competition.view import CompetitionView
 from arena.config import Settings
-from arena.errors import UsageError
+from arena.errors import ArenaError, UsageError
 from arena.report.final_page import final_page
 from small_competition import Clock, file_of, made
 
@@ -51,6 +52,29 @@ def test_a_secondary_metric_must_suit_the_submissions(
     with pytest.raises(UsageError, match="secondary: accuracy scores label, but submissions"):
         made(tmp_path, solution, clock, metric=metric)
     assert not (tmp_path / "c").exists()
+
+
+def test_probabilities_have_scores_by_metrics_of_labels_and_of_scores(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    """An edit that no submission serves is refused when it is read, not by ``finalize``."""
+    metric = {"name": "brier", "secondary": ["roc_auc", "accuracy"]}
+    analysis = {"intervals": False}
+    with made(tmp_path, solution, clock, metric=metric, analysis=analysis) as competition:
+        assert competition.submit(file_of(tmp_path, 0), "one").status == "accepted"
+        (row,) = competition.finalize().standings
+        private = competition.solution.usage == 1
+        truth = competition.solution.truth[private]
+        values = pd.read_csv(tmp_path / "file-0.csv")["y"].to_numpy()[private]
+        assert row["accuracy"] == pytest.approx(((values > 0.5) == truth).mean())
+        assert row["roc_auc"] == pytest.approx(roc_auc_score(truth, values))
+    config = tmp_path / "c" / "competition.toml"
+    text = config.read_text()
+    for wrong, message in (("mae", "submissions contain"), ("no_metric", "no_metric")):
+        config.write_text(text.replace('"accuracy"', f'"{wrong}"'))
+        for opened in (Competition, CompetitionView):
+            with pytest.raises(ArenaError, match=message):
+                opened.open(tmp_path / "c", clock=clock)
 
 
 @pytest.mark.slow
