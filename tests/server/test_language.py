@@ -17,6 +17,7 @@ from arena.competition.rebuild import CAUSES
 from arena.interfaces import ExplainsScores
 from arena.plugin.manager import PluginManager
 from arena.server.web.language import LANGUAGES, LOCALE
+from arena.server.web.pages import FINAL_COLUMNS
 from arena.server.web.problems import TITLES
 from arena_mechanisms.ladder import LadderFree
 from web_site import NAME, WebSite
@@ -36,6 +37,7 @@ def marked() -> Iterator[Any]:
                     yield text
     for table in (TITLES, CAUSES, FINAL_CAUSES):
         yield from table.values()
+    yield from (title for _kind, title in FINAL_COLUMNS.values())
     mechanisms = [entry.item for entry in PluginManager().mechanisms]
     for mechanism in (*mechanisms, LadderFree(noise=1.0)):  # noise changes its text
         if isinstance(mechanism, ExplainsScores):

@@ -128,6 +128,33 @@ def test_a_person_without_scripts_submits(
     context.close()
 
 
+def test_a_file_that_was_only_checked_stays_chosen(
+    browser: Any, web: WebSite, url: str, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.csv").write_text("id,y\na,0.5\n")
+    web.scorer.judge(web.site)
+    context = signed_in(browser, web, url, "Bees")
+    page = context.new_page()
+    page.goto(f"{url}/{NAME}/submit")
+    page.set_input_files("#file", str(tmp_path / "mine.csv"))
+    page.fill("#description", "third try")
+    for faults, said in (
+        (({"kind": "odd", "message": "Row 2 is odd."},), "Row 2 is odd."),
+        ((), "The file is valid."),
+    ):
+        page.click("text=Check only", no_wait_after=True)
+        while not web.site.intake.checks(NAME):
+            page.wait_for_timeout(20)
+        web.scorer.judge(web.site, faults=faults)
+        page.wait_for_selector(f"main:has-text('{said}')")
+        assert page.evaluate("document.querySelector('#file').files[0].name") == "mine.csv"
+        assert page.input_value("#description") == "third try"
+    page.click("form.card button.button")
+    page.wait_for_url(f"{url}/{NAME}/submissions/*")
+    assert "third try" in page.text_content("main")
+    context.close()
+
+
 def test_the_board_is_live(browser: Any, web: WebSite, url: str) -> None:
     context = signed_in(browser, web, url, "Bees")
     page = context.new_page()

@@ -187,12 +187,12 @@ def test_a_program_is_told_whether_a_file_is_good(web: WebSite, monkeypatch: Any
 
 def test_the_list_of_submissions_says_how_many_faults_there_are(web: WebSite) -> None:
     client = web.browser(web.person("Ada", "Ants"))
-    for faults, said in ((1, None), (2, "1 more fault<"), (3, "2 more faults<")):
+    for faults, said in ((1, None), (2, "1 more like it<"), (3, "2 more like it<")):
         client.post(f"/{NAME}/submit", files={"file": FILE})
         web.scorer.judge(web.site, faults=({"kind": "odd", "message": "No."},) * faults)
         page = client.get(f"/{NAME}/submissions").text
         assert (said or "No.") in page
-        assert ("more fault" in page) == (faults > 1)
+        assert ("more like it" in page) == (faults > 1)
 
 
 def test_tokens(web: WebSite) -> None:

@@ -401,6 +401,9 @@ class Published:
     ``result VERSION``
         A version: the document of the final result, whose key ``leaderboard`` has the rows with
         their intervals. Of a retracted one no rows.
+    ``chance``
+        ``difference``: by how much two equally good models differ by chance at the top of the
+        public board, or None; see :func:`arena.public_board.chance.chance_difference`.
     ``private``
         The last version, unless it was retracted.
     ``sample``
@@ -540,6 +543,16 @@ class Published:
             " json_extract(document, '$.received') AS received FROM answers"
         )
         return {row["submission"]: row["received"] for row in rows if row["submission"] is not None}
+
+    def received(self, team: str, submission: int) -> str:
+        """Return when a submission of a team was received; empty if it is not published."""
+        rows = self._rows(
+            "SELECT json_extract(document, '$.received') AS received FROM answers"
+            " WHERE team = ? AND json_extract(document, '$.submission') = ?",
+            team,
+            submission,
+        )
+        return str(rows[0]["received"]) if rows else ""
 
     def current_name(self, name: str) -> str:
         """Return the current name of a team that was renamed or merged; else the same name."""

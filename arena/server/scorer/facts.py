@@ -9,6 +9,8 @@ from typing import Any
 from arena.competition.view import CompetitionView
 from arena.config import SAMPLE_NAME
 from arena.interfaces import ExplainsScores, Mechanism, Metric, source_of
+from arena.public_board.chance import chance_difference, independent_rows
+from arena.public_board.mechanism import find_mechanism, public_metric
 from arena.server.records.published import CompetitionFacts
 from arena.server_section import ServerSection
 from arena.types import PredictionKind
@@ -76,7 +78,7 @@ def documents(competition: CompetitionView, name: str, server: ServerSection) ->
         sample = (competition.folder / SAMPLE_NAME).read_bytes()
     return {
         "competition": asdict(facts(competition, name, server)),
-        "board": competition.leaderboard(),
+        **board_documents(competition),
         **result_documents(competition),
         "rules": rules_of(competition, server),
         "sample": sample,
@@ -92,6 +94,17 @@ def result_documents(competition: CompetitionView) -> dict[str, Any]:
         documents[name] = competition.published_private_leaderboard(one["version"])
         documents["private"] = None if one["state"] == "retracted" else documents[name]
     return documents
+
+
+def board_documents(competition: CompetitionView) -> dict[str, Any]:
+    """Return the public board, and how large a difference at its top is by chance alone."""
+    board = competition.leaderboard()
+    top = next((row["score"] for row in board if row["score"] is not None), None)
+    settings, solution = competition.settings, competition.solution
+    mechanism = find_mechanism(settings, competition.manager)
+    metric = public_metric(settings, mechanism, solution.outline(), competition.manager)
+    difference = None if top is None else chance_difference(metric, independent_rows(solution), top)
+    return {"board": board, "chance": {"difference": difference}}
 
 
 def rules_of(competition: CompetitionView, server: ServerSection) -> str | None:

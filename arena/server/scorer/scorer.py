@@ -21,7 +21,13 @@ from arena.server.records.layout import Layout
 from arena.server.records.published import Answer, Publisher, State, TeamFacts
 from arena.server.records.uploads import Uploads
 from arena.server.scorer.attempts import Attempts
-from arena.server.scorer.facts import documents, facts, result_documents, rules_of
+from arena.server.scorer.facts import (
+    board_documents,
+    documents,
+    facts,
+    result_documents,
+    rules_of,
+)
 from arena.server.scorer.shared_folder import FolderReader
 from arena.server_section import ServerSection
 from arena.types import Fault, SubmissionRecord
@@ -381,7 +387,7 @@ class Scorer:
             self._publish_board()
 
     def _publish_board(self) -> None:
-        self._publisher.publish(documents={"board": self._competition.leaderboard()})
+        self._publisher.publish(documents=board_documents(self._competition))
         self._board_at, self._board_due = time.monotonic(), False
 
     def _note_end(self, private: object) -> None:

@@ -39,6 +39,7 @@ from arena.server.web.problems import EXPECTED, TITLES, Problem
 from arena.server.web.prose import Addresses, markdown
 from arena.server.web.provider_pages import newcomer, newcomer_cookie
 from arena.server.web.rendering import Handler, left, refusals_on, render
+from arena.server.web.score_chart import score_chart
 from arena.server.web.shared import share
 from arena.server.web.site import Site
 from arena.server_section import ServerSection
@@ -124,12 +125,15 @@ async def _board(call: Call) -> Response:
     page = _page_number(call, len(found))
     shown = found[(page - 1) * ROWS : page * ROWS]
     pinned = next((row for row in rows if row.get("team") == own_name), None)
+    listed = shown if pinned is None else [*shown, pinned]
     return _page(
         call,
         "board.html",
         rows=shown,
         pinned=pinned if pinned is not None and pinned not in shown else None,
         own_name=own_name,
+        received=call.competition.received(listed),
+        difference=call.competition.chance(),
         total=len(rows),
         found=len(found),
         search=search,
@@ -160,6 +164,21 @@ def _page_number(call: Call, n_rows: int) -> int:
     return min(wanted, max(-(-n_rows // ROWS), 1))
 
 
+FINAL_COLUMNS: dict[str, tuple[str, str]] = {
+    "tier": ("whole", "Tier"),
+    "rank_median": ("number", "Median rank"),
+    "win_rate": ("share", "Share of wins"),
+    "public_rank": ("whole", "Public rank"),
+    "public_score": ("score", "Public score"),
+    "n_submissions": ("whole", "Submissions"),
+}
+"""Further columns of the final result -> kind and title, in their order."""
+_FIXED_COLUMNS = {
+    "rank", "rank_low", "rank_high", "team", "score", "score_low", "score_high", "submission",
+    "baseline", "possible_winner",
+}  # fmt: skip
+
+
 async def _private(call: Call) -> Response:
     version = whole_number(call.request.path_params.get("version", ""))
     results, _results_etag = call.competition.held("results", lambda one: one.json())
@@ -170,12 +189,17 @@ async def _private(call: Call) -> Response:
     rows: Sequence[Mapping[str, Any]] = document.get("leaderboard", [])
     page = _page_number(call, len(rows))
     own = call.own_team
+    keys = dict.fromkeys(key for row in rows for key, value in row.items() if value is not None)
+    columns = [(key, kind, _(title)) for key, (kind, title) in FINAL_COLUMNS.items() if key in keys]
+    chosen = [key for key in keys if key not in {*_FIXED_COLUMNS, *FINAL_COLUMNS}]
     return _page(
         call,
         "private.html",
         verdicts=document.get("verdicts", []),
         result=document,
         results=results,
+        corrected=document.get("best_score_corrected"),
+        columns=[*columns, *((key, "number", key) for key in chosen)],
         rows=rows[(page - 1) * ROWS : page * ROWS],
         total=len(rows),
         page=page,
@@ -252,13 +276,21 @@ async def _show_mine(call: Call, problem: Problem | None = None, status: int = 2
     team = call.team
     facts = call.competition.published.team(actions.record_name(call, team))
     sent = [request_state(one) for one in actions.sent(call, team, limit=500)]
+    files = [one for one in sent if one.kind == "submit"]
+    rows, _etag = call.competition.board()
+    own_row = next((row for row in rows if row.get("team") == facts.team), {})
     return _page(
         call,
         "mine.html",
         status=status,
         problem=problem,
         team=team,
-        sent=[one for one in sent if one.kind == "submit"],
+        sent=files,
+        standing=own_row.get("submission"),
+        members={one.account: one.name for one in call.site.accounts.members(team.team)},
+        chart=score_chart(
+            [(one.received, one.score) for one in reversed(files) if one.score is not None]
+        ),
         others=[
             one
             for one in sent
@@ -646,7 +678,9 @@ class _PlainPages:
                 raise Problem(
                     404, _("This team was merged into another one. Ask for a new link.")
                 ) from None
-        return await _show_join(call, code=secret, invite={"team": team or invite.team})
+        return await _show_join(
+            call, code=secret, invite={"team": team or invite.team, "contact": invite.contact}
+        )
 
     async def use_invitation(self, request: Request) -> Response:
         secret = request.path_params["secret"]

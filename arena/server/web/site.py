@@ -6,7 +6,7 @@ import logging
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -56,6 +56,7 @@ class CompetitionSite:
         self._kept: dict[tuple[int, int], bytes] = {}
         self._kept_of = ""
         self._times: dict[int, str] = {}
+        self._received: dict[int, str] = {}
         self._times_of = ""
         self.changes: list[Request] | None = None
         """Requests to merge or rename teams whose accounts were not changed yet; None: not read
@@ -123,6 +124,19 @@ class CompetitionSite:
         if etag != self._times_of:
             self._times, self._times_of = self.published.times(), etag
         return self._times
+
+    def received(self, rows: Iterable[Mapping[str, Any]]) -> dict[int, str]:
+        """Return when the submissions of some rows of the board were received, by number."""
+        for row in rows:
+            number = row.get("submission")
+            if number is not None and number not in self._received:
+                self._received[number] = self.published.received(row["team"], number)
+        return self._received
+
+    def chance(self) -> float | None:
+        """Return by how much equally good models differ at the top of the board by chance."""
+        content, _etag = self.held("chance", lambda one: one.json())
+        return None if content is None else content.get("difference")
 
     def kept(self, etag: str, page: tuple[int, int]) -> bytes | None:
         """Return the bytes of a page of the board if they were kept for this version of it."""

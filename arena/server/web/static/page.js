@@ -66,7 +66,7 @@ if (live && window.EventSource) {
   addEventListener("pagehide", () => events.close());
 }
 
-for (const form of document.querySelectorAll("form[data-upload]")) {
+function follow(form) {
   const bar = form.querySelector("progress");
   form.addEventListener("submit", event => {
     event.preventDefault();
@@ -89,9 +89,16 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
         location.assign(request.responseURL);
         return;
       } else {
-        document.querySelector("main").replaceWith(document.importNode(main, true));
-        document.querySelector("main").focus();
-        showLocalTimes(document);
+        // A file that was only checked stays chosen, to be corrected or submitted.
+        const fresh = document.importNode(main, true);
+        for (const name of ["file", "description"]) {
+          const place = fresh.querySelector(`form[data-upload] [name="${name}"]`);
+          if (place) place.replaceWith(form.querySelector(`[name="${name}"]`));
+        }
+        document.querySelector("main").replaceWith(fresh);
+        fresh.focus();
+        showLocalTimes(fresh);
+        fresh.querySelectorAll("form[data-upload]").forEach(follow);
       }
       for (const button of buttons) button.disabled = false;
     });
@@ -104,3 +111,4 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
     for (const button of buttons) button.disabled = true;
   });
 }
+document.querySelectorAll("form[data-upload]").forEach(follow);
