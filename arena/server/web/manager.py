@@ -18,7 +18,7 @@ from arena.server.web.language import _
 from arena.server.web.problems import Problem
 from arena.server.web.rendering import Handler, refusals_on, render
 
-STATUSES = ("accepted", "rejected", "refused", "disqualified", "set_aside")
+STATUSES = ("accepted", "rejected", "refused", "withdrawn", "disqualified", "set_aside")
 RERUN = {"rejected", "set_aside"}
 """Statuses of submissions that can be judged again: they have no score."""
 ROWS = 100
