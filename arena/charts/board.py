@@ -166,7 +166,7 @@ def _wins(standings: Standings, *_: Any) -> Specification | None:
     shares = _column(standings, "win_rate")
     if shares is None:
         return None
-    known = [one or 0.0 for one in shares]
+    known = [share or 0.0 for share in shares]
     return shares_chart(_teams(standings), known, "share of random samples won")
 
 

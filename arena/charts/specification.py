@@ -150,7 +150,7 @@ def score_axis(
     >>> axis["values"], axis["labelExpr"]
     ([0.935, 0.94, 0.945, 0.95, 0.955], "format(100 * datum.value, ',.1f') + '%'")
     """
-    finite = [float(one) for one in values if math.isfinite(one)] or [0.0, 1.0]
+    finite = [float(value) for value in values if math.isfinite(value)] or [0.0, 1.0]
     low, high = min(finite), max(finite)
     if high - low <= 1e-9 * max(abs(low), abs(high), 1e-300):
         # One value alone: an axis of no length could not be drawn.

@@ -80,9 +80,9 @@ class MemoryLog:
         found = self._holders
         if outside in found:  # a team whose name is that of a rank
             found = Holders()
-            for one in self.releases:
-                if one.team != outside:
-                    _add(found, one)
+            for release in self.releases:
+                if release.team != outside:
+                    _add(found, release)
         return iter(found.ranks)
 
     def since(self, number: int, team: str) -> Sequence[LoggedRelease]:

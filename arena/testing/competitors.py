@@ -281,10 +281,10 @@ def _declares_itself(subject: _Subject) -> Verdict:
     if isinstance(competitor, DeclaresConduct) and competitor.conduct not in get_args(Conduct):
         return Outcome.FAILED, f"Its conduct must be one of {', '.join(get_args(Conduct))}."
     variants = competitor.variants() if isinstance(competitor, HasVariants) else [competitor]
-    if not variants or not all(isinstance(one, Competitor) for one in variants):
+    if not variants or not all(isinstance(variant, Competitor) for variant in variants):
         return Outcome.FAILED, "variants must return at least one competitor, and nothing else."
-    for one in variants:
-        _start((one, problem), 0)
+    for variant in variants:
+        _start((variant, problem), 0)
     return _OK
 
 

@@ -98,7 +98,10 @@ def _keeps_the_direction(mechanism: Mechanism) -> Verdict:
                     mechanism.release(state, one, np.random.default_rng(seed))
                     for seed in range(_SEEDS)
                 ]
-                marks = [one.score if one.ranked_by is None else one.ranked_by for one in releases]
+                marks = [
+                    release.score if release.ranked_by is None else release.ranked_by
+                    for release in releases
+                ]
                 shown.append(float(np.mean(marks)))
             if shown[1] < shown[0]:  # scores are shown in the metric's own sign
                 return Outcome.FAILED, (

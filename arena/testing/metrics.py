@@ -49,7 +49,7 @@ def check_metric(metric: Metric, problem: MetricProblem | None = None) -> Confor
 def _scores(problem: MetricProblem) -> FloatArray:
     """Return ``(m,)`` scores, one call each."""
     metric = problem.metric
-    return np.array([metric.score(problem.truth, one) for one in problem.predictions])
+    return np.array([metric.score(problem.truth, prediction) for prediction in problem.predictions])
 
 
 def _agree(found: Any, expected: Any, sentence: str) -> Verdict:
@@ -71,7 +71,7 @@ def _declares(problem: MetricProblem) -> Verdict:
 
 
 def _scores_ordinary_data(problem: MetricProblem) -> Verdict:
-    scores = [problem.metric.score(problem.truth, one) for one in problem.predictions]
+    scores = [problem.metric.score(problem.truth, prediction) for prediction in problem.predictions]
     wrong = [score for score in scores if not isinstance(score, float | int | np.floating)]
     if wrong:
         return Outcome.FAILED, f"score must return a number, not {type(wrong[0]).__name__}."
@@ -159,7 +159,10 @@ def _row_values(problem: MetricProblem) -> Verdict:
     if bounds is not None and (values.min() < bounds[0] or values.max() > bounds[1]):
         return Outcome.FAILED, f"A row value is outside the declared row_range {bounds}."
     alone = np.concatenate(
-        [metric.row_values(problem.truth, one[np.newaxis]) for one in problem.predictions]
+        [
+            metric.row_values(problem.truth, prediction[np.newaxis])
+            for prediction in problem.predictions
+        ]
     )
     if not np.allclose(values, alone, equal_nan=True):
         return Outcome.FAILED, "The row values of a submission depend on others in the same block."
@@ -201,7 +204,7 @@ def _first_order(problem: MetricProblem, values: FloatArray) -> Verdict:
     weight = np.where(chosen, size + 1, size).astype(np.uint8)
     repeated = problem.take(np.repeat(np.arange(n_rows), weight))
     change = _scores(repeated) - np.array(
-        [metric.score(problem.truth, one) for one in problem.predictions]
+        [metric.score(problem.truth, prediction) for prediction in problem.predictions]
     )
     expected = values[:, chosen].sum(axis=1) / weight.sum()
     scale = max(float(np.abs(change).max()), float(np.abs(expected).max()), 1e-12)

@@ -86,8 +86,8 @@ def fields_of(request: type) -> Mapping[str, Field]:
     """
     hints = get_type_hints(request, include_extras=True)
     fields = {}
-    for one in dataclasses.fields(request):
-        kind, choice = hints[one.name], None
+    for field in dataclasses.fields(request):
+        kind, choice = hints[field.name], None
         if get_origin(kind) is Annotated:
             kind, *notes = get_args(kind)
             choice = next((note for note in notes if isinstance(note, Choice)), None)
@@ -96,10 +96,10 @@ def fields_of(request: type) -> Mapping[str, Field]:
         kind = parts[0] if optional else kind
         several = get_origin(kind) is tuple
         kind = get_args(kind)[0] if several else kind
-        made = one.default_factory
-        default = one.default if made is dataclasses.MISSING else made()
-        fields[one.name] = Field(
-            name=one.name,
+        made = field.default_factory
+        default = field.default if made is dataclasses.MISSING else made()
+        fields[field.name] = Field(
+            name=field.name,
             kind=kind,
             several=several,
             optional=optional,

@@ -99,7 +99,11 @@ def answer(kind: str, request: Request, manager: PluginManager) -> Answer:
     chosen = manager.floor_estimators.resolve(kind)
     for option in ("sign", "label", "positive", "prior", "cluster", "metric", "neighbours"):
         if option not in chosen.options and getattr(request, option) not in {None, ()}:
-            others = [one.name for one in manager.floor_estimators if option in one.item.options]
+            others = [
+                floor_estimator.name
+                for floor_estimator in manager.floor_estimators
+                if option in floor_estimator.item.options
+            ]
             raise UsageError(
                 f"--kind {kind} does not use --{option}; --kind {', '.join(others)} does. Remove "
                 f"the option or change the kind."
@@ -213,7 +217,8 @@ def _estimate_counts(parsed: Parsed, settings: FloorSettings) -> Answer:
         found = replace(noisy, kind="counts")
     clusters, totals = settings.get("clusters"), np.asarray(counts).sum(axis=1)
     floors = tuple(
-        best_score(one, shares_of(counts, positive), totals, clusters) for one in parsed.metrics
+        best_score(metric, shares_of(counts, positive), totals, clusters)
+        for metric in parsed.metrics
     )
     return Answer("counts", found, parsed.positive, metric_floors=floors)
 
@@ -274,7 +279,7 @@ def _estimate_features(parsed: Parsed, settings: FloorSettings) -> CoverHartBoun
 def _refuse_quantities(values: tuple[str, ...], label: str) -> None:
     numbers = merge_equal_numbers(values) or {}
     if len(numbers) > _MOST_CLASSES and not all(
-        one == one.to_integral_value() for one in numbers.values()
+        number == number.to_integral_value() for number in numbers.values()
     ):
         raise InputError(
             f"The label {show(label)} has {len(numbers):,} different values: it is a quantity, and "

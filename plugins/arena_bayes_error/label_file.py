@@ -186,7 +186,7 @@ class LabelFile:
 
     def _sorted(self, texts: Sequence[str]) -> list[str]:
         by_value = merge_equal_numbers(texts)
-        return sorted(texts) if by_value is None else sorted(texts, key=lambda one: by_value[one])
+        return sorted(texts) if by_value is None else sorted(texts, key=lambda text: by_value[text])
 
     def _position(self, name: str) -> int:
         if name in self.names:

@@ -17,7 +17,9 @@ def written(competitor: Competitor) -> str:
     """
     if not dataclasses.is_dataclass(competitor):
         return competitor.name
-    values = {one.name: getattr(competitor, one.name) for one in dataclasses.fields(competitor)}
+    values = {
+        field.name: getattr(competitor, field.name) for field in dataclasses.fields(competitor)
+    }
     parameters = {
         name: value
         for name, value in values.items()

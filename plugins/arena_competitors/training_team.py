@@ -262,11 +262,11 @@ class TrainingTeam:
         baseline = self._part.baseline
         assert baseline is not None  # noqa: S101 - checked by start_team
         best = Notebook(baseline, self._part.baseline_score)
-        for one in self._part.notebooks:
-            if one.score is not None and (
-                best.score is None or is_better(one.score, best.score, self._metric)
+        for notebook in self._part.notebooks:
+            if notebook.score is not None and (
+                best.score is None or is_better(notebook.score, best.score, self._metric)
             ):
-                best = one
+                best = notebook
         return best.prediction
 
     def receive(self, feedback: Feedback) -> None:

@@ -72,16 +72,16 @@ def _cases(document: Any) -> list[dict[str, Any]]:
         return []
     columns = document.get("case")
     if isinstance(columns, Mapping) and columns:
-        if not all(isinstance(one, Mapping) for one in columns.values()):
+        if not all(isinstance(column, Mapping) for column in columns.values()):
             return []
-        numbers = dict.fromkeys(at for one in columns.values() for at in one)
+        numbers = dict.fromkeys(at for column in columns.values() for at in column)
         return [{name: one.get(at) for name, one in columns.items()} for at in numbers]
     for key in _ROWS:
         rows = document.get(key)
-        if isinstance(rows, Mapping) and all(isinstance(one, Mapping) for one in rows.values()):
+        if isinstance(rows, Mapping) and all(isinstance(row, Mapping) for row in rows.values()):
             rows = [{"case": case, **one} for case, one in rows.items()]
-        if isinstance(rows, list) and rows and all(isinstance(one, Mapping) for one in rows):
-            return [dict(flattened(one)) for one in rows]
+        if isinstance(rows, list) and rows and all(isinstance(row, Mapping) for row in rows):
+            return [dict(flattened(row)) for row in rows]
     return []
 
 
@@ -125,5 +125,5 @@ def _named(cases: list[dict[str, Any]], file: Path) -> list[str]:
 
 
 def _algorithm(file: Path) -> str:
-    above = [one for one in file.resolve().parts[1:-1] if one not in _FOLDERS]
+    above = [part for part in file.resolve().parts[1:-1] if part not in _FOLDERS]
     return above[-1] if above else file.stem

@@ -68,7 +68,7 @@ def _read(file: Path, value: str | None) -> CaseScores:
     return CaseScores(
         algorithms=[model] * len(pairs),
         cases=[str(instance.get("instance_id")) for instance, _ in pairs],
-        values=np.array([float("nan") if one is None else one for one in numbers]),
+        values=np.array([float("nan") if number is None else number for number in numbers]),
         tasks=[task] * len(pairs),
         repeats=[str(instance.get("train_trial_index", 0)) for instance, _ in pairs],
         metric=value,

@@ -35,7 +35,7 @@ class InspectReader:
         """Return whether it is, or holds, a log."""
         if path.is_dir():
             logs = (*find(path, "*.eval"), *find(path, "*.json"))
-            return any(_is_log(one) for one in logs[:20])
+            return any(_is_log(log) for log in logs[:20])
         return _is_log(path)
 
     def read(self, path: Path, value: str | None) -> Iterable[CaseScores]:
@@ -93,7 +93,7 @@ def _archive(file: Path) -> dict[str, Any]:
     try:
         with zipfile.ZipFile(file) as archive:
             members = {one.filename: one for one in archive.infolist()}
-            if sum(one.file_size for one in members.values()) > _MOST_BYTES:
+            if sum(member.file_size for member in members.values()) > _MOST_BYTES:
                 raise refuse(file, "it unpacks to more than 2 GiB")
             header = members.get("header.json") or members.get("_journal/start.json")
             if header is None:

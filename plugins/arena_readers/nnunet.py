@@ -63,7 +63,7 @@ def _read(file: Path, value: str) -> CaseScores:
         algorithms=[_model(file)] * len(records),
         cases=cases,
         values=np.array(values),
-        tasks=[f"label {one}" for one in labels] if several else None,
+        tasks=[f"label {label}" for label in labels] if several else None,
         clusters=cases if several else None,
         metric=value,
         greater_is_better=True if value in (_DICE, "IoU", "Jaccard") else None,
@@ -106,7 +106,7 @@ def _cases(summary: Any, file: Path) -> list[Mapping[str, Any]]:
         cases = results.get("all")
     else:
         cases = summary.get("metric_per_case") if isinstance(summary, Mapping) else None
-    if not isinstance(cases, list) or not all(isinstance(one, Mapping) for one in cases):
+    if not isinstance(cases, list) or not all(isinstance(case, Mapping) for case in cases):
         raise refuse(file, "it has no list of cases")
     return cases
 
@@ -117,5 +117,5 @@ def _case(reference: str) -> str:
 
 def _model(file: Path) -> str:
     """Return the name of the folder of the model, above those that nnU-Net makes in it."""
-    above = [one for one in file.resolve().parts[1:-1] if not _FOLD.fullmatch(one)]
+    above = [part for part in file.resolve().parts[1:-1] if not _FOLD.fullmatch(part)]
     return above[-1] if above else file.stem

@@ -175,8 +175,8 @@ def max_command(
         soft_wrap=True,
     )
     ends = ", ".join(
-        f"{one['share']:g}: {one['score']:.4f}{_error(one['simulation_error'])}"
-        for one in quantiles
+        f"{quantile['share']:g}: {quantile['score']:.4f}{_error(quantile['simulation_error'])}"
+        for quantile in quantiles
     )
     out.print(f"Quantiles of the best score: {ends}.", soft_wrap=True)
     for one in reached:

@@ -56,10 +56,10 @@ def _study(state: CompetitionState, every: bool) -> Study:
     records = [one for one in state.ledger.counting() if one.team != baseline]
     if not every:
         board = {row["submission"] for row in final_document(state.store)["standings"]}
-        records = [one for one in records if one.submission in board]
+        records = [record for record in records if record.submission in board]
     mask = rows_of(state.solution, "private")
     rows = ranked_rows(state.solution, "private")
-    ids = [one.submission for one in records]
+    ids = [record.submission for record in records]
     if len(ids) < 2:
         raise UsageError(f"There are {len(ids)} submissions to count; at least two are needed.")
     metric = bind(state.metric, state.solution, mask)

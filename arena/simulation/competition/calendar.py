@@ -68,26 +68,28 @@ def calendar(
     allowed = settings.limits.per_day or MOST_A_DAY
     start = first_day(settings, days)
     deadline = settings.competition.deadline or start + days * _DAY
-    parts = allowed * max(one.kind.accounts for one in participants)
+    parts = allowed * max(participant.kind.accounts for participant in participants)
     slots: dict[int, list[tuple[datetime, int]]] = {}
-    for one in participants:
+    for participant in participants:
         rng = np.random.default_rng(
-            np.random.SeedSequence(seed, spawn_key=(_CALENDAR_STREAM, one.number))
+            np.random.SeedSequence(seed, spawn_key=(_CALENDAR_STREAM, participant.number))
         )
-        if past is None or one.kind.conduct == "attacks":
-            counts = _counts(one, days, allowed, rng)
+        if past is None or participant.kind.conduct == "attacks":
+            counts = _counts(participant, days, allowed, rng)
         else:
             teams, known = past
-            joins, stops = (float(times[one.number]) for times in (teams.joins, teams.stops))
-            entries = int(teams.entries[one.number])
+            joins, stops = (
+                float(times[participant.number]) for times in (teams.joins, teams.stops)
+            )
+            entries = int(teams.entries[participant.number])
             entries += bool(final_visits and entries > 1)
             counts = entry_days(entries, joins, stops, days, allowed, known, rng)
         own = _slots(counts, parts, rng)
         total = settings.limits.total
-        for slot in own if total is None else own[: total * one.kind.accounts]:
+        for slot in own if total is None else own[: total * participant.kind.accounts]:
             when = start + (slot + rng.uniform(0.01, 0.99)) / parts * _DAY
             if when <= deadline:
-                slots.setdefault(slot, []).append((when, one.number))
+                slots.setdefault(slot, []).append((when, participant.number))
     return _marked([sorted(slots[slot]) for slot in sorted(slots)])
 
 

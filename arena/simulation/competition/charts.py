@@ -85,7 +85,7 @@ def ranks_chart(outcome: Outcome) -> Chart:
             stages, (team.public_rank, team.rank, team.true_rank)[: len(stages)], strict=True
         )
     ]
-    known = [one for one in _CONDUCTS if any(row["conduct"] == one for row in values)]
+    known = [conduct for conduct in _CONDUCTS if any(row["conduct"] == conduct for row in values)]
     colors, dashes = [_CONDUCTS[one][0] for one in known], [_CONDUCTS[one][1] for one in known]
     last = max(2, len(outcome.teams))
     scale = {"reverse": True, "domain": [1, last], "nice": False, "padding": 6}
@@ -145,15 +145,15 @@ def errors_by_day_chart(found: Comparison, metric: str) -> Chart:
     """Draw the leaderboard error by day: means over the seeds, and bands of the standard error."""
     values = [
         {
-            "mechanism": one.mechanism,
-            "day": one.day,
-            "error": one.error,
-            "low": one.error - (one.standard_error or 0),
-            "high": one.error + (one.standard_error or 0),
+            "mechanism": day.mechanism,
+            "day": day.day,
+            "error": day.error,
+            "low": day.error - (day.standard_error or 0),
+            "high": day.error + (day.standard_error or 0),
         }
-        for one in found.days
+        for day in found.days
     ]
-    x = _days(one.day for one in found.days)
+    x = _days(day.day for day in found.days)
     y = _axis("error", f"leaderboard error ({metric})", zero=True)
     mechanism = named("mechanism", found.mechanisms, legend={"orient": "top"})
     line: Specification = {

@@ -186,7 +186,7 @@ class Comparison:
 
     def summary_of(self, mechanism: str, measure: str) -> Summary | None:
         """Return a summary; None: the measure is not known."""
-        own = (one for one in self.summaries if one.mechanism == mechanism)
+        own = (summary for summary in self.summaries if summary.mechanism == mechanism)
         return next((one for one in own if one.measure == measure), None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -198,17 +198,19 @@ class Comparison:
                 "truth": self.truth,
                 "level": self.level,
                 "comparisons": self.comparisons,
-                "measures": [{"name": one.name, "label": one.label} for one in MEASURES],
-                "summaries": [asdict(one) for one in self.summaries],
-                "differences": [asdict(one) for one in self.differences],
-                "errors_by_day": [asdict(one) for one in self.days],
+                "measures": [
+                    {"name": measure.name, "label": measure.label} for measure in MEASURES
+                ],
+                "summaries": [asdict(summary) for summary in self.summaries],
+                "differences": [asdict(difference) for difference in self.differences],
+                "errors_by_day": [asdict(day) for day in self.days],
                 "runs": [
                     {
                         "seed": story.seed,
                         "folder": story.folder,
                         "mechanism": name,
                         "degenerate": outcome["degenerate"],
-                        **{one.name: one.of(outcome) for one in MEASURES},
+                        **{measure.name: measure.of(outcome) for measure in MEASURES},
                     }
                     for story in self.stories
                     for name, outcome in zip(self.mechanisms, story.outcomes, strict=True)

@@ -150,7 +150,7 @@ def open_drawing(
             for some in np.array_split(_grid(), -(-_STEPS // _BLOCK))
         ]
         scores = sign * np.concatenate(
-            [full_scores(bound, solution.truth[rows], ArrayPredictions(one)) for one in blocks]
+            [full_scores(bound, solution.truth[rows], ArrayPredictions(block)) for block in blocks]
         )
         best, worst = scores.max(), scores[_grid() >= _PURE_NOISE].mean()
         if not np.isfinite(scores).all() or scores[_grid() <= _GOOD].mean() <= worst:

@@ -142,7 +142,7 @@ def play_drawn(
     entries = _entries(rounds, teams, known, seed)
     drawing = drawing_for(state.metric, state.solution, teams, seed)
     progress.start(f"Submissions under {state.settings.public.mechanism}", len(entries.team))
-    names = [one.team() for one in participants]
+    names = [participant.team() for participant in participants]
     player = _Player(state, names)
     organiser = state.settings.competition.baseline
     baseline_row = None
@@ -246,7 +246,7 @@ class _Player:
         return found
 
     def _read(self, submissions: Sequence[int]) -> npt.NDArray[Any]:
-        return np.concatenate([self._kept[one] for one in submissions])
+        return np.concatenate([self._kept[submission] for submission in submissions])
 
     def _release(self, team: str, prediction: npt.NDArray[Any], public: float) -> float | None:
         if self._releaser is None:
@@ -277,7 +277,7 @@ def _outcome(
     settings, metric = state.settings, state.metric
     better = metric.greater_is_better
     kind = truth_kind(state.solution, metric)
-    names = [one.team() for one in participants]
+    names = [participant.team() for participant in participants]
     candidates = [
         Candidate(one.number, names[one.team], one.public, one.private, one.shown, one.shown)
         for one in played
@@ -348,8 +348,8 @@ def _outcome(
 def final_board(outcome: Outcome) -> str:
     """Return the final board as CSV, in the form that past boards are read in."""
     lines = ["team,private_rank,private_score,public_rank,public_score,entries"]
-    for one in outcome.teams:
-        public = ["", ""] if one.public_rank is None else [str(one.public_rank), repr(one.shown)]
-        own = [one.team, str(one.rank), repr(one.score), *public, str(one.submissions)]
+    for team in outcome.teams:
+        public = ["", ""] if team.public_rank is None else [str(team.public_rank), repr(team.shown)]
+        own = [team.team, str(team.rank), repr(team.score), *public, str(team.submissions)]
         lines.append(",".join(own))
     return "\n".join([*lines, ""])

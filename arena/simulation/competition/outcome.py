@@ -86,7 +86,7 @@ class Outcome:
     @property
     def winner(self) -> TeamOutcome:
         """The first on the private leaderboard; of several, the truly best."""
-        return min(self.teams, key=lambda one: (one.rank, one.true_rank))
+        return min(self.teams, key=lambda team: (team.rank, team.true_rank))
 
     @property
     def shared_by(self) -> int:
@@ -96,7 +96,7 @@ class Outcome:
     @property
     def best(self) -> TeamOutcome:
         """The truly best team; of several, the first on the private leaderboard."""
-        return min(self.teams, key=lambda one: (one.true_rank, one.rank))
+        return min(self.teams, key=lambda team: (team.true_rank, team.rank))
 
     @property
     def best_won(self) -> bool | None:
@@ -199,10 +199,12 @@ def outcome_of(
     numbers = np.array([record.submission for record in counting], dtype=np.intp)
     scores = scores_of_submissions(state, numbers)
     place = {int(number): at for at, number in enumerate(numbers)}
-    known = {team: one for one in participants for team in _accounts(one)}
+    known = {team: participant for participant in participants for team in _accounts(participant)}
     teams = _teams(state, result, public, scores, place, known)
     settings = state.settings
-    released = {one.submission: one.release.score for one in state.store.releases(state.epoch)}
+    released = {
+        release.submission: release.release.score for release in state.store.releases(state.epoch)
+    }
     shown = (
         (datetime.fromisoformat(record.received), released[record.submission], true)
         for record, true in zip(counting, scores.true.tolist(), strict=True)
@@ -218,7 +220,8 @@ def outcome_of(
         greater_is_better=better,
         submissions=sum(record.team in known for record in counting),
         turned_away=sum(
-            one.status != "accepted" and one.team in known for one in state.store.submissions()
+            submission.status != "accepted" and submission.team in known
+            for submission in state.store.submissions()
         ),
         teams=teams,
         days=by_day,

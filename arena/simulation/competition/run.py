@@ -275,11 +275,13 @@ def _start(
         )
         part = replace(part, baseline_score=answer.released)
     playing: dict[int, Playing] = {}
-    for one in participants:
-        own = replace(part, submissions=max(visits[one.number] - 1, 1))
-        with attributed(one.kind.plugin, f"starting {one.kind.specification}"):
-            player = one.kind.competitor.start(own, player_rng(simulation.request.seed, one.number))
-        playing[one.number] = Playing(one, player)
+    for participant in participants:
+        own = replace(part, submissions=max(visits[participant.number] - 1, 1))
+        with attributed(participant.kind.plugin, f"starting {participant.kind.specification}"):
+            player = participant.kind.competitor.start(
+                own, player_rng(simulation.request.seed, participant.number)
+            )
+        playing[participant.number] = Playing(participant, player)
     return playing
 
 

@@ -127,7 +127,10 @@ def run_story(request: SimulationRequest, seed: int, manager: PluginManager | No
 
 def _digest(simulation: PreparedSimulation) -> str:
     """Return a hash of everything that the outcomes depend on."""
-    settings = [simulation.settings_under(one).model_dump_json() for one in simulation.mechanisms]
+    settings = [
+        simulation.settings_under(mechanism).model_dump_json()
+        for mechanism in simulation.mechanisms
+    ]
     text = json.dumps([metadata.version("arena"), simulation.about(), settings], sort_keys=True)
     return text_digest(text)
 
@@ -160,7 +163,7 @@ def read_stories(folder: Path) -> tuple[tuple[str, ...], list[Story]]:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"{printable(str(file))} is damaged; simulate it again.") from error
         stories.append(Story(int(number), str(file.parent), tuple(found)))
-    mechanisms = {tuple(one["mechanism"] for one in story.outcomes) for story in stories}
+    mechanisms = {tuple(outcome["mechanism"] for outcome in story.outcomes) for story in stories}
     if len(stories) < 2 or len(mechanisms) > 1:
         problem = "seeds under different mechanisms" if len(mechanisms) > 1 else "no two seeds"
         raise InputError(

@@ -51,8 +51,8 @@ class Simulation:
             "folder": str(self.folder),
             "mechanisms": list(self.mechanisms),
             "seeds": [
-                {"seed": one.seed, "folder": one.folder, "outcomes": list(one.outcomes)}
-                for one in self.stories
+                {"seed": story.seed, "folder": story.folder, "outcomes": list(story.outcomes)}
+                for story in self.stories
             ],
             "comparison": None if self.comparison is None else self.comparison.to_dict(),
             "notes": list(self.notes),
@@ -330,7 +330,9 @@ def _one_seed(
 def teams_by_kind(prepared: PreparedSimulation) -> list[int]:
     """Return the number of teams of each kind."""
     participants = assign_teams(prepared.kinds, prepared.request.teams)
-    return [sum(one.kind is kind for one in participants) for kind in prepared.kinds]
+    return [
+        sum(participant.kind is kind for participant in participants) for kind in prepared.kinds
+    ]
 
 
 def _announcement(prepared: PreparedSimulation, engine: Engine, manager: PluginManager) -> str:

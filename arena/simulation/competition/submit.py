@@ -97,17 +97,19 @@ class Submitter:
 
 def open_submitter(state: CompetitionState, clock: SimulatedClock, folder: Path) -> Submitter:
     """Return the submitter of a simulated competition."""
-    released = {one.submission: one.release.score for one in state.store.releases(state.epoch)}
+    released = {
+        release.submission: release.release.score for release in state.store.releases(state.epoch)
+    }
     known = {
-        (one.team, one.sha256): Submitted(
-            one.submission,
-            one.team,
-            one.status,
-            released.get(one.submission),
-            one.faults,
+        (submission.team, submission.sha256): Submitted(
+            submission.submission,
+            submission.team,
+            submission.status,
+            released.get(submission.submission),
+            submission.faults,
             known=True,
         )
-        for one in state.store.submissions()
+        for submission in state.store.submissions()
     }
     left = {key for key, answer in known.items() if answer.status == "accepted"}
     return Submitter(state, SubmissionHandler(state), clock, folder, known, left)

@@ -158,8 +158,8 @@ def summarize_seeds(found: Comparison) -> list[str]:
 
 
 def _about_differences(found: Comparison) -> str:
-    labels = {one.name: one.label for one in MEASURES}
-    shown = [one for one in found.differences if one.shown]
+    labels = {measure.name: measure.label for measure in MEASURES}
+    shown = [difference for difference in found.differences if difference.shown]
     if not shown:
         return (
             "No difference between the mechanisms is shown. With more seeds, smaller differences "

@@ -125,7 +125,7 @@ class _Rows:
 
     def first_of(self, *meanings: str) -> str | None:
         """Return the first of these columns that the file has."""
-        return next((one for one in meanings if one in self.places), None)
+        return next((meaning for meaning in meanings if meaning in self.places), None)
 
 
 def _read(path: Path) -> PastBoard:

@@ -125,7 +125,7 @@ class Sweep:
     @property
     def best(self) -> DesignFigures:
         """The design whose winner has the largest expected true score."""
-        return max(self.designs, key=lambda one: one.point["quality"])
+        return max(self.designs, key=lambda design: design.point["quality"])
 
 
 def populations_of(
@@ -349,7 +349,7 @@ def sweep_designs(
                 RandomNumbers.of(teams, _DRAWS_OF_A_SCENARIO, np.random.default_rng([seed, at]))
                 for at in range(max(map(len, others), default=0))
             ]
-        own = [draw_competitions(one, within, design, of_points) for one in points]
+        own = [draw_competitions(point, within, design, of_points) for point in points]
         found.append({figure: float(np.mean([one[figure] for one in own])) for figure in FIGURES})
         drawn = [
             [

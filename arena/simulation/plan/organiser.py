@@ -119,15 +119,17 @@ class Questions:
             return sorted(self.public_shares), changed
         if name == "per_day":
             counts = sorted(self.per_days)
-            changed = [replace(base, submissions=one * self.days) for one in counts]
-            return [float(one) for one in counts], changed
+            changed = [replace(base, submissions=count * self.days) for count in counts]
+            return [float(count) for count in counts], changed
         if name == "teams":
             counts = sorted(self.team_counts)
-            return [float(one) for one in counts], [replace(base, teams=one) for one in counts]
+            return [float(count) for count in counts], [
+                replace(base, teams=count) for count in counts
+            ]
         now = base.private_rows
         steps = (0.5, 1, 2, 4)
         rows = sorted(self.private_rows or {max(1, round(now * step)) for step in steps})
-        return [float(one) for one in rows], [replace(base, private_rows=one) for one in rows]
+        return [float(row) for row in rows], [replace(base, private_rows=row) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +178,7 @@ class Advice:
 
     def sweep(self, name: str) -> Sweep:
         """Return a sweep by its name."""
-        return next(one for one in self.sweeps if one.name == name)
+        return next(sweep for sweep in self.sweeps if sweep.name == name)
 
     def headline(self) -> str:
         """Return the most important answer, in one sentence."""
@@ -191,7 +193,7 @@ class Advice:
         """Return questions and answers, in sentences."""
         plan, base = self.plan, self.questions.design
         rows = [("first place", plan.best_wins_rows)]
-        rows += [(one.target.label, one.needed) for one in plan.targets]
+        rows += [(target.target.label, target.needed) for target in plan.targets]
         found = [
             (
                 "How many private rows?",
@@ -217,15 +219,16 @@ class Advice:
         return found
 
     def _nearest(self, name: str, value: float) -> DesignFigures:
-        return min(self.sweep(name).designs, key=lambda one: abs(one.setting - value))
+        return min(self.sweep(name).designs, key=lambda design: abs(design.setting - value))
 
     def _choice(self, name: str, show: Any) -> str:
         sweep = self.sweep(name)
-        best, others = sweep.best, [one for one in sweep.designs if one is not sweep.best]
-        worse = [show(one.setting) for one in others if one.shown_worse]
-        equal = [show(one.setting) for one in others if not one.shown_worse]
+        best, others = sweep.best, [design for design in sweep.designs if design is not sweep.best]
+        worse = [show(other.setting) for other in others if other.shown_worse]
+        equal = [show(other.setting) for other in others if not other.shown_worse]
         wins = ", ".join(
-            f"{percent(one.point['best_wins'])} at {show(one.setting)}" for one in sweep.designs
+            f"{percent(design.point['best_wins'])} at {show(design.setting)}"
+            for design in sweep.designs
         )
         text = (
             f"The winner's expected true score is best at {show(best.setting)}. The truly best "
@@ -267,8 +270,8 @@ class Advice:
         )
         if best.tau_low <= 0:
             text += " That it ranks them alike at all is not shown."
-        worse = [f"{one.metric} ({_tau(one)})" for one in others if one.shown_worse]
-        equal = [f"{one.metric} ({_tau(one)})" for one in others if not one.shown_worse]
+        worse = [f"{other.metric} ({_tau(other)})" for other in others if other.shown_worse]
+        equal = [f"{other.metric} ({_tau(other)})" for other in others if not other.shown_worse]
         if worse:
             text += f" Shown to be lower: {', '.join(worse)}."
         if equal:
@@ -279,7 +282,11 @@ class Advice:
         """Return what to tell colleagues, in one paragraph."""
         base, plan = self.questions.design, self.plan
         now = self._nearest("teams", base.teams)
-        need = next(one for one in plan.best_wins_rows if one.probability == 0.9)
+        need = next(
+            best_wins_row
+            for best_wins_row in plan.best_wins_rows
+            if best_wins_row.probability == 0.9
+        )
         return (
             f"We plan a competition scored by {self.metric} with {base.private_rows:,} private and "
             f"{base.public_rows:,} public rows, about {base.teams:,} teams and "
@@ -333,20 +340,20 @@ class Advice:
                         "name": sweep.name,
                         "designs": [
                             {
-                                "setting": one.setting,
-                                **asdict(one.design),
-                                **{name: one.point[name] for name in FIGURES},
-                                **{f"{name}_low": one.low[name] for name in FIGURES},
-                                **{f"{name}_high": one.high[name] for name in FIGURES},
-                                "shown_worse": one.shown_worse,
+                                "setting": design.setting,
+                                **asdict(design.design),
+                                **{name: design.point[name] for name in FIGURES},
+                                **{f"{name}_low": design.low[name] for name in FIGURES},
+                                **{f"{name}_high": design.high[name] for name in FIGURES},
+                                "shown_worse": design.shown_worse,
                             }
-                            for one in sweep.designs
+                            for design in sweep.designs
                         ],
                     }
                     for sweep in self.sweeps
                 ],
                 "mechanics": asdict(self.mechanics),
-                "metrics": [asdict(one) for one in self.metrics],
+                "metrics": [asdict(metric) for metric in self.metrics],
                 "notes": self.notes,
                 "rehearsal": None if self.rehearsal is None else self.rehearsal.to_dict(),
             }

@@ -151,13 +151,13 @@ class TargetPlan:
             "ordered": self.target.ordered,
             "rows": [
                 {
-                    "test_rows": one.test_rows,
-                    "probability": one.normal,
-                    "probability_nonparametric": one.nonparametric,
-                    "probability_low": one.low,
-                    "probability_high": one.high,
+                    "test_rows": share.test_rows,
+                    "probability": share.normal,
+                    "probability_nonparametric": share.nonparametric,
+                    "probability_low": share.low,
+                    "probability_high": share.high,
                 }
-                for one in self.shares
+                for share in self.shares
             ],
             "needed": [_needed(one) for one in self.needed],
         }
@@ -197,11 +197,11 @@ class Plan:
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         plain["rows"] = [row.to_dict() for row in self.rows]
         plain["power_rows"] = [
-            {"power": one.probability, "test_rows": one.test_rows, **_ends(one)}
-            for one in self.power_rows
+            {"power": power_row.probability, "test_rows": power_row.test_rows, **_ends(power_row)}
+            for power_row in self.power_rows
         ]
-        plain["best_wins_rows"] = [_needed(one) for one in self.best_wins_rows]
-        plain["targets"] = [one.to_dict() for one in self.targets]
+        plain["best_wins_rows"] = [_needed(best_wins_row) for best_wins_row in self.best_wins_rows]
+        plain["targets"] = [target.to_dict() for target in self.targets]
         document: dict[str, Any] = as_json(plain)
         return document
 
@@ -456,7 +456,7 @@ def _target_plan(
     needed = []
     for share in _SHARES:
         counts = [np.quantile(one, share, axis=1, method="inverted_cdf") for one in spread]
-        low = float(np.ceil(min(float(np.quantile(one, tail / 2)) for one in counts)))
+        low = float(np.ceil(min(float(np.quantile(count, tail / 2)) for count in counts)))
         high = None if has_ties(worst, target) else max(_quantile(at_worst, share), low)
         needed.append(_needed_rows(share, until, low, high))
     return TargetPlan(target, tuple(shares), tuple(needed))
@@ -549,7 +549,7 @@ class _Scenarios:
         wins_at_worst = float(tied[boards.argmax(axis=0)].mean()) / int(tied.sum())
         widths, winners, shown = self._widths(self.worst[:, None], rows, 10)
         by_prior = [self._widths(own, rows) for own in self.draws]
-        found = {"best_wins": (wins_at_worst, max(np.quantile(one, 1 - tail / 2) for one in wins))}
+        found = {"best_wins": (wins_at_worst, max(np.quantile(win, 1 - tail / 2) for win in wins))}
         at_worst = {"interval_width": widths, "winner_width": winners, "winner_shown": shown}
         for at, (name, worst) in enumerate(at_worst.items()):
             lows = [np.quantile(one[at], tail / 2) for one in by_prior]
@@ -575,7 +575,7 @@ class _Scenarios:
         """Return the interval of the rows with which the truly best wins with a probability."""
         tail = (1 - self.level) / 2
         rows = [np.quantile(one, share, axis=1, method="inverted_cdf") for one in self.until]
-        low = min(float(np.quantile(one, tail / 2)) for one in rows)
+        low = min(float(np.quantile(row, tail / 2)) for row in rows)
         if (self.worst == 0).sum() > 1:
             return float(np.ceil(low)), None
         until = rows_until_the_best_leads(self.worst[:, None], self.fresh, self.n_rows)

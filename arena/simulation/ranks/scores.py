@@ -98,10 +98,10 @@ def score_models(
         whole_population(population),
         *(draw_tests(population, rows, tests, seed, n_classes=needed) for rows in test_rows),
     ]
-    scorings = [_Scoring(bound_to(metric, len(one.rows), world.classes), one) for one in draws]
+    scorings = [_Scoring(bound_to(metric, len(draw.rows), world.classes), draw) for draw in draws]
     progress.start("Scoring models", count)
     tasks = ((scorings, shape, folder, number) for number in range(count))
-    scores = [np.empty((count, one.weights.shape[1])) for one in draws]
+    scores = [np.empty((count, draw.weights.shape[1])) for draw in draws]
     for number, own in enumerate(run_tasks(_score, tasks, workers=workers)):
         for kept, values in zip(scores, own, strict=True):
             kept[number] = values

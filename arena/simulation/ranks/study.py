@@ -82,9 +82,9 @@ class RankSimulation:
                 "tests": self.settings.tests,
                 "models": self.scores.true,
                 "win_frequency": [_fields(one) for one in self.win_frequency],
-                "ranks": [row for one in self.ranks for row in _rank_rows(one)],
+                "ranks": [row for rank in self.ranks for row in _rank_rows(rank)],
                 "coverage": [_fields(one) for one in self.coverage],
-                "boards": [_board(one) for one in self.boards],
+                "boards": [_board(board) for board in self.boards],
                 "rows_needed": [_fields(one) for one in self.rows_needed],
             }
         )

@@ -94,7 +94,9 @@ def _tree(value: Any, apart: Callable[[Any], None]) -> Any:
             tree = {"error": _error(value)}
         case _ if (name := _name(type(value))) in _sendable:
             tree = {
-                name: {one.name: _tree(getattr(value, one.name), apart) for one in fields(value)}
+                name: {
+                    field.name: _tree(getattr(value, field.name), apart) for field in fields(value)
+                }
             }
         case _:
             tree = _array_tree(value, apart)
@@ -130,7 +132,7 @@ def _error(error: BaseException) -> list[Any]:
     """Return class, arguments and notes of an exception; of a foreign class, its message."""
     kind, arguments = type(error), list(error.args)
     notes = [note for note in getattr(error, "__notes__", ()) if isinstance(note, str)]
-    plain = all(isinstance(one, (str, int, float, type(None))) for one in arguments)
+    plain = all(isinstance(argument, (str, int, float, type(None))) for argument in arguments)
     if plain and _exception(kind.__module__, kind.__qualname__) is kind:
         return [kind.__module__, kind.__qualname__, arguments, notes]
     message = kind.__name__

@@ -81,13 +81,13 @@ class _CopycatPlayer:
 
     def submit(self) -> Move:
         unchanged = self._best_score is None
-        for one in self._notebooks[self._read :]:
+        for notebook in self._notebooks[self._read :]:
             if (
-                one.score is not None
+                notebook.score is not None
                 and self._best_score is not None
-                and is_better(one.score, self._best_score, self._metric)
+                and is_better(notebook.score, self._best_score, self._metric)
             ):
-                self._best, self._best_score = np.asarray(one.prediction), one.score
+                self._best, self._best_score = np.asarray(notebook.prediction), notebook.score
                 unchanged = True
         self._read = len(self._notebooks)
         self._sent = self._best if unchanged else disturbed(self._best, self._share, self._rng)

@@ -126,7 +126,7 @@ def prepare(
     if request.budget is not None and not 0 <= request.budget < math.inf:
         raise UsageError(f"--budget must be a bias of 0 or more, not {request.budget:g}.")
     counts = (request.seed, request.submissions, request.repeats)
-    if not all(isinstance(one, Integral) for one in counts):
+    if not all(isinstance(count, Integral) for count in counts):
         raise UsageError("The seed, the submissions and the repetitions are whole numbers.")
     if request.seed < 0:
         raise UsageError("The seed must be 0 or more.")
