@@ -349,7 +349,7 @@ def _cause_of_labels(unknown: Any, classes: Sequence[str]) -> str | None:
     probabilities = (values >= 0) & (values <= 1)
     if 2 * probabilities.sum() > len(unknown):
         return _PROBABILITIES
-    return _VALUES if 2 * (values % 1 != 0).sum() > len(unknown) else None
+    return _VALUES if 2 * (np.floor(values) != values).sum() > len(unknown) else None
 
 
 def _codes_of_text(written: Any, classes: Sequence[str]) -> FloatArray:
