@@ -361,7 +361,7 @@ class CombinedMetric(BaseMetric):
         parts = []
         for code, name in zip(present, names, strict=True):
             rows = np.flatnonzero(context.tasks == code)
-            own = _within(context, rows)
+            own = _within(context, rows, name)
             parts += [self._part(column, own, _as_slice(rows), name) for column in self.columns]
         codes = np.searchsorted(present, context.tasks)
         return replace(self, parts=tuple(_normalised(parts)), tasks=codes)
@@ -711,8 +711,8 @@ class _Rows:
         return weights[np.frombuffer(self.positions, dtype=np.intp)]
 
 
-def _within(context: RowContext, rows: IntArray) -> RowContext:
-    """Return the context of some of its rows."""
+def _within(context: RowContext, rows: IntArray, task: str) -> RowContext:
+    """Return the context of the rows of a task."""
     import pyarrow as pa
 
     clusters = context.clusters
@@ -724,8 +724,8 @@ def _within(context: RowContext, rows: IntArray) -> RowContext:
         ids=context.ids.take(pa.array(rows)),
         clusters=clusters,
         extra={name: values[rows] for name, values in context.extra.items()},
-        tasks=None,
-        task_names=(),
+        tasks=np.zeros(len(rows), dtype=np.intp),
+        task_names=(task,),
     )
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from arena.errors import InputError
+from arena.errors import InputError, UsageError
 from arena.evaluation.clusters import time_blocks
 from arena.interfaces import CaseScores
-from arena.interfaces.faults import first_of_each_kind, show
+from arena.interfaces.faults import first_of_each_kind, show, show_all
 from arena.types import Fault, FloatArray, IntArray
 
 
@@ -47,6 +47,23 @@ class CaseMatrix:
             repeats=self.repeats[at],
             within=self.within[at],
         )
+
+    def filled_from(self, algorithm: str) -> tuple[CaseMatrix, int]:
+        """Return the matrix with the values of an algorithm for missing ones, and their number.
+
+        Raises
+        ------
+        UsageError
+            If there is no such algorithm.
+        """
+        if algorithm not in self.algorithms:
+            raise UsageError(
+                f"There is no algorithm {show(algorithm)} to fill missing values from; there are "
+                f"{show_all(self.algorithms)}."
+            )
+        own = self.values[self.algorithms.index(algorithm)]
+        absent = np.isnan(self.values) & ~np.isnan(own)
+        return replace(self, values=np.where(absent, own, self.values)), int(absent.sum())
 
     def missing(self) -> dict[int, tuple[Fault, ...]]:
         """Return the faults of each algorithm that lacks values."""

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,10 @@ import pyarrow as pa
 
 from arena.errors import InputError, UsageError
 from arena.evaluation.case_metrics import MeanOfCases, MedianOfCases, ranks_within_cases
+from arena.evaluation.combinations import Combination, combined_metric
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.repeats import repeat_variance
+from arena.evaluation.wrapped_metric import WrappedMetric
 from arena.intake import CaseColumns, case_scores_of, read_case_table
 from arena.intake.case_table import FROM_FOLDER, FROM_NAME
 from arena.interfaces import CaseReader, CaseScores, Metric, PredictionBlocks
@@ -25,7 +27,7 @@ from arena.plugin.returned import checked
 from arena.scoring.board import BoardRun
 from arena.scoring.case_matrix import CaseMatrix, case_matrix, combine
 from arena.scoring.result import RejectedFile, ScoreResult
-from arena.scoring.settings import BoardSettings, board_settings
+from arena.scoring.settings import BoardSettings, board_settings, combination_of
 from arena.scoring.submissions import competition_info
 from arena.types import (
     VOCABULARIES,
@@ -33,6 +35,7 @@ from arena.types import (
     FloatArray,
     IntArray,
     PredictionKind,
+    RowContext,
     Solution,
     SubmissionRecord,
     Table,
@@ -72,7 +75,14 @@ class CaseSettings:
     """One of :data:`TIES`, for ranks within a case."""
     missing: str | float = "fault"
     """``fault``: an algorithm without a value for every case is not ranked; ``worst``: a missing
-    value is the worst one; or the number that it is."""
+    value is the worst one; ``baseline``: it is that of the baseline; or the number that it is."""
+    baseline: str | None = None
+    """The algorithm whose values fill missing ones."""
+    combination: Combination | None = None
+    """How the aggregates of the tasks become one; None: the cases of all tasks count alike."""
+    opposite: tuple[str, ...] = ()
+    """Tasks in which the other direction is the better one, such as a log loss beside AUCs. Only
+    ranks have a direction then."""
     value_range: tuple[float, float] | None = None
     """The range of a value; None: as the files state, else [0, 1] if all values lie there and
     larger is better, and [0, inf) for losses."""
@@ -88,9 +98,22 @@ class CaseSettings:
             )
         if self.ties not in TIES:
             raise UsageError(f"Ties take one of {', '.join(TIES)}, not {self.ties!r}.")
-        if isinstance(self.missing, str) and self.missing not in ("fault", "worst"):
+        if isinstance(self.missing, str) and self.missing not in ("fault", "worst", "baseline"):
             raise UsageError(
-                f"A missing value is a fault, worst, or a finite number, not {self.missing!r}."
+                "A missing value is a fault, worst, baseline, or a finite number, not "
+                f"{self.missing!r}."
+            )
+        if (self.missing == "baseline") != (self.baseline is not None):
+            raise UsageError(
+                "Missing values are those of a baseline if both are given: --missing baseline and "
+                "--baseline with the name of an algorithm."
+            )
+        how = None if self.combination is None else self.combination.how
+        if self.opposite and "-then-" not in self.aggregate and how != "mean_rank":
+            raise UsageError(
+                "Values of which larger ones are better in some tasks and smaller ones in others "
+                f"({', '.join(self.opposite)}) have no {self.aggregate}: rank them, by --aggregate "
+                "rank-then-mean or --combine mean_rank."
             )
         if not isinstance(self.missing, str) and not np.isfinite(self.missing):
             raise UsageError("The number for a missing value must be finite.")
@@ -126,7 +149,11 @@ def rank(
     greater_is_better: bool | None = None,
     aggregate: str = "mean",
     ties: Literal["average", "min"] = "average",
+    combine: str | None = None,
+    weights: Mapping[str, float] | None = None,
+    opposite: Sequence[str] = (),
     missing: str | float = "fault",
+    baseline: str | None = None,
     value_range: tuple[float, float] | None = None,
     columns: CaseColumns | None = None,
     format: str | None = None,
@@ -154,8 +181,15 @@ def rank(
     ties
         The rank of algorithms with the same value on a case: ``average`` (of their places), as in
         critical-difference diagrams, or ``min`` (the first of them).
-    missing
-        ``"fault"``, ``"worst"`` or a number; see :class:`CaseSettings`.
+    combine
+        One of :data:`~arena.evaluation.combinations.COMBINATIONS`: how the aggregates of the tasks
+        become one. None: the cases of all tasks count alike.
+    weights
+        Task -> weight in the combination; others have 1.
+    opposite
+        Tasks in which the other direction is the better one, for ranks.
+    missing, baseline
+        ``"fault"``, ``"worst"``, ``"baseline"`` or a number; see :class:`CaseSettings`.
     value_range
         The range of a value; an end may be infinite.
     columns
@@ -195,6 +229,9 @@ def rank(
         aggregate=aggregate,
         ties=ties,
         missing=missing,
+        baseline=baseline,
+        combination=combination_of(combine, weights),
+        opposite=tuple(opposite),
         value_range=value_range,
         columns=columns or CaseColumns(),
         format=format,
@@ -248,6 +285,9 @@ def read_cases(table: Any, settings: CaseSettings, manager: PluginManager) -> Ca
     worst = _filled_with(scores, settings, greater, ends)
     if worst is not None and empty:
         notes.append(f"Missing values count as {worst:.10g}: {empty:,} of them.")
+    if settings.baseline is not None:
+        matrix, count = matrix.filled_from(settings.baseline)
+        notes.append(f"Missing values are those of {settings.baseline}: {count:,} of them.")
     faults = matrix.missing()
     rejected = tuple(RejectedFile(matrix.algorithms[j], own) for j, own in faults.items())
     kept = [j for j in range(len(matrix.algorithms)) if j not in faults]
@@ -330,7 +370,7 @@ def _filled_with(
     scores: CaseScores, settings: CaseSettings, greater: bool, ends: tuple[float, float]
 ) -> float | None:
     """Return the value that replaces a missing one; None: it is a fault."""
-    if settings.missing == "fault":
+    if settings.missing in ("fault", "baseline"):
         return None
     if settings.missing != "worst":
         return float(settings.missing)
@@ -369,6 +409,11 @@ def rank_table(
     matrix = table.matrix
     values, metric = _scored(table, settings)
     cases = _as_solution(matrix)
+    if settings.combination is not None:
+        if cases.tasks is None:
+            raise UsageError("The cases have one task only, and there is nothing to combine.")
+        metrics = {metric.name: metric}
+        metric = combined_metric(metrics, settings.combination, by_task=True, solution=cases)
     records = [
         SubmissionRecord(number, name, name, "", "accepted", "")
         for number, name in enumerate(matrix.algorithms, start=1)
@@ -399,12 +444,50 @@ def _scored(table: CaseTable, settings: CaseSettings) -> tuple[FloatArray, Metri
     values, better, ends = table.matrix.values, table.greater_is_better, table.value_range
     first, _, then = settings.aggregate.rpartition("-then-")
     kind = MeanOfCases if then == "mean" else MedianOfCases
+    opposite = _opposite_cases(table.matrix, settings.opposite)
+    if not first and opposite.any():
+        return values, _OfDirectedTasks(kind(f"{then} {table.metric}", better), settings.opposite)
     if not first:
         return values, kind(f"{then} {table.metric}", better, ends)
     m = len(values)
+    values = np.where(opposite, -values, values)
     ranks = ranks_within_cases(values, greater_is_better=better, ties=settings.ties)
     of_ranks = (1.0, float(m)) if m > 1 else (float("-inf"), float("inf"))
     return ranks, kind(f"{then} rank by {table.metric}", False, of_ranks)
+
+
+def _opposite_cases(matrix: CaseMatrix, tasks: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Return ``(n,)`` which cases are of tasks with the opposite direction."""
+    for name in tasks:
+        if name not in matrix.task_names:
+            listed = ", ".join(matrix.task_names) or "none"
+            raise UsageError(f"There is no task {name!r} of the opposite direction: {listed}.")
+    if matrix.tasks is None:
+        return np.zeros(len(matrix.cases), dtype=np.bool_)
+    return np.isin(matrix.tasks, [matrix.task_names.index(name) for name in tasks])
+
+
+@dataclass(frozen=True)
+class _OfDirectedTasks(WrappedMetric):
+    """An aggregate of cases that becomes one of a direction when it is bound to a task."""
+
+    opposite: tuple[str, ...]
+
+    def score(
+        self,
+        truth: npt.NDArray[Any],
+        prediction: npt.NDArray[Any],
+        weight: npt.NDArray[Any] | None = None,
+    ) -> float:
+        """Return the aggregate."""
+        return self.metric.score(truth, prediction, weight)
+
+    def for_rows(self, context: RowContext) -> Metric:
+        """Return the aggregate with the direction of the task."""
+        metric: Any = self.metric
+        if context.task_names[0] not in self.opposite:
+            return cast("Metric", metric)
+        return cast("Metric", replace(metric, greater_is_better=not metric.greater_is_better))
 
 
 def _as_solution(matrix: CaseMatrix) -> Solution:

@@ -131,6 +131,62 @@ def test_equal_values_share_the_mean_of_their_places_or_the_first() -> None:
         rank(table, ties="max")
 
 
+TASKS = {
+    "case": [1, 2, 3, 4, 5, 6],
+    "task": ["auc", "auc", "auc", "auc", "loss", "loss"],
+    "a": [0.9, 0.8, 0.9, 0.8, 0.5, 0.3],
+    "b": [0.7, 0.6, 0.7, 0.6, 0.4, 0.2],
+    "c": [0.8, 0.9, 0.9, 0.9, 0.9, 0.7],
+}
+"""By mean: a .85 and .4, b .65 and .3, c .875 and .8."""
+COMBINED = {
+    "mean": {"a": 0.625, "b": 0.475, "c": 0.8375},
+    "geometric": {"a": (0.85 * 0.4) ** 0.5, "b": (0.65 * 0.3) ** 0.5, "c": 0.7**0.5},
+    "worst": {"a": 0.4, "b": 0.3, "c": 0.8},
+    "mean_rank": {"a": 2.0, "b": 3.0, "c": 1.0},
+}
+
+
+@pytest.mark.parametrize("how", COMBINED)
+def test_tasks_count_alike_however_many_cases_they_have(how: str) -> None:
+    result = rank(TASKS, greater_is_better=True, combine=how)
+    assert scores_of(result) == pytest.approx(COMBINED[how])
+    rows = {row["team"]: row for row in result.standings}
+    assert rows["a"]["mean value of loss"] == pytest.approx(0.4)
+    assert result.split == "cases"
+
+
+def test_tasks_of_the_other_direction_are_ranked_and_never_averaged() -> None:
+    shared = {"greater_is_better": True, "opposite": ["loss"]}
+    # Ranks by AUC: c, a, b. By loss: b, a, c.
+    ranked = rank(TASKS, combine="mean_rank", **shared)
+    assert scores_of(ranked) == pytest.approx({"a": 2.0, "b": 2.0, "c": 2.0})
+    weighted = rank(TASKS, combine="mean_rank", weights={"loss": 3}, **shared)
+    assert scores_of(weighted) == pytest.approx({"a": 2.0, "b": 1.5, "c": 2.5})
+    by_case = rank(TASKS, aggregate="rank-then-mean", **shared)
+    assert scores_of(by_case) == pytest.approx({"a": 10.5 / 6, "b": 14 / 6, "c": 11.5 / 6})
+    for settings in ({}, {"combine": "mean"}, {"combine": "worst"}):
+        with pytest.raises(UsageError, match=r"\(loss\) have no mean: rank them"):
+            rank(TASKS, **shared, **settings)
+    with pytest.raises(UsageError, match="no task 'lung' of the opposite direction: auc, loss"):
+        rank(TASKS, opposite=["lung"], combine="mean_rank")
+    with pytest.raises(UsageError, match="one task only"):
+        rank({"case": [1, 2], "a": [0.5, 1.0]}, combine="mean")
+
+
+def test_a_missing_task_has_the_values_of_a_baseline() -> None:
+    table = {**TASKS, "b": [0.7, 0.6, 0.7, 0.6, None, None]}
+    assert set(scores_of(rank(table, combine="mean"))) == {"a", "c"}
+    filled = rank(table, combine="mean", missing="baseline", baseline="a")
+    assert scores_of(filled)["b"] == pytest.approx((0.65 + 0.4) / 2)
+    assert "Missing values are those of a: 2 of them." in filled.notes
+    with pytest.raises(UsageError, match="no algorithm 'd' to fill"):
+        rank(table, missing="baseline", baseline="d")
+    for given in ({"missing": "baseline"}, {"baseline": "a"}):
+        with pytest.raises(UsageError, match="--missing baseline and --baseline"):
+            rank(table, **given)
+
+
 def test_repeats_are_averaged_and_their_variance_is_told_apart() -> None:
     rng = np.random.default_rng(3)
     n, k = 4_000, 4

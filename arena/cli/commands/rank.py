@@ -21,10 +21,11 @@ from arena.errors import UsageError
 from arena.intake import CaseColumns
 from arena.plugin.manager import PluginManager
 from arena.scoring.rank import AGGREGATES, TIES, CaseSettings, rank_table, read_cases
-from arena.scoring.settings import BoardSettings
+from arena.scoring.settings import BoardSettings, combination_of
 from arena.types import DEFAULT_LEVEL, DEFAULT_RANKER, DEFAULT_RESAMPLES
 from arena.utils.formatting import BoardDisplay
 from arena.utils.progress import ProgressDisplay
+from arena.utils.text import numbers_by_name
 
 app = typer.Typer(add_completion=False)
 
@@ -59,9 +60,24 @@ def rank(
     missing: Annotated[
         str,
         typer.Option(
-            help="A missing value: fault (the algorithm is not ranked), worst, or a number."
+            help="A missing value: fault (the algorithm is not ranked), worst, baseline (that of "
+            "--baseline), or a number."
         ),
     ] = "fault",
+    baseline: Annotated[
+        str | None, typer.Option(help="The algorithm whose values fill missing ones.")
+    ] = None,
+    combine: options.Combine = None,
+    weights: options.Weights = None,
+    opposite: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--opposite",
+            metavar="TASK, …",
+            help="Tasks in which the other direction is the better one, separated by commas, for "
+            "ranks: log losses beside AUCs.",
+        ),
+    ] = None,
     value_range: Annotated[
         tuple[float, float] | None,
         typer.Option(
@@ -156,6 +172,9 @@ def rank(
         aggregate=aggregate,
         ties=cast(Any, ties),  # checked there
         missing=_missing(missing),
+        baseline=baseline,
+        combination=combination_of(combine, numbers_by_name(weights, "--weights")),
+        opposite=options.target_names(opposite),
         value_range=value_range,
         columns=CaseColumns(
             algorithm,
@@ -186,9 +205,11 @@ def rank(
 
 
 def _missing(text: str) -> str | float:
-    if text in ("fault", "worst"):
+    if text in ("fault", "worst", "baseline"):
         return text
     try:
         return float(text)
     except ValueError as error:
-        raise UsageError(f"--missing takes fault, worst or a number, not {text!r}.") from error
+        raise UsageError(
+            f"--missing takes fault, worst, baseline or a number, not {text!r}."
+        ) from error
