@@ -27,7 +27,7 @@ from arena.types import FloatArray, IntArray
 _KEPT = 128
 """Values at either end of a sample that are kept one by one."""
 _BINS = 256
-_NOISE = 1e-12
+_LEAST_WIDTH, _NOISE = 1e-300, 1e-12
 _CELLS = 2**20
 """Of a block of submissions whose bounds are found together."""
 
@@ -62,9 +62,13 @@ class Units:
         parted = np.partition(values, (_KEPT, n_units - _KEPT - 1), axis=1)
         middle = parted[:, _KEPT : n_units - _KEPT]
         low = middle[:, :1]
-        width = np.maximum(middle[:, -1:] - low, np.finfo(float).tiny)
-        bins = np.minimum(((middle - low) / width * _BINS).astype(np.intp), _BINS - 1)
-        flat = (bins + _BINS * np.arange(m)[:, np.newaxis]).ravel()
+        width = np.maximum(middle[:, -1:] - low, _LEAST_WIDTH)
+        above = middle - low
+        above *= _BINS / width
+        bins = above.astype(np.intp)
+        np.minimum(bins, _BINS - 1, out=bins)
+        bins += _BINS * np.arange(m)[:, np.newaxis]
+        flat = bins.ravel()
         counts = np.bincount(flat, minlength=m * _BINS).reshape(m, _BINS).astype(np.float64)
         sums = np.bincount(flat, middle.ravel(), m * _BINS).reshape(m, _BINS)
         means = np.where(counts > 0, sums / np.maximum(counts, 1), low)

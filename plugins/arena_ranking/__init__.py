@@ -21,10 +21,11 @@ def provide_rankers() -> Iterable[Deferred]:
 
 @hookimpl
 def provide_analyses() -> Iterable[Analysis]:
-    """Provide the analysis ``ranks``."""
+    """Provide the analyses ``ranks`` and ``total-failures``."""
     from arena_ranking.analysis import Ranks
+    from arena_ranking.failures import Failures
 
-    return [Ranks()]
+    return [Ranks(), Failures()]
 
 
 @hookimpl
