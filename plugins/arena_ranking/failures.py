@@ -16,7 +16,7 @@ from arena.evaluation.score_intervals import range_of
 from arena.interfaces import HasRowValues, Study
 from arena.interfaces.faults import plural
 from arena.types import Finding, FloatArray, IntArray, Table
-from arena.utils.formatting import percent
+from arena.utils.formatting import level_text, percent
 
 _MOST_VALUES = 6e7
 _BLOCK_VALUES = 2**21
@@ -47,9 +47,17 @@ class Failures:
     name: str = "total-failures"
 
     def suits(self, study: Study) -> bool:
-        """Return whether any row has the worst value, and any neither the worst nor the best."""
+        """Return whether values are not only right or wrong, and failures count.
+
+        They do where a row has the worst value, or where fewer failures than a sample of this size
+        can lack would reverse the first two submissions.
+        """
         found = failed_rows(study)
-        return found is not None and bool(found.counts.any() and found.others.any())
+        if found is None or not found.others.any():
+            return False
+        further = _further(study, found)
+        unseen = unseen_rate(len(study.truth), study.level) * len(study.truth)
+        return bool(found.counts.any() or (further is not None and further <= unseen))
 
     def run(self, study: Study, rng: np.random.Generator) -> Finding:  # noqa: ARG002 - no chance
         """Return the finding.
@@ -64,14 +72,7 @@ class Failures:
             raise ValueError("the score is no mean of row values in a known range")
         n, worst = len(study.truth), _worst(study)
         order = best_first(study.scores, greater_is_better=study.metric.greater_is_better)
-        further = None
-        if len(order) > 1:
-            first, second = order[:2]
-            further = failures_to_reverse(
-                abs(float(found.means[first] - found.means[second])),
-                abs(float(found.usual[first]) - worst),
-                n,
-            )
+        further = _further(study, found)
         rates = found.counts / n
         return Finding(
             analysis=self.name,
@@ -140,6 +141,29 @@ def failures_to_reverse(lead: float, cost: float, n_rows: int) -> int | None:
     return further if further <= n_rows else None
 
 
+def unseen_rate(n_rows: int, level: float) -> float:
+    """Return the largest rate of failures of which n independent rows may show none.
+
+    The upper end of Clopper and Pearson's one-sided interval.
+
+    >>> round(unseen_rate(50, 0.95), 3)
+    0.058
+    """
+    return float(-np.expm1(np.log1p(-level) / n_rows))
+
+
+def _further(study: Study, found: FailedRows) -> int | None:
+    order = best_first(study.scores, greater_is_better=study.metric.greater_is_better)
+    if len(order) < 2:
+        return None
+    first, second = order[:2]
+    return failures_to_reverse(
+        abs(float(found.means[first] - found.means[second])),
+        abs(float(found.usual[first]) - _worst(study)),
+        len(study.truth),
+    )
+
+
 def _worst(study: Study) -> float:
     low, high = range_of(study.metric)
     return float(low if study.metric.greater_is_better else high)
@@ -149,11 +173,19 @@ def _verdict(
     study: Study, found: FailedRows, leaders: IntArray, further: int | None, worst: float
 ) -> str:
     words, n = study.words, len(study.truth)
-    rates = [
-        f"{study.teams[j]} on {found.counts[j]:,} ({percent(found.counts[j] / n)})"
-        for j in leaders.tolist()
-    ]
-    text = f"Complete failures (the value {worst:g}) on {n:,} {words.rows}: {' and '.join(rates)}."
+    if found.counts[leaders].any():
+        rates = " and ".join(
+            f"{study.teams[j]} on {found.counts[j]:,} ({percent(found.counts[j] / n)})"
+            for j in leaders.tolist()
+        )
+        text = f"Complete failures (the value {worst:g}) on {n:,} {words.rows}: {rates}."
+    else:
+        names = " and ".join(study.teams[j] for j in leaders.tolist())
+        text = (
+            f"No complete failure (the value {worst:g}) of {names} on {n:,} {words.rows}, which "
+            f"can lack failures with a rate of up to {percent(unseen_rate(n, study.level))} "
+            f"({level_text(study.level)} confidence)."
+        )
     if further is None or len(leaders) < 2:
         return text
     first, second = (study.teams[j] for j in leaders.tolist())

@@ -7,7 +7,7 @@ are in :mod:`coverage_metrics`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -17,7 +17,7 @@ from scipy import special, stats
 
 from arena.interfaces import Metric
 
-__all__ = ["CELLS", "Board", "Cell"]
+__all__ = ["CELLS", "Board", "Cell", "of_kind"]
 
 Array = npt.NDArray[Any]
 Rng = np.random.Generator
@@ -62,9 +62,14 @@ class Cell:
     dependent: bool = False
     """The rows are not independent, which arena cannot know: the cell shows what that costs."""
     resamples: int | None = None
-    """The number of resamples in a campaign; None: the usual one."""
-    kind: str = "shares and other scores"
+    """The number of resamples; None: that of the campaign."""
+    kind: str = ""
     """The page of the tables on which the cell stands."""
+
+
+def of_kind(kind: str, *cells: Cell) -> tuple[Cell, ...]:
+    """Return cells for the page of a kind of boards."""
+    return tuple(replace(cell, kind=kind) for cell in cells)
 
 
 # -- groups ----------------------------------------------------------------------------------------
@@ -298,80 +303,145 @@ _CANDIDATES = np.concatenate([np.zeros(50, np.intp), np.arange(1, 5)])
 _SPREAD = np.linspace(0.75, 0.85, 30)
 
 CELLS: tuple[Cell, ...] = (
-    # plenty of rows
-    Cell("accuracy, n=1,000, equal", "accuracy", labels(30, 1000, 0.8)),
-    Cell("accuracy, n=1,000, spread", "accuracy", labels(30, 1000, _SPREAD)),
-    Cell("accuracy, n=1,000, 10 duplicates", "accuracy", labels(30, 1000, 0.8, duplicates=10)),
-    Cell("accuracy, n=1,000, level .8", "accuracy", labels(30, 1000, 0.8), 0.8),
-    Cell("accuracy, n=1,000, level .99", "accuracy", labels(30, 1000, 0.8), 0.99),
-    Cell("mse, n=500, spread", "mse", residuals(30, 500, gap=0.3)),
-    Cell("accuracy, n=500, m=200", "accuracy", labels(200, 500, 0.8)),
-    Cell("accuracy, n=500, m=2", "accuracy", labels(2, 500, 0.8)),
-    # few rows, near perfect
-    Cell("accuracy, n=20", "accuracy", labels(30, 20, 0.8)),
-    Cell("accuracy, n=20, m=2", "accuracy", labels(2, 20, 0.8)),
-    Cell("accuracy, n=100, m=20", "accuracy", labels(20, 100, 0.8)),
-    Cell("accuracy .99, n=300", "accuracy", labels(30, 300, 0.99)),
-    Cell("accuracy .99, n=300, m=2", "accuracy", labels(2, 300, 0.99)),
-    Cell("mse, n=10, m=2", "mse", residuals(2, 10)),
-    Cell("mse, n=5, m=5", "mse", residuals(5, 5)),
-    Cell("mse, n=3, m=5", "mse", residuals(5, 3)),
-    Cell("mse, n=4, m=2", "mse", residuals(2, 4)),
-    Cell("accuracy, 3 groups of 50, m=5", "accuracy",
-         labels(5, 150, 0.8, clusters=even_groups(150, 3))),
-    # groups
-    *(
-        Cell(f"mse, {g} groups", "mse", residuals(30, 400, clusters=even_groups(400, g)))
-        for g in (2, 3, 5, 10, 20, 40, 80)
+    *of_kind(
+        "shares and squared errors",
+        Cell("accuracy, n=1,000, equal", "accuracy", labels(30, 1000, 0.8)),
+        Cell("accuracy, n=1,000, spread", "accuracy", labels(30, 1000, _SPREAD)),
+        Cell("accuracy, n=1,000, 10 duplicates", "accuracy", labels(30, 1000, 0.8, duplicates=10)),
+        Cell("accuracy, n=1,000, level .8", "accuracy", labels(30, 1000, 0.8), 0.8),
+        Cell("accuracy, n=1,000, level .99", "accuracy", labels(30, 1000, 0.8), 0.99),
+        Cell("mse, n=500, spread", "mse", residuals(30, 500, gap=0.3)),
+        Cell("accuracy, n=500, m=200", "accuracy", labels(200, 500, 0.8)),
+        Cell("accuracy, n=500, m=2", "accuracy", labels(2, 500, 0.8)),
+        Cell("accuracy, n=20", "accuracy", labels(30, 20, 0.8)),
+        Cell("accuracy, n=20, m=2", "accuracy", labels(2, 20, 0.8)),
+        Cell("accuracy, n=100, m=20", "accuracy", labels(20, 100, 0.8)),
+        Cell("accuracy .99, n=300", "accuracy", labels(30, 300, 0.99)),
+        Cell("accuracy .99, n=300, m=2", "accuracy", labels(2, 300, 0.99)),
+        Cell("mse, n=10, m=2", "mse", residuals(2, 10)),
+        Cell("mse, n=5, m=5", "mse", residuals(5, 5)),
+        Cell("mse, n=3, m=5", "mse", residuals(5, 3)),
+        Cell("mse, n=4, m=2", "mse", residuals(2, 4)),
+        Cell(
+            "accuracy, 3 groups of 50, m=5",
+            "accuracy",
+            labels(5, 150, 0.8, clusters=even_groups(150, 3)),
+        ),
     ),
-    Cell("mse, 5 groups, m=2", "mse", residuals(2, 400, clusters=even_groups(400, 5))),
-    Cell("mse, 10 groups, spread", "mse",
-         residuals(30, 400, clusters=even_groups(400, 10), gap=1.0)),
-    Cell("mse, 10 groups, one of 90 %", "mse",
-         residuals(30, 400, clusters=uneven_groups(400, 10, 0.9))),
-    Cell("mse, 60 groups, one of 50 %", "mse",
-         residuals(30, 600, clusters=uneven_groups(600, 60, 0.5))),
-    Cell("mse, 20 groups of 1 to 50", "mse", residuals(30, 400, clusters=growing_groups(400, 20))),
-    Cell("accuracy, 5 groups", "accuracy", labels(30, 200, 0.8, clusters=even_groups(200, 5))),
-    Cell("accuracy, 5 groups of 4, m=2", "accuracy",
-         labels(2, 20, 0.8, clusters=even_groups(20, 5))),
-    Cell("accuracy, 15 groups", "accuracy", labels(30, 300, 0.8, clusters=even_groups(300, 15))),
-    # rare classes
-    *(
-        Cell(f"ROC AUC, {p} of 1,000 positive, m=30", "roc_auc", binormal(30, 1000, p))
-        for p in (2, 3, 5, 10, 30)
+    *of_kind(
+        "groups of rows",
+        *(
+            Cell(f"mse, {g} groups", "mse", residuals(30, 400, clusters=even_groups(400, g)))
+            for g in (2, 3, 5, 10, 20, 40, 80)
+        ),
+        Cell("mse, 5 groups, m=2", "mse", residuals(2, 400, clusters=even_groups(400, 5))),
+        Cell(
+            "mse, 10 groups, spread",
+            "mse",
+            residuals(30, 400, clusters=even_groups(400, 10), gap=1.0),
+        ),
+        Cell(
+            "mse, 10 groups, one of 90 %",
+            "mse",
+            residuals(30, 400, clusters=uneven_groups(400, 10, 0.9)),
+        ),
+        Cell(
+            "mse, 60 groups, one of 50 %",
+            "mse",
+            residuals(30, 600, clusters=uneven_groups(600, 60, 0.5)),
+        ),
+        Cell(
+            "mse, 20 groups of 1 to 50", "mse", residuals(30, 400, clusters=growing_groups(400, 20))
+        ),
+        Cell("accuracy, 5 groups", "accuracy", labels(30, 200, 0.8, clusters=even_groups(200, 5))),
+        Cell(
+            "accuracy, 5 groups of 4, m=2",
+            "accuracy",
+            labels(2, 20, 0.8, clusters=even_groups(20, 5)),
+        ),
+        Cell(
+            "accuracy, 15 groups", "accuracy", labels(30, 300, 0.8, clusters=even_groups(300, 15))
+        ),
     ),
-    Cell("ROC AUC, 10 of 1,000 positive, m=5", "roc_auc", binormal(5, 1000, 10)),
-    Cell("ROC AUC, 2 of 200 positive, m=2", "roc_auc", binormal(2, 200, 2)),
-    Cell("ROC AUC, 10 of 20 positive", "roc_auc", binormal(10, 20, 10)),
-    Cell("average precision, 10 of 500 positive", "average_precision",
-         binormal(30, 500, 10, "average_precision")),
-    Cell("average precision, 3 of 300 positive, m=5", "average_precision",
-         binormal(5, 300, 3, "average_precision")),
-    Cell("F1, 2 % positive, n=200", "f1", rare_labels(30, 200, 0.02, "f1")),
-    Cell("MCC, 1 % positive, n=500", "mcc", rare_labels(30, 500, 0.01, "mcc")),
-    Cell("kappa, 2 % positive, n=300", "quadratic_weighted_kappa",
-         rare_labels(30, 300, 0.02, "quadratic_weighted_kappa")),
-    # heavy tails
-    Cell("rmse, lognormal rows, n=200", "rmse",
-         residuals(30, 200, metric="rmse", tails="lognormal")),
-    Cell("rmse, lognormal rows, n=1,000", "rmse",
-         residuals(30, 1000, metric="rmse", tails="lognormal")),
-    Cell("mae, Cauchy tails, n=300", "mae",
-         residuals(30, 300, metric="mae", tails="cauchy"), order_only=True),
-    Cell("mae, Pareto 1.5, n=300", "mae", residuals(30, 300, metric="mae", tails="pareto 1.5")),
-    Cell("log loss, near-certain, n=300", "log_loss", certain(30, 300, 0.02)),
-    # unequal shapes of the row values at equal true scores
-    Cell("mae, exponential against uniform, n=100", "mae",
-         mixed_losses(30, 100, skew="exponential"), skewed=True),
-    Cell("mae, lognormal against uniform, n=200", "mae",
-         mixed_losses(30, 200, skew="lognormal"), skewed=True),
-    Cell("log loss, near-certain against modest, n=1,000", "log_loss",
-         certain(30, 1000, 0.02, mixed=True), skewed=True),
-    Cell("mae, 2 % of 50 against uniform, n=200", "mae",
-         mixed_losses(10, 200, skew="rare"), skewed=True),
-    Cell("Brier, half fail on 2 %, n=200", "brier", rare_failures(10, 200), skewed=True),
-    # several submissions of a team
-    Cell("accuracy, one team with 50 candidates", "accuracy",
-         labels(54, 500, 0.8, teams=_CANDIDATES)),
-)  # fmt: skip
+    *of_kind(
+        "rare classes and weights",
+        *(
+            Cell(f"ROC AUC, {p} of 1,000 positive, m=30", "roc_auc", binormal(30, 1000, p))
+            for p in (2, 3, 5, 10, 30)
+        ),
+        Cell("ROC AUC, 10 of 1,000 positive, m=5", "roc_auc", binormal(5, 1000, 10)),
+        Cell("ROC AUC, 2 of 200 positive, m=2", "roc_auc", binormal(2, 200, 2)),
+        Cell("ROC AUC, 10 of 20 positive", "roc_auc", binormal(10, 20, 10)),
+        Cell(
+            "average precision, 10 of 500 positive",
+            "average_precision",
+            binormal(30, 500, 10, "average_precision"),
+        ),
+        Cell(
+            "average precision, 3 of 300 positive, m=5",
+            "average_precision",
+            binormal(5, 300, 3, "average_precision"),
+        ),
+        Cell("F1, 2 % positive, n=200", "f1", rare_labels(30, 200, 0.02, "f1")),
+        Cell("MCC, 1 % positive, n=500", "mcc", rare_labels(30, 500, 0.01, "mcc")),
+        Cell(
+            "kappa, 2 % positive, n=300",
+            "quadratic_weighted_kappa",
+            rare_labels(30, 300, 0.02, "quadratic_weighted_kappa"),
+        ),
+    ),
+    *of_kind(
+        "losses",
+        Cell(
+            "rmse, lognormal rows, n=200",
+            "rmse",
+            residuals(30, 200, metric="rmse", tails="lognormal"),
+        ),
+        Cell(
+            "rmse, lognormal rows, n=1,000",
+            "rmse",
+            residuals(30, 1000, metric="rmse", tails="lognormal"),
+        ),
+        Cell(
+            "mae, Cauchy tails, n=300",
+            "mae",
+            residuals(30, 300, metric="mae", tails="cauchy"),
+            order_only=True,
+        ),
+        Cell("mae, Pareto 1.5, n=300", "mae", residuals(30, 300, metric="mae", tails="pareto 1.5")),
+        Cell("log loss, near-certain, n=300", "log_loss", certain(30, 300, 0.02)),
+        Cell(
+            "mae, exponential against uniform, n=100",
+            "mae",
+            mixed_losses(30, 100, skew="exponential"),
+            skewed=True,
+        ),
+        Cell(
+            "mae, lognormal against uniform, n=200",
+            "mae",
+            mixed_losses(30, 200, skew="lognormal"),
+            skewed=True,
+        ),
+        Cell(
+            "log loss, near-certain against modest, n=1,000",
+            "log_loss",
+            certain(30, 1000, 0.02, mixed=True),
+            skewed=True,
+        ),
+        Cell(
+            "mae, 2 % of 50 against uniform, n=200",
+            "mae",
+            mixed_losses(10, 200, skew="rare"),
+            skewed=True,
+        ),
+        Cell("Brier, half fail on 2 %, n=200", "brier", rare_failures(10, 200), skewed=True),
+    ),
+    *of_kind(
+        "fields of teams",
+        Cell(
+            "accuracy, one team with 50 candidates",
+            "accuracy",
+            labels(54, 500, 0.8, teams=_CANDIDATES),
+        ),
+    ),
+)

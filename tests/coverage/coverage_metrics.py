@@ -18,7 +18,15 @@ from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import full_scores
 from arena.plugin.manager import PluginManager
 from arena.types import ROW_WEIGHTS, RowContext
-from coverage_boards import Board, Cell, average_precision, binormal, labels, residuals
+from coverage_boards import (
+    Board,
+    Cell,
+    average_precision,
+    binormal,
+    labels,
+    of_kind,
+    residuals,
+)
 
 __all__ = ["CELLS"]
 
@@ -347,106 +355,237 @@ _ONE_POSITIVE = np.r_[1, np.zeros(19, np.intp)]
 _SIZES = (2, 5, 15, 50, 150)
 
 CELLS: tuple[Cell, ...] = (
-    # correlations
-    Cell("Pearson, n=20", "pearson", sampled(10, 20, "pearson", correlation("normal"), true=0.7)),
-    Cell("Pearson, outliers, n=50", "pearson",
-         sampled(10, 50, "pearson", correlation("outliers"), true=0.7)),
-    Cell("Pearson, t3, n=50", "pearson", sampled(10, 50, "pearson", correlation("t3"), true=0.7)),
-    Cell("Pearson .99, n=20", "pearson",
-         sampled(10, 20, "pearson", correlation("normal", rho=0.99), true=0.99)),
-    Cell("Spearman, n=20", "spearman",
-         sampled(10, 20, "spearman", correlation("normal"),
-                 true=6 / np.pi * float(np.arcsin(0.35)))),
-    Cell("Spearman, outliers, n=50", "spearman",
-         sampled(10, 50, "spearman", correlation("outliers"))),
-    Cell("Spearman, three levels, n=50", "spearman",
-         sampled(10, 50, "spearman", correlation("normal", levels=3))),
-    Cell("R2, n=15", "r2", sampled(10, 15, "r2", regression("normal"), true=0.5)),
-    Cell("R2, t3, n=100", "r2", sampled(10, 100, "r2", regression("t3"), true=0.5)),
-    Cell("R2, lognormal truth, n=100", "r2",
-         sampled(10, 100, "r2", lognormal_truth(1.5),
-                 true=float(1 - 2.25 / (np.e * (np.e - 1))))),
-    Cell("R2, 6 groups", "r2", grouped_regression(8, 6, 25)),
-    # classes
-    Cell("balanced accuracy, 3 of 300", "balanced_accuracy",
-         classes(10, (297, 3), "balanced_accuracy", 0.8)),
-    Cell("balanced accuracy, 5 classes", "balanced_accuracy",
-         classes(10, _SIZES, "balanced_accuracy", 0.8)),
-    Cell("balanced accuracy, rarest 2 % of 200", "balanced_accuracy",
-         sampled(10, 200, "balanced_accuracy",
-                 drawn_classes((0.6, 0.3, 0.08, 0.02), (0.9, 0.8, 0.6, 0.5)), true=0.7)),
-    Cell("macro F1, 5 classes", "f1(average=macro)",
-         classes(10, _SIZES, "f1(average=macro)", 0.8)),
-    Cell("macro F1, 3 of 300", "f1(average=macro)",
-         classes(10, (297, 3), "f1(average=macro)", 0.9)),
-    Cell("kappa, 5 grades, n=30", "quadratic_weighted_kappa",
-         sampled(10, 30, "quadratic_weighted_kappa", grades)),
-    Cell("brier, 5 classes, n=30", "brier", sampled(10, 30, "brier", probabilities(5, 1.0))),
-    Cell("log loss, 5 classes, n=30", "log_loss",
-         sampled(10, 30, "log_loss", probabilities(5, 1.0))),
-    Cell("log loss, too sharp, n=100", "log_loss",
-         sampled(10, 100, "log_loss", probabilities(5, 4.0))),
-    # losses
-    Cell("RMSLE, n=30", "rmsle", sampled(10, 30, "rmsle", amounts(2.0))),
-    Cell("MAPE, truth near 0, n=100", "mape", sampled(10, 100, "mape", near_zero,
-         true=None, size=4_000_000)),
-    Cell("SMAPE, n=30", "smape", sampled(10, 30, "smape", near_zero)),
-    Cell("quantile loss .99, n=200", "quantile_loss(alpha=0.99)",
-         sampled(10, 200, "quantile_loss(alpha=0.99)", far_quantile)),
-    Cell("gini, claims, n=100", "gini", sampled(10, 100, "gini", claims)),
-    Cell("concordance, n=30", "concordance_index",
-         sampled(10, 30, "concordance_index", survival, size=200_000)),
-    # lists and overlaps
-    Cell("ndcg, 20 queries", "ndcg_at_k", queries(10, 20, 8)),
-    Cell("map_at_k, n=30", "map_at_k", sampled(10, 30, "map_at_k", lists)),
-    Cell("overlaps of 0, .5 and 1, n=30", "map_at_k", sampled(10, 30, "map_at_k", overlaps)),
-    # patients
-    Cell("ROC AUC, 8 patients of one class", "roc_auc",
-         patients(10, np.full(8, 20), _HALF_POSITIVE[:8], "roc_auc")),
-    Cell("ROC AUC, 20 patients of one class", "roc_auc",
-         patients(10, np.full(20, 10), _HALF_POSITIVE, "roc_auc")),
-    Cell("ROC AUC, 8 patients of both classes", "roc_auc",
-         patients(10, np.full(8, 20), np.full(8, -1), "roc_auc")),
-    Cell("ROC AUC, all positives from one patient", "roc_auc",
-         patients(10, np.full(20, 10), _ONE_POSITIVE, "roc_auc")),
-    Cell("average precision, 8 patients of one class", "average_precision",
-         patients(10, np.full(8, 20), _HALF_POSITIVE[:8], "average_precision")),
-    Cell("average precision, 20 patients, 4 positive", "average_precision",
-         patients(10, np.full(20, 10), (np.arange(20) % 5 == 0).astype(int), "average_precision")),
-    # rows of unequal weight, several targets, strata
-    Cell("mse, one row of half the weight", "mse", weighted(residuals(10, 200), half_on_one)),
-    Cell("accuracy, one row of half the weight", "accuracy",
-         weighted(labels(10, 200, 0.8), half_on_one)),
-    Cell("mse, lognormal weights, n=50", "mse", weighted(residuals(10, 50), lognormal_weights)),
-    Cell("accuracy, lognormal weights, n=50", "accuracy",
-         weighted(labels(10, 50, 0.8), lognormal_weights)),
-    Cell("mse, 3 targets, n=30", "mse", targets(10, 30, 3)),
-    Cell("accuracy, strata, n=100", "accuracy", labels(10, 100, 0.8), stratified=True),
-    Cell("balanced accuracy, strata, 3 of 300", "balanced_accuracy",
-         classes(10, (297, 3), "balanced_accuracy", 0.8), stratified=True),
-    # metrics that can only be called
-    Cell("opaque mae, n=50", "mae", residuals(4, 50, metric="mae"), opaque=True),
-    Cell("opaque R2, n=30", "r2", sampled(4, 30, "r2", regression("normal"), true=0.5),
-         opaque=True),
-    Cell("opaque Spearman, n=30", "spearman", sampled(
-        4, 30, "spearman", correlation("normal"), true=6 / np.pi * float(np.arcsin(0.35))),
-        opaque=True),
-    Cell("opaque accuracy .95, n=50", "accuracy", labels(4, 50, 0.95), opaque=True),
-    # the field of teams
-    Cell("accuracy, correlation .999, n=300", "accuracy", labels(10, 300, 0.8, correlation=0.999)),
-    Cell("ROC AUC, correlation .999", "roc_auc", binormal(10, 200, 50, correlation=0.999)),
-    Cell("mse, one bad team, n=50", "mse", with_a_bad_team(residuals(10, 50))),
-    Cell("accuracy, one bad team, n=100", "accuracy", labels(10, 100, np.r_[np.full(9, 0.8), 0.3])),
-    Cell("accuracy, n=8, m=2", "accuracy", labels(2, 8, 0.8)),
-    Cell("mse, n=8, m=2", "mse", residuals(2, 8)),
-    Cell("ROC AUC, 4 of 8 positive, m=2", "roc_auc", binormal(2, 8, 4)),
-    Cell("Spearman, n=8, m=2", "spearman", sampled(
-        2, 8, "spearman", correlation("normal"), true=6 / np.pi * float(np.arcsin(0.35)))),
-    Cell(
-        "mse, every row twice, n=200",
-        "mse",
-        twice(residuals(10, 100), grouped=False),
-        dependent=True,
+    *of_kind(
+        "correlations and R2",
+        Cell(
+            "Pearson, n=20", "pearson", sampled(10, 20, "pearson", correlation("normal"), true=0.7)
+        ),
+        Cell(
+            "Pearson, outliers, n=50",
+            "pearson",
+            sampled(10, 50, "pearson", correlation("outliers"), true=0.7),
+        ),
+        Cell(
+            "Pearson, t3, n=50", "pearson", sampled(10, 50, "pearson", correlation("t3"), true=0.7)
+        ),
+        Cell(
+            "Pearson .99, n=20",
+            "pearson",
+            sampled(10, 20, "pearson", correlation("normal", rho=0.99), true=0.99),
+        ),
+        Cell(
+            "Spearman, n=20",
+            "spearman",
+            sampled(
+                10, 20, "spearman", correlation("normal"), true=6 / np.pi * float(np.arcsin(0.35))
+            ),
+        ),
+        Cell(
+            "Spearman, outliers, n=50",
+            "spearman",
+            sampled(10, 50, "spearman", correlation("outliers")),
+        ),
+        Cell(
+            "Spearman, three levels, n=50",
+            "spearman",
+            sampled(10, 50, "spearman", correlation("normal", levels=3)),
+        ),
+        Cell("R2, n=15", "r2", sampled(10, 15, "r2", regression("normal"), true=0.5)),
+        Cell("R2, t3, n=100", "r2", sampled(10, 100, "r2", regression("t3"), true=0.5)),
+        Cell(
+            "R2, lognormal truth, n=100",
+            "r2",
+            sampled(
+                10, 100, "r2", lognormal_truth(1.5), true=float(1 - 2.25 / (np.e * (np.e - 1)))
+            ),
+        ),
+        Cell("R2, 6 groups", "r2", grouped_regression(8, 6, 25)),
     ),
-    Cell("mse, every row twice, in groups", "mse", twice(residuals(10, 100), grouped=True)),
-)  # fmt: skip
+    *of_kind(
+        "rare classes and weights",
+        Cell(
+            "balanced accuracy, 3 of 300",
+            "balanced_accuracy",
+            classes(10, (297, 3), "balanced_accuracy", 0.8),
+        ),
+        Cell(
+            "balanced accuracy, 5 classes",
+            "balanced_accuracy",
+            classes(10, _SIZES, "balanced_accuracy", 0.8),
+        ),
+        Cell(
+            "balanced accuracy, rarest 2 % of 200",
+            "balanced_accuracy",
+            sampled(
+                10,
+                200,
+                "balanced_accuracy",
+                drawn_classes((0.6, 0.3, 0.08, 0.02), (0.9, 0.8, 0.6, 0.5)),
+                true=0.7,
+            ),
+        ),
+        Cell(
+            "macro F1, 5 classes",
+            "f1(average=macro)",
+            classes(10, _SIZES, "f1(average=macro)", 0.8),
+        ),
+        Cell(
+            "macro F1, 3 of 300",
+            "f1(average=macro)",
+            classes(10, (297, 3), "f1(average=macro)", 0.9),
+        ),
+        Cell(
+            "kappa, 5 grades, n=30",
+            "quadratic_weighted_kappa",
+            sampled(10, 30, "quadratic_weighted_kappa", grades),
+        ),
+        Cell("brier, 5 classes, n=30", "brier", sampled(10, 30, "brier", probabilities(5, 1.0))),
+        Cell(
+            "log loss, 5 classes, n=30",
+            "log_loss",
+            sampled(10, 30, "log_loss", probabilities(5, 1.0)),
+        ),
+        Cell(
+            "log loss, too sharp, n=100",
+            "log_loss",
+            sampled(10, 100, "log_loss", probabilities(5, 4.0)),
+        ),
+    ),
+    *of_kind(
+        "losses",
+        Cell("RMSLE, n=30", "rmsle", sampled(10, 30, "rmsle", amounts(2.0))),
+        Cell(
+            "MAPE, truth near 0, n=100",
+            "mape",
+            sampled(10, 100, "mape", near_zero, true=None, size=4_000_000),
+        ),
+        Cell("SMAPE, n=30", "smape", sampled(10, 30, "smape", near_zero)),
+        Cell(
+            "quantile loss .99, n=200",
+            "quantile_loss(alpha=0.99)",
+            sampled(10, 200, "quantile_loss(alpha=0.99)", far_quantile),
+        ),
+        Cell("gini, claims, n=100", "gini", sampled(10, 100, "gini", claims)),
+        Cell(
+            "concordance, n=30",
+            "concordance_index",
+            sampled(10, 30, "concordance_index", survival, size=200_000),
+        ),
+    ),
+    *of_kind(
+        "lists, overlaps and opaque metrics",
+        Cell("ndcg, 20 queries", "ndcg_at_k", queries(10, 20, 8)),
+        Cell("map_at_k, n=30", "map_at_k", sampled(10, 30, "map_at_k", lists)),
+        Cell("overlaps of 0, .5 and 1, n=30", "map_at_k", sampled(10, 30, "map_at_k", overlaps)),
+    ),
+    *of_kind(
+        "groups of rows",
+        Cell(
+            "ROC AUC, 8 patients of one class",
+            "roc_auc",
+            patients(10, np.full(8, 20), _HALF_POSITIVE[:8], "roc_auc"),
+        ),
+        Cell(
+            "ROC AUC, 20 patients of one class",
+            "roc_auc",
+            patients(10, np.full(20, 10), _HALF_POSITIVE, "roc_auc"),
+        ),
+        Cell(
+            "ROC AUC, 8 patients of both classes",
+            "roc_auc",
+            patients(10, np.full(8, 20), np.full(8, -1), "roc_auc"),
+        ),
+        Cell(
+            "ROC AUC, all positives from one patient",
+            "roc_auc",
+            patients(10, np.full(20, 10), _ONE_POSITIVE, "roc_auc"),
+        ),
+        Cell(
+            "average precision, 8 patients of one class",
+            "average_precision",
+            patients(10, np.full(8, 20), _HALF_POSITIVE[:8], "average_precision"),
+        ),
+        Cell(
+            "average precision, 20 patients, 4 positive",
+            "average_precision",
+            patients(
+                10, np.full(20, 10), (np.arange(20) % 5 == 0).astype(int), "average_precision"
+            ),
+        ),
+    ),
+    *of_kind(
+        "rare classes and weights",
+        Cell("mse, one row of half the weight", "mse", weighted(residuals(10, 200), half_on_one)),
+        Cell(
+            "accuracy, one row of half the weight",
+            "accuracy",
+            weighted(labels(10, 200, 0.8), half_on_one),
+        ),
+        Cell("mse, lognormal weights, n=50", "mse", weighted(residuals(10, 50), lognormal_weights)),
+        Cell(
+            "accuracy, lognormal weights, n=50",
+            "accuracy",
+            weighted(labels(10, 50, 0.8), lognormal_weights),
+        ),
+        Cell("mse, 3 targets, n=30", "mse", targets(10, 30, 3)),
+        Cell("accuracy, strata, n=100", "accuracy", labels(10, 100, 0.8), stratified=True),
+        Cell(
+            "balanced accuracy, strata, 3 of 300",
+            "balanced_accuracy",
+            classes(10, (297, 3), "balanced_accuracy", 0.8),
+            stratified=True,
+        ),
+    ),
+    *of_kind(
+        "lists, overlaps and opaque metrics",
+        Cell("opaque mae, n=50", "mae", residuals(4, 50, metric="mae"), opaque=True),
+        Cell(
+            "opaque R2, n=30",
+            "r2",
+            sampled(4, 30, "r2", regression("normal"), true=0.5),
+            opaque=True,
+        ),
+        Cell(
+            "opaque Spearman, n=30",
+            "spearman",
+            sampled(
+                4, 30, "spearman", correlation("normal"), true=6 / np.pi * float(np.arcsin(0.35))
+            ),
+            opaque=True,
+        ),
+        Cell("opaque accuracy .95, n=50", "accuracy", labels(4, 50, 0.95), opaque=True),
+    ),
+    *of_kind(
+        "fields of teams",
+        Cell(
+            "accuracy, correlation .999, n=300", "accuracy", labels(10, 300, 0.8, correlation=0.999)
+        ),
+        Cell("ROC AUC, correlation .999", "roc_auc", binormal(10, 200, 50, correlation=0.999)),
+        Cell("mse, one bad team, n=50", "mse", with_a_bad_team(residuals(10, 50))),
+        Cell(
+            "accuracy, one bad team, n=100",
+            "accuracy",
+            labels(10, 100, np.r_[np.full(9, 0.8), 0.3]),
+        ),
+        Cell("accuracy, n=8, m=2", "accuracy", labels(2, 8, 0.8)),
+        Cell("mse, n=8, m=2", "mse", residuals(2, 8)),
+        Cell("ROC AUC, 4 of 8 positive, m=2", "roc_auc", binormal(2, 8, 4)),
+        Cell(
+            "Spearman, n=8, m=2",
+            "spearman",
+            sampled(
+                2, 8, "spearman", correlation("normal"), true=6 / np.pi * float(np.arcsin(0.35))
+            ),
+        ),
+    ),
+    *of_kind(
+        "dependent rows",
+        Cell(
+            "mse, every row twice, n=200",
+            "mse",
+            twice(residuals(10, 100), grouped=False),
+            dependent=True,
+        ),
+        Cell("mse, every row twice, in groups", "mse", twice(residuals(10, 100), grouped=True)),
+    ),
+)

@@ -25,6 +25,7 @@ from arena.scoring.private_board import best_of_intervals
 from arena.types import IntArray
 from arena_ranking.ranker import SimultaneousRanks
 from coverage_boards import Board, Cell
+from coverage_rivals import RIVALS, Interval
 
 __all__ = ["PROCEDURES", "Drawn", "Outcome", "Procedure"]
 
@@ -67,8 +68,9 @@ class Procedure:
     name: str
     run: Callable[[Drawn], Outcome]
     suits: Callable[[Cell], bool] = lambda cell: True
-    competitor: bool = False
-    """Not printed by arena: shown beside for comparison, and held to no bar."""
+    beside: str = ""
+    """The procedure beside which this one of others stands for comparison; arena does not print it,
+    and it is held to no bar."""
 
 
 def ranks_held(
@@ -160,7 +162,7 @@ def counting_submissions(board: Board, scores: np.ndarray, resampled: np.ndarray
 
 
 def _several_prizes(cell: Cell) -> bool:
-    return "m=2" not in cell.name
+    return not cell.name.endswith("m=2")
 
 
 def true_scores(drawn: Drawn) -> np.ndarray:
@@ -254,12 +256,16 @@ def has_scores(cell: Cell) -> bool:
     return not cell.order_only
 
 
-def percentiles(drawn: Drawn) -> Outcome:
-    """Percentiles of the resampled score, beside :func:`own_score`."""
-    tail = (1 - drawn.study.level) / 2
-    at = chosen_team(drawn)
-    low, high = np.quantile(drawn.study.resampled[at], [tail, 1 - tail])
-    return Outcome(bool(holds(true_scores(drawn)[at], low, high)), float(high - low))
+def rival(interval: Interval) -> Callable[[Drawn], Outcome]:
+    """Return a procedure that gives the interval of others beside :func:`own_score`."""
+
+    def run(drawn: Drawn) -> Outcome:
+        at = chosen_team(drawn)
+        low, high = interval(drawn.study, at)
+        true = true_scores(drawn)[at]
+        return Outcome(bool(holds(true, np.asarray(low), np.asarray(high))), high - low)
+
+    return run
 
 
 def bootstrap_maximum(drawn: Drawn) -> Outcome:
@@ -279,16 +285,23 @@ def bootstrap_maximum(drawn: Drawn) -> Outcome:
     return Outcome(bool(low <= drawn.merit.max() <= high), float(high - low))
 
 
+def _both(first: Callable[[Cell], bool], second: Callable[[Cell], bool]) -> Callable[[Cell], bool]:
+    return lambda cell: first(cell) and second(cell)
+
+
 PROCEDURES: tuple[Procedure, ...] = (
     Procedure("rank sets", rank_sets),
     Procedure("possible winners", possible_winners),
     Procedure("possible top 3", possible_top, suits=_several_prizes),
-    Procedure("csranks stepdown", csranks_stepdown, competitor=True),
-    Procedure("csranks cstaubest", csranks_tau_best, competitor=True),
+    Procedure("csranks stepdown", csranks_stepdown, beside="rank sets"),
+    Procedure("csranks cstaubest", csranks_tau_best, beside="possible winners"),
     Procedure("winner's score", winner_score, has_scores),
     Procedure("best score", best_score, has_scores),
-    Procedure("best score, bootstrap maximum", bootstrap_maximum, has_scores, competitor=True),
+    Procedure("bootstrap maximum", bootstrap_maximum, has_scores, beside="best score"),
     Procedure("first three", prize_winners, has_scores),
     Procedure("own score", own_score, has_scores),
-    Procedure("own score, percentiles", percentiles, has_scores, competitor=True),
+    *(
+        Procedure(name, rival(interval), _both(has_scores, suits), beside="own score")
+        for name, (interval, suits) in RIVALS.items()
+    ),
 )

@@ -14,7 +14,7 @@ from scipy import integrate, special, stats
 
 from arena.evaluation.case_metrics import MeanOfCases, MedianOfCases
 from arena.types import ROW_WEIGHTS
-from coverage_boards import Board, Cell, binormal, even_groups, labels, residuals
+from coverage_boards import Board, Cell, binormal, even_groups, labels, of_kind, residuals
 from coverage_metrics import correlated, lognormal_weights, weighted
 
 __all__ = ["CELLS"]
@@ -262,17 +262,11 @@ def _one_hopeless(board: Board) -> Board:
     )
 
 
-def _of_kind(kind: str, cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
-    from dataclasses import replace
-
-    return tuple(replace(cell, kind=kind) for cell in cells)
-
-
 CELLS: tuple[Cell, ...] = (
-    *_of_kind("rare failures and few units", _RARE),
-    *_of_kind("losses", _LOSSES),
-    *_of_kind("rare classes and weights", _CLASSES),
-    *_of_kind("medians", _MEDIANS),
-    *_of_kind("leaders and hopeless teams", _LEADERS),
-    *_of_kind("dependent rows", _TIME),
+    *of_kind("rare failures and few units", *_RARE),
+    *of_kind("losses", *_LOSSES),
+    *of_kind("rare classes and weights", *_CLASSES),
+    *of_kind("medians", *_MEDIANS),
+    *of_kind("fields of teams", *_LEADERS),
+    *of_kind("dependent rows", *_TIME),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import cache, lru_cache
 
 import numpy as np
@@ -22,63 +22,13 @@ from arena.scoring.private_board import RankedRows, study_of
 from arena.scoring.settings import BoardSettings
 from arena.types import PredictionKind, Solution, Target
 from coverage_boards import Board, Cell
+from coverage_counts import Count
 from coverage_procedures import PROCEDURES, Drawn, Outcome, Procedure, counting_submissions
 
-__all__ = ["Count", "count_cell", "drawn_boards"]
+__all__ = ["count_cell", "drawn_boards"]
 
 _DRAWINGS = 20
 """Resamples do not depend on predictions: a few drawings serve all boards of a cell."""
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """How one procedure did on some boards of a cell."""
-
-    boards: int = 0
-    offered: int = 0
-    """On how many boards it was printed as holding at the level."""
-    covered: float = 0
-    """On how many of these it held."""
-    covered_withheld: float = 0
-    """On how many of the other boards it held."""
-    width: float = 0.0
-    """Sum over the boards on which it was offered."""
-    squares: float = 0
-    """Sum of the squared shares of a board that held; ``covered`` where they are 0 and 1."""
-
-    @classmethod
-    def of(cls, outcomes: list[Outcome]) -> Count:
-        """Count outcomes, one per board."""
-        offered = [one for one in outcomes if one.offered]
-        return cls(
-            len(outcomes),
-            len(offered),
-            sum(one.covered for one in offered),
-            sum(one.covered for one in outcomes if not one.offered),
-            float(sum(one.width for one in offered)),
-            sum(one.covered**2 for one in offered),
-        )
-
-    def __add__(self, other: Count) -> Count:
-        """Return the count over the boards of both."""
-        return Count(*(own + more for own, more in zip(astuple(self), astuple(other), strict=True)))
-
-    @property
-    def share(self) -> float:
-        """The measured coverage where it was offered; NaN where it never was."""
-        return self.covered / self.offered if self.offered else float("nan")
-
-    @property
-    def error(self) -> float:
-        """The Monte Carlo standard error of the share."""
-        share = (self.covered + 0.5) / (self.offered + 1)
-        square = (self.squares + 0.5) / (self.offered + 1)
-        return float(np.sqrt((square - share**2) / max(self.offered, 1)))
-
-    @property
-    def mean_width(self) -> float:
-        """The mean width where it was offered; NaN where it never was."""
-        return self.width / self.offered if self.offered else float("nan")
 
 
 @cache
@@ -149,7 +99,7 @@ def _solution(board: Board, metric: Metric) -> Solution:
 
 
 def drawn_boards(
-    cell: Cell, boards: int, *, first: int = 0, seed: int = 0, resamples: int = 1000
+    cell: Cell, boards: int, *, first: int = 0, seed: int = 0, resamples: int = 300
 ) -> Iterator[Drawn]:
     """Draw boards of a cell from number ``first`` on, and score and resample each."""
     named = isinstance(cell.metric, str)
@@ -230,7 +180,7 @@ def count_cell(
     *,
     first: int = 0,
     seed: int = 0,
-    resamples: int = 1000,
+    resamples: int = 300,
     procedures: Iterable[Procedure] = PROCEDURES,
 ) -> dict[str, Count]:
     """Run every procedure that suits the cell on the same boards; counts by procedure."""

@@ -1,137 +1,198 @@
-"""Writes the counts of a campaign as the page docs/coverage.md."""
+"""Writes the counts of a campaign as pages: docs/coverage.md, and one for each kind of boards."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 from coverage_boards import Cell
+from coverage_cells import CELLS
+from coverage_counts import Count, Store, bar
 from coverage_procedures import PROCEDURES
-from coverage_runner import Count
 
-__all__ = ["compared_with_csranks", "page", "table"]
+__all__ = ["pages", "table"]
 
-Counts = Mapping[Cell, Mapping[str, Count]]
+COMMAND = "python tests/coverage/run.py --boards 1000 --low-boards 10000 --out docs"
+OWN = [one.name for one in PROCEDURES if not one.beside]
 
-_PAGE = """# Measured coverage
+_INDEX = """# Measured coverage
 
 How often each interval or set that arena prints held, on simulated boards whose true scores are
-known. The boards are deliberately difficult: few rows, few groups, rare classes, heavy tails.
+known. The boards are deliberately difficult: few rows, few groups, rare classes, rare failures,
+heavy tails. Each kind of boards has its page; the command above its tables counts them anew, and
 
-- **covered**: the share of the boards on which all that the interval or set claims was true,
-  plus or minus the standard error of the simulation. Only boards on which arena printed it as
-  holding at its nominal level count. Where several submissions are truly the best, the share of
-  them in the set of possible winners counts.
-- **offered**: the share of such boards. On the others arena withholds it, or prints it with the
-  reason why it does not hold at the level.
-- **width**: the mean width where it is offered; for rank sets in ranks, for sets of possible
-  winners in submissions, for scores in the units of the score.
-- **boards**: how many boards were drawn. {resamples:,} resamples of the rows each, seed {seed}.
+```text
+{command}
+```
 
-{extent}
-The bar for nominal 95% is .94. Coverage over few boards is uncertain by two to three times the
-standard error beside it. `tests/coverage/run.py` simulates all this and writes this page;
-`tests/coverage/coverage_boards.py` and `coverage_metrics.py` define each kind of board.
+counts all and writes these pages. {extent}
 
-The intervals assume that rows, or groups of rows, are independent. Boards on which every row is
-entered twice break this on purpose: arena does not detect copies of rows, and its rank sets then
-hold far too seldom. With a column that groups the copies (`--cluster`) they hold.
+- **covered**: the share of the boards on which all that the interval or set claims was true. Only
+  boards on which arena printed it as holding at its nominal level count. Where several submissions
+  are truly the best, the share of them in the set of possible winners counts.
+- **width** (in parentheses): the mean where it is offered; for rank sets in ranks, for sets of
+  possible winners and of the possible first three in submissions, for scores in their unit.
+- **offered**: the share of the boards on which arena prints it as holding; no figure: all. On the
+  others it says why not.
+- **boards**: how many were drawn. The standard error of a coverage of .95 is .007 for 1,000 boards,
+  .010 for 500, .015 for 200.
 
-## Intervals and sets that arena prints
+The bar for nominal 95% is .94. What is significantly below it (one-sided test, 1%) is **bold**, and
+is counted again on up to 10,000 boards.
+
+| boards | kinds | claims | boards per kind | significantly below the bar |
+|---|---|---|---|---|
+{kinds}
+## Significantly below the bar
+
+{low}
+The intervals assume that rows, or groups of rows, are independent. Some [boards of dependent
+rows](coverage/dependent-rows.md) break this on purpose, to show what it costs: they are marked
+there, and do not count here.
+
+```{{toctree}}
+:hidden:
+
+{toctree}
+```
+"""
+
+_PAGE = """# Coverage: {kind}
+
+*Covered (mean width)* of what arena prints; [](../coverage.md) explains the columns. The boards are
+defined in `tests/coverage/`.
+
+```text
+{command}
+```
 
 {own}
-## Beside csranks
+## Beside intervals of others
 
-The R package csranks (Mogstad, Romano, Shaikh and Wilhelm 2024) takes scores as jointly normal with
-a known covariance. Its `stepdown` sets and its `cstaubest` for one prize, written again from the
-paper and given the covariance over the resamples, on the same boards: *covered (mean width)*. On
-boards where arena withholds its claim, csranks is counted too, arena is not.
+On the same boards, written from the papers: *csranks stepdown* and *cstaubest* (Mogstad, Romano,
+Shaikh and Wilhelm 2024), quantiles of the largest bootstrap error, percentiles of resamples, *BCa*
+(Efron 1987), Student's $t$, also on a logarithmic scale, *betting* (Waudby-Smith and Ramdas 2024),
+and Clopper and Pearson (1934). The best that held is the one of the smallest mean width whose
+measured coverage is not more than a standard error below the bar. Boards on which arena withholds
+its claim count for the others only.
 
-{compared}
-## Beside the usual bootstrap
-
-The interval for the best true score beside quantiles of the largest bootstrap error with standard
-errors held fixed, and the interval of a single score beside percentiles of its resamples:
-*covered (mean width)* on the same boards.
-
-{bootstrap}"""
+{beside}"""
 
 
-def page(counts: Counts, *, resamples: int, seed: int, note: str = "") -> str:
-    """Return the page; ``note`` says what else the reader must know of the figures."""
-    simulated = {cell: own for cell, own in counts.items() if own}
-    usual = [own for cell, own in simulated.items() if cell.resamples is None]
-    others = [cell for cell in simulated if cell.resamples is not None]
-    boards, further = (
-        [one.boards for own in some for one in own.values()]
-        for some in (usual, [simulated[cell] for cell in others])
-    )
-    extent = (
-        f"{len(simulated)} of {len(counts)} kinds of boards have been simulated so far, on at "
-        f"least {min(boards + further, default=0):,} boards each.{' ' * bool(note)}{note}\n"
-    )
-    if others and usual:
-        extent += (
-            f'Those from "{others[0].name}" on have at least {min(further):,} boards with '
-            f"{others[0].resamples:,} resamples, the others at least {min(boards):,} boards.\n"
+def slug(kind: str) -> str:
+    """Return the name of a page.
+
+    >>> slug("losses, R2")
+    'losses-r2'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", kind.lower()).strip("-")
+
+
+def pages(store: Store) -> dict[str, str]:
+    """Return the text of each page by its path below docs."""
+    kinds = dict.fromkeys(cell.kind for cell in CELLS)
+    found, lines, low, toctree = {}, [], [], []
+    for kind in kinds:
+        cells = [cell for cell in CELLS if cell.kind == kind and store.counts.get(cell.name)]
+        if not cells:
+            continue
+        name = f"coverage/{slug(kind)}"
+        toctree.append(name)
+        command = COMMAND.replace("--out", f'--kind "{kind}" --out')
+        own = {cell: store.counts[cell.name] for cell in cells}
+        found[f"{name}.md"] = _PAGE.format(
+            kind=kind, command=command, own=table(own), beside=beside(own)
         )
-    return _PAGE.format(
-        extent=extent,
-        own=table(counts),
-        compared=compared_with_csranks(counts),
-        bootstrap=_compared(
-            counts,
-            (
-                "best score",
-                "best score, bootstrap maximum",
-                "own score",
-                "own score, percentiles",
-            ),
-        ),
-        resamples=resamples,
-        seed=seed,
+        claims = [
+            (cell, claim, counts[claim])
+            for cell, counts in own.items()
+            for claim in OWN
+            if claim in counts and counts[claim].offered and not cell.dependent
+        ]
+        failing = [(cell, claim, one) for cell, claim, one in claims if one.is_low(cell.level)]
+        low += failing
+        boards = sorted(one.boards for _, _, one in claims)
+        lines.append(
+            f"| [{kind}]({name}.md) | {len(cells)} | {len(claims)} | {boards[0]:,} to "
+            f"{boards[-1]:,} | {len(failing)} |"
+        )
+    simulated = sum(bool(store.counts.get(cell.name)) for cell in CELLS)
+    extent = (
+        f"Last counted on {store.last}: {simulated} of {len(CELLS)} kinds of boards, "
+        f"{store.resamples:,} resamples of the rows each (500 of combined scores), "
+        f"seed {store.seed}."
     )
+    found["coverage.md"] = _INDEX.format(
+        command=COMMAND,
+        extent=extent,
+        kinds="\n".join(lines) + "\n",
+        low=_low(low),
+        toctree="\n".join(toctree),
+    )
+    return found
 
 
-def table(counts: Counts) -> str:
-    """Return a Markdown table of arena's own procedures, one line per cell and procedure."""
-    lines = [
-        "| board | interval | nominal | covered | width | offered | boards |",
-        "|---|---|---|---|---|---|---|",
+def _low(failing: Sequence[tuple[Cell, str, Count]]) -> str:
+    if not failing:
+        return "None.\n"
+    lines = ["| boards | claim | covered | boards |", "|---|---|---|---|"]
+    lines += [
+        f"| {cell.name} | {claim} | {one.share:.3f} ± {one.error:.3f} | {one.boards:,} |"
+        for cell, claim, one in failing
     ]
-    own = [one.name for one in PROCEDURES if not one.competitor]
-    for cell, by_procedure in counts.items():
-        for name in own:
-            if name not in by_procedure:
-                continue
-            one = by_procedure[name]
-            covered = f"{one.share:.3f} ± {one.error:.3f}" if one.offered else "not offered"
-            width = f"{one.mean_width:.4g}" if one.offered else ""
-            lines.append(
-                f"| {cell.name} | {name} | {cell.level:g} | {covered} | {width} | "
-                f"{one.offered / one.boards:.0%} | {one.boards:,} |"
-            )
     return "\n".join(lines) + "\n"
 
 
-def compared_with_csranks(counts: Counts) -> str:
-    """Return coverage and mean width of arena's sets beside those of csranks."""
-    return _compared(
-        counts, ("rank sets", "csranks stepdown", "possible winners", "csranks cstaubest")
-    )
+def table(counts: Mapping[Cell, Mapping[str, Count]]) -> str:
+    """Return a Markdown table of arena's own procedures, one line for each kind of boards."""
+    claims = [name for name in OWN if any(name in own for own in counts.values())]
+    lines = [f"| boards | {' | '.join(claims)} | counted |", "|---|" + "---|" * (len(claims) + 1)]
+    for cell, own in counts.items():
+        name = cell.name + (f" (at {cell.level:.0%})" if cell.level != 0.95 else "")
+        name += " (rows depend)" if cell.dependent else ""
+        cells = [_entry(own.get(claim), cell) for claim in claims]
+        boards = sorted({one.boards for claim, one in own.items() if claim in claims})
+        extent = " to ".join(f"{boards[at]:,}" for at in {0, len(boards) - 1})
+        lines.append(f"| {name} | {' | '.join(cells)} | {extent} |")
+    return "\n".join(lines) + "\n"
 
 
-def _compared(counts: Counts, names: tuple[str, ...]) -> str:
+def _failed(one: Count, cell: Cell) -> bool:
+    return one.share < bar(cell.level) - one.error
+
+
+def _entry(one: Count | None, cell: Cell) -> str:
+    if one is None:
+        return ""
+    if not one.offered:
+        return "not offered"
+    share = f"{one.share:.3f}"
+    share = f"**{share}**" if one.is_low(cell.level) else share
+    offered = "" if one.offered == one.boards else f", offered {one.offered / one.boards:.0%}"
+    return f"{share} ({one.mean_width:.4g}){offered}"
+
+
+def beside(counts: Mapping[Cell, Mapping[str, Count]]) -> str:
+    """Return a table of arena's widths beside those of the best procedure of others that held."""
     lines = [
-        "| board | nominal | " + " | ".join(names) + " |",
-        "|---|---|" + "---|" * len(names),
+        "| boards | claim | arena | best that held | arena's width over it | did not hold |",
+        "|---|---|---|---|---|---|",
     ]
-    for cell, by_procedure in counts.items():
-        found = [by_procedure[name] for name in names if name in by_procedure]
-        if len(found) < len(names) or len({one.boards for one in found}) > 1:
-            continue  # not yet on the same boards
-        shown = [
-            f"{one.share:.3f} ({one.mean_width:.4g})" if one.offered else "not offered"
-            for one in found
-        ]
-        lines.append(f"| {cell.name} | {cell.level:g} | " + " | ".join(shown) + " |")
+    for cell, own in counts.items():
+        for claim in OWN:
+            names = [one.name for one in PROCEDURES if one.beside == claim and one.name in own]
+            if not names or claim not in own:
+                continue
+            arena = own[claim]
+            failed = [name for name in names if _failed(own[name], cell)]
+            held = [name for name in names if name not in failed]
+            best = min(held, key=lambda name: own[name].mean_width, default=None)
+            ratio = ""
+            if best is not None and arena.offered and own[best].width > 0:
+                ratio = f"{arena.mean_width / own[best].mean_width:.2f}"
+            shown = "none" if best is None else f"{best} {_entry(own[best], cell)}"
+            others = ", ".join(f"{name} {own[name].share:.2f}" for name in failed)
+            lines.append(
+                f"| {cell.name} | {claim} | {_entry(arena, cell)} | {shown} | {ratio} | {others} |"
+            )
     return "\n".join(lines) + "\n"

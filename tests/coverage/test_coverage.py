@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
+from pathlib import Path
 
 import pytest
 from scipy import stats
@@ -11,14 +11,15 @@ from scipy import stats
 import run
 from coverage_boards import Cell
 from coverage_cells import CELLS
+from coverage_counts import Count, Store, bar
 from coverage_procedures import PROCEDURES
-from coverage_runner import Count, count_cell
-from coverage_tables import compared_with_csranks, table
+from coverage_runner import count_cell
+from coverage_tables import beside, pages, table
 
 BOARDS = {"slow": 80, "campaign": 200}
 BY_CHANCE = 1e-5
 """The probability with which a procedure at the bar fails here by chance. A cell has six."""
-OWN = [one for one in PROCEDURES if not one.competitor]
+OWN = [one for one in PROCEDURES if not one.beside]
 BY_NAME = {cell.name: cell for cell in CELLS}
 REGULAR = (
     "accuracy, n=1,000, equal",
@@ -40,11 +41,11 @@ REGULAR = (
 
 def fewest(offered: int, level: float) -> int:
     """Return the fewest boards of those offered that a procedure at the bar (.94 at .95) holds."""
-    return int(stats.binom.ppf(BY_CHANCE, offered, level - 0.2 * (1 - level)))
+    return int(stats.binom.ppf(BY_CHANCE, offered, bar(level)))
 
 
 def check(cell: Cell, boards: int) -> None:
-    counts = count_cell(cell, boards, resamples=cell.resamples or 1000, procedures=OWN)
+    counts = count_cell(cell, boards, procedures=OWN)
     print(table({cell: counts}))
     for name, one in counts.items():
         assert one.covered >= fewest(one.offered, cell.level), name
@@ -71,8 +72,18 @@ def test_a_few_boards_of_a_cell_are_counted() -> None:
     counts = count_cell(cell, 3, resamples=20)
     assert [one.boards for one in counts.values()] == [3] * len(counts)
     assert len(counts) == sum(one.suits(cell) for one in PROCEDURES)
-    assert table({cell: counts}).count("\n") == len(counts.keys() & {one.name for one in OWN}) + 2
-    assert compared_with_csranks({cell: counts}).count("\n") == 3
+    assert table({cell: counts}).count("\n") == 3
+    compared = {one.beside for one in PROCEDURES if one.beside and one.suits(cell)}
+    assert beside({cell: counts}).count("\n") == 2 + len(compared)
+
+
+def test_the_pages_are_those_of_the_kept_counts() -> None:
+    docs = Path("docs")
+    written = {
+        str(path.relative_to(docs)): path.read_text(encoding="utf-8")
+        for path in [docs / "coverage.md", *docs.glob("coverage/*.md")]
+    }
+    assert written == pages(Store.read(docs / "coverage.json"))
 
 
 def test_counts_add_up_to_those_of_all_boards() -> None:
@@ -92,19 +103,33 @@ def test_the_share_is_of_the_boards_on_which_it_was_offered() -> None:
 
 
 def test_an_interrupted_campaign_continues(tmp_path, monkeypatch) -> None:
-    def campaign(boards: int, *more: str) -> dict[str, list[float]]:
-        given = ["--cell", "mse, n=10, m=2", "--resamples", "20", "--store", str(tmp_path)]
-        out = ["--out", str(tmp_path / "page.md"), "--boards", str(boards)]
+    kept = tmp_path / "counts.json"
+
+    def campaign(boards: int, *more: str) -> dict[str, Count]:
+        given = ["--cell", "mse, n=10, m=2", "--resamples", "20", "--store", str(kept)]
+        out = ["--out", str(tmp_path), "--boards", str(boards)]
         monkeypatch.setattr(sys, "argv", ["run.py", *given, *out, *more])
         run.main()
-        (kept,) = tmp_path.glob("*.json")
-        return json.loads(kept.read_text())["counts"]
+        return Store.read(kept).counts["mse, n=10, m=2"]
 
-    assert campaign(2)["rank sets"][0] == 2
+    assert campaign(2)["rank sets"].boards == 2
     continued = campaign(4)
-    assert continued["own score"][0] == 4
-    again = campaign(4, "--again", "own score")
-    assert {name: one[:4] for name, one in again.items()} == {
-        name: one[:4] for name, one in continued.items()
-    }
-    assert "| mse, n=10, m=2 | own score | 0.95 |" in (tmp_path / "page.md").read_text()
+    assert continued["own score"].boards == 4
+    assert campaign(4, "--again", "own score") == continued
+    assert campaign(4, "--seconds", "0") == continued
+    page = (tmp_path / "coverage" / "shares-and-squared-errors.md").read_text()
+    assert "| mse, n=10, m=2 |" in page
+
+
+def test_what_is_low_after_all_boards_is_counted_further(tmp_path, monkeypatch) -> None:
+    kept = tmp_path / "counts.json"
+    store, cell = Store(0, 20), "mse, n=10, m=2"
+    store.add(cell, {one.name: Count(4, 4, 4, 0, 4.0, 4) for one in PROCEDURES})
+    store.counts[cell]["own score"] = Count(4, 4, 0, 0, 4.0, 0)
+    store.write(kept)
+    given = ["--cell", cell, "--resamples", "20", "--store", str(kept), "--boards", "4"]
+    monkeypatch.setattr(sys, "argv", ["run.py", *given, "--low-boards", "6"])
+    run.main()
+    boards = {name: one.boards for name, one in Store.read(kept).counts[cell].items()}
+    assert boards.pop("own score") == 6
+    assert set(boards.values()) == {4}

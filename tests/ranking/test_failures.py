@@ -32,7 +32,8 @@ def values(*failures: int, n: int = 20) -> np.ndarray:
     [
         (SHARE, values(0, 2), True),
         (LOSS, 2 * (1 - values(0, 2)), True),
-        (SHARE, values(0, 0), False),  # none failed
+        (SHARE, values(0, 0), True),  # none failed, but one failure would reverse the two
+        (SHARE, values(0, 0) * [[1.0], [0.5]], False),  # none failed, and few would not
         (SHARE, np.round(values(0, 2)), False),  # right and wrong answers
         (MeanOfCases("mean", greater_is_better=True), values(0, 2), False),  # no worst value
     ],
@@ -70,6 +71,15 @@ def test_the_sentence_names_rates_and_what_would_reverse_it(study_of: Any) -> No
     assert Failures().run(study, np.random.default_rng(0)).verdict == (
         "Complete failures (the value 0) on 20 rows: team 0 on 0 (0.0%) and team 1 on 2 (10.0%). "
         "2 further failed rows of team 0 would put team 1 first."
+    )
+
+
+def test_what_a_sample_can_lack_is_said_where_it_would_reverse_the_first_two(study_of: Any) -> None:
+    study = study_of(SHARE, np.zeros(50), values(0, 0, n=50) - [[0.0], [0.01]])
+    assert Failures().run(study, np.random.default_rng(0)).verdict == (
+        "No complete failure (the value 0) of team 0 and team 1 on 50 rows, which can lack "
+        "failures with a rate of up to 5.8% (95% confidence). 1 further failed row of team 0 "
+        "would put team 1 first."
     )
 
 

@@ -1,0 +1,122 @@
+"""Counts of how often intervals held, and the file that keeps those of a campaign."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import binom
+
+from arena.utils.atomic_write import atomic_write
+from coverage_procedures import Outcome
+
+__all__ = ["Count", "Store", "bar"]
+
+
+def bar(level: float) -> float:
+    """Return the least coverage that is asked for: .94 at a nominal level of .95."""
+    return level - 0.2 * (1 - level)
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How one procedure did on some boards of a cell."""
+
+    boards: int = 0
+    offered: int = 0
+    """On how many boards it was printed as holding at the level."""
+    covered: float = 0
+    """On how many of these it held."""
+    covered_withheld: float = 0
+    """On how many of the other boards it held."""
+    width: float = 0.0
+    """Sum over the boards on which it was offered."""
+    squares: float = 0
+    """Sum of the squared shares of a board that held; ``covered`` where they are 0 and 1."""
+
+    @classmethod
+    def of(cls, outcomes: Iterable[Outcome]) -> Count:
+        """Count outcomes, one per board."""
+        outcomes = list(outcomes)
+        offered = [one for one in outcomes if one.offered]
+        return cls(
+            len(outcomes),
+            len(offered),
+            sum(one.covered for one in offered),
+            sum(one.covered for one in outcomes if not one.offered),
+            float(sum(one.width for one in offered)),
+            sum(one.covered**2 for one in offered),
+        )
+
+    def __add__(self, other: Count) -> Count:
+        """Return the count over the boards of both."""
+        return Count(*(own + more for own, more in zip(astuple(self), astuple(other), strict=True)))
+
+    @property
+    def share(self) -> float:
+        """The measured coverage where it was offered; NaN where it never was."""
+        return self.covered / self.offered if self.offered else float("nan")
+
+    @property
+    def error(self) -> float:
+        """The Monte Carlo standard error of the share."""
+        share = (self.covered + 0.5) / (self.offered + 1)
+        square = (self.squares + 0.5) / (self.offered + 1)
+        return float(np.sqrt((square - share**2) / max(self.offered, 1)))
+
+    @property
+    def mean_width(self) -> float:
+        """The mean width where it was offered; NaN where it never was."""
+        return self.width / self.offered if self.offered else float("nan")
+
+    def is_low(self, level: float) -> bool:
+        """Return whether the coverage is significantly below the bar (one-sided, at 1%)."""
+        held = int(np.floor(self.covered + 1e-9))
+        return self.offered > 0 and bool(binom.cdf(held, self.offered, bar(level)) < 0.01)
+
+
+@dataclass(slots=True)
+class Store:
+    """The counts of a campaign by cell and procedure, kept in a JSON file."""
+
+    seed: int
+    resamples: int
+    counts: dict[str, dict[str, Count]] = field(default_factory=dict)
+    last: str = ""
+    """The day of the last count, ISO 8601."""
+
+    @classmethod
+    def read(cls, path: Path) -> Store:
+        """Return the counts in a file."""
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        counts = {
+            cell: {name: Count(*values) for name, values in own.items()}
+            for cell, own in stored["counts"].items()
+        }
+        return cls(stored["seed"], stored["resamples"], counts, stored["last"])
+
+    def add(self, cell: str, more: dict[str, Count]) -> None:
+        """Add counts over further boards of a cell."""
+        own = self.counts.setdefault(cell, {})
+        for name, one in more.items():
+            own[name] = own.get(name, Count()) + one
+        self.last = datetime.now(UTC).date().isoformat()
+
+    def write(self, path: Path) -> None:
+        """Write the file, with a line for each cell."""
+        head = {"seed": self.seed, "resamples": self.resamples, "last": self.last}
+        lines = [
+            f"{json.dumps(cell)}: "
+            + json.dumps({
+                name: [float(f"{value:.8g}") if value % 1 else int(value) for value in astuple(one)]
+                for name, one in sorted(own.items())
+            })
+            for cell, own in sorted(self.counts.items())
+        ]  # fmt: skip
+        text = json.dumps(head)[:-1] + ', "counts": {\n' + ",\n".join(lines) + "\n}}\n"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(path, text.encode(), 0o644)
