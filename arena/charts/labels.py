@@ -28,8 +28,8 @@ def axis_labels(teams: Sequence[str]) -> list[str]:
 def _narrow(label: str) -> str:
     """Truncate a label to the width of an axis; wide characters such as emoji count as two."""
     width = 0
-    for at, character in enumerate(label):
+    for position, character in enumerate(label):
         width += 2 if unicodedata.east_asian_width(character) in "WF" else 1
         if width > _WIDTH:
-            return label[:at].rstrip("\u200d…") + "…"
+            return label[:position].rstrip("\u200d…") + "…"
     return label

@@ -196,7 +196,9 @@ def _ticks(low: float, high: float, digits: int | None) -> tuple[list[float], in
     first, last = math.ceil(low / width - 1e-9), math.floor(high / width + 1e-9)
     decimals = max(-exponent, 0)
     # Adding 0.0 turns a negative zero into zero.
-    return [round(at * width, decimals + 2) + 0.0 for at in range(first, last + 1)], decimals
+    return [
+        round(position * width, decimals + 2) + 0.0 for position in range(first, last + 1)
+    ], decimals
 
 
 def quoted(text: str) -> str:

@@ -120,8 +120,8 @@ def suggested_clip(metric: Metric, solution: Solution) -> tuple[float, float] | 
     metric = bind(metric, solution, rows)
     truth = solution.truth[rows].reshape(int(rows.sum()), -1)
     found = [
-        _bounds_of(metric, truth[:, at], _constant(target, truth[:, at], solution.kind))
-        for at, target in enumerate(solution.targets)
+        _bounds_of(metric, truth[:, position], _constant(target, truth[:, position], solution.kind))
+        for position, target in enumerate(solution.targets)
     ]
     bounds = [one for one in found if one is not None]
     if not bounds or len(bounds) < len(found):

@@ -343,13 +343,13 @@ def release_again(
     size = block_size(solution.n_rows * len(solution.columns))
     blocks = store.predictions(numbers, rows=public_rows(solution)).blocks(size)
     for start, block in blocks:
-        for at in range(len(block)):
-            ref = history[start + at]
+        for position in range(len(block)):
+            ref = history[start + position]
             score = known.get(ref.submission)
             scored = ScoredSubmission(
                 submission=ref.submission,
                 team=ref.team,
-                predictions=block[at : at + 1],
+                predictions=block[position : position + 1],
                 score=score,
                 score_changes=changes.get(ref.submission, 0),
             )

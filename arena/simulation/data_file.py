@@ -182,11 +182,11 @@ def features_of(frame: pd.DataFrame, path: Path) -> tuple[FloatArray, tuple[int,
     if not len(frame.columns):
         raise InputError(f"{path} has no column besides the target to predict from.")
     columns, categorical = [], []
-    for at, name in enumerate(frame.columns):
+    for position, name in enumerate(frame.columns):
         if pd.api.types.is_numeric_dtype(frame[name]):
             columns.append(frame[name].to_numpy(dtype=np.float64, na_value=np.nan))
         else:
-            categorical.append(at)
+            categorical.append(position)
             codes, _ = pd.factorize(frame[name].astype(object), sort=False)
             columns.append(np.where(codes < 0, np.nan, codes).astype(np.float64))
     return np.ascontiguousarray(np.stack(columns, axis=1)), tuple(categorical)

@@ -86,7 +86,7 @@ _RELEASE = Release(0.5, True)
 
 
 def _info() -> CompetitionInfo:
-    ids = pa.array([f"r{at}" for at in range(_N_ROWS)])
+    ids = pa.array([f"r{position}" for position in range(_N_ROWS)])
     return CompetitionInfo(
         title="Title",
         metric="mae",

@@ -198,7 +198,9 @@ def _walk(folder: Path) -> Iterator[Path]:
     printed, count = _printed_to(), 0
     for place, folders, files in os.walk(folder, followlinks=True):
         left_out = {"__pycache__", *(["server"] if "arena.duckdb" in files else [])}
-        folders[:] = [one for one in folders if not one.startswith(".") and one not in left_out]
+        folders[:] = [
+            folder for folder in folders if not folder.startswith(".") and folder not in left_out
+        ]
         for name in files:
             file = Path(place, name)
             if name.startswith(".") or _WRITTEN.search(name):

@@ -275,7 +275,7 @@ def _of_array(path: Path, array: npt.NDArray[Any]) -> LabelFile:
     if array.ndim not in (1, 2) or array.dtype.kind not in "fiub" or not array.size:
         raise InputError(f"{path} must be a non-empty array of numbers with one or two dimensions.")
     table = array[:, None] if array.ndim == 1 else array
-    names = tuple(str(at) for at in range(table.shape[1]))
+    names = tuple(str(position) for position in range(table.shape[1]))
     return LabelFile(path, names, (), table, count_from_one, has_header=False)
 
 
@@ -313,7 +313,7 @@ def _header_for(line: bytes) -> bytes:
     b'0;1\n'
     """
     mark = next((mark for mark in (b";", b"\t", b",") if mark in line), b",")
-    return mark.join(str(at).encode() for at in range(line.count(mark) + 1)) + b"\n"
+    return mark.join(str(position).encode() for position in range(line.count(mark) + 1)) + b"\n"
 
 
 def _one_less(row_number: RowNumber) -> RowNumber:

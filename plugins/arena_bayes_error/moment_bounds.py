@@ -150,8 +150,8 @@ def contradicts_independence(
     """
     n_classes = counts.shape[1]
     totals = counts.sum(axis=1)
-    for at in range(1 if n_classes == 2 else n_classes):
-        own = counts[:, at]
+    for position in range(1 if n_classes == 2 else n_classes):
+        own = counts[:, position]
         drawn = _same_number(np.column_stack([totals - own, own]), rng, codes)
         if drawn is None:
             return False
@@ -243,8 +243,8 @@ def _interval(
         if found is None:
             return None
         functions = []
-        for at in range(int(folds.max()) + 1):
-            kept = fold != at
+        for position in range(int(folds.max()) + 1):
+            kept = fold != position
             left = None if codes is None else np.unique(codes[kept], return_inverse=True)[1]
             limits = _cell_intervals(programme, ones[kept], level, left)
             other = _optimum(programme, sign, *limits) or found

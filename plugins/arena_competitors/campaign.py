@@ -70,7 +70,7 @@ class Curve:
     def to_rows(self) -> list[dict[str, Any]]:
         """Return it as JSON: one object per point."""
         rows = []
-        for at, submissions in enumerate(self.submissions):
+        for position, submissions in enumerate(self.submissions):
             row: dict[str, Any] = {
                 "attack": self.attack,
                 "setting": self.setting,
@@ -78,8 +78,8 @@ class Curve:
                 "submissions": submissions,
             }
             for name in MEASURES:
-                error = float(self.standard_error[name][at])
-                row[name] = float(self.mean[name][at])
+                error = float(self.standard_error[name][position])
+                row[name] = float(self.mean[name][position])
                 row[f"{name}_se"] = error if np.isfinite(error) else None
             rows.append(row)
         return rows

@@ -46,10 +46,10 @@ def _rows(curve: Curve) -> list[dict[str, Any]]:
             "mechanism": curve.mechanism,
             "submissions": submissions,
             "quantity": quantity,
-            "score": float(curve.mean[measure][at]),
+            "score": float(curve.mean[measure][position]),
         }
         for quantity, (measure, _) in _QUANTITIES.items()
-        for at, submissions in enumerate(curve.submissions)
+        for position, submissions in enumerate(curve.submissions)
     ]
 
 

@@ -256,7 +256,7 @@ def simulated_scores(
 
 
 def _colors(labels: Sequence[str]) -> Specification:
-    colors = [(GREY, BLUE, ORANGE, INK)[at % 4] for at in range(len(labels))]
+    colors = [(GREY, BLUE, ORANGE, INK)[position % 4] for position in range(len(labels))]
     return named("what", labels, colors, legend={"orient": "top", "columns": 1})
 
 

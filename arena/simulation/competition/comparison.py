@@ -261,8 +261,8 @@ def compare_mechanisms(
     check_level(level)
     kept = [story for story in stories if not story.degenerate]
     values = {
-        (at, measure.name): values_of(kept, at, measure)
-        for at in range(len(mechanisms))
+        (position, measure.name): values_of(kept, position, measure)
+        for position in range(len(mechanisms))
         for measure in MEASURES
     }
     pairs = list(combinations(range(len(mechanisms)), 2))
@@ -279,10 +279,11 @@ def compare_mechanisms(
         level=level,
         comparisons=len(tested),
         summaries=tuple(
-            _summary(name, measure, own, level)
-            for at, name in enumerate(mechanisms)
+            _summary(name, measure, finite, level)
+            for position, name in enumerate(mechanisms)
             for measure in MEASURES
-            if len(own := values[at, measure.name][np.isfinite(values[at, measure.name])])
+            for of_seeds in [values[position, measure.name]]
+            if len(finite := of_seeds[np.isfinite(of_seeds)])
         ),
         differences=tuple(
             _difference(
@@ -295,7 +296,7 @@ def compare_mechanisms(
             for one, other, measure in tested
         ),
         days=tuple(
-            day for at, name in enumerate(mechanisms) for day in _days(name, kept, at)
+            day for position, name in enumerate(mechanisms) for day in _days(name, kept, position)
         ),
     )  # fmt: skip
 

@@ -105,7 +105,7 @@ def reach_of(teams: Teams) -> float:
 
 def final_predictions(drawing: Drawing, teams: Teams, seed: int) -> Iterator[npt.NDArray[Any]]:
     """Yield each team's last entry only, in blocks of 64."""
-    seeds = [_seed(seed, int(one), at, 0) for at, one in enumerate(teams.notebook)]
+    seeds = [_seed(seed, int(one), position, 0) for position, one in enumerate(teams.notebook)]
     for start in range(0, len(seeds), _BLOCK):
         part = slice(start, start + _BLOCK)
         yield drawing.predictions(teams.public_gap[part], teams.private_gap[part], seeds[part])
@@ -175,9 +175,9 @@ def _entries(
     total = np.bincount(team, minlength=len(teams.entries))
     count = np.zeros(len(teams.entries), dtype=np.intp)
     turn = np.empty(len(team), dtype=np.intp)
-    for at, number in enumerate(team):
+    for position, number in enumerate(team):
         count[number] += 1
-        turn[at] = count[number]
+        turn[position] = count[number]
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_STREAM, 1)))
     is_last = turn == total[team]
     left = 1 - np.log(turn) / np.log(np.maximum(total[team], 2))
@@ -233,14 +233,19 @@ class _Player:
             state = self._state
             true = true_scores(state.metric, state.solution, ArrayPredictions(predictions))
         found = []
-        for at, (name, team) in enumerate(zip(names, teams, strict=True)):
+        for position, (name, team) in enumerate(zip(names, teams, strict=True)):
             self._number += 1
-            public = float(scores["public"][at])
-            shown = self._release(name, predictions[at : at + 1], public)
+            public = float(scores["public"][position])
+            shown = self._release(name, predictions[position : position + 1], public)
             finite = public if np.isfinite(public) else None
             found.append(
                 _Played(
-                    self._number, team, finite, float(scores["private"][at]), float(true[at]), shown
+                    self._number,
+                    team,
+                    finite,
+                    float(scores["private"][position]),
+                    float(true[position]),
+                    shown,
                 )
             )
         return found

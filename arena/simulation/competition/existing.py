@@ -120,7 +120,7 @@ def _soft_columns(names: tuple[str, ...], soft: FloatArray) -> dict[str, npt.NDA
     if len(names) == 1:
         return {names[0]: soft if soft.ndim == 1 else soft[:, 1]}
     both = np.stack([1 - soft, soft], axis=1) if soft.ndim == 1 else soft
-    return {name: both[:, at] for at, name in enumerate(names)}
+    return {name: both[:, position] for position, name in enumerate(names)}
 
 
 def read_rows(

@@ -148,14 +148,16 @@ def compare_with_past(
                 for board in boards:
                     like = LikePast((board,))
                     found = []
-                    for at in range(simulated):
-                        found.append(_one_board(state, like, board.n_teams, seed + at, drawings))
+                    for position in range(simulated):
+                        found.append(
+                            _one_board(state, like, board.n_teams, seed + position, drawings)
+                        )
                         display.advance()
                     real = FinalBoard(
                         board.private, board.public if board.paired else None, board.entries
                     )
                     compared += _compared(board.name, board_statistics(real), found)
-    return Likeness({one.name: one.n_teams for one in boards}, simulated, tuple(compared))
+    return Likeness({board.name: board.n_teams for board in boards}, simulated, tuple(compared))
 
 
 def _one_board(

@@ -198,7 +198,7 @@ def outcome_of(
     counting = state.ledger.counting()
     numbers = np.array([record.submission for record in counting], dtype=np.intp)
     scores = scores_of_submissions(state, numbers)
-    place = {int(number): at for at, number in enumerate(numbers)}
+    place = {int(number): position for position, number in enumerate(numbers)}
     known = {team: participant for participant in participants for team in _accounts(participant)}
     teams = _teams(state, result, public, scores, place, known)
     settings = state.settings

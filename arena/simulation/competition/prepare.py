@@ -250,11 +250,11 @@ def dry_run(
     notes: list[str] = []
     kinds, baseline = simulation.kinds, simulation.baseline
     with tempfile.TemporaryDirectory(prefix="arena-dry-run-") as folder:
-        for at, mechanism in enumerate(simulation.mechanisms):
-            trial = replace(simulation, root=Path(folder) / str(at), mechanisms=(mechanism,))
+        for position, mechanism in enumerate(simulation.mechanisms):
+            trial = replace(simulation, root=Path(folder) / str(position), mechanisms=(mechanism,))
             with open_competition(trial.open_folder(), trial, mechanism, manager) as (state, _):
                 notes += [f"{mechanism}: {note}" for note in state.notes]
-                if at == 0 and not simulation.request.drawn:
+                if position == 0 and not simulation.request.drawn:
                     kinds, baseline, left_out = _fitting(
                         simulation, state, drop_kinds, drop_baseline
                     )

@@ -170,4 +170,4 @@ def read_stories(folder: Path) -> tuple[tuple[str, ...], list[Story]]:
             f"{printable(str(folder))} holds {problem}. Give a folder that arena simulate "
             f"competition --seeds has filled."
         )
-    return mechanisms.pop(), sorted(stories, key=lambda one: one.seed)
+    return mechanisms.pop(), sorted(stories, key=lambda story: story.seed)

@@ -126,9 +126,11 @@ def submission_table(prediction: npt.NDArray[Any], solution: Solution) -> pa.Tab
     values = np.asarray(prediction)
     columns = values.reshape(len(values), -1).T
     named: dict[str, Any] = {solution.id_column: _ids(solution, len(values))}
-    for at, column in enumerate(columns):
-        name = solution.columns[at] if at < len(solution.columns) else f"column {at}"
-        named[name] = _labels(column, solution, at) if _is_label(solution) else column
+    for position, column in enumerate(columns):
+        name = (
+            solution.columns[position] if position < len(solution.columns) else f"column {position}"
+        )
+        named[name] = _labels(column, solution, position) if _is_label(solution) else column
     return pa.table(named)
 
 

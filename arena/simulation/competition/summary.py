@@ -61,7 +61,7 @@ def about_time(outcome: Outcome) -> str:
     exact = outcome.truth == "exact"
     worth = f"true score is {leader}" if exact else f"score on the private rows is {leader}"
     best = "true score" if exact else "private score"
-    day = next(one.day for one in outcome.days if one.error >= outcome.leaderboard_error)
+    day = next(day.day for day in outcome.days if day.error >= outcome.leaderboard_error)
     return (
         f"At the end the top of the public leaderboard showed {top} for a submission whose "
         f"{worth}. The leaderboard error, the largest difference between the top score shown and "

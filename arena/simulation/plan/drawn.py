@@ -346,8 +346,10 @@ def sweep_designs(
             teams = design.teams
             of_points = RandomNumbers.of(teams, _DRAWS, np.random.default_rng(seed))
             of_scenarios = [
-                RandomNumbers.of(teams, _DRAWS_OF_A_SCENARIO, np.random.default_rng([seed, at]))
-                for at in range(max(map(len, others), default=0))
+                RandomNumbers.of(
+                    teams, _DRAWS_OF_A_SCENARIO, np.random.default_rng([seed, position])
+                )
+                for position in range(max(map(len, others), default=0))
             ]
         own = [draw_competitions(point, within, design, of_points) for point in points]
         found.append({figure: float(np.mean([one[figure] for one in own])) for figure in FIGURES})
@@ -365,22 +367,24 @@ def sweep_designs(
     tail = (1 - level) / 2
     best = int(np.argmax([one["quality"] for one in found]))
     rows = []
-    for at, (setting, design) in enumerate(zip(settings, designs, strict=True)):
-        lost = spread[best]["quality"] - spread[at]["quality"]
+    for position, (setting, design) in enumerate(zip(settings, designs, strict=True)):
+        lost = spread[best]["quality"] - spread[position]["quality"]
         rows.append(
             DesignFigures(
                 design,
                 setting,
-                found[at],
+                found[position],
                 {
-                    name: min(found[at][name], float(np.quantile(values, tail, axis=1).min()))
-                    for name, values in spread[at].items()
+                    name: min(found[position][name], float(np.quantile(values, tail, axis=1).min()))
+                    for name, values in spread[position].items()
                 },
                 {
-                    name: max(found[at][name], float(np.quantile(values, 1 - tail, axis=1).max()))
-                    for name, values in spread[at].items()
+                    name: max(
+                        found[position][name], float(np.quantile(values, 1 - tail, axis=1).max())
+                    )
+                    for name, values in spread[position].items()
                 },
-                bool(at != best and np.quantile(lost, tail, axis=1).min() > 0),
+                bool(position != best and np.quantile(lost, tail, axis=1).min() > 0),
             )
         )
     return Sweep(name, tuple(rows))

@@ -551,9 +551,9 @@ class _Scenarios:
         by_prior = [self._widths(own, rows) for own in self.draws]
         found = {"best_wins": (wins_at_worst, max(np.quantile(win, 1 - tail / 2) for win in wins))}
         at_worst = {"interval_width": widths, "winner_width": winners, "winner_shown": shown}
-        for at, (name, worst) in enumerate(at_worst.items()):
-            lows = [np.quantile(one[at], tail / 2) for one in by_prior]
-            highs = [np.quantile(one[at], 1 - tail / 2) for one in by_prior]
+        for position, (name, worst) in enumerate(at_worst.items()):
+            lows = [np.quantile(one[position], tail / 2) for one in by_prior]
+            highs = [np.quantile(one[position], 1 - tail / 2) for one in by_prior]
             found[name] = (min(*lows, worst[0]), max(*highs, worst[0]))
         return {name: (float(low), float(high)) for name, (low, high) in found.items()}
 

@@ -67,7 +67,10 @@ def wilson_interval(share: float, trials: float) -> tuple[float, float]:
 
 def _populations(count: int, competitors: int) -> list[slice]:
     """Return as many sets of models without a common member as there are."""
-    return [slice(at, at + competitors) for at in range(0, count - competitors + 1, competitors)]
+    return [
+        slice(position, position + competitors)
+        for position in range(0, count - competitors + 1, competitors)
+    ]
 
 
 def win_frequency(scores: ModelScores, test_rows: int, competitors: int) -> WinFrequency:

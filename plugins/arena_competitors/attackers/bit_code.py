@@ -97,8 +97,8 @@ class BitCode:
     def _sums_below(self, n_rows: int) -> tuple[Sequence[float], Sequence[float]]:
         """Return the least and the largest possible sum of the rows before each row."""
         effects = [[effect for _, effect in self.outcomes(j)] for j in range(n_rows)]
-        lows = np.concatenate([[0.0], np.cumsum([min(one) for one in effects])])
-        highs = np.concatenate([[0.0], np.cumsum([max(one) for one in effects])])
+        lows = np.concatenate([[0.0], np.cumsum([min(effect) for effect in effects])])
+        highs = np.concatenate([[0.0], np.cumsum([max(effect) for effect in effects])])
         return lows.tolist(), highs.tolist()
 
 

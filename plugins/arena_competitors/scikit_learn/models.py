@@ -66,7 +66,9 @@ def predictions_of_family(
 
     features = np.concatenate([rows.training.features, rows.validation.features])
     target = np.concatenate([rows.training.target, rows.validation.target])
-    numbers = [at for at in range(features.shape[1]) if at not in rows.categorical]
+    numbers = [
+        position for position in range(features.shape[1]) if position not in rows.categorical
+    ]
     prepared = ColumnTransformer(
         [
             (
