@@ -75,6 +75,7 @@ def count_interrupted(store: Store, settings: Settings, actor: str, now: datetim
         Quota(settings, found.team, received, (found.team,)).use(transaction)
         transaction.append_event("submission interrupted", actor, asdict(found), time=now)
     return [
-        f"The last process was killed while it scored {printable(found.file)} of "
-        f"{printable(found.team)}: this counts against the limits, and the file was not stored."
+        f"The last process was killed, or ended by the metric {settings.metric.specification}, "
+        f"while it scored {printable(found.file)} of {printable(found.team)}: this counts against "
+        f"the limits, and the file was not stored."
     ]
