@@ -91,6 +91,17 @@ class PredictionKind(StrEnum):
     TEXT = "text"
 
 
+SENT = {
+    PredictionKind.LABEL: "a label for each row",
+    PredictionKind.PROBABILITY: "the probability of the positive class for each row",
+    PredictionKind.CLASS_PROBABILITIES: "a probability for each row, or for each row and class",
+    PredictionKind.SCORE: "a number for each row, or for each row and class: larger is more likely",
+    PredictionKind.VALUE: "a number for each row",
+    PredictionKind.TEXT: "a text for each row, as the metric describes it",
+}
+"""What a submission holds, in words."""
+
+
 class Usage(IntEnum):
     """The part of the solution that a row belongs to, as in Kaggle's ``Usage`` column."""
 
@@ -121,6 +132,8 @@ class MetricTraits:
     ordered_classes: bool = False
     """Whether the score depends on the order of the labels: texts must then be declared."""
     max_classes: int | None = None
+    for_more_classes: str = ""
+    """A metric to choose instead where there are more classes, such as ``f1(average=macro)``."""
     """The largest number of classes for which the metric is defined."""
     joint_targets: bool = False
     """Whether the metric scores all targets at once; otherwise scores are averaged over targets.

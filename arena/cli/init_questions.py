@@ -15,7 +15,7 @@ from arena.errors import ArenaError, InputError
 from arena.interfaces import kinds_of
 from arena.plugin.manager import PluginManager
 from arena.scoring.submissions import read_truth
-from arena.types import PredictionKind, SolutionColumns, Usage
+from arena.types import SENT, PredictionKind, SolutionColumns, Usage
 
 _MOST_LISTED = 12
 _SUITABLE = "default"
@@ -109,7 +109,7 @@ def _metric(manager: PluginManager) -> str:
             listed = ", ".join(found[:_MOST_LISTED]) + more
             say_note(f"There is no metric {text!r}. " + (f"Similar: {listed}." if found else ""))
             continue
-        say_note(f"{text}: a submission holds {kinds_of(metric)[0].value}.")
+        say_note(f"With {text} a submission holds {SENT[kinds_of(metric)[0]]}.")
         return text
 
 

@@ -12,6 +12,7 @@ from arena.cli import options
 from arena.cli.console import console, print_document
 from arena.errors import UsageError
 from arena.plugin.manager import PluginManager
+from arena.utils.docstrings import parameter_meanings, summary_of
 from arena.utils.progress import stage
 from arena.utils.text import printable
 
@@ -159,7 +160,8 @@ def _document(name: str, item: Any, plugin: str) -> dict[str, Any]:
         "name": name,
         "plugin": plugin,
         "parameters": parameters_of(item),
-        "description": " ".join((type(item).__doc__ or "").split("\n\n")[0].split()),
+        "meanings": parameter_meanings(item),
+        "description": summary_of(item),
     }
 
 
@@ -177,10 +179,17 @@ def _print_all(found: list[dict[str, Any]], kind: str, column: str) -> None:
     console().print(table)
 
 
+def print_parameters(document: dict[str, Any]) -> None:
+    """Print a line for each parameter of an item: its value and what its docstring says of it."""
+    for key, value in document["parameters"].items():
+        meaning = document["meanings"].get(key, "")
+        line = f"Parameter {key} = {value!r}{': ' if meaning else '.'}{meaning}"
+        console().print(printable(line), soft_wrap=True)
+
+
 def _print_one(one: dict[str, Any]) -> None:
     out = console()
     out.print(printable(one["name"]), style="bold")
     out.print(printable(one["description"]), soft_wrap=True)
-    for key, value in one["parameters"].items():
-        out.print(f"Parameter {key} = {value!r}.", soft_wrap=True)
+    print_parameters(one)
     out.print(f"From the plugin {printable(one['plugin'])}.")

@@ -66,6 +66,7 @@ class LazyCommands(TyperGroup):
             return super().invoke(ctx)
         except (Exception, KeyboardInterrupt, SystemExit) as error:
             if _is_for_typer(error):
+                _say_what_an_option_is(error)
                 raise
             code, message = _explained(error)
             say_error(message)
@@ -78,6 +79,13 @@ def _is_for_typer(error: BaseException) -> bool:
     """Return whether typer handles the error: usage errors, exits and a closed pipe."""
     closed_pipe = isinstance(error, OSError) and error.errno == errno.EPIPE
     return closed_pipe or isinstance(error, _ERRORS_OF_TYPER)
+
+
+def _say_what_an_option_is(error: BaseException) -> None:
+    """Add the help of a missing option to the error, as what it is that is missing."""
+    option: Any = getattr(error, "param", None)
+    if type(error).__name__ == "MissingParameter" and getattr(option, "help", None):
+        error.message = error.message or option.help  # type: ignore[attr-defined]
 
 
 def _explained(error: BaseException) -> tuple[int, str]:

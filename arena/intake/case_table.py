@@ -23,11 +23,10 @@ from arena.intake.submission import READING_ERRORS, read_table
 from arena.intake.table import count_from_one
 from arena.intake.times import read_times
 from arena.interfaces import CaseScores
-from arena.interfaces.faults import FaultList, Refused, clean, describe, show, show_all
+from arena.interfaces.faults import FaultList, Refused, clean, fault_lines, show, show_all
 from arena.types import FloatArray, RawTable
 from arena.utils.lazy import pc
 
-_FAULTS_SHOWN = 5
 _ALGORITHM_NAMES = frozenset(
     ("alg_name", "alg", "method", "model", "model_name", "system", "team", "participant")
 )
@@ -426,5 +425,5 @@ def _filled(cells: Mapping[str, Any], name: str, place: Place, faults: FaultList
 
 def _stop(path: Path | str, faults: FaultList) -> None:
     if faults:
-        lines = [describe(fault) for fault in faults.to_tuple(_FAULTS_SHOWN)]
+        lines = fault_lines(faults.to_tuple())
         raise InputError("\n".join([f"{path} cannot be used:", *lines]))

@@ -26,7 +26,7 @@ from arena.intake.table import Bounds
 from arena.intake.targets import TargetReading, read_extra, read_targets
 from arena.intake.times import read_times
 from arena.interfaces import TABLE, Modality, ReadFile
-from arena.interfaces.faults import FaultList, Refused, clean, describe, plural, show, show_all
+from arena.interfaces.faults import FaultList, Refused, clean, fault_lines, plural, show, show_all
 from arena.types import (
     ROW_TIMES,
     ROW_WEIGHTS,
@@ -267,6 +267,7 @@ def _read_rows(
         positive=columns.positive,
         classes=columns.classes,
         max_classes=traits.max_classes,
+        for_more_classes=traits.for_more_classes,
         ordered=traits.ordered_classes,
         truth_range=traits.truth_range,
         decimal_comma=comma,
@@ -314,10 +315,12 @@ def _stop(path: SolutionSource, faults: FaultList) -> None:
     """Raise an error with all faults found so far, if there are any."""
     if not faults:
         return
-    lines = [describe(fault) for fault in faults.to_tuple()]
+    found = faults.to_tuple()
+    lines = fault_lines(found)
     if len(lines) == 1:
         raise InputError(f"The solution {show(path.name)} cannot be used: {lines[0]}")
-    head = f"The solution {show(path.name)} cannot be used ({plural(len(lines), 'fault')}):"
+    count = plural(sum(fault.count for fault in found), "fault")
+    head = f"The solution {show(path.name)} cannot be used ({count}):"
     raise InputError("\n".join([head, *(f"  {line}" for line in lines)]))
 
 

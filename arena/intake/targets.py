@@ -43,6 +43,8 @@ class TargetReading:
     classes: tuple[str, ...] = ()
     """The declared labels in their order; empty: those of the ranked rows, sorted."""
     max_classes: int | None = None
+    for_more_classes: str = ""
+    """A metric to choose instead where there are more."""
     ordered: bool = False
     """Whether labels that are texts must be declared, because their order counts."""
     truth_range: tuple[float, float] = (-np.inf, np.inf)
@@ -202,7 +204,8 @@ def _read_labels(
     if reading.max_classes is not None and len(classes) > reading.max_classes:
         message = (
             f"The column has {len(classes):,} distinct labels, but the metric supports at most "
-            f"{reading.max_classes:,}: choose another metric or another target."
+            f"{reading.max_classes:,}: choose {reading.for_more_classes or 'another metric'} or "
+            "another target."
         )
         faults.add("too many classes", message, column=name)
     code_of_index = np.array([code_of.get(label, 0) for label in labels], dtype=np.intp)

@@ -28,7 +28,7 @@ from arena.interfaces import (
     modality_of,
     traits_of,
 )
-from arena.interfaces.faults import describe, first_of_each_kind
+from arena.interfaces.faults import fault_lines, first_of_each_kind
 from arena.plugin.info import attributed_unquoted, log_failure
 from arena.plugin.manager import PluginManager
 from arena.store import Incoming, Store
@@ -93,7 +93,7 @@ def read_truth(path: SolutionSource, metric: Metric, columns: SolutionColumns) -
     solution = _read_as(metric, path, columns)
     found = first_of_each_kind(_faults_of_truth(metric, solution))
     if found:
-        lines = "\n".join(f"  {describe(fault)}" for fault in found)
+        lines = "\n".join(f"  {line}" for line in fault_lines(found))
         raise InputError(f"{metric.name} cannot use this solution:\n{lines}")
     return solution
 

@@ -162,9 +162,11 @@ class LadderFree:
     rounding
         ``"1/n"``: to multiples of 1/n of the metric's range, as published. A number: to multiples
         of that number, in the metric's unit. None: no rounding, as in the authors' code.
-    start, clip
-        As in :class:`Ladder`. The comparison with the baseline is paired too if its submission is
-        known; if only its score is known, just ``minimum_step`` applies.
+    start
+        As in ``ladder``. The comparison with the baseline is paired too if its submission is known;
+        if only its score is known, just ``minimum_step`` applies.
+    clip
+        As in ``ladder``.
     noise
         The scale of Laplace noise that is added to a score when it is released, in rows: multiples
         of 1/n of the range. Submissions are compared by their scores without noise. A pointwise

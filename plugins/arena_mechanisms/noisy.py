@@ -34,9 +34,10 @@ class NoisyLadder(Ladder):
     Parameters
     ----------
     eta, start, clip
-        As in ``ladder``. The scale of the Laplace noise as a share of the range, in (0, 1]. None:
-        an eighth of eta, so a submission without any gain passes with probability exp(-8)/2 =
-        0.0002.
+        As in ``ladder``.
+    noise
+        The scale of the Laplace noise as a share of the range, in (0, 1]. None: an eighth of eta,
+        so a submission without any gain passes with probability exp(-8)/2 = 0.0002.
 
     Raises
     ------

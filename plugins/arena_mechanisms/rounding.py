@@ -40,6 +40,13 @@ class Kaggle:
     Teams are ranked by the full-precision score unless ``rank_rounded`` is true. A board that ranks
     at full precision reveals more than the rounded scores that it shows.
 
+    Parameters
+    ----------
+    rounding
+        Scores are shown as multiples of this number, in the metric's unit.
+    rank_rounded
+        Whether teams are ranked by what is shown.
+
     Raises
     ------
     UsageError

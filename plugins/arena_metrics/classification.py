@@ -87,7 +87,9 @@ class F1(FunctionOfConfusion):
     def traits(self) -> MetricTraits:
         """``binary`` requires two classes."""
         classes = 2 if self.average == "binary" else None
-        return MetricTraits(score_range=(0.0, 1.0), max_classes=classes)
+        return MetricTraits(
+            score_range=(0.0, 1.0), max_classes=classes, for_more_classes="f1(average=macro)"
+        )
 
     def from_confusion(self, matrix: Any) -> Any:
         """Return the F1 of the positive class, or its average over the classes.

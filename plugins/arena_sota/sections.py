@@ -99,11 +99,17 @@ def _method(board: BoardMaximum) -> str:
         f"{board.rho0:.3f} ({level_text(estimate.level)} interval {low:.3f} to {high:.3f}), from "
         f"the mean pairwise correlation of submissions, {dependence.rho_pair:.3f}. "
         f"{len(dependence.clusters):,} submissions form {dependence.n_clusters:,} clusters; "
-        f"submissions with a correlation above 0.95 share one. {estimate.left_out:,.4g} of the "
-        f"teams score too low for that correlation and are assumed never to come first; "
-        f"{estimate.at_or_below_chance:,} of the scores are no better than guessing and are left "
-        f"out."
+        f"submissions with a correlation above 0.95 share one."
     )
+    if estimate.left_out:
+        common += (
+            f" {estimate.left_out:,.4g} teams have scores that are too low for this correlation: "
+            "they are taken to have no chance of the first place."
+        )
+    if estimate.at_or_below_chance:
+        common += (
+            f" {estimate.at_or_below_chance:,} scores are no better than guessing and are left out."
+        )
     if board.model == "accuracy":
         return common + (
             " The distribution of the best score is computed exactly from the model of Møllersen "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import stat
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,10 @@ def test_a_refused_init_leaves_nothing(
     tmp_path: Path, arguments: tuple[str, str], code: int, message: str
 ) -> None:
     write_solution(tmp_path)
-    called = run_here(*INIT, *arguments, cwd=tmp_path)
+    option, value = arguments
+    usual = dict(zip(INIT[2::2], INIT[3::2], strict=True))
+    options = chain.from_iterable((usual | {option: value}).items())
+    called = run_here(*INIT[:2], *options, cwd=tmp_path)
     assert called.returncode == code
     assert message in called.stderr
     assert called.stdout == ""

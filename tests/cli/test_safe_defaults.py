@@ -121,7 +121,7 @@ def test_mechanisms_are_listed_and_described(tmp_path: Path) -> None:
     assert {"full", "kaggle", "ladder", "ladder-free"} <= {one["name"] for one in listed}
     assert all(one["description"] for one in listed)
     shown = run_here("mechanisms", "ladder(eta=0.02)", cwd=tmp_path)
-    assert "Parameter eta = 0.02." in shown.stdout
+    assert "Parameter eta = 0.02: The step" in shown.stdout
     assert run_here("mechanisms", cwd=tmp_path).returncode == 0
     assert run_here("mechanisms", "laddre", cwd=tmp_path).returncode == 1
 

@@ -13,6 +13,7 @@ from arena.cli.items import (
     checked_item,
     finish_checks,
     parameters_of,
+    print_parameters,
     refuse_check_without_name,
 )
 from arena.interfaces import (
@@ -25,6 +26,8 @@ from arena.interfaces import (
     traits_of,
 )
 from arena.plugin.manager import PluginManager
+from arena.types import SENT, PredictionKind
+from arena.utils.docstrings import parameter_meanings, summary_of
 from arena.utils.text import printable
 
 app = typer.Typer(add_completion=False)
@@ -106,7 +109,8 @@ def _document(name: str, metric: Metric, plugin: str) -> dict[str, Any]:
         "capabilities": [name for name, kind, _ in _CAPABILITIES if isinstance(metric, kind)],
         "needs_every_class": traits.needs_every_class,
         "stratify_by_class": traits.stratify_by_class,
-        "description": (type(metric).__doc__ or "").strip().split("\n\n")[0],
+        "meanings": parameter_meanings(metric),
+        "description": summary_of(metric),
     }
 
 
@@ -137,11 +141,10 @@ def _print_all(found: list[dict[str, Any]], families: list[dict[str, Any]]) -> N
 def _print_one(one: dict[str, Any]) -> None:
     out = console()
     out.print(printable(one["name"]), style="bold")
-    out.print(" ".join(printable(one["description"].replace("\n", " ")).split()))
+    out.print(printable(one["description"]), soft_wrap=True)
     out.print(f"{'Larger' if one['greater_is_better'] else 'Smaller'} is better.")
-    out.print(f"A submission holds: {one['prediction']}.")
-    for key, value in one["parameters"].items():
-        out.print(f"Parameter {key} = {value!r}.")
+    out.print(f"A submission holds {SENT[PredictionKind(one['prediction'])]}.")
+    print_parameters(one)
     for name, _, meaning in _CAPABILITIES:
         if name in one["capabilities"]:
             out.print(f"It has {name}: {meaning}.")

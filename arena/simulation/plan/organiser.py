@@ -237,7 +237,7 @@ class Advice:
         if worse:
             text += f" The winner is shown to be worse at {', '.join(worse)}."
         if equal:
-            text += f" For {', '.join(equal)} a difference in the winner's score is not shown."
+            text += f" The simulated competitions do not tell it from {', '.join(equal)}."
         return text
 
     def _mechanism(self) -> str:
@@ -269,13 +269,13 @@ class Advice:
             f"{best.metric} ranks two halves of the rows most alike (Kendall's tau {_tau(best)})."
         )
         if best.tau_low <= 0:
-            text += " That it ranks them alike at all is not shown."
+            text += " This may be chance: the interval holds 0."
         worse = [f"{other.metric} ({_tau(other)})" for other in others if other.shown_worse]
         equal = [f"{other.metric} ({_tau(other)})" for other in others if not other.shown_worse]
         if worse:
             text += f" Shown to be lower: {', '.join(worse)}."
         if equal:
-            text += f" A difference is not shown for {', '.join(equal)}."
+            text += f" The pilot does not tell it from {', '.join(equal)}."
         return text
 
     def paragraph(self) -> str:

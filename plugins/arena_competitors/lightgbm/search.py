@@ -23,6 +23,11 @@ from arena_competitors.lightgbm.grid import Grid, read_grid
 class LightGBMSearch:
     """Random search over a grid of LightGBM's parameters, with early stopping.
 
+    Parameters
+    ----------
+    grid
+        A TOML file; None: arena's default grid.
+
     Examples
     --------
     >>> search = LightGBMSearch()
@@ -32,7 +37,6 @@ class LightGBMSearch:
 
     name: str = field(default="lightgbm", init=False)
     grid: str | None = None
-    """A TOML file; None: arena's default grid."""
     read: Grid | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -1,0 +1,50 @@
+"""What a command says to somebody who chose the wrong metric, or none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from arena import PluginManager
+from arena.cli.items import parameters_of
+from arena.utils.docstrings import parameter_meanings
+from program import run_here, write_csv
+
+REGISTRIES = ("metrics", "mechanisms", "analyses", "competitors")
+
+
+def test_each_parameter_of_a_built_in_item_is_explained() -> None:
+    manager = PluginManager()
+    unexplained = [
+        (entry.name, parameter)
+        for registry in REGISTRIES
+        for entry in getattr(manager, registry)
+        for parameter in parameters_of(entry.item)
+        if parameter not in parameter_meanings(entry.item)
+    ]
+    assert not unexplained
+
+
+def test_the_values_of_a_parameter_are_listed(tmp_path: Path) -> None:
+    said = run_here("metrics", "f1", cwd=tmp_path).stdout
+    assert "A submission holds a label for each row." in said
+    assert all(value in said for value in ("binary", "macro", "weighted", "micro"))
+
+
+def test_a_metric_that_is_missing_or_unsuitable_has_a_way_out(tmp_path: Path) -> None:
+    rows = [[f"r{at}", "abc"[at % 3]] for at in range(30)]
+    write_csv(tmp_path / "solution.csv", ["id", "y"], rows)
+    write_csv(tmp_path / "a.csv", ["id", "y"], rows)
+    assert "'arena metrics'" in run_here("score", "solution.csv", "a.csv", cwd=tmp_path).stderr
+    refused = run_here("score", "solution.csv", "a.csv", "--metric", "f1", cwd=tmp_path).stderr
+    assert "choose f1(average=macro)" in refused
+
+
+def test_equal_faults_of_a_solution_are_counted_with_three_examples(tmp_path: Path) -> None:
+    write_csv(
+        tmp_path / "solution.csv", ["id", "y"], [[f"r{at}", "a" if at else ""] for at in range(2)]
+    )
+    write_csv(tmp_path / "gaps.csv", ["id", "y"], [[f"r{at}", ""] for at in range(40)])
+    refused = run_here("score", "gaps.csv", "gaps.csv", "--metric", "accuracy", cwd=tmp_path).stderr
+    assert "(40 faults)" in refused
+    assert "empty cell (40)" in refused
+    assert len(refused.splitlines()) == 5
