@@ -114,8 +114,10 @@ class CoverageMap:
     def chosen(self, module: str, line: int, most_seconds: float) -> dict[str, float]:
         """Return the tests that run a line, in the order to run them, and how long they take.
 
-        Those of the module's package come first, then the files of which they take least.
+        Those of the module's own test file come first, then those of its package, then the files
+        of which they take least.
         """
+        mirror = f"/test_{Path(module).stem}.py"
         package = "/".join(module.removesuffix(".py").split("/")[1:2]).removeprefix("arena_")
         of_file: dict[str, dict[str, float]] = defaultdict(dict)
         for test in sorted(self.tests_of(module, line), key=self.seconds.__getitem__):
@@ -124,6 +126,7 @@ class CoverageMap:
         for _, tests in sorted(
             of_file.items(),
             key=lambda one: (
+                not one[0].endswith(mirror),
                 one[0] != module and not one[0].startswith(f"tests/{package}/"),
                 sum(one[1].values()),
             ),
@@ -137,13 +140,18 @@ class CoverageMap:
         """Return the tests that run a line of a module.
 
         Of what runs at import, or is compiled and so not seen: the tests of the function or class,
-        and if there are none, those of the lines that name it.
+        and if there are none, those of the lines that name it; and those of the module's own file,
+        which may compare what no line of a function reads, such as the defaults of settings.
         """
         statements = self.statements[module]
         if line not in statements.name_of:
             return set()
         tests = self.tests[module].get(statements.name_of[line])
-        return tests or self._of_scope(module, statements.scope_of[line], depth=3)
+        if tests:
+            return tests
+        mirror = f"/test_{Path(module).stem}.py"
+        of_mirror = {test for test in self.seconds if mirror in test}
+        return of_mirror | self._of_scope(module, statements.scope_of[line], depth=3)
 
     @cache  # noqa: B019 - one map lives as long as the program
     def _of_scope(self, module: str, scope: str, depth: int) -> set[str]:

@@ -75,6 +75,9 @@ def identity(path: Path) -> tuple[int, int]:
     """Return the device and number of a file, which another file in its place does not have.
 
     ``(0, 0)`` if there is none.
+
+    >>> identity(Path("no file"))
+    (0, 0)
     """
     try:
         status = path.stat()
