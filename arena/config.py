@@ -47,9 +47,12 @@ Ties = Literal["shared", "earliest", "secondary"]
 
 
 class CompetitionSection(ConfigSection):
-    """Title, deadline and baseline."""
+    """Title, dates and baseline."""
 
     title: str = Field("", description="The title shown above every leaderboard.")
+    start: datetime | None = Field(
+        None, description="Earlier submissions are refused. UTC unless an offset is given."
+    )
     deadline: datetime | None = Field(
         None,
         description="Later submissions are refused, e.g. 2026-12-31T23:59:00Z. UTC unless an "
@@ -60,13 +63,19 @@ class CompetitionSection(ConfigSection):
         description="The organiser's own team: on the leaderboard, marked as baseline, not ranked.",
     )
 
-    @field_validator("deadline")
+    @field_validator("start", "deadline")
     @classmethod
-    def _in_utc(cls, deadline: datetime | None) -> datetime | None:
-        if deadline is None:
+    def _in_utc(cls, time: datetime | None) -> datetime | None:
+        if time is None:
             return None
-        aware = deadline if deadline.tzinfo else deadline.replace(tzinfo=UTC)
+        aware = time if time.tzinfo else time.replace(tzinfo=UTC)
         return aware.astimezone(UTC)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.start is not None and self.deadline is not None and self.start >= self.deadline:
+            raise ValueError("start must be before deadline")
+        return self
 
 
 _KEYS = {"target": "targets", "submission_columns": "submission"}
@@ -209,6 +218,9 @@ class LimitsSection(ConfigSection):
 
     per_day: Count | None = Field(
         None, description="Submissions per team and day. A day starts at 00:00 UTC."
+    )
+    per_week: Count | None = Field(
+        None, description="Submissions per team and week. A week starts on Monday at 00:00 UTC."
     )
     total: Count | None = Field(None, description="Submissions per team in total.")
     max_bytes: Count = Field(

@@ -371,6 +371,35 @@ class Competition(CompetitionView):
         """
         decisions.withdraw(self._state, team_name(team), submission)
 
+    def pause(self, reason: str) -> None:
+        """Refuse files from now on, uncounted, and record why; see :meth:`resume`.
+
+        Raises
+        ------
+        UsageError
+            If it is paused already, or no reason is given.
+        """
+        decisions.pause(self._state, reason)
+
+    def resume(self) -> None:
+        """Receive files again, and record it; UsageError if the competition is not paused."""
+        decisions.resume(self._state)
+
+    def exempt(
+        self, team: str, *, until: datetime | None = None, extra: int = 0, reason: str
+    ) -> None:
+        """Let a team submit until a time after the deadline, or more often; record why.
+
+        ``extra``: submissions more than others, a day, a week and in total. It replaces an earlier
+        exemption of the team.
+
+        Raises
+        ------
+        UsageError
+            If neither is given, the time is not after the deadline, or no reason is given.
+        """
+        decisions.exempt(self._state, team_name(team), until, extra, reason)
+
     def disqualify_team(self, team: str, reason: str) -> None:
         """Disqualify a team: none of its submissions counts, present or future. Record why.
 

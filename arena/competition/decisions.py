@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
+from arena.competition.admission import ADMISSION, EXEMPTED, PAUSED, RESUMED, Admission
 from arena.competition.final_selection import check_choice
 from arena.competition.ledger import WITHDRAWAL
 from arena.competition.rebuild import board_facts, rebuilding
@@ -211,3 +213,77 @@ def _require_participant(state: CompetitionState, name: str) -> str:
     if team == state.settings.competition.baseline:
         raise UsageError(f"{name!r} is the baseline of competition.toml: change its name there.")
     return team
+
+
+def _record_admission(
+    state: CompetitionState, kind: str, payload: Mapping[str, Any], admission: Admission
+) -> None:
+    with state.store.transaction() as transaction:
+        transaction.put_meta(ADMISSION, admission.to_text())
+        now = state.clock()
+        transaction.append_event(kind, state.actor, {**payload, **state.event_fields}, time=now)
+
+
+def pause(state: CompetitionState, reason: str) -> None:
+    """Refuse files from now on, uncounted, and record why.
+
+    Raises
+    ------
+    UsageError
+        If it is paused already, or no reason is given.
+    """
+    admission = Admission.read(state.store)
+    if not reason.strip():
+        raise UsageError("A pause needs a reason, which participants see: give one.")
+    if admission.paused is not None:
+        raise UsageError("The competition is paused already. Nothing was changed.")
+    paused = {"time": state.clock().isoformat(), "reason": reason.strip()}
+    payload = {"reason": reason.strip()}
+    _record_admission(state, PAUSED, payload, Admission(paused, admission.exemptions))
+
+
+def resume(state: CompetitionState) -> None:
+    """Receive files again; UsageError if the competition is not paused."""
+    admission = Admission.read(state.store)
+    if admission.paused is None:
+        raise UsageError("The competition is not paused. Nothing was changed.")
+    _record_admission(state, RESUMED, {}, Admission(None, admission.exemptions))
+
+
+def exempt(
+    state: CompetitionState, team: str, until: datetime | None, extra: int, reason: str
+) -> None:
+    """Let a team submit until a later time, or more often, and record why; replaces an earlier one.
+
+    Raises
+    ------
+    UsageError
+        If neither is given, the number is negative, the time is not after the deadline, or no
+        reason is given.
+    """
+    deadline = state.settings.competition.deadline
+    if not reason.strip():
+        raise UsageError("An exemption needs a reason, which everybody can see: give one.")
+    if extra < 0 or (until is None and not extra):
+        raise UsageError("Name until when the team may submit, or how many submissions more.")
+    if until is not None:
+        until = (until if until.tzinfo else until.replace(tzinfo=UTC)).astimezone(UTC)
+        if deadline is None or until <= deadline:
+            raise UsageError(
+                f"{until:%Y-%m-%d %H:%M} UTC is not after the deadline, so the team needs no "
+                f"exemption. Nothing was changed."
+            )
+    teams = state.ledger.teams()
+    own = {
+        "until": None if until is None else until.isoformat(),
+        "extra": extra,
+        "reason": reason.strip(),
+    }
+    current = teams.current(team)
+    admission = Admission.read(state.store)
+    members = set(teams.members(current))
+    others = {name: one for name, one in admission.exemptions.items() if name not in members}
+    exemptions = {**others, teams.stored(current): own}
+    _record_admission(
+        state, EXEMPTED, {"team": current, **own}, Admission(admission.paused, exemptions)
+    )

@@ -49,7 +49,8 @@ class QueuedRequest:
     """Its unique id."""
     kind: str
     """``submit``, ``select``, ``withdraw``, or a decision of the organiser: ``disqualify``,
-    ``undo``, ``rename``, ``merge``, ``rescore``, ``finalize``, ``publish``, ``retract``."""
+    ``undo``, ``rename``, ``merge``, ``rescore``, ``finalize``, ``publish``, ``retract``,
+    ``pause``, ``resume``, ``exempt``."""
     team: str
     """The name of the team that sent it; empty for the organiser."""
     actor: str
@@ -59,7 +60,8 @@ class QueuedRequest:
     payload: Mapping[str, Any] = field(default_factory=dict)
     """Of ``submit``: ``file``, the name to show, and ``sha256``, the digest of the received file;
     an upload that differs from it is set aside. Of ``select``: ``submissions``. Of ``withdraw``:
-    ``submission``. Of ``retract``: ``reason``. Of ``disqualify`` and ``undo``: ``submission`` or
+    ``submission``. Of ``retract`` and ``pause``: ``reason``. Of ``exempt``: ``team``, ``until``,
+    ``extra``, ``reason``. Of ``disqualify`` and ``undo``: ``submission`` or
     ``team``, and ``reason``. Of ``rename``: ``team``, ``to``. Of ``merge``: ``team``, ``into``. Of
     ``rescore``: ``preview``, the code of the preview to apply; without it nothing is changed."""
     path: Path | None = None
@@ -297,6 +299,9 @@ _DONE: Mapping[str, tuple[str, str]] = {
         "The private leaderboard is published.",
     ),
     "retract": ("Result {version} is retracted: {reason}", "The result is retracted."),
+    "pause": ("The competition is paused: {reason}", "The competition is paused."),
+    "resume": ("", "Files are received again."),
+    "exempt": ("The team {team} is exempted: {reason}", "The exemption is recorded."),
     "rescore": (
         "",
         "All submissions are rescored. Finalize again if the private board is computed.",
@@ -499,6 +504,26 @@ def _retract(state: CompetitionState, request: QueuedRequest) -> None:
     retract(state, request.payload["reason"])
 
 
+def _pause(state: CompetitionState, request: QueuedRequest) -> None:
+    decisions.pause(state, request.payload["reason"])
+
+
+def _resume(state: CompetitionState, _: QueuedRequest) -> None:
+    decisions.resume(state)
+
+
+def _exempt(state: CompetitionState, request: QueuedRequest) -> None:
+    payload = request.payload
+    until = payload.get("until")
+    decisions.exempt(
+        state,
+        team_name(payload["team"]),
+        None if until is None else datetime.fromisoformat(until),
+        payload.get("extra", 0),
+        payload["reason"],
+    )
+
+
 def _withdraw(state: CompetitionState, request: QueuedRequest) -> None:
     decisions.withdraw(state, team_name(request.team), request.payload["submission"])
 
@@ -514,6 +539,9 @@ _ACTIONS: Mapping[str, Callable[[CompetitionState, QueuedRequest], None]] = {
     "publish": _publish,
     "retract": _retract,
     "withdraw": _withdraw,
+    "pause": _pause,
+    "resume": _resume,
+    "exempt": _exempt,
 }
 """Kind of a request -> what carries it out.
 

@@ -1,19 +1,21 @@
-"""The submission quota of a team: the deadline, the daily limit and the total limit."""
+"""The submission quota of a team: dates, and the limits of a day, a week and in total."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime
 
+from arena.competition.admission import Admission
 from arena.config import Settings
 from arena.store import Store, Transaction
+from arena.store.quotas import week_name
 from arena.types import Fault
 from arena.utils.text import printable
 
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """The deadline and the limits of one team at one time, checked inside a transaction.
+    """The dates and the limits of one team at one time, checked inside a transaction.
 
     Submissions are also counted if there is no limit, for a limit that is set later. The
     organiser's baseline has no limit.
@@ -25,23 +27,29 @@ class Quota:
     now: datetime
     members: tuple[str, ...]
     """Every such name, more than one if the team was renamed or merged: they count together."""
+    admission: Admission = field(default_factory=Admission)
 
     @property
-    def _limits(self) -> tuple[tuple[date | None, int | None, str], ...]:
-        """Day (None: total), number allowed (None: no limit), and the period in words."""
+    def _limits(self) -> tuple[tuple[date | str | None, int | None, str], ...]:
+        """Day or week (None: total), number allowed (None: no limit), and the period in words."""
         limits, baseline = self.settings.limits, self.settings.competition.baseline
-        free = self.team == baseline
         today = self.now.astimezone(UTC).date()
-        return (
-            (None, None if free else limits.total, "in all"),
-            (today, None if free else limits.per_day, "a day (a day starts at 00:00 UTC)"),
+        extra = self.admission.of(self.members).extra
+        periods: tuple[tuple[date | str | None, int | None, str], ...] = (
+            (None, limits.total, "in all"),
+            (week_name(today), limits.per_week, "a week (a week starts on Monday at 00:00 UTC)"),
+            (today, limits.per_day, "a day (a day starts at 00:00 UTC)"),
+        )
+        free = self.team == baseline
+        return tuple(
+            (day, None if free or allowed is None else allowed + extra, counted)
+            for day, allowed, counted in periods
         )
 
     def refusal(self, transaction: Transaction) -> Fault | None:
         """Return why every file of the team is refused now, or None."""
-        deadline = self.settings.competition.deadline
-        if deadline is not None and self.now > deadline:
-            return Fault("deadline", f"The competition ended at {deadline:%Y-%m-%d %H:%M} UTC.")
+        if not_now := self._closed():
+            return not_now
         for day, allowed, counted in self._limits:
             used = sum(transaction.quota_used(name, day) for name in self.members)
             if allowed is not None and used >= allowed:
@@ -50,6 +58,18 @@ class Quota:
                     f"them."
                 )
                 return Fault("limit", message)
+        return None
+
+    def _closed(self) -> Fault | None:
+        """Return why no file of the team is received at this time, or None."""
+        paused, dates = self.admission.paused, self.settings.competition
+        if paused is not None:
+            return Fault("pause", f"The competition is paused: {paused['reason']}")
+        if dates.start is not None and self.now < dates.start:
+            return Fault("start", f"The competition starts at {dates.start:%Y-%m-%d %H:%M} UTC.")
+        end = self.admission.of(self.members).until or dates.deadline
+        if end is not None and self.now > end:
+            return Fault("deadline", f"The competition ended at {end:%Y-%m-%d %H:%M} UTC.")
         return None
 
     def use(self, transaction: Transaction) -> None:

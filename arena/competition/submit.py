@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from arena.competition.admission import Admission
 from arena.competition.judging import COULD_NOT_BE_SCORED, Judge, Judgement
 from arena.competition.judging_plugins import record_plugins
 from arena.competition.quota import Quota
@@ -295,6 +296,7 @@ class SubmissionHandler:
             team=self.teams.stored(team_name),
             now=request.received,
             members=self.teams.members(team_name),
+            admission=Admission.read(self.state.store),
         )
 
     def _announce(self, stored: _Stored) -> None:

@@ -174,13 +174,34 @@ class CompetitionView:
         """Return every stored submission including its faults, for the organiser only."""
         return tuple(self._state.ledger.records())
 
-    def quota_used(self, team: str, day: date | None = None) -> int:
-        """Return how many submissions of a team count on a UTC day, or in total."""
+    def quota_used(self, team: str, day: date | str | None = None) -> int:
+        """Return how many submissions of a team count on a UTC day, in a week, or in total.
+
+        A week is named as 2026-W49.
+        """
         from arena.intake.folder import team_name
 
         teams = self._state.ledger.teams()
         members = teams.members(teams.current(team_name(team)))
         return sum(self._state.store.quota_used(member, day) for member in members)
+
+    def paused(self) -> dict[str, str] | None:
+        """Return since when (``time``) and why (``reason``) files are refused; None: they are not.
+
+        See ``Competition.pause``.
+        """
+        from arena.competition.admission import Admission
+
+        paused = Admission.read(self._state.store).paused
+        return None if paused is None else dict(paused)
+
+    def exemptions(self) -> list[dict[str, Any]]:
+        """Return what exempted teams may do: ``team``, ``until``, ``extra`` and ``reason``."""
+        from arena.competition.admission import Admission
+
+        exempted = Admission.read(self._state.store).exemptions
+        teams = self._state.ledger.teams()
+        return [{"team": teams.current(team), **own} for team, own in exempted.items()]
 
     def disqualified_teams(self) -> dict[str, str]:
         """Return the disqualified teams, each with the reason."""

@@ -10,7 +10,7 @@ import duckdb
 def change_place(
     cursor: duckdb.DuckDBPyConnection,
     team: str,
-    day: date | None,
+    day: date | str | None,
     change: int,
     allowed: int | None,
 ) -> bool:
@@ -27,7 +27,7 @@ def change_place(
     return True
 
 
-def select_place(cursor: duckdb.DuckDBPyConnection, team: str, day: date | None) -> int:
+def select_place(cursor: duckdb.DuckDBPyConnection, team: str, day: date | str | None) -> int:
     """Return the number of submissions counted."""
     return select_place_or_none(cursor, team, day_name(day)) or 0
 
@@ -43,6 +43,18 @@ def select_place_or_none(cursor: duckdb.DuckDBPyConnection, team: str, day: str)
     return found[0][0] if found else None
 
 
-def day_name(day: date | None) -> str:
-    """Return the name of a day, or of the total, in the table."""
-    return "total" if day is None else day.isoformat()
+def day_name(day: date | str | None) -> str:
+    """Return the name of a day, of a week such as 2026-W49, or of the total, in the table."""
+    if day is None:
+        return "total"
+    return day if isinstance(day, str) else day.isoformat()
+
+
+def week_name(day: date) -> str:
+    """Return the name of the ISO week of a day.
+
+    >>> week_name(date(2026, 12, 1)), week_name(date(2027, 1, 1))
+    ('2026-W49', '2026-W53')
+    """
+    year, week, _ = day.isocalendar()
+    return f"{year}-W{week:02}"

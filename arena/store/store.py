@@ -309,8 +309,8 @@ class Store:
         with self._database.reading() as cursor:
             return cursor.execute(query).fetchall()
 
-    def quota_used(self, team: str, day: date | None) -> int:
-        """Return how many submissions of a team count on a day, or in total."""
+    def quota_used(self, team: str, day: date | str | None) -> int:
+        """Return how many submissions of a team count on a day, in a week, or in total."""
         with self._database.reading() as cursor:
             return select_place(cursor, team, day)
 

@@ -70,21 +70,21 @@ class Transaction:
 
     # -- limits --------------------------------------------------------------------------------
 
-    def take_place(self, team: str, day: date | None, allowed: int | None) -> bool:
-        """Count a submission of a team on a day (None: in total); False if the limit is reached.
+    def take_place(self, team: str, day: date | str | None, allowed: int | None) -> bool:
+        """Count a submission of a team on a day or in a week (None: in total).
 
-        Without a limit (``allowed`` is None) it is counted too.
+        Without a limit (``allowed`` is None) it is counted too. False if the limit is reached.
         """
         self._facts.places.add((team, day_name(day)))
         return change_place(self._cursor, team, day, 1, allowed)
 
-    def return_place(self, team: str, day: date | None) -> None:
+    def return_place(self, team: str, day: date | str | None) -> None:
         """Undo :meth:`take_place`."""
         self._facts.places.add((team, day_name(day)))
         change_place(self._cursor, team, day, -1, None)
 
-    def quota_used(self, team: str, day: date | None) -> int:
-        """Return how many submissions of a team count on a day, or in total."""
+    def quota_used(self, team: str, day: date | str | None) -> int:
+        """Return how many submissions of a team count on a day, in a week, or in total."""
         return select_place(self._cursor, team, day)
 
     # -- submissions ---------------------------------------------------------------------------

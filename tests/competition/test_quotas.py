@@ -118,14 +118,16 @@ def test_the_deadline_itself_is_in_time(late: int, refused: bool) -> None:
     assert quota(START + timedelta(hours=1, microseconds=late), "host").refusal(places) == found
 
 
-def test_a_place_is_used_of_the_day_and_of_all_whatever_the_limits() -> None:
+def test_a_place_is_used_of_each_period_whatever_the_limits() -> None:
     places: Any = Places()
     east = timezone(timedelta(hours=14))
     quota(START.astimezone(east)).use(places)  # the next day there, and not in UTC
     quota(team="host", total=1).use(places)
     assert places.taken == [
         ("a", None),
+        ("a", "2026-W09"),
         ("a", START.date()),
         ("host", None),
+        ("host", "2026-W09"),
         ("host", START.date()),
     ]

@@ -44,6 +44,8 @@ SENT: dict[str, Any] = {
     "/admin/undo": {"team": "a", "reason": "b"},
     "/admin/rescore": {},
     "/admin/retract": {"reason": "b"},
+    "/admin/pause": {"reason": "b"},
+    "/admin/exempt": {"team": "a", "extra": 1, "reason": "b"},
     "/admin/finalize": {"seen": "x"},
     "/admin/publish": {"seen": "x"},
 }

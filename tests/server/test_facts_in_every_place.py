@@ -165,7 +165,7 @@ FACTS: dict[str, Fact] = {
 NO_FACT = {
     "created", "submission", "submission failed", "submission interrupted", "finalized", "repair",
     "upgrade", "board rebuilt", "private board published", "request answered",
-    "request set aside", "server settings", "plugins", "objects",
+    "request set aside", "server settings", "plugins", "objects", "paused", "resumed", "exempted",
 }  # fmt: skip
 """Kinds of events that add to what boards follow from, or follow from it, and change no board."""
 
@@ -259,7 +259,8 @@ SHOWS_NEITHER = {
 READS = {"leaderboard", "submissions", "report", "export"}
 """The commands that show boards, results or submissions of a stored competition."""
 OTHER_COMMANDS = {
-    "attack", "analyses", "audit", "backup", "bayes-error", "competitors", "demo", "disqualify",
+    "exempt", "pause", "resume", "attack", "analyses", "audit", "backup", "bayes-error",
+    "competitors", "demo", "disqualify",
     "publish", "retract", "withdraw", "finalize", "import", "init", "masks", "mechanisms",
     "metrics", "plan", "plugins", "repair", "rank", "replay", "reproduce", "rescore", "score",
     "select", "serve", "simulate", "sota", "submit", "team", "upgrade", "validate", "verify",

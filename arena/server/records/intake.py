@@ -28,6 +28,9 @@ Kind = Literal[
     "publish",
     "retract",
     "withdraw",
+    "pause",
+    "resume",
+    "exempt",
 ]
 """The kind of a request. Its payload:
 
@@ -50,6 +53,10 @@ Kind = Literal[
     ``{}``. ``publish`` makes the finalized private board public.
 ``retract``
     ``{"reason": TEXT}``: the last published result is no longer shown.
+``pause``
+    ``{"reason": TEXT}``: files are refused, uncounted, until ``resume``, whose payload is ``{}``.
+``exempt``
+    ``{"team": NAME, "until": TIME, "extra": N, "reason": TEXT}``, without ``until`` or ``extra``.
 ``withdraw``
     ``{"submission": N}``: a submission of the request's team leaves every board.
 

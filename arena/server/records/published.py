@@ -101,6 +101,14 @@ class TeamFacts:
     """The UTC day of ``used_day``, such as 2026-03-01; on a later day nothing is used."""
     used_day: int = 0
     """Submissions that count against ``limits.per_day`` on that day."""
+    week: str = ""
+    """The ISO week of ``used_week``, such as 2026-W49; in a later one nothing is used."""
+    used_week: int = 0
+    """Submissions that count against ``limits.per_week`` in that week."""
+    extra: int = 0
+    """How many submissions more than others it may send: a day, a week and in total."""
+    until: str | None = None
+    """When it may submit last, if that is after the deadline: ISO 8601, UTC."""
     selected: tuple[int, ...] = ()
     """The chosen final submissions."""
     disqualified: str | None = None
@@ -161,6 +169,13 @@ class CompetitionFacts:
     """Rows behind the public board."""
     mark: Mapping[str, str] | None = None
     """``time`` and ``cause`` of the last rebuild of the public board."""
+    start: str | None = None
+    """When submissions are received first: ISO 8601, UTC."""
+    per_week: int | None = None
+    paused: Mapping[str, str] | None = None
+    """``time`` and ``reason``, if files are refused for a while."""
+    exemptions: tuple[Mapping[str, Any], ...] = ()
+    """``team``, ``until``, ``extra`` and ``reason`` of each exempted team."""
     result: int = 0
     """The last published version of the private board; 0: there is none."""
 

@@ -30,6 +30,7 @@ from arena.server.scorer.facts import (
 )
 from arena.server.scorer.shared_folder import FolderReader
 from arena.server_section import ServerSection
+from arena.store.quotas import week_name
 from arena.types import Fault, SubmissionRecord
 
 _LOGGER = logging.getLogger("arena.server.scorer")
@@ -49,7 +50,7 @@ _NOT_CHECKED = Fault(
     "could not be checked",
     "This file could not be checked because of a fault of the server. Tell the organiser.",
 )
-_CHANGES_TEAMS = {"disqualify", "undo", "rename", "merge", "rescore"}
+_CHANGES_TEAMS = {"disqualify", "undo", "rename", "merge", "rescore", "exempt"}
 
 
 class Scorer:
@@ -364,6 +365,8 @@ class Scorer:
                 answers += self._decided(answers[0].team, answers)
             self._board_due |= "withdraw" in kinds
             content: dict[str, Any] = {}
+            if kinds & {"pause", "resume"}:
+                content["competition"] = asdict(facts(self._competition, self._name, self._server))
             if kinds & {"finalize", "publish", "retract", "withdraw"}:
                 content |= result_documents(self._competition)
                 about = facts(self._competition, self._name, self._server)
@@ -437,12 +440,18 @@ class Scorer:
     def _team_facts(self, teams: Collection[str]) -> list[TeamFacts]:
         competition, today = self._competition, self._clock().date()
         selections, disqualified = competition.selections(), competition.disqualified_teams()
+        exempted = {one["team"]: one for one in competition.exemptions()}
+        week = week_name(today)
         return [
             TeamFacts(
                 team=team,
                 used_total=competition.quota_used(team),
                 day=today.isoformat(),
                 used_day=competition.quota_used(team, today),
+                week=week,
+                used_week=competition.quota_used(team, week),
+                extra=exempted.get(team, {}).get("extra", 0),
+                until=exempted.get(team, {}).get("until"),
                 selected=tuple(selections.get(team, ())),
                 disqualified=disqualified.get(team),
             )

@@ -83,10 +83,13 @@ class Left:
 
 
 def check_open(call: Call, at: datetime) -> None:
-    """Refuse a request after the deadline or the end: 409."""
-    deadline = call.competition.deadline()
+    """Refuse a request after the deadline, or that of an exempted team, or the end: 409."""
+    deadline, own = call.competition.deadline(), call.own_team
     if call.competition.state().phase in OVER - {"closed"}:
         raise Problem(409, _("The competition is over: its final result was computed."))
+    if own is not None and deadline is not None:
+        until = call.competition.published.team(record_name(call, own)).until
+        deadline = deadline if until is None else datetime.fromisoformat(until)
     if deadline is not None and at > deadline:
         raise Problem(
             409,
@@ -94,6 +97,21 @@ def check_open(call: Call, at: datetime) -> None:
                 deadline=deadline.strftime("%Y-%m-%d %H:%M:%S")
             ),
         )
+
+
+def check_receives(call: Call, at: datetime) -> None:
+    """Refuse a file while none is received: 409."""
+    facts = call.competition.facts
+    if facts.paused is not None:
+        raise Problem(409, _("The competition is paused:") + f" {facts.paused['reason']}")
+    if facts.start is not None and at < datetime.fromisoformat(facts.start):
+        raise Problem(
+            409,
+            _("The competition starts at {start} UTC.").format(
+                start=facts.start[:16].replace("T", " ")
+            ),
+        )
+    check_open(call, at)
 
 
 def check_may_submit(call: Call) -> Team:
@@ -134,7 +152,7 @@ async def submit(call: Call, received: Received, key: str | None) -> tuple[Reque
         team = check_may_submit(call)
         known = call.site.intake.find(call.competition.name, team.name, key) if key else None
         if known is None:
-            check_open(call, received.at)
+            check_receives(call, received.at)
         request, new = await run_in_threadpool(
             call.site.intake.append,
             competition=call.competition.name,
@@ -288,10 +306,18 @@ def left(call: Call, team: Team) -> Left:
     now = call.site.clock()
     waiting = sum(request.kind == "submit" for request in _unjudged(call, team))
     used_today = own.used_day if own.day == now.strftime("%Y-%m-%d") else 0
-    total = None if facts.total is None else max(facts.total - own.used_total - waiting, 0)
-    today = None if facts.per_day is None else max(facts.per_day - used_today - waiting, 0)
-    if today is not None and total is not None:
-        today = min(today, total)
+    used_week = own.used_week if own.week == now.strftime("%G-W%V") else 0
+    counts = (
+        (facts.total, own.used_total),
+        (facts.per_week, used_week),
+        (facts.per_day, used_today),
+    )
+    total, week, today = (
+        None if allowed is None else max(allowed + own.extra - used - waiting, 0)
+        for allowed, used in counts
+    )
+    if week is not None or today is not None:
+        today = min(one for one in (today, week, total) if one is not None)
     midnight = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
     return Left(today, total, waiting, midnight.astimezone(UTC).isoformat())
 

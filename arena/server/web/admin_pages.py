@@ -180,6 +180,24 @@ async def _rescore(call: Call, fields: dict[str, str]) -> None:
     actions.rescore(call, preview[:40] if fields.get("kind") == "apply" else "")
 
 
+async def _pause(call: Call, fields: dict[str, str]) -> None:
+    if fields.get("kind") == "resume":
+        actions.admin(call, "resume", {})
+    else:
+        actions.admin(call, "pause", {"reason": _needed(fields, "reason")[:500]})
+
+
+async def _exempt(call: Call, fields: dict[str, str]) -> None:
+    payload: dict[str, Any] = {
+        "team": _needed(fields, "team"),
+        "reason": _needed(fields, "reason")[:500],
+        "extra": whole_number(fields.get("extra", "") or "0") or 0,
+    }
+    if until := fields.get("until", "").strip():
+        payload["until"] = until[:40]
+    actions.admin(call, "exempt", payload)
+
+
 async def _retract(call: Call, fields: dict[str, str]) -> None:
     actions.retract(call, _needed(fields, "reason")[:500])
 
@@ -278,6 +296,8 @@ PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("POST", "/admin/withdraw", "organiser", "admin", _form(_withdraw, _overview, _ANNOUNCED)),
     ("POST", "/admin/decide", "organiser", "admin", _form(_decide, _overview, _EVENTS)),
     ("POST", "/admin/rescore", "organiser", "admin", _form(_rescore, _overview, _EVENTS)),
+    ("POST", "/admin/pause", "organiser", "admin", _form(_pause, _overview, _EVENTS)),
+    ("POST", "/admin/exempt", "organiser", "admin", _form(_exempt, _overview, _EVENTS)),
     ("POST", "/admin/retract", "organiser", "admin", _form(_retract, _overview, _EVENTS)),
     ("POST", "/admin/step", "organiser", "admin", _form(_step, _overview, _EVENTS)),
     ("GET", _TEAMS, "organiser", "admin", _show_teams),

@@ -176,7 +176,7 @@ async def _join(call: Call, sent: models.Join) -> models.TeamState:
 async def _submit(call: Call) -> models.RequestState:
     call.limit("upload", call.account.account, call.competition.limits.uploads_per_minute)
     actions.check_may_submit(call)
-    actions.check_open(call, call.site.clock())
+    actions.check_receives(call, call.site.clock())
     key = call.request.headers.get("idempotency-key")
     if key is not None and not (0 < len(key) <= 200 and key.isprintable()):
         raise Problem(422, "The Idempotency-Key must have 1 to 200 printable characters.")
@@ -189,7 +189,7 @@ async def validate_file(call: Call) -> models.Checked | None:
     """Check a file without counting it; ``None`` if the check takes longer than a minute."""
     call.limit("upload", call.account.account, call.competition.limits.uploads_per_minute * 2)
     actions.check_may_submit(call)
-    actions.check_open(call, call.site.clock())
+    actions.check_receives(call, call.site.clock())
     received = await receive(call.request, call.site, call.competition, call.account.account)
     name, upload = call.competition.name, received.stored.name
     intake, published = call.site.intake, call.competition.published
@@ -736,8 +736,21 @@ def _final(kind: str) -> Handler:
     return final_step
 
 
-async def _retract(call: Call, sent: models.Retraction) -> models.RequestState:
+async def _retract(call: Call, sent: models.Reason) -> models.RequestState:
     return _answer(call, actions.retract(call, sent.reason).request)
+
+
+async def _pause(call: Call, sent: models.Reason) -> models.RequestState:
+    return _answer(call, actions.admin(call, "pause", {"reason": sent.reason}).request)
+
+
+async def _resume(call: Call) -> models.RequestState:
+    return _answer(call, actions.admin(call, "resume", {}).request)
+
+
+async def _exempt(call: Call, sent: models.NewExemption) -> models.RequestState:
+    payload = sent.model_dump(exclude_none=True)
+    return _answer(call, actions.admin(call, "exempt", payload).request)
 
 
 async def _rescore(call: Call, sent: models.Rescore) -> models.RequestState:
@@ -920,9 +933,17 @@ ENDPOINTS = (
             ("publish", "Show the private board to everybody."),
         )
     ),
+    Endpoint("POST", "/admin/pause", "organiser", "admin", _pause,
+             "Refuse files, uncounted, until the competition is resumed.", 202, models.Reason,
+             models.RequestState, (409, 415, 422)),
+    Endpoint("POST", "/admin/resume", "organiser", "admin", _resume, "Receive files again.", 202,
+             None, models.RequestState, (409,)),
+    Endpoint("POST", "/admin/exempt", "organiser", "admin", _exempt,
+             "Let a team submit after the deadline or more often.", 202, models.NewExemption,
+             models.RequestState, (409, 415, 422)),
     Endpoint("POST", "/admin/retract", "organiser", "admin", _retract,
              "Retract the published result: its rows are no longer shown.", 202,
-             models.Retraction, models.RequestState, (409, 415, 422)),
+             models.Reason, models.RequestState, (409, 415, 422)),
     Endpoint("GET", "/admin/export/{what}", "organiser", "admin", export,
              "One export as CSV: accounts, acceptances, board, requests or teams.",
              answer="text/csv", errors=(404,)),

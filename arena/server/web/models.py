@@ -60,9 +60,22 @@ class Withdrawal(Sending):
     submission: Annotated[int, Field(ge=1, le=2**53)]
 
 
-class Retraction(Sending):
-    """Why the published result is retracted; everybody sees it."""
+class Reason(Sending):
+    """Why something is decided; participants see it."""
 
+    reason: Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class NewExemption(Sending):
+    """What a team may do that others may not; it replaces an earlier one."""
+
+    team: Name
+    until: str | None = Field(
+        None, max_length=40, description="It may submit until then: ISO 8601, after the deadline."
+    )
+    extra: Annotated[int, Field(ge=0, le=10_000)] = Field(
+        0, description="Submissions more: a day, a week and in total."
+    )
     reason: Annotated[str, Field(min_length=1, max_length=500)]
 
 
@@ -162,7 +175,15 @@ class Info(BaseModel):
     phase: str = Field(description="starting, open, closed, finalized or published.")
     columns: list[str]
     rows: int
+    start: Time | None = None
+    paused: dict[str, str] | None = Field(
+        None, description="Since when (time) and why (reason) files are refused for a while."
+    )
+    exemptions: list[dict[str, Any]] = Field(
+        [], description="Teams that may submit later (until) or more often (extra), and the reason."
+    )
     per_day: int | None
+    per_week: int | None = None
     total: int | None
     max_bytes: int
     final_rule: str

@@ -1,0 +1,55 @@
+"""Decisions on when files are received: a pause, and exemptions of teams. Both are on record.
+
+They are kept as one value of the store, so that a submission reads it without the history.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Self
+
+from arena.store import Store
+from arena.utils.strict_json import parse_json
+
+PAUSED, RESUMED, EXEMPTED = "paused", "resumed", "exempted"
+"""The kinds of events."""
+ADMISSION = "admission"
+"""The name of the value in the store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exemption:
+    """What a team may do that others may not."""
+
+    until: datetime | None = None
+    """It may submit until then, also after the deadline; None: until the deadline."""
+    extra: int = 0
+    """It may send so many submissions more: a day, a week and in total."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The pause and the exemptions of a competition."""
+
+    paused: Mapping[str, str] | None = None
+    """``time`` and ``reason``; None: files are received."""
+    exemptions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The stored name of a team -> ``until``, ``extra`` and ``reason`` of its last exemption."""
+
+    @classmethod
+    def read(cls, store: Store) -> Self:
+        """Return what was decided last."""
+        return cls(**parse_json(store.meta(ADMISSION) or "{}"))
+
+    def of(self, members: Iterable[str]) -> Exemption:
+        """Return the exemption of a team, by all names under which its submissions are stored."""
+        own = [self.exemptions[name] for name in members if name in self.exemptions]
+        times = [datetime.fromisoformat(one["until"]) for one in own if one["until"]]
+        return Exemption(max(times, default=None), sum(one["extra"] for one in own))
+
+    def to_text(self) -> str:
+        """Return it as the text that is kept in the store."""
+        return json.dumps({"paused": self.paused, "exemptions": self.exemptions})

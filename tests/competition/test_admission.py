@@ -1,0 +1,109 @@
+"""When files are received: start and deadline, a pause, the limit of a week, and exemptions."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.competition.competition import Competition
+from arena.config import Settings
+from arena.errors import UsageError
+from labelled_competition import MANAGER, create, file_of
+
+MONDAY = datetime(2026, 11, 30, 12, tzinfo=UTC)
+DATES = {"start": MONDAY.isoformat(), "deadline": (MONDAY + timedelta(days=14)).isoformat()}
+
+
+class Moved:
+    """A clock that is set by the test."""
+
+    now = MONDAY
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+def opened(folder: Path, clock: Moved, **sections: Any) -> Competition:
+    create(folder, **{"competition": DATES, **sections}).close()
+    return Competition.open(folder / "c", manager=MANAGER, clock=clock)
+
+
+def send(competition: Competition, folder: Path, number: int, team: str = "A") -> str:
+    answer = competition.submit(file_of(folder, number, 0.7), team)
+    return answer.status if not answer.faults else answer.faults[0].kind
+
+
+def test_files_are_received_between_the_start_and_the_deadline(tmp_path: Path) -> None:
+    clock = Moved()
+    with opened(tmp_path, clock) as competition:
+        for at, said in (
+            (timedelta(seconds=-1), "start"), (timedelta(0), "accepted"),
+            (timedelta(days=14), "accepted"), (timedelta(days=14, seconds=1), "deadline"),
+        ):  # fmt: skip
+            clock.now = MONDAY + at
+            assert send(competition, tmp_path, at.seconds + at.days) == said, at
+        assert competition.quota_used("A") == 2
+
+
+def test_a_pause_refuses_files_uncounted_until_it_ends(tmp_path: Path) -> None:
+    clock = Moved()
+    with opened(tmp_path, clock) as competition:
+        competition.pause("The labels are checked.")
+        assert send(competition, tmp_path, 1) == "pause"
+        with pytest.raises(UsageError, match="paused already"):
+            competition.pause("again")
+    with Competition.open(tmp_path / "c", manager=MANAGER, clock=clock) as competition:
+        assert competition.paused() == {
+            "time": MONDAY.isoformat(), "reason": "The labels are checked.",
+        }  # fmt: skip
+        assert send(competition, tmp_path, 1) == "pause"
+        competition.resume()
+        assert send(competition, tmp_path, 1) == "accepted"
+        assert competition.quota_used("A") == 1
+        assert competition.audit() == ()
+        with pytest.raises(UsageError, match="is not paused"):
+            competition.resume()
+
+
+def test_a_week_starts_on_monday_and_an_exemption_adds_to_each_limit(tmp_path: Path) -> None:
+    clock = Moved()
+    with opened(tmp_path, clock, limits={"per_week": 2}) as competition:
+        clock.now = MONDAY + timedelta(days=6)  # a Sunday
+        assert [send(competition, tmp_path, n) for n in range(3)] == ["accepted"] * 2 + ["limit"]
+        competition.exempt("A", extra=1, reason="a crash")
+        assert [send(competition, tmp_path, n) for n in (3, 4)] == ["accepted", "limit"]
+        assert send(competition, tmp_path, 5, "B") == "accepted"
+        clock.now += timedelta(hours=12)
+        assert send(competition, tmp_path, 6) == "accepted"
+        assert competition.quota_used("A", "2026-W50") == 1
+        assert competition.quota_used("A", "2026-W49") == 3
+
+
+def test_an_exempted_team_submits_after_the_deadline_and_keeps_it_by_any_name(
+    tmp_path: Path,
+) -> None:
+    clock = Moved()
+    with opened(tmp_path, clock) as competition:
+        assert send(competition, tmp_path, 1) == "accepted"
+        with pytest.raises(UsageError, match="not after the deadline"):
+            competition.exempt("A", until=MONDAY, reason="ill")
+        with pytest.raises(UsageError, match="Name until when"):
+            competition.exempt("A", reason="ill")
+        competition.exempt("A", until=MONDAY + timedelta(days=15), reason="ill")
+        competition.rename_team("A", "Z")
+        clock.now = MONDAY + timedelta(days=15)
+        assert (send(competition, tmp_path, 2, "Z"), send(competition, tmp_path, 3, "B")) == (
+            "accepted",
+            "deadline",
+        )
+        (exemption,) = competition.exemptions()
+        assert (exemption["team"], exemption["reason"]) == ("Z", "ill")
+        assert competition.audit() == ()
+
+
+def test_a_start_after_the_deadline_is_refused_by_name() -> None:
+    with pytest.raises(UsageError, match="start must be before deadline"):
+        Settings.of(metric="accuracy", start=DATES["deadline"], deadline=DATES["start"])
