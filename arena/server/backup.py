@@ -10,11 +10,12 @@ from pathlib import Path
 
 from arena.config import UNFINISHED_NAME
 from arena.errors import InputError
+from arena.server.marker import RECORDS_NOTE
 from arena.server.records.layout import Layout
 from arena.utils.atomic_write import atomic_folder
 
 BACKUP_NOTE = ".last-backup"
-_TRANSIENT = {".served.json", ".served.sock", BACKUP_NOTE}
+_TRANSIENT = {".served.json", ".served.sock", BACKUP_NOTE, RECORDS_NOTE}
 
 
 def backup(folder: Path, layout: Layout, target: Path) -> int:

@@ -12,15 +12,18 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from arena.errors import InputError, StoreBusyError
+from arena.errors import InputError, StoreBusyError, UsageError
+from arena.server.records.layout import Layout
 from arena.utils.atomic_write import atomic_write
 from arena.utils.strict_json import parse_json
 
 MARKER_NAME = ".served.json"
+RECORDS_NOTE = ".server-data"
+"""Where the records of the last server are, relative to the folder."""
 _SOCKET_NAME = ".served.sock"
 _GRANTED = b"yours"
 _LOCK_SECONDS = 0.5
@@ -192,3 +195,43 @@ def reachable(folder: Path) -> Iterator[str]:
         yield f"/proc/self/fd/{descriptor}" if Path("/proc/self/fd").is_dir() else str(folder)
     finally:
         os.close(descriptor)
+
+
+def note_records(folder: Path, root: Path) -> None:
+    """Note in a competition's folder where the accounts and the queue of its server are."""
+    with contextlib.suppress(OSError):  # a folder that cannot be written is served as before
+        atomic_write(folder / RECORDS_NOTE, os.path.relpath(root, folder).encode())
+
+
+def found_records(folders: Sequence[Path]) -> Path:
+    """Return where the records of a server of these competitions are, or go.
+
+    That is where they were the last time, so that the order of the folders does not matter; else
+    ``server/`` in the first folder.
+
+    Raises
+    ------
+    UsageError
+        If the competitions were served with different records.
+    """
+    known = {folder: _noted_records(folder) for folder in folders}
+    roots = {root for root in known.values() if root is not None}
+    if len(roots) > 1:
+        places = ", ".join(f"{folder}: {root}" for folder, root in known.items() if root)
+        raise UsageError(
+            f"These competitions were served with different accounts and queues ({places}). Name "
+            f"the folder to use with --data, or serve them apart."
+        )
+    return roots.pop() if roots else (folders[0] / "server").absolute()
+
+
+def _noted_records(folder: Path) -> Path | None:
+    """Return the records of the last server of a competition, if they are still there."""
+    noted = "server"
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        noted = (folder / RECORDS_NOTE).read_text(encoding="utf-8").strip() or noted
+    try:
+        root = (folder / noted).resolve()
+        return root if Layout(root).intake.exists() else None
+    except (OSError, ValueError):
+        return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 _SAFE = """\
@@ -27,12 +29,12 @@ Group=arena-web
 UMask=0007
 # Secrets, of root only: lines such as ARENA_OIDC_CLIENT_SECRET=... and ARENA_SMTP_PASSWORD=...
 EnvironmentFile=-/etc/arena/web.env
-ExecStart={program} serve --part web --name {name} --data {data} \\
+ExecStart={program} serve --part web --name {names} --data {data} \\
     --host 127.0.0.1 --port {port} --url https://{host}
 Restart=always
 RestartSec=1
 TimeoutStopSec=45
-InaccessiblePaths={folder}
+InaccessiblePaths={folders}
 ReadWritePaths={data}/intake
 {safe}
 [Install]
@@ -103,7 +105,7 @@ set -eu
 for user in arena-web arena-check; do
     id $user || useradd --system --user-group --no-create-home --shell /usr/sbin/nologin $user
 done
-chmod 700 {folder}
+chmod 700 {folders}
 install -d -m 711 {data}
 install -d -m 2770 -o arena-web -g arena-web {data}/intake {data}/intake/uploads
 install -d -m 2750 -o {owner} -g arena-web {data}/public
@@ -111,9 +113,9 @@ install -d -m 700 -o {owner} {data}/scorer
 install -d -m 711 {data}/checker
 cp arena-*.service arena-*.socket /etc/systemd/system/
 systemctl daemon-reload
-systemctl enable --now arena-web arena-checker-{name}.socket arena-scorer-{name}
+systemctl enable --now arena-web {enabled}
 # The link with which the organiser signs in:
-sudo -u arena-web {program} serve --part link --name {name} --data {data} --url https://{host}
+sudo -u arena-web {program} serve --part link --name {names} --data {data} --url https://{host}
 """
 
 _CADDY = """\
@@ -129,10 +131,11 @@ _CADDY = """\
 """
 
 _NGINX = """\
-# Certificates: for example certbot --nginx. Set trusted_proxies = ["127.0.0.1"] in [server].
+# Reload nginx with it, then run certbot --nginx -d {host}, which adds the certificate, port 443 and
+# a redirection to it. Set trusted_proxies = ["127.0.0.1"] in [server].
 server {{
 	server_name {host};
-	listen 443 ssl http2;
+	listen 80;
 	client_max_body_size {megabytes}m;
 	location ~ ^/(health|metrics)$ {{ return 404; }}
 	location / {{
@@ -157,10 +160,38 @@ RUN pip install --no-cache-dir "/src[serve,oidc]" && rm -r /src
 ENTRYPOINT ["arena"]
 """
 
+_COMPOSE_COMPETITION = """\
+  scorer-{name}:  # the only one that opens the competition; it has no network
+    image: localhost/arena
+    user: "${{OWNER}}:${{GROUP}}"
+    group_add: ["10001"]
+    environment: {{LOGNAME: organiser}}
+    command: serve --part scorer -C /competition --name {name} --data /data --checker-user checker
+    volumes: ["{folder}:/competition", data:/data, checker:/data/checker]
+    network_mode: none
+    cap_drop: [ALL]
+    security_opt: [no-new-privileges]
+    stop_grace_period: 180s
+    restart: always
+    depends_on: {{prepare: {{condition: service_completed_successfully}}}}
+  checker-{name}:  # reads uploaded files; sees neither the competition nor others' files
+    image: localhost/arena
+    user: "10002:${{GROUP}}"
+    entrypoint: [sh, -c, "umask 007; exec arena serve --part checker --name {name} --data /data"]
+    volumes: [checker:/data/checker]
+    network_mode: none
+    read_only: true
+    tmpfs: [/tmp]
+    cap_drop: [ALL]
+    security_opt: [no-new-privileges]
+    restart: always
+    depends_on: {{prepare: {{condition: service_completed_successfully}}}}
+"""
+
 _COMPOSE = """\
-# OWNER=$(stat -c %u {folder}) GROUP=$(stat -c %g {folder}) podman compose up -d
+# OWNER=$(stat -c %u {first}) GROUP=$(stat -c %g {first}) podman compose up -d
 # The link with which the organiser signs in:
-# podman compose exec web arena serve --part link --name {name} --data /data --url https://{host}
+# podman compose exec web arena serve --part link --name {names} --data /data --url https://{host}
 services:
   prepare:
     image: localhost/arena
@@ -177,7 +208,7 @@ services:
   web:  # cannot see the competition's folder
     image: localhost/arena
     user: "10001:10001"
-    command: serve --part web --name {name} --data /data --port {port} --url https://{host}
+    command: serve --part web --name {names} --data /data --port {port} --url https://{host}
     environment: [ARENA_OIDC_CLIENT_SECRET, ARENA_SMTP_PASSWORD]  # if they are set outside
     volumes: [data:/data]
     ports: ["80:80", "443:443"]
@@ -188,32 +219,7 @@ services:
     stop_grace_period: 45s
     restart: always
     depends_on: {{prepare: {{condition: service_completed_successfully}}}}
-  scorer:  # the only one that opens the competition; it has no network
-    image: localhost/arena
-    user: "${{OWNER}}:${{GROUP}}"
-    group_add: ["10001"]
-    environment: {{LOGNAME: organiser}}
-    command: serve --part scorer -C /competition --name {name} --data /data --checker-user checker
-    volumes: ["{folder}:/competition", data:/data, checker:/data/checker]
-    network_mode: none
-    cap_drop: [ALL]
-    security_opt: [no-new-privileges]
-    stop_grace_period: 180s
-    restart: always
-    depends_on: {{prepare: {{condition: service_completed_successfully}}}}
-  checker:  # reads uploaded files; it sees neither the competition nor the other processes' files
-    image: localhost/arena
-    user: "10002:${{GROUP}}"
-    entrypoint: [sh, -c, "umask 007; exec arena serve --part checker --name {name} --data /data"]
-    volumes: [checker:/data/checker]
-    network_mode: none
-    read_only: true
-    tmpfs: [/tmp]
-    cap_drop: [ALL]
-    security_opt: [no-new-privileges]
-    restart: always
-    depends_on: {{prepare: {{condition: service_completed_successfully}}}}
-  caddy:  # on the loopback interface of the web process
+{competitions}  caddy:  # on the loopback interface of the web process
     image: docker.io/library/caddy:2
     network_mode: service:web
     volumes: [./Caddyfile:/etc/caddy/Caddyfile:ro, certificates:/data]
@@ -226,9 +232,17 @@ volumes:
 """
 
 
+@dataclass(frozen=True, slots=True)
+class UnitCompetition:
+    """A competition for which units are written."""
+
+    folder: Path
+    name: str
+    """In addresses."""
+
+
 def unit_files(
-    folder: Path,
-    name: str,
+    competitions: Sequence[UnitCompetition],
     data: Path,
     host: str,
     port: int,
@@ -241,8 +255,6 @@ def unit_files(
 
     Parameters
     ----------
-    folder, name
-        The competition's folder, and its name in addresses.
     data
         The folder of the queue and uploads.
     host
@@ -252,13 +264,11 @@ def unit_files(
     max_bytes
         The size of the largest submission.
     owner
-        The user of the scorer, who owns the competition's folder.
+        The user of the scorers, who owns the competitions' folders.
     program
         The command ``arena`` with its path.
     """
     values = {
-        "folder": folder,
-        "name": name,
         "data": data,
         "host": host,
         "port": port,
@@ -266,16 +276,30 @@ def unit_files(
         "owner": owner,
         "megabytes": -(-max_bytes // 10**6) + 1,
         "safe": _SAFE,
+        "first": competitions[0].folder,
+        "names": ",".join(one.name for one in competitions),
+        "folders": " ".join(str(one.folder) for one in competitions),
+        "enabled": " ".join(
+            f"arena-checker-{one.name}.socket arena-scorer-{one.name}" for one in competitions
+        ),
     }
-    files = {
+    files: dict[str, str] = {}
+    services = ""
+    for one in competitions:
+        own = values | {"folder": one.folder, "name": one.name}
+        services += _COMPOSE_COMPETITION.format_map(own)
+        files |= {
+            f"arena-scorer-{one.name}.service": _SCORER.format_map(own),
+            f"arena-checker-{one.name}.socket": _CHECKER_SOCKET.format_map(own),
+            f"arena-checker-{one.name}.service": _CHECKER.format_map(own),
+        }
+    values["competitions"] = services
+    common = {
         "setup.sh": _SETUP,
         "arena-web.service": _WEB,
-        f"arena-scorer-{name}.service": _SCORER,
-        f"arena-checker-{name}.socket": _CHECKER_SOCKET,
-        f"arena-checker-{name}.service": _CHECKER,
         "Caddyfile": _CADDY,
         "nginx.conf": _NGINX,
         "compose.yaml": _COMPOSE,
     }
-    written = {file: text.format_map(values) for file, text in files.items()}
-    return {**written, "Containerfile": _CONTAINERFILE}
+    files |= {file: text.format_map(values) for file, text in common.items()}
+    return files | {"Containerfile": _CONTAINERFILE}

@@ -22,6 +22,7 @@ import httpx
 import pytest
 
 from arena.server.web.protocol import limited_protocol
+from browser import missing
 from serving import PATIENCE
 from web_site import NAME, ORIGIN, URL, WebSite, listening
 
@@ -89,7 +90,7 @@ def nginx_command(folder: Path, port: int, upstream: int) -> list[str]:
     site = changed(
         "nginx.conf",
         {
-            "listen 443 ssl": f"{files} listen 127.0.0.1:{port} ssl",
+            "listen 80;": f"{files} listen 127.0.0.1:{port} ssl http2;",
             "server_name race.example.org;": f"server_name {HOST};",
             "proxy_pass http://127.0.0.1:8000;": f"proxy_pass http://127.0.0.1:{upstream};",
         },
@@ -98,6 +99,17 @@ def nginx_command(folder: Path, port: int, upstream: int) -> list[str]:
     main = folder / "nginx.conf"
     main.write_text(MAIN.format(user=user, folder=folder, site=site))
     return [str(NGINX), "-p", str(folder), "-e", str(folder / "error.log"), "-c", str(main)]
+
+
+def test_the_configuration_of_nginx_loads_before_there_is_a_certificate(tmp_path: Path) -> None:
+    if NGINX is None:
+        missing("nginx")
+    site = changed("nginx.conf", {"listen 80;": f"listen 127.0.0.1:{free_port()};"})
+    main = tmp_path / "nginx.conf"
+    user = "user root;" if os.geteuid() == 0 else ""
+    main.write_text(MAIN.format(user=user, folder=tmp_path, site=site))
+    options = ["-t", "-p", str(tmp_path), "-e", str(tmp_path / "error.log"), "-c", str(main)]
+    subprocess.run([str(NGINX), *options], check=True, capture_output=True)
 
 
 def caddy_command(folder: Path, port: int, upstream: int) -> list[str]:

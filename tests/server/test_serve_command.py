@@ -20,18 +20,28 @@ from arena.cli.commands import audit, backup, serve
 from arena.cli.folder import find_folder
 from arena.competition.competition import Competition
 from arena.config import CONFIG_NAME, DATABASE_NAME, SAMPLE_NAME, ServerSection, read_settings
-from arena.errors import InputError, StoreBusyError
+from arena.errors import InputError, StoreBusyError, UsageError
 from arena.server import supervisor
 from arena.server.backup import backup as copy
 from arena.server.check import problems
-from arena.server.marker import MARKER_NAME, borrow, lending, locked, marked, served_folder
+from arena.server.marker import (
+    MARKER_NAME,
+    borrow,
+    found_records,
+    lending,
+    locked,
+    marked,
+    note_records,
+    served_folder,
+)
 from arena.server.permissions import prepare
+from arena.server.records.accounts import Accounts
 from arena.server.records.intake import Intake
 from arena.server.records.layout import OIDC_SECRET, Layout, WebSettings
 from arena.server.records.mails import SMTP_PASSWORD
 from arena.server.scorer.scorer import Scorer
 from arena.server.supervisor import User, address_of, bind
-from arena.server.units import unit_files
+from arena.server.units import UnitCompetition, unit_files
 from arena.server.web.main import run
 from competition_folder import as_older_version
 from served import predictions, send
@@ -132,10 +142,10 @@ def test_units_name_the_folders_and_the_user(folder: Path, tmp_path: Path) -> No
     assert "{" not in files["setup.sh"]
     # No container engine is needed here: the images are built in no test.
     services = yaml.safe_load(files["compose.yaml"])["services"]
-    assert f"{folder}:/competition" in services["scorer"]["volumes"]
-    assert services["scorer"]["network_mode"] == "none"
+    assert f"{folder}:/competition" in services["scorer-race"]["volumes"]
+    assert services["scorer-race"]["network_mode"] == "none"
     assert services["web"]["volumes"] == ["data:/data"]
-    started = [services[part]["command"].split() for part in ("web", "scorer")]
+    started = [services[part]["command"].split() for part in ("web", "scorer-race")]
     for arguments in started:
         assert arguments[0] == "serve"
         known = {option for one in typer.main.get_command(serve.app).params for option in one.opts}
@@ -144,8 +154,7 @@ def test_units_name_the_folders_and_the_user(folder: Path, tmp_path: Path) -> No
 
 def test_the_units_of_the_examples_are_those_that_are_written() -> None:
     files = unit_files(
-        Path("/srv/race"),
-        "race",
+        [UnitCompetition(Path("/srv/race"), "race")],
         Path("/var/lib/arena"),
         "race.example.org",
         8000,
@@ -274,3 +283,54 @@ def test_the_web_process_owns_the_intake_and_nothing_else(folder: Path, tmp_path
         with pytest.raises(InputError, match="user of its own"):
             prepare(layout, [folder], web, same)
     assert served_folder(folder) is None
+
+
+def test_the_order_of_the_folders_does_not_change_where_the_accounts_are(tmp_path: Path) -> None:
+    first, second, third = folders = [tmp_path / name for name in ("a", "b", "c")]
+    for one in folders:
+        one.mkdir()
+    assert found_records([second, first]) == second / "server"
+    for name in (second / "server", tmp_path / "apart"):
+        layout = Layout(name)
+        layout.create()
+        Accounts(layout.intake).close()
+    # Without a note too: an earlier version wrote none.
+    assert found_records([first, second]) == second / "server"
+    note_records(first, second / "server")
+    for order in ([first, second], [second, first], [first], [third, first]):
+        assert found_records(order) == second / "server"
+    note_records(third, tmp_path / "apart")
+    with pytest.raises(UsageError, match="different accounts and queues"):
+        found_records([first, third])
+    moved = (tmp_path / "moved").resolve()
+    moved.mkdir()
+    second.rename(moved / "b")
+    assert found_records([moved / "b"]) == moved / "b" / "server"
+    assert found_records([first]) == first / "server"
+
+
+def test_the_units_of_two_competitions_name_both(folder: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(folder, tmp_path / "second")
+    out = tmp_path / "units"
+    options = ["-C", str(folder), "-C", str(other), "--print-units", str(out)]
+    answer = CliRunner().invoke(serve.app, [*options, "--url", "https://race.example.org"])
+    assert answer.exit_code == 0, answer.output
+    files = {path.name: path.read_text() for path in out.iterdir()}
+    assert "--part web --name race,second" in files["arena-web.service"]
+    assert f"InaccessiblePaths={folder} {other}" in files["arena-web.service"]
+    for name, path in (("race", folder), ("second", other)):
+        assert f"-C {path} --name {name}" in files[f"arena-scorer-{name}.service"]
+        assert f"arena-checker-{name}.socket arena-scorer-{name}" in files["setup.sh"]
+        services = yaml.safe_load(files["compose.yaml"])["services"]
+        assert f"{path}:/competition" in services[f"scorer-{name}"]["volumes"]
+
+
+@pytest.mark.slow
+def test_a_check_covers_every_competition(folder: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(folder, tmp_path / "second")
+    (other / "rules.md").unlink()
+    answer = CliRunner().invoke(serve.app, ["-C", str(folder), "-C", str(other), "--check"])
+    assert answer.exit_code == 1
+    assert "second: There are no rules" in answer.output
+    assert "race: There are no rules" not in answer.output
+    assert "race: [competition] deadline is not set." in answer.output

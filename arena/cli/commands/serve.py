@@ -66,7 +66,10 @@ def serve(
     ] = "",
     data: Annotated[
         Path | None,
-        typer.Option(help="Folder of the queue and uploads.  [default: server/ in the first DIR]"),
+        typer.Option(
+            help="Folder of the queue and uploads.  [default: that of the last time, else server/ "
+            "in the first DIR]"
+        ),
     ] = None,
     web_user: Annotated[
         str, typer.Option(metavar="USER", help="As root: the user of the web process.")
@@ -95,7 +98,13 @@ def serve(
     part: Annotated[
         Part, typer.Option(help="For units: run one process, or print the organiser's link.")
     ] = Part.ALL,
-    name: Annotated[str, typer.Option(help="The name in addresses.  [default: the folder's]")] = "",
+    name: Annotated[
+        str,
+        typer.Option(
+            help="The name in addresses; with --part web several, with commas.  [default: the "
+            "folder's]"
+        ),
+    ] = "",
 ) -> None:
     """Serve competitions to participants: web pages, uploads and the live leaderboard.
 
@@ -104,6 +113,7 @@ def serve(
     connect, unless --same-user is given. Ctrl-C or SIGTERM ends everything; nothing that was
     acknowledged is lost, also when the machine is switched off.
     """
+    from arena.server.marker import found_records
     from arena.server.records.layout import Layout
 
     if importlib.util.find_spec("uvicorn") is None:
@@ -116,15 +126,17 @@ def serve(
     first = served[0]
     public_url = (url or settings.server.url).rstrip("/")
     if print_units is not None:
-        _write_units(print_units, first, settings, data, public_url, port)
+        _write_units(print_units, served, data, public_url, port)
         return
-    layout = Layout((data or first.folder / "server").absolute())
+    layout = Layout(data.absolute() if data else found_records([one.folder for one in served]))
     if check:
         from arena.server.check import problems
         from arena.server.compare import stored_differences
 
-        found = problems(first.folder, settings, public_url)
+        found = []
         for one in served:
+            own = problems(one.folder, read_settings(one.folder / CONFIG_NAME), public_url)
+            found += [f"{one.name}: {problem}" if len(served) > 1 else problem for problem in own]
             with borrow_served(one.folder, _SECONDS_TO_OPEN):
                 compared = stored_differences(one.folder, layout, one.name, _SECONDS_TO_OPEN)
                 if not compared.not_compared:
@@ -189,7 +201,7 @@ def _run_all(
     *,
     same_user: bool,
 ) -> None:
-    from arena.server.marker import locked, marked, served_folder
+    from arena.server.marker import locked, marked, note_records, served_folder
     from arena.server.permissions import prepare
     from arena.server.records.sqlite import damage
     from arena.server.supervisor import Supervisor, User, address_of, bind, is_loopback
@@ -231,6 +243,7 @@ def _run_all(
     with bound, contextlib.ExitStack() as stack:
         for one in served:
             stack.enter_context(marked(one.folder, address, layout.root))
+            note_records(one.folder, layout.root)
         link = _organiser_link(layout, address)
         prepare(layout, [one.folder for one in served], user, checker)
         out = console()
@@ -258,7 +271,8 @@ def _without_folder(
         _run_checker(Layout(data.absolute()).checker(name))
         return
     with bind(host, port) as bound:
-        run_web(WebStart(bound.fileno(), str(data), (name,), url.rstrip("/")))
+        names = tuple(name.split(","))
+        run_web(WebStart(bound.fileno(), str(data), names, url.rstrip("/")))
 
 
 def _run_checker(path: Path) -> None:
@@ -304,21 +318,24 @@ def _stop_event() -> threading.Event:
     return stop
 
 
-def _write_units(
-    out: Path, served: Served, settings: Settings, data: Path | None, url: str, port: int
-) -> None:
-    from arena.server.units import unit_files
+def _write_units(out: Path, served: list[Served], data: Path | None, url: str, port: int) -> None:
+    from arena.server.units import UnitCompetition, unit_files
 
+    owners = {one.folder.owner() for one in served}
+    if len(owners) > 1:
+        raise UsageError(
+            f"The folders belong to {' and '.join(sorted(owners))}, but the scorers of a server "
+            f"publish as one user: give all folders to one of them."
+        )
     host = url.partition("://")[2] or "arena.example.org"
     root = (data or Path("/var/lib/arena")).absolute()
     files = unit_files(
-        served.folder,
-        served.name,
+        [UnitCompetition(one.folder, one.name) for one in served],
         root,
         host,
         port,
-        max_bytes=settings.limits.max_bytes,
-        owner=served.folder.owner(),
+        max_bytes=max(read_settings(one.folder / CONFIG_NAME).limits.max_bytes for one in served),
+        owner=owners.pop(),
         program=shutil.which("arena") or f"{sys.executable} -m arena",
     )
     out.mkdir(parents=True, exist_ok=True)
