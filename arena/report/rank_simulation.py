@@ -5,7 +5,7 @@ from __future__ import annotations
 from arena.report.model import Board, Column, Report
 from arena.simulation.ranks.charts import simulation_charts
 from arena.simulation.ranks.outcome import QUANTILES
-from arena.simulation.ranks.study import RankSimulation, simulation_verdict
+from arena.simulation.ranks.study import FURTHEST, RankSimulation, simulation_verdict
 from arena.types import Section, Table
 from arena.utils.formatting import level_text, percent
 
@@ -54,9 +54,9 @@ def _sections(result: RankSimulation) -> tuple[Section, ...]:
             (
                 one.competitors,
                 percent(one.probability),
-                f"{one.rows:,.0f}" if one.rows else "any",
-                f"{one.low:,.0f}",
-                "no upper limit" if one.high is None else f"{one.high:,.0f}",
+                _rows(one.rows, largest) if one.rows else "any",
+                _rows(one.low, largest),
+                "no upper limit" if one.high is None else _rows(one.high, largest),
                 "extrapolated" if one.rows > largest else "",
             )
             for one in result.rows_needed
@@ -83,7 +83,13 @@ def _sections(result: RankSimulation) -> tuple[Section, ...]:
         Section(
             "Does the best win?",
             "A test is one draw of the rows of a private leaderboard. Intervals are over tests, "
-            "for these trained models.",
+            "for these trained models"
+            + (
+                f"; those of how often the best wins are over {len(result.by_set)} sets of models, "
+                "and include the choice of models and rows."
+                if result.by_set
+                else "."
+            ),
             (
                 wins,
                 needed,
@@ -105,6 +111,12 @@ def _sections(result: RankSimulation) -> tuple[Section, ...]:
             tuple(one for one in charts if one.name.startswith("board-")),
         ),
     )
+
+
+def _rows(count: float, largest: int) -> str:
+    """Return a number of rows; not more than is worth extrapolating from the largest test."""
+    most = FURTHEST * largest
+    return f"over {most:,}" if count > most else f"{count:,.0f}"
 
 
 def _board(result: RankSimulation) -> Board:

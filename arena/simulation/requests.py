@@ -46,6 +46,14 @@ class RanksRequest:
         40,
     )
     tests: Annotated[int, Choice("Number of tests of each size.", least=2)] = 50
+    sets: Annotated[
+        int,
+        Choice(
+            "Sets of models, each trained on rows of its own: then intervals include the choice "
+            "of models and rows.",
+            least=1,
+        ),
+    ] = 1
     boards: Annotated[
         int, Choice("Number of tests with rank intervals, to measure their coverage.", least=0)
     ] = 10

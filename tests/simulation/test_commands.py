@@ -46,6 +46,28 @@ def own_data(folder, n=900, **columns):
 
 
 @pytest.mark.slow
+def test_several_sets_of_models_widen_the_interval_by_how_they_differ(here):
+    sets = document(run_here(*SMALL, "--models", "m", "--sets", 3, "--json", cwd=here),
+                    "simulate-ranks")  # fmt: skip
+    alone = [
+        document(run_here(*SMALL, "--seed", seed, "--json", cwd=here), "simulate-ranks")
+        for seed in range(3)
+    ]
+    assert sets["by_set"] == [one["win_frequency"] for one in alone]
+    assert {key: sets[key] for key in ("ranks", "coverage", "boards", "rows_needed")} == {
+        key: alone[0][key] for key in ("ranks", "coverage", "boards", "rows_needed")
+    }
+    for position, one in enumerate(sets["win_frequency"]):
+        shares = [own["win_frequency"][position]["frequency"] for own in alone]
+        assert one["frequency"] == pytest.approx(np.mean(shares))
+        assert one["low"] < one["frequency"] < one["high"]
+        assert one["high"] - one["low"] > 0.4  # three sets say little of others
+    said = run_here(*SMALL, "--models", "m", "--sets", 3, cwd=here).stdout
+    assert "models and rows included" in " ".join(said.split())
+    assert sorted(folder.name for folder in (here / "m").glob("set-*")) == ["set-2", "set-3"]
+
+
+@pytest.mark.slow
 def test_document_folder_and_resuming(here):
     first = document(run_here(*SMALL, "--models", "m", "--json", cwd=here), "simulate-ranks")
     assert len(first["win_frequency"]) == 4

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from arena.evaluation.ranks import best_first, minimum_ranks
+from arena.evaluation.score_intervals import errors_of_means, own_intervals
 from arena.simulation.ranks.scores import ModelScores
 from arena.types import FloatArray, IntArray
 
@@ -31,7 +32,8 @@ class WinFrequency:
     low: float
     """Lower end of the interval of the frequency."""
     high: float
-    """The 95% interval over tests, of these populations of models."""
+    """The 95% interval over tests, of these populations of models; with several sets of models over
+    sets, so that it includes the choice of models and rows."""
     populations: int
     """How many sets of models it is averaged over."""
 
@@ -83,6 +85,28 @@ def win_frequency(scores: ModelScores, test_rows: int, competitors: int) -> WinF
     frequency = float(wins.mean())
     low, high = wilson_interval(frequency, _effective_trials(wins))
     return WinFrequency(test_rows, competitors, frequency, low, high, len(wins))
+
+
+def frequency_over_sets(by_set: Sequence[WinFrequency]) -> WinFrequency:
+    """Return the mean frequency over sets of models that were trained on rows of their own.
+
+    The interval is that of a mean of independent shares (Gaffke 2005): it needs no assumption on
+    how models differ, and is wide for few sets.
+
+    >>> sets = [WinFrequency(1_000, 40, share, 0.0, 1.0, 1) for share in (0.98, 0.53, 0.62, 0.55)]
+    >>> mean = frequency_over_sets(sets)
+    >>> round(mean.frequency, 2), round(mean.low, 2), round(mean.high, 2), mean.populations
+    (0.67, 0.26, 0.91, 4)
+    """
+    shares = np.array([[one.frequency for one in by_set]])
+    low, high = own_intervals(errors_of_means(shares, (0.0, 1.0)), 0.95)
+    return replace(
+        by_set[0],
+        frequency=float(shares.mean()),
+        low=float(low[0]),
+        high=float(high[0]),
+        populations=sum(one.populations for one in by_set),
+    )
 
 
 def wins_of_sets(scores: ModelScores, test_rows: int, competitors: int) -> FloatArray:

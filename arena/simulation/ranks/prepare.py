@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from arena.errors import UsageError
@@ -15,7 +15,7 @@ from arena.simulation.data import Sizes, World, synthetic_world
 from arena.simulation.ranks.draws import draw_test
 from arena.simulation.ranks.model_cache import ModelsFolder
 from arena.simulation.ranks.scores import classes_needed
-from arena.simulation.ranks.study import RankSimulation, compare_ranks
+from arena.simulation.ranks.study import RankSimulation, compare_ranks, with_other_sets
 from arena.simulation.ranks.submission import bound_to, check_kinds, shape_for
 from arena.simulation.ranks.training import (
     ModelSearch,
@@ -124,11 +124,24 @@ def count_models(prepared: PreparedRanks, folder: Path) -> int:
 def run(prepared: PreparedRanks, folder: Path, progress: Progress) -> RankSimulation:
     """Train the missing models, then score and compare them; announce the work first.
 
+    Further sets of models are kept in folders ``set-2``, ``set-3``, … of the folder.
+
     Raises
     ------
     ArenaError
         If the folder, the engine or the metric cannot be used.
     """
+    result, request = _run_set(prepared, folder, progress), prepared.request
+    others = []
+    for number in range(1, request.sets):
+        other = replace(request, seed=request.seed + number, boards=0)
+        progress.say(f"Set {number + 1} of {request.sets}.")
+        again = prepare(other, prepared.manager)
+        others.append(_run_set(again, folder / f"set-{number + 1}", progress))
+    return with_other_sets(result, others) if others else result
+
+
+def _run_set(prepared: PreparedRanks, folder: Path, progress: Progress) -> RankSimulation:
     request, world = prepared.request, prepared.world
     kept = _open(prepared, folder)
     with request.where.open() as engine:

@@ -26,6 +26,7 @@ def simulate_ranks(
     positive: str | None = None,
     metric: str = "roc_auc",
     tests: int = 50,
+    sets: int = 1,
     boards: int = 10,
     resamples: int = 500,
     level: float = DEFAULT_LEVEL,
@@ -55,6 +56,10 @@ def simulate_ranks(
         The metric of the ranks.
     tests, boards
         Number of tests of each size, and how many of them get rank intervals, for their coverage.
+    sets
+        Sets of models, each trained on rows of its own, with the seeds ``seed``, ``seed + 1``, ….
+        With several, intervals include the choice of models and rows, and ranks, boards and rows
+        needed are those of the first.
     resamples, level
         Bootstrap resamples of each of these boards, and the level of the intervals.
     train_rows, validation_rows, population
@@ -92,6 +97,7 @@ def simulate_ranks(
         test_rows=several(test_rows),
         competitors=several(competitors),
         tests=tests,
+        sets=sets,
         boards=boards,
         resamples=resamples,
         level=level,

@@ -6,7 +6,8 @@ of a random search are ranked on a large population and on many tests drawn from
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from arena.simulation.ranks.outcome import (
     QUANTILES,
     RankQuantiles,
     WinFrequency,
+    frequency_over_sets,
     rank_quantiles,
     rows_until_best_wins,
     win_frequency,
@@ -30,6 +32,8 @@ from arena.utils.parallel import NoProgress, Progress
 from arena.utils.tabular import as_json
 
 _PROBABILITIES = (0.5, 0.8, 0.9, 0.95)
+FURTHEST = 100
+"""Numbers of rows are not extrapolated further than to so many times those of the largest test."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,9 @@ class RankSimulation:
     """Single boards with their rank intervals, for the charts."""
     rows_needed: tuple[RowsNeeded, ...]
     """The rows that the best model needs to win often."""
+    by_set: tuple[tuple[WinFrequency, ...], ...] = ()
+    """How often it won in each set of models, if there are several; ``win_frequency`` is then over
+    sets, and all else is of the first."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain JSON."""
@@ -86,6 +93,7 @@ class RankSimulation:
                 "coverage": [_fields(one) for one in self.coverage],
                 "boards": [_board(board) for board in self.boards],
                 "rows_needed": [_fields(one) for one in self.rows_needed],
+                "by_set": [[_fields(one) for one in own] for own in self.by_set],
             }
         )
         return document
@@ -182,6 +190,16 @@ def compare_ranks(
     )
 
 
+def with_other_sets(result: RankSimulation, others: Sequence[RankSimulation]) -> RankSimulation:
+    """Return a result whose win frequencies, and their intervals, are over several sets."""
+    by_set = tuple(one.win_frequency for one in (result, *others))
+    return replace(
+        result,
+        win_frequency=tuple(frequency_over_sets(own) for own in zip(*by_set, strict=True)),
+        by_set=by_set,
+    )
+
+
 def _rows_needed(scores: ModelScores, competitors: int) -> list[RowsNeeded]:
     """Return the rows for several probabilities, from the errors of the largest tests.
 
@@ -238,23 +256,45 @@ def simulation_verdict(result: RankSimulation) -> str:
     )
     text = (
         f"With {rows:,} test rows and {count:,} competitors the truly best one wins "
-        f"{won.frequency:.0%} of the tests (95% interval {won.low:.0%} to {won.high:.0%})."
+        f"{won.frequency:.0%} of the tests"
     )
-    if won.populations == 1:
+    if result.by_set:
+        shares = [
+            one.frequency
+            for own in result.by_set
+            for one in own
+            if (one.test_rows, one.competitors) == (rows, count)
+        ]
         text += (
-            " This is one set of models, and the interval is over tests only: another --seed gives "
-            "other models, among which the best may lead by more or less."
+            f" on average over {len(shares)} sets of models (95% interval, models and rows "
+            f"included: {won.low:.0%} to {won.high:.0%}; single sets: {min(shares):.0%} to "
+            f"{max(shares):.0%})."
         )
+    else:
+        text += f" (95% interval over tests: {won.low:.0%} to {won.high:.0%})."
+        if won.populations == 1:
+            text += (
+                " This is one set of models, of which the interval says nothing more: among others "
+                "the best may lead by more or less. --sets 5 trains five sets."
+            )
     needed = next(
         one for one in result.rows_needed if (one.competitors, one.probability) == (count, 0.9)
     )
     if not needed.rows:
         return f"{text} For these models fewer rows would be enough."
-    most = "no upper limit" if needed.high is None else f"{needed.high:,.0f}"
+    if needed.rows > FURTHEST * rows:
+        return (
+            f"{text} For it to win 90% of the tests, more than {FURTHEST * rows:,} rows would be "
+            "needed: it is hardly better than the next."
+        )
+    unlimited = needed.high is None or needed.high > FURTHEST * rows
+    most = "no upper limit" if unlimited else f"{needed.high:,.0f}"
     need = (
         f"About {needed.rows:,.0f} rows would be needed for it to win 90% of the tests (95% "
-        f"interval {needed.low:,.0f} to {most})"
+        f"interval over tests: {needed.low:,.0f} to {most})"
     )
+    if result.by_set:
+        need += " in the first set"
     if needed.rows > rows:
         need += f" (extrapolated from tests of {rows:,} rows)"
     return f"{text} {need}."
