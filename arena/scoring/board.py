@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,6 +30,7 @@ from arena.interfaces import Metric, PredictionBlocks, Study, traits_of
 from arena.interfaces.faults import plural
 from arena.plugin.info import attributed_unquoted, log_failure
 from arena.plugin.manager import PluginManager
+from arena.scoring.brackets import finding_of_brackets
 from arena.scoring.private_board import (
     PrivateBoard,
     RankedRows,
@@ -139,6 +140,8 @@ class BoardRun:
     """Other metrics by specification: their scores on the split become columns."""
     provider: str | None = None
     """The plugin that provides the metric; None: the one that the specification names."""
+    brackets: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """Name -> teams that are also ranked among themselves, as a finding."""
     words: Vocabulary = TEAMS
     """The nouns for what is ranked, and on what."""
     bound: BoundMetric = field(init=False)
@@ -173,7 +176,13 @@ class BoardRun:
             if study is not None and not resampling.without:
                 weights = resampling.weights
                 board = analyse(study, self.settings, self.manager, weights, self.progress)
-            return self._assemble(ranked, board)
+            result = self._assemble(ranked, board)
+            if board is None or not self.brackets:
+                return result
+            of_brackets = finding_of_brackets(
+                board.study, self.brackets, self.settings, self.manager
+            )
+            return replace(result, findings=(*result.findings, of_brackets))
 
     def study(
         self,

@@ -345,6 +345,8 @@ def analyse(
     manager: PluginManager,
     weights: WeightArray | None = None,
     progress: Progress | None = None,
+    *,
+    analyses: bool = True,
 ) -> PrivateBoard:
     """Rank the submissions of a study, correct its best score and run all analyses.
 
@@ -360,6 +362,8 @@ def analyse(
         See :attr:`Resampling.weights`.
     progress
         Receives progress reports.
+    analyses
+        Whether the analyses of the plugins run.
 
     Raises
     ------
@@ -380,11 +384,13 @@ def analyse(
     )
     if study.ranks is not None and study.ranks.not_offered is not None:
         corrected = corrected.withheld(study.ranks.not_offered)  # they need the same rows
+    corrected, (low, high) = _score_intervals(study, corrected, errors)
     if study.candidates is None:  # else it is not that of these scores
         study = replace(study, best_interval=(corrected.low, corrected.high))
-    corrected, (low, high) = _score_intervals(study, corrected, errors)
     columns = {"score_low": as_json(low), "score_high": as_json(high)}  # null where withheld
     columns |= {} if study.ranks is None else study.ranks.columns()
+    if not analyses:
+        return PrivateBoard(study, corrected, (), columns)
     findings, of_findings = _run_analyses(study, columns, settings, manager, progress)
     return PrivateBoard(study, corrected, findings, columns | of_findings)
 

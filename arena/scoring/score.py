@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,6 +45,7 @@ def score(
     metric: str | Sequence[str] | None = None,
     combine: str | None = None,
     weights: Mapping[str, float] | None = None,
+    brackets: Mapping[str, Collection[str]] | None = None,
     id: str | None = None,
     target: str | Sequence[str] | None = None,
     usage: str | None = None,
@@ -99,6 +100,9 @@ def score(
         on each task if there are tasks, become one. None: rows of all tasks count alike.
     weights
         Metric or task -> weight in the combination; others have 1.
+    brackets
+        Name -> names of teams: each bracket is also ranked by itself, all of them at once at the
+        level. The boards are the finding ``brackets``.
     id, target, usage, positive, classes, cluster, time, tasks, weight, soft_labels, \
     submission_columns
         The roles of the solution's columns, as in ``competition.toml``; see
@@ -149,6 +153,7 @@ def score(
         metric,
         combine=combine,
         weights=weights,
+        brackets=brackets,
         id=id,
         target=target,
         usage=usage,
@@ -260,6 +265,7 @@ def admitted(
             manager=manager,
             progress=progress,
             secondary=served,
+            brackets=settings.brackets,
             provider=manager.metrics.plugin_of(settings.metric),
         )
         similar = _similar(store, counting, truth)

@@ -79,6 +79,8 @@ class ScoreSettings:
     """The file in which submissions are stored; None: a temporary file."""
     board: BoardSettings = field(default_factory=BoardSettings)
     """Resamples, level, seed and workers."""
+    brackets: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """Name -> teams that are also ranked among themselves."""
     others: tuple[str, ...] = ()
     """Other metrics, whose scores become columns, and enter the combination if there is one."""
     combination: Combination | None = None
@@ -156,6 +158,7 @@ def score_settings(
     return ScoreSettings(
         metric=names[0],
         others=tuple(names[1:]),
+        brackets=said.pop("brackets", {}),
         combination=combination_of(said.pop("combine", None), said.pop("weights", None)),
         columns=given_columns(**said),
         split=split,

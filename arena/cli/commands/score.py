@@ -21,6 +21,7 @@ from arena.cli.reporting import (
 from arena.interfaces import traits_of
 from arena.plugin.manager import PluginManager
 from arena.plugin.specification import with_parameters
+from arena.scoring.brackets import read_brackets
 from arena.scoring.result import ScoreResult
 from arena.scoring.score import score as score_files
 from arena.scoring.settings import BoardSettings, ScoreSettings, combination_of
@@ -44,6 +45,13 @@ def score(
     columns: SolutionColumns,
     combine: options.Combine = None,
     weights: options.Weights = None,
+    brackets: Annotated[
+        Path | None,
+        typer.Option(
+            help="A CSV file with the columns team and bracket: each bracket is also ranked by "
+            "itself. A team may be in several."
+        ),
+    ] = None,
     lower_is_better: options.LowerIsBetter = None,
     split: Annotated[
         str, typer.Option(help="The rows to rank on: private, public or all.")
@@ -80,6 +88,7 @@ def score(
     settings = ScoreSettings(
         metric=metrics[0],
         others=tuple(metrics[1:]),
+        brackets={} if brackets is None else read_brackets(brackets),
         combination=combination_of(combine, numbers_by_name(weights, "--weights")),
         columns=columns,
         split=split,

@@ -1,0 +1,180 @@
+"""Boards of brackets: named sets of teams, each ranked among its own.
+
+A team may be in several brackets. With K brackets, each is a board at level ``1 - alpha / K``, so
+that ranks, tiers and possible winners of all brackets hold at once. The possible winners of the
+whole board are no answer here: they leave out the best team of a weaker bracket.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from arena.errors import InputError, UsageError
+from arena.evaluation.combinations import CombinedMetric
+from arena.evaluation.ranks import best_first, minimum_ranks
+from arena.evaluation.scores import round_significant
+from arena.interfaces import Candidates, Study
+from arena.interfaces.faults import plural
+from arena.plugin.manager import PluginManager
+from arena.scoring.private_board import PrivateBoard, analyse
+from arena.scoring.settings import BoardSettings
+from arena.types import Finding, IntArray, Table
+from arena.utils.formatting import percent
+
+
+def boards_of_brackets(
+    study: Study,
+    brackets: Mapping[str, Collection[str]],
+    settings: BoardSettings,
+    manager: PluginManager,
+) -> dict[str, PrivateBoard]:
+    """Return the board of each bracket, in which only its teams are ranked.
+
+    Parameters
+    ----------
+    study
+        Of all teams, with resamples: they are not drawn again.
+    brackets
+        Name -> the names of its teams. Names that are not ranked are left out, and so are brackets
+        without a ranked team, which still count in the level.
+    settings, manager
+        As for :func:`~arena.scoring.private_board.analyse`; the level is that of the study.
+
+    Raises
+    ------
+    UsageError
+        If there is no bracket.
+    PluginError
+        If the ranker fails.
+    """
+    if not brackets:
+        raise UsageError("There is no bracket: name at least one.")
+    place = {team: at for at, team in enumerate(study.teams)}
+    level = 1 - (1 - study.level) / len(brackets)
+    found = {}
+    for name, teams in brackets.items():
+        positions = np.array(
+            sorted(place[team] for team in set(teams) & place.keys()), dtype=np.intp
+        )
+        if len(positions):
+            own = study_of_teams(study, positions, level)
+            found[name] = analyse(own, settings, manager, analyses=False)
+    return found
+
+
+def finding_of_brackets(
+    study: Study,
+    brackets: Mapping[str, Collection[str]],
+    settings: BoardSettings,
+    manager: PluginManager,
+) -> Finding:
+    """Return the boards of brackets as a finding; see :func:`boards_of_brackets`."""
+    boards = boards_of_brackets(study, brackets, settings, manager)
+    verdicts, document, tables = [], {}, []
+    for name, board in boards.items():
+        own, columns = board.study, board.columns
+        better = own.metric.greater_is_better
+        order = best_first(own.scores, greater_is_better=better)
+        ranks = minimum_ranks(own.scores, greater_is_better=better)
+        rows = [
+            {
+                "rank": int(ranks[at]),
+                "team": own.teams[at],
+                "score": float(own.scores[at]),
+                **{column: values[at] for column, values in columns.items()},
+            }
+            for at in order
+        ]
+        first = [row["team"] for row in rows if row.get("possible_winner")]
+        said = f"{', '.join(first)} may truly be the best" if first else "the ranks are withheld"
+        verdicts.append(f"{name}: {said}.")
+        document[name] = rows
+        shown = [key for key in ("rank", "rank_low", "rank_high", "tier") if key in rows[0]]
+        tables.append(
+            Table(
+                f"{name}: ranks among its own, with all {plural(len(brackets), 'bracket')} at once "
+                f"at {percent(study.level)}",
+                ("team", "score", *(key.replace("_", " ") for key in shown)),
+                tuple((row["team"], row["score"], *(row[key] for key in shown)) for row in rows),
+            )
+        )
+    return Finding("brackets", " ".join(verdicts), document, tables=tuple(tables))
+
+
+def read_brackets(path: Path) -> dict[str, tuple[str, ...]]:
+    r"""Return bracket -> teams from a CSV file with the columns ``team`` and ``bracket``.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, a column is missing, or a cell is empty.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "brackets.csv"
+    >>> _ = path.write_text("team,bracket\nA,students\nB,staff\nC,students\n")
+    >>> read_brackets(path)
+    {'students': ('A', 'C'), 'staff': ('B',)}
+    """
+    try:
+        rows = list(csv.DictReader(path.read_text("utf-8-sig").splitlines()))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path} cannot be read: {error}.") from error
+    found: dict[str, list[str]] = {}
+    for line, row in enumerate(rows, start=2):
+        team, bracket = ((row.get(column) or "").strip() for column in ("team", "bracket"))
+        if not team or not bracket:
+            raise InputError(f"{path}, line {line}: a row names a team and its bracket.")
+        found.setdefault(bracket, []).append(team)
+    if not found:
+        raise InputError(f"{path} has no rows: a row names a team and its bracket.")
+    return {bracket: tuple(teams) for bracket, teams in found.items()}
+
+
+def study_of_teams(study: Study, positions: IntArray, level: float) -> Study:
+    """Return the study of the teams at some positions, at a level of its own.
+
+    A mean rank is one among these teams only.
+    """
+    parts = tuple(study_of_teams(part, positions, level) for part in study.parts)
+    scores, resampled = study.scores[positions], study.resampled[positions]
+    if isinstance(study.metric, CombinedMetric) and study.metric.relative:
+        scores = round_significant(study.metric.combine(np.array([one.scores for one in parts])))
+        drawn = study.metric.combine(np.array([one.resampled for one in parts]))
+        resampled = round_significant(drawn)
+    return replace(
+        study,
+        teams=tuple(study.teams[at] for at in positions),
+        submissions=study.submissions[positions],
+        predictions=study.predictions.subset(positions),
+        scores=scores,
+        resampled=resampled,
+        level=level,
+        influence=None if study.influence is None else study.influence.subset(positions),
+        candidates=None if study.candidates is None else _of_teams(study.candidates, positions),
+        ranks=None,
+        best_interval=None,
+        parts=parts,
+    )
+
+
+def _of_teams(candidates: Candidates, positions: IntArray) -> Candidates:
+    kept = np.flatnonzero(np.isin(candidates.team, positions))
+    place = np.full(int(kept.max()) + 1, -1)
+    place[kept] = np.arange(len(kept))
+    influence = candidates.influence
+    return replace(
+        candidates,
+        scores=candidates.scores[kept],
+        resampled=candidates.resampled[kept],
+        predictions=candidates.predictions.subset(kept),
+        counting=place[candidates.counting[positions]],
+        team=np.searchsorted(positions, candidates.team[kept]),
+        influence=None if influence is None else influence.subset(kept),
+    )
