@@ -73,7 +73,7 @@ def write_plugin_reference() -> None:
     manager = PluginManager()
     for kind in ("metrics", "modalities", "mechanisms"):
         lines = [f"# All {kind}", ""]
-        for entry in getattr(manager, kind):
+        for entry in manager.registry(kind):
             item = entry.item
             said = inspect.getdoc(type(item)) or ""
             summary = said.partition("\n\n")[0].replace("\n", " ")

@@ -96,7 +96,7 @@ def show_items(
         If no item is named for the checks.
     """
     manager = PluginManager()
-    registry = getattr(manager, kind)
+    registry = manager.registry(kind)
     refuse_check_without_name(registry.kind, name, check)
     if name is None:
         found = [_document(one.name, one.item, one.plugin) for one in registry]

@@ -60,6 +60,18 @@ if TYPE_CHECKING:
     )
 
 ENTRY_POINT_GROUP = "arena"
+KINDS = {
+    "metrics": ("metric", "Metric"),
+    "modalities": ("modality", "Modality"),
+    "mechanisms": ("mechanism", "Mechanism"),
+    "rankers": ("ranker", "Ranker"),
+    "analyses": ("analysis", "Analysis"),
+    "competitors": ("competitor", "Competitor"),
+    "floor_estimators": ("kind of labels", "FloorEstimator"),
+    "papers": ("paper", "Paper"),
+    "case_readers": ("format", "CaseReader"),
+}
+"""What plugins provide by a hook ``provide_…`` -> the word for an item, and its interface."""
 _HOOKS_WITH_LABELS = {"competition_finalized", "provide_report_sections"}
 """Hooks that receive a result, and thus the labels: the text of their errors is not shown."""
 
@@ -170,7 +182,7 @@ class PluginManager:
         own = copy.copy(self)
         own._folder = folder.absolute()
         own._required = tuple(required)
-        own._registries = {**self._registries, "metric": self.metrics.within(own._folder)}
+        own._registries = {**self._registries, "metrics": self.metrics.within(own._folder)}
         return own
 
     # -- calling -------------------------------------------------------------------------------
@@ -210,58 +222,65 @@ class PluginManager:
 
     @property
     def metrics(self) -> Registry[Metric]:
-        """All metrics and metric families. Raises DuplicateNameError if a name occurs twice."""
-        return self._registry("metric", "provide_metrics", interfaces.Metric)
+        """All metrics and metric families."""
+        return self.registry("metrics")
 
     @property
     def mechanisms(self) -> Registry[Mechanism]:
-        """All mechanisms. Raises DuplicateNameError if a name occurs twice."""
-        return self._registry("mechanism", "provide_mechanisms", interfaces.Mechanism)
+        """All mechanisms."""
+        return self.registry("mechanisms")
 
     @property
     def rankers(self) -> Registry[Ranker]:
-        """All rankers. Raises DuplicateNameError if a name occurs twice."""
-        return self._registry("ranker", "provide_rankers", interfaces.Ranker)
+        """All rankers."""
+        return self.registry("rankers")
 
     @property
     def modalities(self) -> Registry[Modality]:
-        """All modalities. Raises DuplicateNameError if a name occurs twice."""
-        return self._registry("modality", "provide_modalities", interfaces.Modality)
+        """All modalities."""
+        return self.registry("modalities")
 
     @property
     def analyses(self) -> Registry[Analysis]:
-        """All analyses. Raises DuplicateNameError if a name occurs twice."""
-        return self._registry("analysis", "provide_analyses", interfaces.Analysis)
+        """All analyses."""
+        return self.registry("analyses")
 
     @property
     def competitors(self) -> Registry[Competitor]:
-        """All competitors. Raises DuplicateNameError if a name occurs twice."""
-        return self._registry("competitor", "provide_competitors", interfaces.Competitor)
+        """All competitors."""
+        return self.registry("competitors")
 
     @property
     def floor_estimators(self) -> Registry[FloorEstimator]:
-        """All estimators of the Bayes error. Raises DuplicateNameError if a name occurs twice."""
-        return self._registry(
-            "kind of labels", "provide_floor_estimators", interfaces.FloorEstimator
-        )
+        """All estimators of the Bayes error."""
+        return self.registry("floor_estimators")
 
     @property
     def papers(self) -> Registry[Paper]:
-        """All papers that can be reproduced. Raises DuplicateNameError if a name occurs twice."""
-        return self._registry("paper", "provide_papers", interfaces.Paper)
+        """All papers that can be reproduced."""
+        return self.registry("papers")
 
     @property
     def case_readers(self) -> Registry[CaseReader]:
-        """All readers of evaluations. Raises DuplicateNameError if a name occurs twice."""
-        return self._registry("format", "provide_case_readers", interfaces.CaseReader)
+        """All readers of evaluations."""
+        return self.registry("case_readers")
 
-    def _registry(self, kind: str, hook: str, protocol: Any) -> Registry[Any]:
+    def registry(self, kind: str) -> Registry[Any]:
+        """Return all items of one of :data:`KINDS`.
+
+        Raises
+        ------
+        DuplicateNameError
+            If a name occurs twice.
+        """
         if kind not in self._registries:
-            registry = Registry[Any](kind, protocol, self._fail, self._failures)
-            for plugin, items in self._call(hook, {}, _exhaust):
+            noun, interface = KINDS[kind]
+            protocol = getattr(interfaces, interface)
+            registry = Registry[Any](noun, protocol, self._fail, self._failures)
+            for plugin, items in self._call(f"provide_{kind}", {}, _exhaust):
                 for item in items:
                     self._add(registry, plugin, item, protocol)
-            if self._folder is not None and kind == "metric":
+            if self._folder is not None and kind == "metrics":
                 registry = registry.within(self._folder)
             self._registries[kind] = registry
         return self._registries[kind]

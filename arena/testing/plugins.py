@@ -12,24 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 from arena.interfaces import CaseReader, CaseScores
-from arena.plugin.manager import PluginManager
+from arena.plugin.manager import KINDS, PluginManager
 from arena.plugin.returned import checked
 from arena.testing.conformance import Check, Conformance, Outcome, Verdict, run_checks
 from arena.types import RULE_FAILED, CompetitionInfo, PredictionKind, Release, SubmissionRecord
 
 _OK: Verdict = (Outcome.OK, "")
 _N_ROWS = 20
-_KINDS = (
-    "metrics",
-    "modalities",
-    "mechanisms",
-    "rankers",
-    "analyses",
-    "competitors",
-    "floor_estimators",
-    "papers",
-    "case_readers",
-)
 _NAME = "plugin"
 
 
@@ -60,7 +49,7 @@ def check_plugin(plugin: object, result: Any = None) -> Conformance:
     except Exception as error:  # noqa: BLE001 - the check reports it
         return Conformance(name, (Check("its hooks", Outcome.FAILED, str(error)),))
     calls: dict[str, Callable[[PluginManager], Any]] = {
-        **{f"its {kind.replace('_', ' ')}": _listing(kind) for kind in _KINDS},
+        **{f"its {kind.replace('_', ' ')}": _listing(kind) for kind in KINDS},
         "its rules": _rules,
         "files of others": _reads_nothing,
         "a stored submission": lambda own: own.submission_scored(_RECORD, _RELEASE, _info()),
@@ -99,7 +88,7 @@ def _info() -> CompetitionInfo:
 
 
 def _listing(kind: str) -> Callable[[PluginManager], Any]:
-    return lambda manager: list(getattr(manager, kind))
+    return lambda manager: list(manager.registry(kind))
 
 
 def _rules(manager: PluginManager) -> str | None:

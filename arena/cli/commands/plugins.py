@@ -11,23 +11,12 @@ import typer
 from arena.cli import discovery as commands
 from arena.cli.console import console, print_document, say_error
 from arena.errors import DuplicateNameError
-from arena.plugin.manager import PluginManager
+from arena.plugin.manager import KINDS, PluginManager
 from arena.report.terminal import print_table
 from arena.types import Table
 
 app = typer.Typer(add_completion=False)
 
-_KINDS = (
-    "metrics",
-    "modalities",
-    "mechanisms",
-    "rankers",
-    "analyses",
-    "competitors",
-    "floor_estimators",
-    "papers",
-    "case_readers",
-)
 _SINGULAR = {"analyses": "analysis", "modalities": "modality"}
 
 
@@ -71,9 +60,9 @@ def _document(manager: PluginManager) -> dict[str, Any]:
 
 def _provided(manager: PluginManager) -> defaultdict[str, dict[str, list[str]]]:
     provides: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
-    for kind in _KINDS:
+    for kind in KINDS:
         try:
-            registry = getattr(manager, kind)
+            registry = manager.registry(kind)
         except DuplicateNameError as error:
             say_error(str(error))
             continue
