@@ -5,6 +5,7 @@ SMALLEST = {
     "bench_auc_ranks": "--scale 0.01 --rows 1000",
     "bench_bayes_error": "--scale 0.001",
     "bench_bytes": "--scale 0.002",
+    "bench_combinations": "--submissions 8 --rows 400 --resamples 20",
     "bench_commands": "--submissions 10,20 --teams 5 --rows 40 --until audit",
     "bench_csv": "--scale 0.001 --repeats 1",
     "bench_engines": "--tasks 4 --seconds 0.05 --repeats 1",
