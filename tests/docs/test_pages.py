@@ -97,10 +97,9 @@ def _shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_two_commands_are_in_the_readme() -> None:
-    assert shell_commands("README.md")[:2] == [
-        "pip install . && arena demo",
-        'pip install ".[test]" && pytest',
-    ]
+    commands = shell_commands("README.md")
+    assert commands[0] == "pip install . && arena demo"
+    assert 'pip install ".[test]" && pytest' in commands
 
 
 @pytest.mark.parametrize(
