@@ -28,9 +28,10 @@ class Verdict:
     bias_high: float | None = None
     """One-sided 95% upper bound of the bias over repetitions; None: there was only one."""
     revealed_rows: float | None = None
-    """Public rows whose label one submission reveals, and ``revealed_bits``, its information, as
-    ``arena serve --check`` measures them; None: not measured."""
+    """Public rows whose label one submission reveals, as ``arena serve --check`` measures it; None:
+    not measured."""
     revealed_bits: float | None = None
+    """The bits of information on the labels in one release; None: not measured."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON."""
