@@ -36,6 +36,8 @@ SENT: dict[str, Any] = {
     "/tokens": {"name": "x"},
     "POST /admin/announcements": {"text": "x"},
     "DELETE /admin/announcements": {"announcement": 2},
+    "/team/members": {},
+    "/account": {"name": "x"},
     "/admin/invitations": {"invite": "x"},
     "/admin/approve": {"account": "x"},
     "/admin/block": {"account": "x"},

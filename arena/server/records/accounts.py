@@ -89,6 +89,10 @@ CREATE TABLE IF NOT EXISTS roles (
     competition TEXT NOT NULL, account TEXT NOT NULL REFERENCES accounts, state TEXT NOT NULL,
     organiser INTEGER NOT NULL, PRIMARY KEY (competition, account)
 );
+CREATE TABLE IF NOT EXISTS departures (
+    competition TEXT NOT NULL, account TEXT NOT NULL REFERENCES accounts,
+    team TEXT NOT NULL, departed REAL NOT NULL
+);
 CREATE TABLE IF NOT EXISTS acceptances (
     competition TEXT NOT NULL, account TEXT NOT NULL REFERENCES accounts, version TEXT NOT NULL,
     accepted REAL NOT NULL, PRIMARY KEY (competition, account, version)
@@ -405,6 +409,36 @@ class Accounts(Records):
             database.execute(
                 "UPDATE accounts SET contact = ? WHERE account = ?",
                 (_clean_contact(contact), account),
+            )
+
+    def set_name(self, account: str, name: str) -> None:
+        """Replace the name of an account; raise RefusedError for one that cannot be used."""
+        with self._change() as database:
+            database.execute(
+                "UPDATE accounts SET name = ? WHERE account = ?", (clean_name(name), account)
+            )
+
+    def with_contact(self, contact: str) -> list[Account]:
+        """Return the accounts with a contact, whatever its case."""
+        rows = self._rows(
+            "SELECT * FROM accounts WHERE lower(contact) = lower(?) ORDER BY created", contact
+        )
+        return [_account(row) for row in rows]
+
+    def forget_person(self, account: str) -> None:
+        """Remove everything that says who has an account, and every way to sign in to it.
+
+        What it sent keeps its random number, which then belongs to no person. The name of its team
+        stays on record.
+        """
+        with self._change() as database:
+            for table in ("sessions", "tokens", "members", "slots"):
+                database.execute(f"DELETE FROM {table} WHERE account = ?", (account,))  # noqa: S608
+            database.execute("DELETE FROM invites WHERE account = ?1 OR made_by = ?1", (account,))
+            database.execute(
+                "UPDATE accounts SET name = ?, contact = '', subject = NULL, state = 'blocked',"
+                " organiser = 0 WHERE account = ?",
+                (f"deleted {account[:6]}", account),
             )
 
     def check_new_subject(self, subject: str) -> None:
@@ -836,6 +870,41 @@ class Accounts(Records):
                 )
             self._add(database, team, joined.competition, account)
         return joined
+
+    def leave_team(self, team: str, account: str, *, counts: bool) -> None:
+        """Remove an account from a team; ``counts``: it may then found no team of its own.
+
+        Raises
+        ------
+        RefusedError
+            If it is no member.
+        """
+        left = self.team(team)
+        with self._change() as database:
+            done = database.execute(
+                "DELETE FROM members WHERE team = ? AND account = ?", (team, account)
+            )
+            if not done.rowcount:
+                raise RefusedError("This person is no member of the team.")
+            database.execute(
+                "DELETE FROM invites WHERE made_by = ? AND kind = 'team' AND team = ?",
+                (account, team),
+            )
+            if counts:
+                database.execute(
+                    "INSERT INTO departures VALUES (?, ?, ?, ?)",
+                    (left.competition, account, team, self._now()),
+                )
+
+    def has_departed(self, competition: str, account: str) -> bool:
+        """Return whether an account left a team that had submitted something."""
+        return bool(
+            self._rows(
+                "SELECT 1 FROM departures WHERE competition = ? AND account = ? LIMIT 1",
+                competition,
+                account,
+            )
+        )
 
     def _add(self, database: sqlite3.Connection, team: str, competition: str, account: str) -> None:
         current = self.team_of(competition, account)

@@ -436,6 +436,14 @@ def enter_team(call: Call, account: Account, name: str, *, may_join: bool) -> Te
         existing = accounts.team(coming[0])
     if existing is not None and may_join:
         return accounts.join_team(existing.team, account.account, competition.limits.team_size)
+    if not may_join and accounts.has_departed(competition.name, account.account):
+        raise Problem(
+            409,
+            _(
+                "You left a team that had submitted, so you cannot create another one: it would "
+                "have submissions of its own. Join a team by its invitation, or ask the organiser."
+            ),
+        )
     if not may_join:
         accounts.check_new_team(competition.name, name)
         _check_not_on_record(call, name)
@@ -485,6 +493,54 @@ def rename(call: Call, name: str) -> None:
         received=call.site.clock(),
     )
     call.competition.changes = [*call.site.changes(call.competition), request]
+
+
+def leave(call: Call, member: str) -> None:
+    """Remove a member from the own team: oneself, or another one if one is its first member.
+
+    Raises
+    ------
+    Problem
+        403 if somebody else is to be removed by one who is not the first member; 409 after the
+        end, and while the team is merged.
+    """
+    team, account, accounts = call.team, call.account, call.site.accounts
+    call.limit("leave", account.account, 5)
+    if team.team in call.merging:
+        raise Problem(
+            409, _("Your team is being merged with another one. Try again in a minute."),
+            {"Retry-After": "10"},
+        )  # fmt: skip
+    if call.competition.state().phase in OVER:
+        raise Problem(409, _("The competition is over, so teams stay as they are."))
+    members = accounts.members(team.team)
+    if member != account.account and members[0].account != account.account:
+        raise Problem(403, _("Only the first member of a team removes others."))
+    sent_something = bool(
+        call.competition.published.team(record_name(call, team)).used_total or _unjudged(call, team)
+    )
+    accounts.leave_team(team.team, member, counts=sent_something)
+
+
+def change_account(call: Call, name: str, contact: str) -> None:
+    """Change the name and the contact of the own account."""
+    call.limit("account", call.account.account, 10)
+    with call.site.accounts.as_one():
+        call.site.accounts.set_name(call.account.account, name)
+        call.site.accounts.set_contact(call.account.account, contact)
+
+
+def delete_account(call: Call) -> None:
+    """Delete the own account; 403 after an old sign-in, 409 for an organiser."""
+    if not call.person.fresh(call.site.clock()):
+        raise Problem(403, _("You signed in more than an hour ago. Sign in again for this step."))
+    account, accounts = call.account.account, call.site.accounts
+    organised = [
+        name for name in call.site.competitions if accounts.account(account, name).organiser
+    ]
+    if organised:
+        raise Problem(409, _("An organiser's account cannot be deleted here."))
+    accounts.forget_person(account)
 
 
 def admin(call: Call, kind: str, payload: Mapping[str, Any]) -> Request:

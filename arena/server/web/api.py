@@ -305,6 +305,16 @@ async def _rename(call: Call, sent: models.TeamChange) -> models.TeamState:
     return _team_state(call)
 
 
+async def _leave_team(call: Call, sent: models.OldMember) -> models.Message:
+    actions.leave(call, sent.account or call.account.account)
+    return models.Message(message="The member left the team.")
+
+
+async def _change_account(call: Call, sent: models.AccountNames) -> models.Message:
+    actions.change_account(call, sent.name, sent.contact)
+    return models.Message(message="The account was changed.")
+
+
 def invite_member(call: Call) -> models.InviteMade:
     """Create a link that lets one person join the own team."""
     call.limit("invite", call.account.account, 10)
@@ -840,6 +850,12 @@ ENDPOINTS = (
     Endpoint("GET", "/team", "member", "read", _team, "The own team.", answer=models.TeamState),
     Endpoint("PATCH", "/team", "member", "submit", _rename, "Rename the own team.", 200,
              models.TeamChange, models.TeamState, (409, 415, 422)),
+    Endpoint("DELETE", "/team/members", "member", "account", _leave_team,
+             "Leave the own team, or remove another member as its first one.", 200,
+             models.OldMember, models.Message, (409, 415, 422)),
+    Endpoint("PATCH", "/account", "signed-in", "account", _change_account,
+             "Change the own name and contact.", 200, models.AccountNames, models.Message,
+             (415, 422)),
     Endpoint("POST", "/team/invites", "member", "account", _invite,
              "A link with which one person joins the own team.", 201, None, models.InviteMade),
     Endpoint("GET", "/tokens", "signed-in", "read", _tokens, "The own tokens.",

@@ -33,6 +33,8 @@ _LOGGER = logging.getLogger("arena.server.web")
 _PAUSE_SECONDS = 5.0
 _TIMEOUT_SECONDS = 30.0
 _PERMANENT = 500
+_MOST_ACCOUNTS = 5
+"""With one address, to which a link is sent."""
 
 
 def _password(server: ServerSection) -> str:
@@ -79,6 +81,45 @@ def invitation_mail(facts: CompetitionFacts, team: str, recipient: str, url: str
         f"You are invited to the competition {_title(facts)}, as a member of the team {team}.\n\n"
         f"This link registers you. It works once; do not pass it on:\n{url}\n{_foot(facts)}",
     )
+
+
+def mailing_competitions(site: Site) -> list[CompetitionSite]:
+    """Return the competitions whose server sends mail."""
+    found = []
+    for one in site.competitions.values():
+        with contextlib.suppress(Problem):
+            if one.facts.server.smtp_host:
+                found.append(one)
+    return found
+
+
+def mail_lost_key(site: Site, contact: str) -> None:
+    """Mail a link that signs in, within an hour, to each account with an address.
+
+    Organisers get theirs from ``arena serve``, and what is blocked gets none.
+    """
+    for account in site.accounts.with_contact(contact)[:_MOST_ACCOUNTS]:
+        taking_part = site.accounts.competitions_of(account.account)
+        one = next((one for one in mailing_competitions(site) if one.name in taking_part), None)
+        if one is None or account.state == "blocked" or account.organiser:
+            continue
+        if site.accounts.account(account.account, one.name).organiser:
+            continue
+        secret = site.accounts.invite(
+            "signin",
+            account=account.account,
+            made_by=account.account,
+            expires=site.clock() + timedelta(hours=1),
+        )
+        url = f"{site.settings.url}/invite/{secret}"
+        text = (
+            f"Somebody, perhaps you, asked for a link that signs {account.name} in to "
+            f"{_title(one.facts)}.\n\nIt works once, within an hour; do not pass it on:\n{url}\n\n"
+            f"If it was not you, do nothing.\n{_foot(one.facts)}"
+        )
+        digest = hashlib.sha256(secret.encode()).hexdigest()
+        subject = f"Sign in to {_title(one.facts)}"
+        site.mails.add([Mail(f"lost key {digest}", one.name, contact, subject, text)])
 
 
 def announcement_mails(

@@ -79,6 +79,19 @@ class NewExemption(Sending):
     reason: Annotated[str, Field(min_length=1, max_length=500)]
 
 
+class OldMember(Sending):
+    """The member who leaves the team."""
+
+    account: str = Field("", max_length=200, description="Empty: yourself.")
+
+
+class AccountNames(Sending):
+    """The name and the contact of the own account."""
+
+    name: Name
+    contact: str = Field("", max_length=200)
+
+
 class AccountChange(Sending):
     """An account to approve or block."""
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -28,6 +29,7 @@ from arena.server.web.cookies import cookies_of
 from arena.server.web.documents import request_state
 from arena.server.web.language import _
 from arena.server.web.limits import network
+from arena.server.web.mail import address_of, mail_lost_key, mailing_competitions
 from arena.server.web.people import (
     cookie_name,
     drop_cookie,
@@ -388,6 +390,27 @@ async def _withdraw(call: Call, fields: dict[str, str]) -> Response:
     return _go(call, "/team")
 
 
+async def _leave(call: Call, fields: dict[str, str]) -> Response:
+    if not fields.get("sure"):
+        raise Problem(422, _("Confirm the step by its check box."))
+    actions.leave(call, fields.get("member") or call.account.account)
+    return _go(call, "/team")
+
+
+async def _change_account(call: Call, fields: dict[str, str]) -> Response:
+    actions.change_account(call, fields.get("account-name", ""), fields.get("contact", ""))
+    return _go(call, "/team")
+
+
+async def _delete_account(call: Call, fields: dict[str, str]) -> Response:
+    if not fields.get("sure"):
+        raise Problem(422, _("Confirm the step by its check box."))
+    actions.delete_account(call)
+    response = RedirectResponse("/", 303)
+    drop_cookie(response, call.request, cookie_name(call.request))
+    return response
+
+
 async def _new_token(call: Call, fields: dict[str, str]) -> Response:
     text = fields.get("days", "")
     days = whole_number(text)
@@ -590,7 +613,12 @@ class _PlainPages:
         return [(_("Open"), rows["open"]), (_("Over"), rows["over"][::-1])]
 
     async def sign_in_page(
-        self, request: Request, problem: Problem | None = None, then: str = ""
+        self,
+        request: Request,
+        problem: Problem | None = None,
+        then: str = "",
+        *,
+        asked: bool = False,
     ) -> Response:
         call = _call_of(request, self.site, next(iter(self.site.competitions), None))
         return render(
@@ -602,6 +630,8 @@ class _PlainPages:
             problem=problem,
             then=then or redirect_target(request.query_params.get("then", "/")),
             provider=self.site.provider(),
+            asked=asked,
+            may_mail=bool(mailing_competitions(self.site)),
             here="/sign-in",
         )
 
@@ -630,6 +660,28 @@ class _PlainPages:
         except Problem as problem:
             return await self.sign_in_page(request, problem, then)
         return signed_in(RedirectResponse(then, 303), self.site.accounts, request, held[0].account)
+
+    async def lost_key(self, request: Request) -> Response:
+        """Mail a link to the accounts with an address; the answer never says if there is one."""
+        address = network(request.client.host if request.client else "")
+        fields = await read_fields(request, ServerSection())
+        contact = address_of(fields.get("contact", ""))
+        most = {("lost", address): 10, ("lost", (contact or "").casefold()): 3}
+        wait = max(self.site.buckets.take(key, n) for key, n in most.items())
+        if wait or contact is None:
+            problem = Problem(
+                429 if wait else 422,
+                _("Too many requests in this minute. Try again in {seconds} seconds.").format(
+                    seconds=wait
+                )
+                if wait
+                else _("This is no e-mail address."),
+            )
+            return await self.sign_in_page(request, problem)
+        page = await self.sign_in_page(request, asked=True)
+        # After the answer, so that its time does not say it either.
+        page.background = BackgroundTask(mail_lost_key, self.site, contact)
+        return page
 
     async def sign_out(self, request: Request) -> Response:
         secret = cookies_of(request).get(cookie_name(request))
@@ -707,6 +759,7 @@ class _PlainPages:
             Route("/sign-in", self.sign_in_page),
             Route("/sign-in", self.sign_in, methods=["POST"]),
             *provider_pages.routes(self.site, self.sign_in_page),
+            Route("/sign-in/lost", self.lost_key, methods=["POST"]),
             Route("/sign-out", self.sign_out, methods=["POST"]),
             Route("/language", self.choose_language, methods=["POST"]),
             Route("/invite/{secret}", self.invitation),
@@ -733,6 +786,9 @@ PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("POST", "/team/rename", "member", "submit", _form(_show_team, _rename)),
     ("POST", "/team/invite", "member", "account", _form(_show_team, _invite)),
     ("POST", "/team/withdraw", "member", "submit", _form(_show_team, _withdraw)),
+    ("POST", "/team/leave", "member", "account", _form(_show_team, _leave)),
+    ("POST", "/account", "signed-in", "account", _form(_show_team, _change_account)),
+    ("POST", "/account/delete", "signed-in", "account", _form(_show_team, _delete_account)),
     ("POST", "/tokens", "signed-in", "account", _form(_show_team, _new_token)),
     ("POST", "/tokens/revoke", "signed-in", "submit", _form(_show_team, _revoke)),
     ("POST", "/sign-in-key", "signed-in", "account", _form(_show_team, _new_key)),

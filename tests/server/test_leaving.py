@@ -1,0 +1,116 @@
+"""People who leave: a team, a key that is lost, and the server."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from web_site import NAME, URL, WebSite
+
+API = f"/api/v1/{NAME}"
+SURE = {"sure": "yes"}
+
+
+def post(client: Any, path: str, **fields: str) -> int:
+    return int(client.post(f"/{NAME}{path}", data=fields).status_code)
+
+
+@pytest.fixture
+def people(web: WebSite) -> dict[str, str]:
+    return {name: web.person(name, "Ants", contact=f"{name}@example.org") for name in ("ada", "bo")}
+
+
+def members(web: WebSite) -> list[str]:
+    return [one.name for _team, found in web.site.accounts.teams(NAME) for one in found]
+
+
+def test_a_member_leaves_and_the_first_one_removes_others(
+    web: WebSite, people: dict[str, str]
+) -> None:
+    ada, bo = (web.browser(one) for one in people.values())
+    assert post(bo, "/team/leave") == 422  # not confirmed
+    assert post(bo, "/team/leave", member=people["ada"], **SURE) == 403
+    assert post(ada, "/team/leave", member=people["bo"], **SURE) == 303
+    assert members(web) == ["ada"]
+    assert post(bo, "/team/leave", **SURE) == 403  # no member any more
+    # Nothing was submitted: a team of one's own is as good as before.
+    assert post(bo, "/join", team="Bees") == 303
+    assert members(web) == ["ada", "bo"]
+
+
+def test_who_leaves_a_team_that_has_submitted_founds_no_other(
+    web: WebSite, people: dict[str, str]
+) -> None:
+    """Else each person could bring the limits of another team."""
+    program = web.program(web.token(people["bo"]))
+    assert program.post(f"{API}/submissions", content=b"id,y\n").status_code == 202
+    bo = web.browser(people["bo"])
+    assert post(bo, "/team/leave", **SURE) == 303
+    refused = bo.post(f"/{NAME}/join", data={"team": "Bees"})
+    assert (refused.status_code, "cannot create another one" in refused.text) == (409, True)
+    other = web.browser(web.person("cy", "Wasps"))
+    page = other.post(f"/{NAME}/team/invite").text
+    code = page.partition(f"{URL}/invite/")[2].partition("<")[0]
+    assert post(bo, "/join", code=code) == 303
+    assert members(web) == ["ada", "cy", "bo"]
+    web.scorer.state(phase="closed")
+    assert post(bo, "/team/leave", **SURE) == 409
+
+
+def test_a_team_is_not_left_by_a_token(web: WebSite, people: dict[str, str]) -> None:
+    program = web.program(web.token(people["bo"]))
+    assert program.request("DELETE", f"{API}/team/members", json={}).status_code == 403
+    assert program.patch(f"{API}/account", json={"name": "x"}).status_code == 403
+
+
+def test_a_name_and_an_address_are_changed(web: WebSite, people: dict[str, str]) -> None:
+    ada = web.browser(people["ada"])
+    changed = {"account-name": "Ada  L.", "contact": "new@example.org"}
+    assert post(ada, "/account", **changed) == 303
+    account = web.site.accounts.account(people["ada"])
+    assert (account.name, account.contact) == ("Ada L.", "new@example.org")
+    assert post(ada, "/account", **{"account-name": " ", "contact": "x"}) == 422
+    assert web.site.accounts.account(people["ada"]).contact == "new@example.org"
+
+
+def test_nothing_says_who_a_deleted_account_was(web: WebSite, people: dict[str, str]) -> None:
+    ada = web.browser(people["ada"])
+    token = web.program(web.token(people["ada"]))
+    ada.post(f"/{NAME}/team/invite")
+    assert post(ada, "/account/delete") == 422
+    assert post(ada, "/account/delete", **SURE) == 303
+    assert members(web) == ["bo"]
+    assert ada.get(f"/{NAME}/team").status_code == 401
+    assert token.get(f"{API}/team").status_code == 401
+    with closing(sqlite3.connect(web.site.settings.layout.intake)) as database:
+        dump = "\n".join(database.iterdump())
+    assert "ada" not in dump.replace("Canada", "")
+    organiser = web.browser(web.person("Org", organiser=True))
+    assert post(organiser, "/account/delete", **SURE) == 409
+
+
+def test_a_lost_key_is_recovered_by_mail_and_says_nothing_to_others(tmp_path: Path) -> None:
+    web = WebSite(tmp_path, smtp_host="mail.example.org", smtp_from="a@example.org")
+    web.person("ada", "Ants", contact="Ada@example.org")
+    web.person("Org", "Bees", contact="org@example.org", organiser=True)
+    answers = {}
+    for contact in ("ada@example.org", "nobody@example.org", "org@example.org"):
+        answer = web.browser().post("/sign-in/lost", data={"contact": contact})
+        answers[contact] = answer.status_code, len(answer.text)
+    assert set(answers.values()) == {answers["ada@example.org"]}
+    mail = web.site.mails.claim()
+    assert mail is not None
+    assert (mail.recipient, web.site.mails.claim()) == ("ada@example.org", None)
+    link = mail.body.partition(URL)[2].split()[0]
+    guest = web.browser()
+    assert guest.post(link).status_code == 303
+    assert guest.get(f"/{NAME}/team").status_code == 200
+    assert web.browser().post("/sign-in/lost", data={"contact": "no address"}).status_code == 422
+    for _again in range(3):
+        last = web.browser().post("/sign-in/lost", data={"contact": "ada@example.org"})
+    assert last.status_code == 429
+    web.close()
