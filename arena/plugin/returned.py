@@ -11,7 +11,8 @@ import numbers
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, TypeVar
 
-from arena.interfaces import CaseScores
+from arena.errors import PluginError
+from arena.interfaces import CaseScores, FloorEstimate, Move, Reproduced, Reproduction
 from arena.types import (
     Chart,
     Fault,
@@ -58,6 +59,32 @@ def checked(value: Any, kind: type[_Returned]) -> _Returned:
     if problem is not None:
         raise ValueError(problem)
     return value
+
+
+def checked_move(competitor: str, move: Any, n_rows: int) -> Move:
+    """Return the submission of a competitor, if it has a prediction for each of n rows.
+
+    Raises
+    ------
+    PluginError
+        If not; the message names the competitor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> checked_move("mine", Move(np.zeros(3)), 4)
+    Traceback (most recent call last):
+    arena.errors.PluginError: The competitor mine made no valid submission: prediction of the Move \
+has 3 rows and not 4.
+    """
+    try:
+        rows = len(checked(move, Move).prediction)
+        if rows != n_rows:
+            raise ValueError(f"prediction of the Move has {rows:,} rows and not {n_rows:,}")
+    except (TypeError, ValueError) as error:
+        message = f"The competitor {competitor} made no valid submission: {error}."
+        raise PluginError(message) from error
+    return move  # type: ignore[no-any-return]
 
 
 def _named(value: Any) -> str:
@@ -142,6 +169,14 @@ def _is_state(value: Any) -> bool:
 
 def _is_cell(value: Any) -> bool:
     return value is None or isinstance(value, str | numbers.Number) or _is_bool(value)
+
+
+def _is_share(value: Any) -> bool:
+    return _is_finite(value) and 0 <= value <= 1
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "dtype") and getattr(value, "ndim", 0) in (1, 2)
 
 
 def _each(kind: type[Any]) -> Callable[[Any], bool]:
@@ -239,6 +274,31 @@ _RULES: Mapping[type[Any], Mapping[str, _Rule]] = {
         "stratify_by_class": _A_BOOL,
         "joint_targets": _A_BOOL,
         "extra_columns": (_are_texts, "a tuple of texts"),
+    },
+    Move: {
+        "prediction": (_is_array, "an array of one or two axes"),
+        "team": (_is_count, "a number from 0"),
+    },
+    FloorEstimate: {
+        "estimate": (_is_share, "a number from 0 to 1"),
+        "n": (_is_count, "a count"),
+        "assumptions": (_are_texts, "a tuple of texts"),
+        "standard_error": (_or_none(_is_finite), "a finite number or None"),
+        "n_clusters": (_or_none(_is_count), "a count or None"),
+        "bias_bound": _A_RANGE_OR_NONE,
+    },
+    Reproduced: {
+        "where": _WORDS,
+        "quantity": _WORDS,
+        "published": (_or_none(_is_finite), "a finite number or None"),
+        "computed": (_or_none(_is_finite), "a finite number or None"),
+        "agrees": (_or_none(_is_bool), "True, False or None"),
+        "note": _A_TEXT,
+    },
+    Reproduction: {
+        "figures": (_each(Reproduced), "a tuple of Reproduced figures"),
+        "charts": _CHARTS,
+        "missing": (_are_texts, "a tuple of texts"),
     },
     CaseScores: {
         "metric": _WORDS,

@@ -1,7 +1,8 @@
 """The conformance suite for plugin authors: tests that what a plugin provides must pass.
 
-There is one for metrics, modalities, mechanisms, rankers, analyses, competitors and readers of
-cases, and one for a plugin as a whole, which calls each of its hooks.
+There is one for metrics, modalities, mechanisms, rankers, analyses, competitors, estimators of the
+Bayes error, papers and readers of cases, and one for a plugin as a whole, which calls each of its
+hooks.
 
 In a plugin's own tests::
 
@@ -20,7 +21,12 @@ from arena.testing.conformance import Check, Conformance, Outcome
 from arena.testing.mechanisms import check_mechanism
 from arena.testing.metrics import check_metric
 from arena.testing.modalities import check_modality
-from arena.testing.plugins import check_case_reader, check_plugin
+from arena.testing.plugins import (
+    check_case_reader,
+    check_floor_estimator,
+    check_paper,
+    check_plugin,
+)
 from arena.testing.problems import MetricProblem, problem_for
 
 __all__ = [
@@ -32,9 +38,11 @@ __all__ = [
     "check_analysis",
     "check_case_reader",
     "check_competitor",
+    "check_floor_estimator",
     "check_mechanism",
     "check_metric",
     "check_modality",
+    "check_paper",
     "check_plugin",
     "check_ranker",
     "competitor_problem",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,11 +13,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from arena.interfaces import CaseReader, CaseScores
+from arena.interfaces import (
+    CaseReader,
+    CaseScores,
+    FloorEstimate,
+    FloorEstimator,
+    FloorSettings,
+    Paper,
+    PaperOptions,
+    Reproduction,
+)
 from arena.plugin.manager import KINDS, PluginManager
 from arena.plugin.returned import checked
 from arena.testing.conformance import Check, Conformance, Outcome, Verdict, run_checks
 from arena.types import RULE_FAILED, CompetitionInfo, PredictionKind, Release, SubmissionRecord
+from arena.utils.parallel import NoProgress
 
 _OK: Verdict = (Outcome.OK, "")
 _N_ROWS = 20
@@ -68,6 +80,28 @@ def check_case_reader(reader: CaseReader, path: Path, value: str | None = None) 
         ("what it reads", lambda _: _reads(reader, path, value)),
     )
     return run_checks(reader.name, checks, None)
+
+
+def check_floor_estimator(
+    estimator: FloorEstimator, parsed: Any, settings: FloorSettings | None = None
+) -> Conformance:
+    """Check an estimator of the Bayes error on what its ``parse`` returned.
+
+    ``parsed`` is a tuple of arrays, or another object that :func:`copy.deepcopy` copies.
+    """
+    checks: tuple[tuple[str, Callable[[Any], Verdict]], ...] = (
+        ("its options", lambda _: _has_options(estimator)),
+        ("its estimate", lambda _: _estimates(estimator, parsed, settings or {})),
+    )
+    return run_checks(estimator.name, checks, None)
+
+
+def check_paper(paper: Paper, data: Path | None = None) -> Conformance:
+    """Check what a paper reproduces in its quick form, with a folder of published data or not."""
+    checks: tuple[tuple[str, Callable[[Any], Verdict]], ...] = (
+        ("its figures", lambda _: _reproduces(paper, data)),
+    )
+    return run_checks(paper.name, checks, None)
 
 
 _RECORD = SubmissionRecord(1, "team", "file.csv", "0" * 64, "accepted", "2026-03-01T12:00:00+00:00")
@@ -155,4 +189,41 @@ def _reads(reader: CaseReader, path: Path, value: str | None) -> Verdict:
     again = list(reader.read(path, value))
     if [len(one.values) for one in again] != [len(one.values) for one in found]:
         return Outcome.FAILED, "Reading the same file twice gave different values."
+    return _OK
+
+
+_OPTIONS = {"sign", "label", "positive", "prior", "cluster", "metric", "neighbours"}
+
+
+def _has_options(estimator: FloorEstimator) -> Verdict:
+    unknown = sorted(set(estimator.options) - _OPTIONS)
+    return (Outcome.FAILED, f"There are no options {unknown}.") if unknown else _OK
+
+
+def _estimates(estimator: FloorEstimator, parsed: Any, settings: FloorSettings) -> Verdict:
+    given = copy.deepcopy(parsed)
+    found = []
+    for _ in range(2):
+        own: FloorSettings = {**settings, "rng": np.random.default_rng(0)}
+        found.append(checked(estimator.estimate(given, own), FloorEstimate))
+    if pickle.dumps(given) != pickle.dumps(parsed):
+        return Outcome.FAILED, "estimate changed what parse returned."
+    first, second = found
+    if (first.estimate, first.interval) != (second.estimate, second.interval):
+        return Outcome.FAILED, "The same generator gave other numbers: use no other randomness."
+    low, high = first.interval
+    if not low <= first.estimate <= high:
+        return Outcome.FAILED, f"The estimate {first.estimate:g} is outside its interval."
+    return _OK
+
+
+def _reproduces(paper: Paper, data: Path | None) -> Verdict:
+    found = paper.reproduce(PaperOptions(data=data, quick=True), NoProgress())
+    for figure in checked(found, Reproduction).figures:
+        compared = figure.published is not None and figure.computed is not None
+        if figure.agrees is not None and not compared:
+            return Outcome.FAILED, f"{figure.where}: nothing is compared, but agrees is set."
+    names = [chart.name for chart in found.charts]
+    if len(set(names)) < len(names):
+        return Outcome.FAILED, "Two charts have one name: one file would replace the other."
     return _OK

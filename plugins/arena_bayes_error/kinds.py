@@ -15,6 +15,7 @@ from arena.interfaces import FloorEstimate, FloorSettings
 from arena.interfaces.faults import show, show_all
 from arena.plugin.info import attributed
 from arena.plugin.manager import PluginManager
+from arena.plugin.returned import checked
 from arena.types import DEFAULT_LEVEL
 from arena_bayes_error.annotators import from_counts, from_several_hard_labels, shares_of
 from arena_bayes_error.best_scores import MetricFloor, best_score
@@ -109,10 +110,10 @@ def answer(kind: str, request: Request, manager: PluginManager) -> Answer:
                 f"the option or change the kind."
             )
     with attributed(manager.floor_estimators.plugin_of(kind), f"estimating from {kind} labels"):
-        found: Any = chosen.estimate(chosen.parse(request), request.settings())
-        if not isinstance(found, Answer | FloorEstimate):
-            raise TypeError(f"It returned {type(found).__name__} and no FloorEstimate.")
-    return found if isinstance(found, Answer) else Answer(kind, found, request.positive)
+        found = chosen.estimate(chosen.parse(request), request.settings())
+        if isinstance(found, Answer):
+            return found
+        return Answer(kind, checked(found, FloorEstimate), request.positive)
 
 
 def _soft(request: Request) -> Parsed:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.interfaces import Competitor, Feedback, KnowsLabels, Mechanism, Player
+from arena.plugin.returned import checked_move
 from arena_competitors.attackers.guesses import is_better
 from arena_competitors.public_board import BoardSettings, PublicBoardRun, Shown
 from arena_competitors.rows import Rows
@@ -83,17 +84,17 @@ def play(
     player = competitor.start(rows.participation(settings.submissions, board.baseline_score), rng)
     tally, points = _Tally(rows), []
     for number in range(1, max(at) + 1):
-        move = player.submit()
+        move = checked_move(competitor.name, player.submit(), rows.n_rows)
         shown = board.send(move)
         player.receive(Feedback(shown.score, shown.previous))
         tally.add(shown)
         if number in at:
-            points.append(_measure(number, player, board, tally))
+            last = checked_move(competitor.name, player.finish(), rows.n_rows)
+            points.append(_measure(number, player, board.send(last, commit=False), tally))
     return points
 
 
-def _measure(number: int, player: Player, board: PublicBoardRun, tally: _Tally) -> Point:
-    last = board.send(player.finish(), commit=False)
+def _measure(number: int, player: Player, last: Shown, tally: _Tally) -> Point:
     then = replace(tally)
     then.add(last)
     known = player.known_labels() if isinstance(player, KnowsLabels) else None

@@ -352,7 +352,7 @@ class Stranger:
         ({"interval": (0.1, float("nan"))}, "must ascend"),
         ({"level": 95.0}, "The level must be between 0 and 1"),
         ({"n": 0}, "n at least 1"),
-        (None, "It returned NoneType and no FloorEstimate"),
+        (None, "it returned NoneType and no FloorEstimate"),
     ],
 )
 def test_what_is_no_estimate_is_attributed_to_its_plugin(changes, said):

@@ -315,6 +315,34 @@ def _opaque(n: int) -> Any:
     return np.concatenate([_repeated(n), np.full((*SHAPE, 1), 65535)], axis=-1)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("times", [60, pytest.param(5_000, marks=pytest.mark.campaign)])
+def test_a_mutated_file_is_a_mask_or_a_fault_in_a_sentence(
+    tmp_path: Path, name: str, times: int
+) -> None:
+    """Bits are flipped and bytes are lost or doubled, most of them in the header."""
+    rng = np.random.default_rng(len(name))
+    suffix, write = FORMATS[name]
+    good = write(masks()["a"])
+    for number in range(times):
+        data = bytearray(good)
+        for _ in range(int(rng.integers(1, 4))):
+            place = int(rng.integers(min(len(data), 400) if rng.random() < 0.7 else len(data)))
+            if number % 3:
+                data[place] ^= 1 << int(rng.integers(8))
+            elif number % 2:
+                del data[place : place + int(rng.integers(1, 40))]
+            else:
+                data[place:place] = data[place : place + int(rng.integers(1, 40))]
+        files = {f"a{suffix}": bytes(data), "b.png": grey(GOOD), "c.png": grey(GOOD)}
+        read = send(tmp_path, files)
+        assert (read.values is None) == bool(read.faults)
+        for fault in read.faults:
+            assert fault.message.endswith("."), fault
+            assert len(fault.message) < 1_000
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [

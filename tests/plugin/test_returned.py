@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from arena.errors import PluginError
 from arena.hookspecs import hookimpl
-from arena.interfaces import CaseScores
+from arena.interfaces import CaseScores, FloorEstimate, Move, Reproduced, Reproduction
 from arena.plugin.manager import PluginManager
-from arena.plugin.returned import _RULES, checked
+from arena.plugin.returned import _RULES, checked, checked_move
 from arena.types import (
     Chart,
     CompetitionInfo,
@@ -37,6 +38,12 @@ GOOD: dict[type[Any], Any] = {
     Section: Section("Title", "Text.", (TABLE,), (CHART,)),
     Finding: Finding("a", "A sentence.", {"x": np.float64(1)}, {"c": [1, 2]}, (TABLE,), (CHART,)),
     MetricTraits: MetricTraits(row_range=(0.0, 1.0), score_range=(0.0, 1.0)),
+    Move: Move(np.zeros(3)),
+    FloorEstimate: FloorEstimate(
+        0.5, (0.1, 0.6), 0.95, 20, ("Rows are independent.",), 0.1, 5, (-0.1, 0.1)
+    ),
+    Reproduced: Reproduced("Table 1", "the loss", 0.5, 0.51, True),
+    Reproduction: Reproduction((Reproduced("Table 1", "the loss", 0.5, None, None),), (CHART,), ()),
     CaseScores: CaseScores(["m"], ["q"], np.array([0.5]), ["t"]),
 }
 WRONG: dict[type[Any], dict[str, list[Any]]] = {
@@ -100,6 +107,31 @@ WRONG: dict[type[Any], dict[str, list[Any]]] = {
         "joint_targets": [None],
         "extra_columns": ["ab", (1,)],
     },
+    Move: {
+        "prediction": [None, [1.0], 0.5, np.array(0.5), np.zeros((1, 1, 1)), "ab"],
+        "team": [-1, "1", 0.5, True, None],
+    },
+    FloorEstimate: {
+        "estimate": [True],
+        "n": [2.5, True],
+        "assumptions": ["ab", None, (1,)],
+        "standard_error": [np.nan, "0.1"],
+        "n_clusters": [-1, 0.5],
+        "bias_bound": [(1.0, 0.0), 3],
+    },
+    Reproduced: {
+        "where": ["", None],
+        "quantity": [" ", 3],
+        "published": [np.nan, "0.1", True],
+        "computed": [np.inf, np.array([0.1])],
+        "agrees": ["yes", 1],
+        "note": [None],
+    },
+    Reproduction: {
+        "figures": [None, [1], (Reproduced("", "q", 0.1, 0.1, True),)],
+        "charts": [None, (TABLE,)],
+        "missing": ["ab", None],
+    },
     CaseScores: {
         "metric": ["", None],
         "greater_is_better": ["yes"],
@@ -127,7 +159,7 @@ def test_what_holds_is_returned_as_it_is(kind: type[Any]) -> None:
 @pytest.mark.parametrize(("kind", "name", "value"), CASES)
 def test_each_wrong_field_is_named(kind: type[Any], name: str, value: Any) -> None:
     with pytest.raises(
-        (TypeError, ValueError), match=f"{name} of|Table|Chart|CaseScores"
+        (TypeError, ValueError), match=f"{name} of|Table|Chart|CaseScores|Reproduced"
     ) as raised:
         checked(replace(GOOD[kind], **{name: value}), kind)
     assert "0.5" not in str(raised.value)
@@ -138,6 +170,14 @@ def test_each_wrong_field_is_named(kind: type[Any], name: str, value: Any) -> No
 def test_another_type_is_named(kind: type[Any], value: Any) -> None:
     with pytest.raises(TypeError, match=f"it returned .* and no {kind.__name__}"):
         checked(value, kind)
+
+
+def test_a_submission_of_a_competitor_has_a_prediction_for_each_row() -> None:
+    good = Move(np.zeros((3, 2)))
+    assert checked_move("mine", good, 3) is good
+    for move in (Move(np.zeros(2)), None, Move([0.0] * 3)):  # type: ignore[arg-type]
+        with pytest.raises(PluginError, match="The competitor mine made no valid submission: "):
+            checked_move("mine", move, 3)
 
 
 def test_the_tables_are_complete() -> None:

@@ -16,10 +16,17 @@ import arena_ranking
 import arena_readers
 import arena_sota
 from arena.hookspecs import hookimpl
-from arena.interfaces import SuitsStudies
+from arena.interfaces import FloorEstimate, Reproduced, Reproduction, SuitsStudies
 from arena.plugin.manager import PluginManager
-from arena.testing import check_analysis, check_mechanism, check_plugin, example_study
-from arena.types import Fault, Finding, Release, Section, Table
+from arena.testing import (
+    check_analysis,
+    check_floor_estimator,
+    check_mechanism,
+    check_paper,
+    check_plugin,
+    example_study,
+)
+from arena.types import Chart, Fault, Finding, Release, Section, Table
 
 MANAGER = PluginManager()
 OWN = (
@@ -116,6 +123,69 @@ def test_an_analysis_that_writes_is_found() -> None:
             return self.finding
 
     assert check_analysis(Writes()).failed
+
+
+class Estimates:
+    name = "estimates"
+    description = "Labels."
+    options = frozenset({"label"})
+    found: tuple[Any, ...] = (0.2, (0.1, 0.3), 0.95, 3, ("Rows are independent.",))
+
+    def estimate(self, parsed: Any, settings: Any) -> Any:
+        return FloorEstimate(*self.found)
+
+
+class Papers:
+    name = "papers"
+    title = "A paper"
+    found: Any = Reproduction((Reproduced("Table 1", "the loss", 0.5, 0.5, True),), (), ())
+
+    def reproduce(self, options: Any, progress: Any) -> Any:
+        return self.found
+
+
+CHART = Chart("c", "Title", "What it shows.", {"mark": "bar"})
+ITEMS: dict[str, Any] = {
+    "an option that there is not": type("Own", (Estimates,), {"options": {"labels"}}),
+    "an estimate outside its interval": type(
+        "Own", (Estimates,), {"found": (0.9, *Estimates.found[1:])}
+    ),
+    "rows that are no count": type("Own", (Estimates,), {"found": (0.2, (0.1, 0.3), 0.9, 2.5, ())}),
+    "other numbers each time": type(
+        "Own",
+        (Estimates,),
+        {"estimate": lambda *_: FloorEstimate(np.random.random(), (0, 1), 0.9, 3, ())},  # noqa: NPY002
+    ),
+    "data that it changes": type(
+        "Own",
+        (Estimates,),
+        {"estimate": lambda _, parsed, __: parsed[0].sort() or FloorEstimate(*Estimates.found)},
+    ),
+    "no reproduction": type("Own", (Papers,), {"found": None}),
+    "a figure of no number": type(
+        "Own", (Papers,), {"found": Reproduction((Reproduced("T", "q", "0.5", 1, True),), (), ())}
+    ),
+    "an agreement with nothing": type(
+        "Own", (Papers,), {"found": Reproduction((Reproduced("T", "q", None, 1.0, True),), (), ())}
+    ),
+    "two charts of one name": type(
+        "Own", (Papers,), {"found": Reproduction((), (CHART, CHART), ())}
+    ),
+}
+
+
+def check_item(item: Any) -> Any:
+    """Check an estimator, or a paper."""
+    if isinstance(item, Papers):
+        return check_paper(item)
+    return check_floor_estimator(item, (np.array([3.0, 1.0, 2.0]),))
+
+
+@pytest.mark.parametrize("mistake", ITEMS)
+def test_each_mistake_of_an_estimator_or_a_paper_is_found(mistake: str) -> None:
+    for right in (Estimates(), Papers()):
+        check_item(right).require()
+    assert len(check_item(ITEMS[mistake]()).failed) == 1
 
 
 @dataclass(frozen=True)

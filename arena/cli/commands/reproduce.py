@@ -10,11 +10,13 @@ import typer
 from arena.cli import options
 from arena.cli.console import console, print_document
 from arena.errors import InputError, UsageError
+from arena.interfaces import Reproduction
+from arena.plugin.info import attributed
+from arena.plugin.returned import checked
 from arena.utils.progress import ProgressDisplay
 from arena.utils.requests import HERE, EngineChoice
 
 if TYPE_CHECKING:
-    from arena.interfaces import Reproduction
     from arena.types import Chart
 
 app = typer.Typer(add_completion=False)
@@ -86,8 +88,9 @@ def reproduce(
         engine=where.engine,
         address=where.scheduler,
     )
-    with ProgressDisplay() as progress:
-        found = chosen.reproduce(asked, progress)
+    plugin = manager.papers.plugin_of(paper)
+    with ProgressDisplay() as progress, attributed(plugin, f"reproducing {paper}"):
+        found = checked(chosen.reproduce(asked, progress), Reproduction)
     if charts is not None:
         charts.mkdir(parents=True, exist_ok=True)
         for chart in found.charts:

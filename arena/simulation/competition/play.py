@@ -21,6 +21,7 @@ from arena.interfaces import (
     Standing,
 )
 from arena.plugin.manager import PluginManager
+from arena.plugin.returned import checked_move
 from arena.simulation.competition.cache import ResultCache
 from arena.simulation.competition.calendar import Visit
 from arena.simulation.competition.submit import Submitter, submission_table
@@ -131,7 +132,9 @@ def _visit(
 ) -> None:
     """Submit once and pass on the released score; the last submission is selected as final."""
     manager, solution = submitter.state.manager, submitter.state.solution
-    move = one.call(manager, one.player.finish if visit.is_last else one.player.submit)
+    send = one.player.finish if visit.is_last else one.player.submit
+    name, n_rows = one.participant.kind.specification, solution.n_rows
+    move = one.call(manager, lambda: checked_move(name, send(), n_rows))
     if move is None:
         return
     table = one.call(manager, lambda: submission_table(np.asarray(move.prediction), solution))

@@ -24,6 +24,7 @@ from arena.interfaces import ComputesAhead, Participation
 from arena.interfaces.faults import plural
 from arena.plugin.info import attributed
 from arena.plugin.manager import PluginManager
+from arena.plugin.returned import checked_move
 from arena.public_board.mechanism import public_rows
 from arena.scoring.result import ScoreResult
 from arena.simulation.competition.cache import ResultCache, write_file
@@ -319,7 +320,8 @@ def _baseline(
                 result = work.function(*work.arguments)
                 cache.put(work.key, result)
             player.receive_result(result)
-        return np.asarray(player.submit().prediction)
+        move = checked_move(kind.specification, player.submit(), state.solution.n_rows)
+        return np.asarray(move.prediction)
 
 
 def sample_prediction(state: CompetitionState) -> npt.NDArray[Any]:
