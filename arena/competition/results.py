@@ -194,6 +194,28 @@ def retract(state: CompetitionState, reason: str) -> int:
     return last.version
 
 
+def next_result(
+    state: CompetitionState, board: Sequence[Mapping[str, Any]]
+) -> dict[str, Any] | None:
+    """Return what :func:`publish` would publish, for the organiser; None: it would refuse.
+
+    ``board`` is the public board.
+    """
+    if state.store.meta("final_result") is None or outdated(state):
+        return None
+    document = final_document(state.store)
+    last = next(reversed(published_results(state)), None)
+    if last is not None and last.state == "published":
+        recorded = state.store.events(PUBLISHED)[-1].payload["sha256"]
+        if recorded == document_digest(document):
+            return None
+    version = 1 if last is None else last.version + 1
+    result = PublishedResult(
+        version=version, published="", document=document, retracted=None, replaced=None, mark=None
+    )
+    return for_participants(state, result, board)
+
+
 def for_participants(
     state: CompetitionState, result: PublishedResult, board: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:

@@ -260,6 +260,15 @@ class CompetitionView:
         board = self.leaderboard() if wanted else ()
         return next((results.for_participants(self._state, one, board) for one in wanted), None)
 
+    def next_result(self) -> dict[str, Any] | None:
+        """Return the private board as it would be published next, for the organiser only.
+
+        None if nothing is finalized, or it is out of date or published already.
+        """
+        from arena.competition import results
+
+        return results.next_result(self._state, self.leaderboard())
+
     def released_again(self) -> frozenset[int]:
         """Return the submissions whose score was released again by a rebuild of the board."""
         from arena.competition.rebuild import REBUILT

@@ -108,8 +108,8 @@ def test_every_endpoint_as_every_sender(senders: dict[str, TestClient], sender: 
             assert answer.json()["detail"].endswith("."), case
         else:
             # 404: the request, account or team that is named does not exist.
-            named = {"/private", "/admin/approve", "/admin/block", "/admin/merge", "/tokens",
-                     "/admin/invitations",
+            named = {"/private", "/admin/result", "/admin/approve", "/admin/block",
+                     "/admin/merge", "/tokens", "/admin/invitations",
                      "/admin/announcements"}  # fmt: skip
             missing = {404} if one.path in named or "{" in one.path else set()
             fine = {200, 201, 202, 409, 422} | missing
@@ -141,6 +141,7 @@ def test_every_page_as_every_sender(web: WebSite) -> None:
                         "/admin/teams/withdraw",
                         "/admin/teams/again",
                         "/private",
+                        "/admin/result",
                         "/sample_submission.csv",
                         "/admin/withdraw",
                     }

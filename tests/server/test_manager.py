@@ -134,3 +134,24 @@ def test_kept_files_never_stand_in_the_way_of_new_ones(tmp_path: Path) -> None:
     assert kept == [b"%09d\n" % number for number in (2, 3, 4)]
     assert [sent(number).status_code for number in range(5, 9)] == [202, 202, 202, 507]
     web.close()
+
+
+def test_the_result_is_seen_before_it_is_published(web: WebSite) -> None:
+    organiser = web.person("Org", organiser=True)
+    host, member = web.browser(organiser), web.browser(web.person("Ada", "Ants"))
+    assert host.get(f"/{NAME}/admin/result").status_code == 404
+    row = {"rank": 1, "team": "Ants", "score": 0.7, "rank_low": 1, "rank_high": 3, "tier": 1,
+           "possible_winner": True, "brier": 0.2}  # fmt: skip
+    document = {"leaderboard": [row], "verdicts": ["Two may be first."], "version": 2,
+                "best_score_corrected": {"estimate": 0.65, "low": 0.6, "high": 0.7}}  # fmt: skip
+    about = {"retracted": None, "replaced": None, "mark": None, "published": ""}
+    web.scorer.publisher.publish(documents={"next result": {**document, **about}})
+    assert "/admin/result" in host.get(f"/{NAME}/admin").text
+    page = host.get(f"/{NAME}/admin/result").text
+    for shown in ("Two may be first.", "1 \u2013 3", "0.65", "brier", "Tier", "may be first",
+                  "published as result 2"):  # fmt: skip
+        assert shown in page
+    assert member.get(f"/{NAME}/admin/result").status_code == 404
+    assert member.get(f"/{NAME}/private").status_code == 404
+    program = web.program(web.token(organiser, "admin"))
+    assert program.get(f"{API}/admin/result").json()["version"] == 2

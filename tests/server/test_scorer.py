@@ -147,10 +147,16 @@ def test_requests_are_judged_and_published_in_order(folder: Path, layout: Layout
         assert (refused.status, public.state().phase) == ("refused", "open")
         assert "finalize after it" in refused.message
         later = timedelta(days=365_000)
+        assert public.document("next result") is None
         decide(intake, "finalize")
         settle(scorer)
+        coming = public.document("next result")
+        assert coming is not None
+        assert {row["team"] for row in coming.json()["leaderboard"]} == {"red", "green"}
+        assert public.document("private") is None
         decide(intake, "publish")
         settle(scorer)
+        assert public.document("next result") is None
         private = public.document("private")
         assert private is not None
         published = private.json()

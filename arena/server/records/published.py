@@ -419,6 +419,8 @@ class Published:
     ``chance``
         ``difference``: by how much two equally good models differ by chance at the top of the
         public board, or None; see :func:`arena.public_board.chance.chance_difference`.
+    ``next result``
+        The private board as it would be published next, for organisers; only after the deadline.
     ``private``
         The last version, unless it was retracted.
     ``sample``

@@ -93,7 +93,9 @@ def documents(competition: CompetitionView, name: str, server: ServerSection) ->
 def result_documents(competition: CompetitionView) -> dict[str, Any]:
     """Return the documents of the published results."""
     results = competition.results()
-    documents: dict[str, Any] = {"results": results, "private": None}
+    # Before the end, a web process that is taken over must not read private scores.
+    coming = competition.next_result() if competition.has_ended else None
+    documents: dict[str, Any] = {"results": results, "private": None, "next result": coming}
     for one in results:
         name = f"result {one['version']}"
         documents[name] = competition.published_private_leaderboard(one["version"])

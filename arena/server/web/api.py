@@ -445,6 +445,13 @@ async def _withdraw_announcement(call: Call, sent: models.OldAnnouncement) -> mo
     return models.Message(message="The announcement was withdrawn.")
 
 
+async def _next_result(call: Call) -> Response:
+    document = call.competition.published.document("next result")
+    if document is None:
+        raise Problem(404, "There is no private board to publish: finalize after the deadline.")
+    return Response(document.body, media_type="application/json")
+
+
 async def _queue(call: Call) -> models.Rows:
     cursor = call.competition.state().cursor
     return models.Rows(
@@ -883,6 +890,9 @@ ENDPOINTS = (
     Endpoint("GET", "/announcements", "reader", "read", _announcements,
              "Announcements of the organiser, newest first.",
              answer=models.AnnouncementList),
+    Endpoint("GET", "/admin/result", "organiser", "admin", _next_result,
+             "The private board as it would be published next; after the deadline only.",
+             answer="application/json", errors=(404,)),
     Endpoint("GET", "/admin/queue", "organiser", "admin", _queue, "Requests that wait.",
              answer=models.Rows),
     Endpoint("GET", "/admin/requests", "organiser", "admin", _requests,

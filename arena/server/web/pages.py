@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -188,6 +188,31 @@ async def _private(call: Call) -> Response:
     document, _etag = call.competition.held(f"result {version or last}", lambda one: one.json())
     if document is None:
         raise Problem(404, _("The private board is not published yet."))
+    return _result_page(call, document, results=results)
+
+
+async def _next_result(call: Call) -> Response:
+    """Show the organiser the private board before it is published."""
+    document, _etag = call.competition.held("next result", lambda one: one.json())
+    if document is None:
+        raise Problem(
+            404,
+            _(
+                "There is no private board to publish: finalize after the deadline, and again "
+                "after a decision."
+            ),
+        )
+    return _result_page(call, document, seen=actions.seen(call))
+
+
+def _result_page(
+    call: Call,
+    document: Mapping[str, Any],
+    *,
+    results: Sequence[Mapping[str, Any]] = (),
+    seen: str = "",
+) -> Response:
+    """Show a result; ``seen``: one that only the organiser sees, with the step to publish it."""
     rows: Sequence[Mapping[str, Any]] = document.get("leaderboard", [])
     page = _page_number(call, len(rows))
     own = call.own_team
@@ -200,6 +225,7 @@ async def _private(call: Call) -> Response:
         verdicts=document.get("verdicts", []),
         result=document,
         results=results,
+        seen=seen,
         corrected=document.get("best_score_corrected"),
         columns=[*columns, *((key, "number", key) for key in chosen)],
         rows=rows[(page - 1) * ROWS : page * ROWS],
@@ -594,14 +620,16 @@ class _PlainPages:
     def _groups(self) -> list[tuple[str, list[dict[str, Any]]]]:
         """Return the competitions by what a reader can do in them, the next deadline first."""
         now = self.site.clock()
-        rows: dict[str, list[dict[str, Any]]] = {"open": [], "over": []}
+        rows: dict[str, list[dict[str, Any]]] = {"open": [], "upcoming": [], "over": []}
         for one in self.site.competitions.values():
             facts, deadline = one.facts, one.deadline()
             over = one.state().phase in actions.OVER or (deadline is not None and deadline < now)
-            rows["over" if over else "open"].append(
+            upcoming = facts.start is not None and datetime.fromisoformat(facts.start) > now
+            rows["over" if over else "upcoming" if upcoming else "open"].append(
                 {
                     "name": one.name,
                     "title": facts.title or one.name,
+                    "start": facts.start if upcoming else None,
                     "deadline": facts.deadline,
                     "left": left(facts.deadline, now) if facts.deadline else "",
                     "metric": facts.board_metric,
@@ -610,7 +638,11 @@ class _PlainPages:
             )
         for group in rows.values():
             group.sort(key=lambda row: (row["deadline"] or "9", row["title"]))
-        return [(_("Open"), rows["open"]), (_("Over"), rows["over"][::-1])]
+        return [
+            (_("Open"), rows["open"]),
+            (_("Upcoming"), rows["upcoming"]),
+            (_("Over"), rows["over"][::-1]),
+        ]
 
     async def sign_in_page(
         self,
@@ -772,6 +804,7 @@ PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("GET", "/board.csv", "reader", "read", api.board_csv),
     ("GET", "/private", "reader", "read", _private),
     ("GET", "/private/{version}", "reader", "read", _private),
+    ("GET", "/admin/result", "organiser", "admin", _next_result),
     ("GET", "/announcements", "reader", "read", _show_announcements),
     ("GET", "/submit", "anyone", "read", _show_submit),
     ("POST", "/submit", "member", "submit", _submit),
