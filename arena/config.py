@@ -46,6 +46,13 @@ FinalRule = Literal["best_public", "last", "chosen", "best_private"]
 Ties = Literal["shared", "earliest", "secondary"]
 
 
+def _as_utc(time: datetime | None) -> datetime | None:
+    if time is None:
+        return None
+    aware = time if time.tzinfo else time.replace(tzinfo=UTC)
+    return aware.astimezone(UTC)
+
+
 class CompetitionSection(ConfigSection):
     """Title, dates and baseline."""
 
@@ -63,13 +70,7 @@ class CompetitionSection(ConfigSection):
         description="The organiser's own team: on the leaderboard, marked as baseline, not ranked.",
     )
 
-    @field_validator("start", "deadline")
-    @classmethod
-    def _in_utc(cls, time: datetime | None) -> datetime | None:
-        if time is None:
-            return None
-        aware = time if time.tzinfo else time.replace(tzinfo=UTC)
-        return aware.astimezone(UTC)
+    _in_utc = field_validator("start", "deadline")(_as_utc)
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -203,6 +204,16 @@ class PublicSection(ConfigSection):
         description="What has an instance of the mechanism, with a state of its own: each team, "
         "each rank, or the competition as a whole: team, rank or competition.",
     )
+    scores: Literal["board", "own", "hidden"] = Field(
+        "board",
+        description="Who sees scores before the end: everybody on the board (board), each team its "
+        "own (own), or nobody (hidden). Hidden ones are released in order once that changes.",
+    )
+    freeze: datetime | None = Field(
+        None,
+        description="The board shows what was received until then; each team still sees its own "
+        "scores. UTC unless an offset is given.",
+    )
     accepted_rows: Annotated[int, Field(ge=0)] = Field(
         0,
         description="Public rows whose labels one submission may reveal; with more, arena serve "
@@ -211,6 +222,19 @@ class PublicSection(ConfigSection):
     epoch: Count = Field(
         1, description="To change the mechanism after scores were released, increase this by 1."
     )
+
+    _in_utc = field_validator("freeze")(_as_utc)
+
+    @model_validator(mode="after")
+    def _can_freeze(self) -> Self:
+        if self.freeze is not None and self.scores != "board":
+            raise ValueError(f'freeze has nothing to freeze, since scores is "{self.scores}"')
+        if self.freeze is not None and self.scope != "team":
+            raise ValueError(
+                f'freeze needs scope = "team": with "{self.scope}" the own scores of a team would '
+                f"tell the ranks of others"
+            )
+        return self
 
 
 class LimitsSection(ConfigSection):
@@ -349,6 +373,15 @@ class Settings(ConfigSection):
             return cls.model_validate(document)
         except ValidationError as error:
             raise UsageError(" ".join(_problem(one) for one in error.errors())) from error
+
+    @model_validator(mode="after")
+    def _with_a_freeze_in_time(self) -> Self:
+        dates, freeze = self.competition, self.public.freeze
+        if freeze is not None and dates.deadline is not None and freeze >= dates.deadline:
+            raise ValueError("[public] freeze must be before [competition] deadline")
+        if freeze is not None and dates.start is not None and freeze <= dates.start:
+            raise ValueError("[public] freeze must be after [competition] start")
+        return self
 
     @model_validator(mode="after")
     def _with_a_metric_for_ties(self) -> Self:

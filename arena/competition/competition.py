@@ -477,7 +477,7 @@ class Competition(CompetitionView):
         """
         from arena.competition.results import publish
 
-        return publish(self._state, self.leaderboard())
+        return publish(self._state, self.leaderboard(live=True))
 
     def retract(self, reason: str) -> int:
         """Retract the last published result: its rows are no longer shown; return its version.
@@ -547,7 +547,7 @@ class Competition(CompetitionView):
             settings=self.settings.to_document(),
             result=result,
             finals=self._state.store.events("finalized")[-1].payload["finals"],
-            public=self.leaderboard(),
+            public=self.leaderboard(live=True),
             submissions=self.submissions(),
             events=self._state.store.each_event(),
             solution=self.solution,

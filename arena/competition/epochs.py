@@ -47,6 +47,13 @@ class _Proposal:
     """Advice on the mechanism and its settings."""
 
     @property
+    def changes_releases(self) -> bool:
+        """Whether the baseline is another, or hidden scores are released from now on."""
+        before, after = self.before, self.after
+        opened = before.public.scores == "hidden" != after.public.scores
+        return opened or before.competition.baseline != after.competition.baseline
+
+    @property
     def opens_epoch(self) -> bool:
         return self.after.public.epoch != self.before.public.epoch
 
@@ -134,7 +141,7 @@ def adopt_settings(
             transaction.append_event("configuration", actor, payload, time=now)
             if releases is not None:
                 _store_epoch(transaction, store, proposal, releases, actor, now)
-            elif proposal.before.competition.baseline != settings.competition.baseline:
+            elif proposal.changes_releases:
                 again = rebuilding(_facts(store, manager, proposal))
                 if again is not None:
                     again.store(transaction, cause="configuration", actor=actor, now=now)

@@ -6,6 +6,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from arena.competition.final_selection import Candidate
@@ -157,17 +158,19 @@ class Ledger:
         events = self._events(*_DECISIONS, *TEAM_CHANGES)
         return _disqualified_teams(_decided(events), Teams.of(events))
 
-    def sent(self) -> Counter[str]:
-        """Return the number of accepted submissions of each team."""
+    def sent(self, until: datetime | None = None) -> Counter[str]:
+        """Return the number of accepted submissions of each team, or of those until a time."""
         teams, counts = self.teams(), Counter[str]()
-        for name, accepted in self.store.accepted_counts().items():
+        for name, accepted in self.store.accepted_counts(until).items():
             counts[teams.current(name)] += accepted
         return counts
 
-    def standings(self, *, greater_is_better: bool) -> list[Candidate]:
+    def standings(
+        self, *, greater_is_better: bool, until: datetime | None = None
+    ) -> list[Candidate]:
         """Return the best releases among the submissions that count: one for each stored name.
 
-        A merged team has several.
+        A merged team has several. ``until``: only of submissions that were received until then.
         """
         # Once: this looks at all events.
         events = self._events(*_DECISIONS, *TEAM_CHANGES, WITHDRAWAL)
@@ -177,6 +180,7 @@ class Ledger:
             self.epoch,
             greater_is_better=greater_is_better,
             excluded=_disqualified_by("submission", decided).keys() | withdrawn_in(events),
+            until=until,
         )
         candidates = [
             Candidate(

@@ -495,7 +495,7 @@ def _finalize(state: CompetitionState, _: QueuedRequest) -> None:
 def _publish(state: CompetitionState, _: QueuedRequest) -> None:
     from arena.competition.results import publish
 
-    publish(state, public_standings(state))
+    publish(state, public_standings(state, live=True))
 
 
 def _retract(state: CompetitionState, request: QueuedRequest) -> None:

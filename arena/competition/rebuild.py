@@ -41,7 +41,7 @@ CAUSES: Mapping[str, str] = {
     "reinstatement": "a disqualification was undone",
     "team merged": "two teams were merged",
     "rescored": "all submissions were scored again",
-    "configuration": "the organiser named another baseline",
+    "configuration": "the organiser changed a setting of the board",
 }
 """The kind of an event after which the board can change -> what happened, for everybody."""
 
@@ -141,7 +141,7 @@ def release_board(
     )
 
     rows = public_rows(facts.solution)
-    if not rows.any():
+    if not rows.any() or facts.settings.public.scores == "hidden":
         return {}
     history, baseline = facts.history(), facts.settings.competition.baseline
     # A mechanism may start from the score of the baseline, which may have been named later.

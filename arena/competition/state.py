@@ -153,16 +153,29 @@ class CompetitionState:
             )
 
 
-def public_standings(state: CompetitionState) -> list[dict[str, Any]]:
-    """Return the public standings, best first, computed from released scores only."""
-    ledger, better = state.ledger, state.greater_is_better
+def public_standings(state: CompetitionState, *, live: bool = False) -> list[dict[str, Any]]:
+    """Return the public standings, best first, computed from released scores only.
+
+    They are empty while scores are not shown on the board, and those of its time while it is
+    frozen. ``live``: as they would be otherwise, for the organiser.
+    """
+    ledger, better, public = state.ledger, state.greater_is_better, state.settings.public
+    if public.scores != "board" and not live:
+        return []
+    until = None if live else frozen_since(state)
     return public_board(
-        ledger.standings(greater_is_better=better),
+        ledger.standings(greater_is_better=better, until=until),
         greater_is_better=better,
         ties=state.settings.final.ties,
         baseline=state.settings.competition.baseline,
-        sent=ledger.sent(),
+        sent=ledger.sent(until),
     )
+
+
+def frozen_since(state: CompetitionState) -> datetime | None:
+    """Return when the public board was frozen; None if it is not."""
+    freeze = state.settings.public.freeze
+    return freeze if freeze is not None and state.clock() >= freeze else None
 
 
 def read_state(

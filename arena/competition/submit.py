@@ -248,14 +248,16 @@ class SubmissionHandler:
                 incoming = self._with_judgement(incoming, judgement)
         record = transaction.add_submission(incoming)
         release = None
-        if judgement.public is not None and incoming.values is not None:
+        if judgement.public is not None:
+            transaction.put_scores(state.revision, record.submission, judgement.public, None)
+        hidden = state.settings.public.scores == "hidden"
+        if judgement.public is not None and incoming.values is not None and not hidden:
             block = self.judge.block(incoming.values, self.judge.public_rows)
             self._reader.uncommitted[record.submission] = block
             scored = ScoredSubmission(record.submission, record.team, block, judgement.public)
             log = StoredLog(transaction, self.epoch, state.revision, request.received)
             released = self.releaser.release(scored, log)
             release = None if released is None else released.release
-            transaction.put_scores(state.revision, record.submission, judgement.public, None)
         answer = self._answer(record, release)
         payload = {
             **answer.to_dict(),
@@ -351,6 +353,8 @@ class SubmissionHandler:
         return incoming
 
     def _answer(self, record: SubmissionRecord, release: Release | None) -> Submitted:
+        if self.state.settings.public.scores == "hidden":
+            release = None
         released = release.score if release else None
         team_name = self.teams.current(record.team)
         return Submitted(

@@ -13,6 +13,7 @@ from arena.competition.rebuild import rebuilt_mark
 from arena.competition.state import (
     CompetitionState,
     clock_set_back,
+    frozen_since,
     public_standings,
     read_state,
 )
@@ -257,7 +258,7 @@ class CompetitionView:
 
         found = results.published_results(self._state)
         wanted = [one for one in found if version in (None, one.version)][-1:]
-        board = self.leaderboard() if wanted else ()
+        board = self.leaderboard(live=True) if wanted else ()
         return next((results.for_participants(self._state, one, board) for one in wanted), None)
 
     def next_result(self) -> dict[str, Any] | None:
@@ -335,9 +336,18 @@ class CompetitionView:
 
     # -- boards --------------------------------------------------------------------------------
 
-    def leaderboard(self) -> list[dict[str, Any]]:
-        """Return the public standings, best first, computed from released scores only."""
-        return public_standings(self._state)
+    def leaderboard(self, *, live: bool = False) -> list[dict[str, Any]]:
+        """Return the public standings, best first, computed from released scores only.
+
+        They are empty while ``[public] scores`` hides them from the board, and those of its time
+        while the board is frozen. ``live``: as they would be otherwise, for the organiser only.
+        """
+        return public_standings(self._state, live=live)
+
+    @property
+    def frozen_since(self) -> datetime | None:
+        """When the public board was frozen; None if it is not."""
+        return frozen_since(self._state)
 
     @property
     def board_metric(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 
 from arena.competition.create import sample_note
 from arena.competition.view import CompetitionView
@@ -19,6 +20,9 @@ def facts_for_participants(competition: CompetitionView) -> tuple[tuple[str, str
     if deadline is not None:
         ended = competition.has_ended
         facts.append(("Ended" if ended else "Deadline", f"{deadline:%Y-%m-%d %H:%M} UTC"))
+    if frozen := competition.frozen_since:
+        facts.append(("Board frozen since", f"{frozen:%Y-%m-%d %H:%M} UTC"))
+        return tuple(facts)
     mark = competition.mark(private=False)
     if mark is not None:
         facts.append(("Scores released again", f"{_minute(mark.time)} UTC: {mark.cause}"))
@@ -31,10 +35,12 @@ def facts_for_participants(competition: CompetitionView) -> tuple[tuple[str, str
 
 def last_entries(competition: CompetitionView) -> dict[str, str]:
     """Return the minute of each team's last accepted submission."""
+    frozen = competition.frozen_since
     return {
         row["team"]: _minute(row["received"])
         for row in competition.submissions()
         if row["status"] == "accepted"
+        and (frozen is None or datetime.fromisoformat(row["received"]) <= frozen)
     }
 
 

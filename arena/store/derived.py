@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 
 import duckdb
 
 from arena.store.holders import holders_differ, move_holders, rebuild_holders
+from arena.store.timestamps import as_stored
 
 _NEW_ROWS = {
     "team_counts": """
@@ -159,14 +161,21 @@ def select_standings(
     *,
     greater_is_better: bool,
     excluded: Collection[int] = (),
+    until: datetime | None = None,
 ) -> list[Standing]:
     """Return the best release of each team, without excluded submissions, in no order.
 
     A score of an excluded submission that was repeated for another one is excluded too.
+
+    Parameters
+    ----------
+    until
+        Only of submissions that were received until then, which reads all releases; None: of all.
     """
     standings = _best_releases(cursor, epoch, greater_is_better=greater_is_better)
-    again = [one.team for one in standings if one.submission in excluded]
-    kept = [one for one in standings if one.submission not in excluded]
+    kept = [one for one in standings if until is None and one.submission not in excluded]
+    counted = {one.team for one in kept}
+    again = [one.team for one in standings if one.team not in counted]
     if again:
         rows = cursor.execute(
             f"""
@@ -175,9 +184,16 @@ def select_standings(
             WHERE epoch = ? AND list_contains(?::VARCHAR[], team)
                 AND NOT list_contains(?::INTEGER[], submission)
                 AND NOT list_contains(?::INTEGER[], source)
+                AND received <= coalesce(?, 'infinity'::TIMESTAMP)
             ORDER BY team, value {"DESC" if greater_is_better else ""}, submission
             """,  # noqa: S608
-            [epoch, again, sorted(excluded), sorted(excluded)],
+            [
+                epoch,
+                again,
+                sorted(excluded),
+                sorted(excluded),
+                None if until is None else as_stored(until),
+            ],
         ).fetchall()
         kept += [Standing(*row) for row in rows]
     return kept

@@ -44,6 +44,7 @@ from arena.store.releases import (
 from arena.store.solutions import no_solution, select_outline, select_solution
 from arena.store.stored_predictions import StoredPredictions, select_predictions
 from arena.store.submissions import Incoming, select_records
+from arena.store.timestamps import as_stored
 from arena.store.transaction import Transaction
 from arena.types import Fault, IntArray, Solution, SolutionOutline, SubmissionRecord
 from arena.utils.collection import collection_paused
@@ -297,9 +298,18 @@ class Store:
             query = "SELECT team FROM team_counts ORDER BY team"
             return tuple(team for (team,) in cursor.execute(query).fetchall())
 
-    def accepted_counts(self) -> dict[str, int]:
-        """Return the number of accepted submissions of each team with a submission."""
+    def accepted_counts(self, until: datetime | None = None) -> dict[str, int]:
+        """Return the number of accepted submissions of each team with a submission.
+
+        ``until``: of those that were received until then, which reads all of them; None: of all.
+        """
+        received = (
+            "SELECT team, count(*) FILTER (status = 'accepted') FROM submissions "
+            "WHERE received <= ? GROUP BY team"
+        )
         with self._database.reading() as cursor:
+            if until is not None:
+                return dict(cursor.execute(received, [as_stored(until)]).fetchall())
             return dict(cursor.execute("SELECT team, accepted FROM team_counts").fetchall())
 
     @collection_paused()
@@ -419,7 +429,12 @@ class Store:
             return select_first_release(cursor, submission, since)
 
     def standings(
-        self, epoch: int, *, greater_is_better: bool, excluded: Collection[int] = ()
+        self,
+        epoch: int,
+        *,
+        greater_is_better: bool,
+        excluded: Collection[int] = (),
+        until: datetime | None = None,
     ) -> list[Standing]:
         """Return the best release of each team in an epoch, in no order.
 
@@ -429,10 +444,16 @@ class Store:
             The direction of the metric.
         excluded
             Submissions that do not count.
+        until
+            Only submissions that were received until then; None: all.
         """
         with self._database.reading() as cursor:
             return select_standings(
-                cursor, epoch, greater_is_better=greater_is_better, excluded=excluded
+                cursor,
+                epoch,
+                greater_is_better=greater_is_better,
+                excluded=excluded,
+                until=until,
             )
 
     def results(self) -> tuple[ResultRecord, ...]:

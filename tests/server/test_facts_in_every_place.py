@@ -12,6 +12,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from arena.server.web.api import ENDPOINTS
 from arena.server.web.app import create_app
 from arena.server.web.pages import PAGES
 from arena.server.web.site import Site
-from labelled_competition import IDS, N_ROWS, TRUTH, clock, create, reopen, settings_of
+from labelled_competition import IDS, MANAGER, N_ROWS, TRUTH, clock, create, reopen, settings_of
 from program import run_here, write_csv
 
 PUBLIC = np.arange(N_ROWS) % 2 == 0
@@ -304,13 +305,15 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextlib.contextmanager
-def seen_after(published: Path, folder: Path, fact: Fact | None) -> Iterator[Seen]:
+def seen_after(
+    published: Path, folder: Path, fact: Fact | None, clock: Callable[[], datetime] = clock
+) -> Iterator[Seen]:
     ignored = shutil.ignore_patterns("server")
     shutil.copytree(published, folder, dirs_exist_ok=True, ignore=ignored)
-    with reopen(folder) as competition:
-        if fact is not None:
+    if fact is not None:
+        with reopen(folder) as competition:
             fact.change(competition, folder)
-    with reopen(folder) as competition:
+    with Competition.open(folder / "c", manager=MANAGER, clock=clock) as competition:
         assert competition.audit() == ()
         layout = Layout(folder / "server")
         layout.create()
@@ -405,3 +408,37 @@ def test_a_retracted_result_gives_way_to_a_second_version(published: Path, tmp_p
         assert "Wrong labels." in seen.get("/c/private")
         assert "leaderboard" not in json.loads(seen.get(f"{API}/results/2"))
         assert "leaderboard" in json.loads(seen.get(f"{API}/results/1"))
+
+
+@pytest.mark.slow
+def test_what_arrives_after_a_freeze_shows_in_no_public_place(tmp_path: Path) -> None:
+    """Two competitions that differ only in later files look the same to everybody."""
+    texts: list[dict[str, str]] = []
+
+    def later() -> datetime:
+        return clock() + timedelta(hours=2)
+
+    for name, sent in (("one", [("Ants", 99), ("Owls", 95)]), ("other", [("Bees", 30)])):
+        folder = tmp_path / name
+        folder.mkdir()
+        public = {"mechanism": "ladder-free", "freeze": (clock() + timedelta(hours=1)).isoformat()}
+        with create(folder, **{**SECTIONS, "public": public}) as competition:
+            for team, right in SENT:
+                competition.submit(file_right_on(folder, right), team)
+        with Competition.open(folder / "c", manager=MANAGER, clock=later) as competition:
+            for team, right in sent:
+                assert competition.submit(file_right_on(folder, right), team).released is not None
+        with seen_after(folder, tmp_path / f"{name} seen", None, later) as seen:
+            found = {place: look(seen) for place, look in BOARD.items() if place.startswith("GET")}
+        found |= {place: look(seen) for place, look in BOARD.items() if place not in found}
+        texts.append({place: without_hashes_and_clocks(text) for place, text in found.items()})
+    for place in BOARD:
+        assert texts[0][place] == texts[1][place], place
+        assert "Owls" not in texts[0][place], place
+
+
+def without_hashes_and_clocks(text: str) -> str:
+    """Leave out the last hash of the record, the time of the answer, and the folder's name."""
+    text = re.sub(r"[0-9a-f]{64}", "HASH", text)
+    text = re.sub(r'"server_time":"[^"]*"', "", text)
+    return re.sub(r"as of <time[^>]*>[^<]*</time>", "", text)

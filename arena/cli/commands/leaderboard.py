@@ -36,6 +36,10 @@ def leaderboard(
     private: Annotated[
         bool, typer.Option("--private", help="The private board of the last finalize.")
     ] = False,
+    live: Annotated[
+        bool,
+        typer.Option("--live", help="Also while it is frozen or hidden; for the organiser only."),
+    ] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV for a spreadsheet.")] = False,
     as_json: options.AsJson = False,
     wide: options.Wide = False,
@@ -51,9 +55,11 @@ def leaderboard(
         raise UsageError("--csv and --json exclude each other.")
     if html is not None and private:
         raise UsageError("--html is for the public board; arena report writes the private one.")
+    if live and (private or html is not None):
+        raise UsageError("--live is for the public board in the terminal, as CSV or as JSON.")
     check_outputs(html, None)
     with look_at_competition(directory, wait) as competition:
-        document = _document(competition, private=private)
+        document = _document(competition, private=private, live=live)
         page = _page(competition) if html else None
         result = competition.final_result() if private else None
         if private and (old := competition.outdated()):
@@ -61,6 +67,8 @@ def leaderboard(
         metric = competition.board_metric
         display = competition.settings.display(public=not private)
         notes = () if private else competition.board_notes(document["standings"])
+        if not private and not live and (state := _state_of(competition)):
+            notes = (state, *notes)
         if not private and document["mark"] is not None:
             notes = (_mark_sentence(document["mark"], private=False), *notes)
     if as_json:
@@ -86,7 +94,7 @@ def _page(competition: CompetitionView) -> Report:
     return public_competition_report(competition, sections=False)
 
 
-def _document(competition: CompetitionView, *, private: bool) -> dict[str, Any]:
+def _document(competition: CompetitionView, *, private: bool, live: bool) -> dict[str, Any]:
     metric = competition.settings.metric
     return {
         "schema": "arena/leaderboard/2",
@@ -96,7 +104,9 @@ def _document(competition: CompetitionView, *, private: bool) -> dict[str, Any]:
             metric.specification
         ).greater_is_better,
         "split": "private" if private else "public",
-        "standings": (competition.private_leaderboard() if private else competition.leaderboard()),
+        "standings": (
+            competition.private_leaderboard() if private else competition.leaderboard(live=live)
+        ),
         "mark": None if (mark := competition.mark(private=private)) is None else asdict(mark),
         "head": competition.head(),
     }
@@ -117,6 +127,17 @@ def _print_public(document: Row, metric: str, display: BoardDisplay) -> None:
     print_columns(board.columns, console(), title=title)
     if display.ties:
         console().print(printable(display.ties))
+
+
+def _state_of(competition: CompetitionView) -> str:
+    """Return a sentence if the board does not show every score."""
+    hidden = {
+        "own": "The board shows no scores: each team sees its own. See it with --live.",
+        "hidden": "The board shows no scores, and none is released yet.",
+    }
+    if frozen := competition.frozen_since:
+        return f"The board is frozen since {frozen:%Y-%m-%d %H:%M} UTC. See it with --live."
+    return hidden.get(competition.settings.public.scores, "")
 
 
 def _mark_sentence(mark: Mapping[str, str] | None, *, private: bool) -> str:

@@ -169,6 +169,10 @@ class CompetitionFacts:
     """Rows behind the public board."""
     mark: Mapping[str, str] | None = None
     """``time`` and ``cause`` of the last rebuild of the public board."""
+    scores: str = "board"
+    """Who sees scores: ``board``, ``own`` or ``hidden``."""
+    freeze: str | None = None
+    """When the board is frozen: ISO 8601, UTC."""
     start: str | None = None
     """When submissions are received first: ISO 8601, UTC."""
     per_week: int | None = None

@@ -24,7 +24,7 @@ def facts(competition: CompetitionView, name: str, server: ServerSection) -> Com
     mechanism = competition.manager.mechanisms.resolve(settings.public.mechanism)
     deadline, limits = settings.competition.deadline, settings.limits
     display = settings.display(public=True)
-    start = settings.competition.start
+    start, freeze = settings.competition.start, settings.public.freeze
     return CompetitionFacts(
         name=name,
         title=settings.competition.title,
@@ -52,6 +52,8 @@ def facts(competition: CompetitionView, name: str, server: ServerSection) -> Com
         metric_text=_metric_text(competition),
         public_rows=solution.outline().n_public,
         mark=None if (mark := competition.mark(private=False)) is None else asdict(mark),
+        scores=settings.public.scores,
+        freeze=None if freeze is None else freeze.isoformat(),
         start=None if start is None else start.isoformat(),
         per_week=limits.per_week,
         paused=competition.paused(),

@@ -296,6 +296,7 @@ class Scorer:
         reasons = competition.disqualified()
         kept = _kept_after_a_rebuild(competition)
         older = kept & competition.released_again()
+        hidden = competition.settings.public.scores == "hidden"
         answers, teams = [], set()
         for request in self._all_judged():
             if request.request not in recorded:
@@ -305,21 +306,25 @@ class Scorer:
             if answer.submission is not None:
                 row, record = rows[answer.submission], records[answer.submission]
                 answer = replace(answer, reason=reasons.get(answer.submission, ""))
-                released = answer.released if answer.submission in kept else row["released"]
-                source = answer.source if answer.submission in kept else row["source"]
+                # A score that was hidden until now was never shown: it replaces none.
+                stays = answer.submission in kept and answer.released is not None
+                released = answer.released if stays else row["released"]
+                source = answer.source if stays else row["source"]
+                if hidden:
+                    released = source = None
                 answer = replace(
                     answer,
                     **_as_recorded(row, record),
                     released=released,
                     source=None if source == answer.submission else source,
-                    before_rebuild=answer.submission in older and released is not None,
+                    before_rebuild=stays and answer.submission in older and not hidden,
                 )
             answers.append(answer)
             teams.add(answer.team)
         sent = {answer.submission for answer in answers}
         others = [number for number in rows if number not in sent]
         for seq, number in enumerate(others, start=-len(others)):
-            released = None if number in kept else rows[number]["released"]
+            released = None if hidden or number in kept else rows[number]["released"]
             answers.append(_without_request(seq, rows[number], records[number], released))
             teams.add(records[number].team)
         content = documents(competition, self._name, self._server)
@@ -550,7 +555,7 @@ def _kept_after_a_rebuild(competition: Competition) -> set[int]:
     """
     if competition.mark(private=False) is None:
         return set()
-    standing = {row["submission"] for row in competition.leaderboard()}
+    standing = {row["submission"] for row in competition.leaderboard(live=True)}
     return {row["submission"] for row in competition.submissions()} - standing
 
 

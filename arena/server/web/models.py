@@ -189,6 +189,10 @@ class Info(BaseModel):
     columns: list[str]
     rows: int
     start: Time | None = None
+    scores: str = Field("board", description="Who sees scores: board, own or hidden.")
+    freeze: Time | None = Field(
+        None, description="The board shows what was received until then; the own scores go on."
+    )
     paused: dict[str, str] | None = Field(
         None, description="Since when (time) and why (reason) files are refused for a while."
     )
