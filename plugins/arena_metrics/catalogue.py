@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
 from arena.interfaces import Deferred, Metric, MetricFamily
 
 _CLASSES = {
@@ -55,6 +59,17 @@ MODALITIES = (
     Deferred("whole file", "arena_metrics.modalities:WholeFile"),
 )
 """Every modality other than plain tables."""
+
+
+def metric_of(name: str, parameters: Mapping[str, Any]) -> Metric:
+    """Return a metric of this plugin with parameters.
+
+    >>> metric_of("f1", {"average": "macro"}).average
+    'macro'
+    """
+    module, _, made = _CLASSES[name].partition(":")
+    metric: Metric = getattr(import_module(f"arena_metrics.{module}"), made)(**parameters)
+    return metric
 
 
 def all_metrics() -> tuple[Metric | MetricFamily, ...]:

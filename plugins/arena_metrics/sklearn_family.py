@@ -14,7 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import UnknownNameError, UsageError
-from arena.types import MetricTraits, PredictionKind
+from arena.evaluation.wrapped_metric import WrappedMetric
+from arena.interfaces import HasRowValues, Metric, traits_of
+from arena.types import FloatArray, MetricTraits, PredictionKind
+from arena_metrics.catalogue import metric_of
 from arena_metrics.rows import as_codes, drawn_rows
 
 _BY_NAME: Mapping[str, PredictionKind] = {
@@ -46,6 +49,24 @@ _OTHER_KINDS = (
     "dcg_score",
 )
 """Parts of the names of functions that do not return a number or need several targets."""
+FAST: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "accuracy_score": ("accuracy", ()),
+    "average_precision_score": ("average_precision", ()),
+    "balanced_accuracy_score": ("balanced_accuracy", ()),
+    "brier_score_loss": ("brier", ()),
+    "f1_score": ("f1", ("average",)),
+    "log_loss": ("log_loss", ()),
+    "matthews_corrcoef": ("mcc", ()),
+    "mean_absolute_error": ("mae", ()),
+    "mean_pinball_loss": ("quantile_loss", ("alpha",)),
+    "mean_squared_error": ("mse", ()),
+    "r2_score": ("r2", ()),
+    "roc_auc_score": ("roc_auc", ()),
+    "root_mean_squared_error": ("rmse", ()),
+    "root_mean_squared_log_error": ("rmsle", ()),
+}
+"""Function -> the metric of arena with the same number, and the parameters that both take."""
+_AVERAGES = ("macro", "micro", "weighted")
 
 
 @dataclass(frozen=True)
@@ -139,6 +160,46 @@ class ScikitLearnMetric:
         return float(np.clip(score, -_LARGEST_SCORE, _LARGEST_SCORE))
 
 
+@dataclass(frozen=True)
+class Negative(WrappedMetric):
+    """The negative of a loss, as scikit-learn's scorers ``neg_…``: larger is better."""
+
+    @property
+    def greater_is_better(self) -> bool:
+        """True for a loss."""
+        return not self.metric.greater_is_better
+
+    @property
+    def traits(self) -> MetricTraits:
+        """The traits of the loss, with the range of its negative."""
+        low, high = traits_of(self.metric).score_range
+        return replace(traits_of(self.metric), score_range=(-high, -low))
+
+    def score(
+        self,
+        truth: npt.NDArray[Any],
+        prediction: npt.NDArray[Any],
+        weight: npt.NDArray[Any] | None = None,
+    ) -> float:
+        """Return minus the loss."""
+        return -self.metric.score(truth, prediction, weight)
+
+
+class NegativeMean(Negative):
+    """The negative of a loss that is a function of a mean over rows."""
+
+    metric: Any
+
+    def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
+        """Return the row values of the loss."""
+        return np.asarray(self.metric.row_values(truth, predictions))
+
+    def from_mean(self, mean: FloatArray) -> FloatArray:
+        """Return minus the loss."""
+        negative: FloatArray = -np.asarray(self.metric.from_mean(mean))
+        return negative
+
+
 def _flushed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Set values that would overflow as a divisor to 0."""
     return np.where(np.abs(values) < 1.0 / _LARGEST, 0.0, values)
@@ -147,6 +208,9 @@ def _flushed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 @dataclass(frozen=True)
 class ScikitLearn:
     """The family ``sklearn:NAME``, where NAME is a function of :mod:`sklearn.metrics`.
+
+    NAME may also be that of a scorer, such as ``f1_macro`` or ``neg_mean_squared_error``. Where
+    arena has the same metric, the result is this one, and fast: see :data:`FAST`.
 
     Examples
     --------
@@ -165,7 +229,7 @@ Did you mean max_error?
         """Return the names of the functions that compare truth and predictions."""
         return _known()
 
-    def make(self, rest: str, parameters: Mapping[str, Any]) -> ScikitLearnMetric:
+    def make(self, rest: str, parameters: Mapping[str, Any]) -> Metric:
         """Return the metric.
 
         Raises
@@ -175,6 +239,12 @@ Did you mean max_error?
         UsageError
             If the function does not take one of the parameters.
         """
+        function, given = _function_of_scorer(rest, self.known())
+        if rest not in self.known() and function in self.known():
+            metric = self.make(function, {**given, **parameters})
+            if not rest.startswith("neg_"):
+                return metric
+            return (NegativeMean if isinstance(metric, HasRowValues) else Negative)(metric)
         if rest not in self.known():
             near = difflib.get_close_matches(rest, self.known(), n=3)
             guess = f" Did you mean {' or '.join(near)}?" if near else ""
@@ -188,7 +258,23 @@ Did you mean max_error?
                     f"The metric 'sklearn:{rest}' has no parameter {name!r}. "
                     f"Its parameters: {', '.join(taken)}."
                 )
+        name, shared = FAST.get(rest, ("", ()))
+        if name and set(parameters) <= set(shared):
+            try:
+                return metric_of(name, parameters)
+            except UsageError:  # a value that only scikit-learn takes
+                pass
         return ScikitLearnMetric(f"{self.prefix}:{rest}", rest, _kind(rest), dict(parameters))
+
+
+def _function_of_scorer(name: str, known: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """Return the function of a scorer and its parameters; the name itself if it is of none."""
+    base, _, average = name.removeprefix("neg_").rpartition("_")
+    parameters: dict[str, Any] = {"average": average}
+    if average not in _AVERAGES:
+        base, parameters = name.removeprefix("neg_"), {}
+    functions = (base + ending for ending in ("", "_score", "_loss"))
+    return next((function for function in functions if function in known), name), parameters
 
 
 @cache

@@ -7,12 +7,13 @@ import math
 import numpy as np
 import pytest
 import sklearn.metrics as skm
+from sklearn.utils import Tags, TargetTags
 
 from arena.errors import UnknownNameError, UsageError
 from arena.evaluation.scores import resample_block
-from arena.interfaces import HasResample, HasRowValues, Metric, MetricFamily
+from arena.interfaces import HasResample, HasRowValues, Metric, MetricFamily, traits_of
 from arena.types import PredictionKind
-from arena_metrics.sklearn_family import ScikitLearn
+from arena_metrics.sklearn_family import FAST, ScikitLearn, ScikitLearnMetric
 
 RNG = np.random.default_rng(0)
 LABELS = RNG.integers(0, 2, 50), RNG.integers(0, 2, 50)
@@ -24,11 +25,11 @@ EXAMPLES = [
     ("fbeta_score", {"beta": 2.0}, LABELS, PredictionKind.LABEL, True),
     ("hamming_loss", {}, LABELS, PredictionKind.LABEL, False),
     ("median_absolute_error", {}, VALUES, PredictionKind.VALUE, False),
-    ("mean_pinball_loss", {"alpha": 0.9}, VALUES, PredictionKind.VALUE, False),
+    ("max_error", {}, VALUES, PredictionKind.VALUE, False),
     ("explained_variance_score", {}, VALUES, PredictionKind.VALUE, True),
     ("roc_auc_score", {"max_fpr": 0.3}, PROBABILITIES, PredictionKind.SCORE, True),
     ("d2_log_loss_score", {}, PROBABILITIES, PredictionKind.CLASS_PROBABILITIES, True),
-    ("brier_score_loss", {}, PROBABILITIES, PredictionKind.PROBABILITY, False),
+    ("f1_score", {"average": "macro", "zero_division": 1.0}, LABELS, PredictionKind.LABEL, True),
 ]
 
 
@@ -93,3 +94,87 @@ def test_every_known_name_makes_a_metric() -> None:
     assert len(family.known()) > 30
     for name in family.known():
         assert isinstance(family.make(name, {}), Metric)
+
+
+CLASSES = RNG.integers(0, 3, 60)
+GUESSES = np.where(RNG.random(60) < 0.6, CLASSES, RNG.integers(0, 3, 60))
+SHARES = RNG.dirichlet(np.ones(3), 60)
+ABOVE = np.exp(VALUES[0]), np.exp(VALUES[1])
+
+
+class Sent:
+    """A fitted classifier or regressor whose predictions are the rows that it is given."""
+
+    def __init__(self, kind: str, classes: np.ndarray) -> None:
+        self._estimator_type, self.classes_ = kind, classes
+
+    def __sklearn_tags__(self) -> Tags:
+        return Tags(self._estimator_type, TargetTags(required=True))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def fit(self) -> None:
+        raise NotImplementedError
+
+    def predict(self, sent: np.ndarray) -> np.ndarray:
+        return sent
+
+    def predict_proba(self, sent: np.ndarray) -> np.ndarray:
+        return np.column_stack([1 - sent, sent]) if sent.ndim == 1 else sent
+
+
+def data_of(metric: Metric, scorer: str) -> tuple[str, np.ndarray, np.ndarray]:
+    if metric.prediction is PredictionKind.VALUE:
+        return "regressor", *(ABOVE if "log" in scorer or "deviance" in scorer else VALUES)
+    if metric.prediction is PredictionKind.LABEL:
+        averaged = scorer.endswith(("macro", "micro", "weighted"))
+        return "classifier", *((CLASSES, GUESSES) if averaged else LABELS)
+    return "classifier", *PROBABILITIES
+
+
+def test_each_scorer_that_is_known_has_the_number_of_scikit_learn() -> None:
+    family, compared = ScikitLearn(), set()
+    for scorer in skm.get_scorer_names():
+        if scorer == "top_k_accuracy":  # of two classes, the default k of 2 says nothing
+            continue
+        try:
+            metric = family.make(scorer, {})
+        except UnknownNameError:
+            continue
+        kind, truth, sent = data_of(metric, scorer)
+        deviance = "deviance" in scorer and kind == "regressor"
+        truth, sent = (np.exp(truth), np.exp(sent)) if deviance else (truth, sent)
+        expected = skm.get_scorer(scorer)(Sent(kind, np.unique(truth)), sent, truth)
+        assert metric.greater_is_better, scorer
+        assert metric.score(truth, sent) == pytest.approx(expected, rel=1e-12), scorer
+        compared.add(scorer)
+    assert len(compared) > 40
+    fast = {name for name in compared if not isinstance(family.make(name, {}), ScikitLearnMetric)}
+    assert {"f1_macro", "balanced_accuracy", "average_precision", "neg_log_loss"} <= fast
+
+
+@pytest.mark.parametrize("function", FAST)
+def test_a_fast_form_has_the_number_of_the_function(function: str) -> None:
+    metric, of_library = ScikitLearn().make(function, {}), getattr(skm, function)
+    _, truth, sent = data_of(metric, function)
+    assert isinstance(metric, HasResample | HasRowValues)
+    assert metric.score(truth, sent) == pytest.approx(of_library(truth, sent), rel=1e-12)
+    weights = RNG.poisson(1.0, (len(truth), 4)).astype(np.uint8)
+    scores = resample_block(metric, truth, sent[np.newaxis], weights)[0]
+    for column, score in zip(weights.T, scores, strict=True):
+        drawn = np.repeat(np.arange(len(truth)), column)
+        assert score == pytest.approx(of_library(truth[drawn], sent[drawn]), rel=1e-9)
+
+
+def test_the_negative_of_a_loss_is_ranked_and_resampled_as_the_loss() -> None:
+    names = ("neg_root_mean_squared_error", "root_mean_squared_error")
+    negative, loss = (ScikitLearn().make(name, {}) for name in names)
+    weights = RNG.poisson(1.0, (50, 4)).astype(np.uint8)
+    resampled, losses = (
+        resample_block(metric, VALUES[0], VALUES[1][np.newaxis], weights)
+        for metric in (negative, loss)
+    )
+    assert negative.greater_is_better
+    assert (resampled == -losses).all()
+    assert traits_of(negative).score_range == (-np.inf, 0.0)
